@@ -25,7 +25,6 @@ from granchain.status import Message
 from granchain.store import open_result
 
 CASES = Path(granchain.__file__).parent / "cases"
-Capture = pytest.CaptureFixture[str]
 
 # --- What is loaded, and a run
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich", "xarray", "pandas"}
@@ -47,7 +46,7 @@ IN_TURN = {
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+def done(tmp_path_factory) -> tuple[Path, list[str]]:
     """Folder of what was done in turn, all that it said, and what was loaded after each step."""
     folder = tmp_path_factory.mktemp("run")
     steps = "".join(f"{step}\nprint('LOADED', *sys.modules)\n" for step in IN_TURN)
@@ -55,9 +54,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     return folder, answer(code).splitlines()
 
 
-def test_help_and_import_load_nothing_heavy_and_help_a_third_of_what_a_run_loads(
-    done: tuple[Path, list[str]],
-) -> None:
+def test_help_and_import_load_nothing_heavy_and_help_a_third_of_what_a_run_loads(done):
     said = done[1]
     found = [set(line.split()) for line in said if line.startswith("LOADED")]
     for (what, heavy), names in zip(IN_TURN.items(), found, strict=True):
@@ -68,7 +65,7 @@ def test_help_and_import_load_nothing_heavy_and_help_a_third_of_what_a_run_loads
     assert len(found[1]) < len(found[-1]) / 3
 
 
-def test_a_run_says_one_json_object_of_what_its_file_holds(done: tuple[Path, list[str]]) -> None:
+def test_a_run_says_one_json_object_of_what_its_file_holds(done):
     folder, said = done
     # nothing else, since what was done before
     assert said[-3].startswith("LOADED")
@@ -85,7 +82,7 @@ def test_a_run_says_one_json_object_of_what_its_file_holds(done: tuple[Path, lis
     assert os.listdir(folder) == ["chain.h5"]
 
 
-def test_info_says_what_a_file_holds(done: tuple[Path, list[str]], obeyed) -> None:
+def test_info_says_what_a_file_holds(done, obeyed):
     file = str(done[0] / "chain.h5")
     result = open_result(file)
     text = obeyed("info", file, "--verify").out
@@ -99,7 +96,7 @@ def test_info_says_what_a_file_holds(done: tuple[Path, list[str]], obeyed) -> No
     }
 
 
-def test_public_names_are_there_and_documented() -> None:
+def test_public_names_are_there_and_documented():
     for name in granchain.__all__:
         assert getattr(granchain, name).__doc__
     assert {*granchain.__all__, "__version__"} == set(dir(granchain))
@@ -107,7 +104,7 @@ def test_public_names_are_there_and_documented() -> None:
         granchain.nonsense  # noqa: B018
 
 
-def test_a_failed_run_exits_3_and_saves_nothing(here: Path, obeyed) -> None:
+def test_a_failed_run_exits_3_and_saves_nothing(here, obeyed):
     said = obeyed("run", "--set", "energy.bound=1e-9", "--json", code=3)
     assert "energy ledger is open" in said.err
     assert "Nothing was saved: steel-chain.h5 was not written." in said.err
@@ -120,9 +117,7 @@ def test_a_failed_run_exits_3_and_saves_nothing(here: Path, obeyed) -> None:
 # --- Wrong input
 
 
-def test_wrong_input_is_told_in_a_sentence_and_in_one_json_object(
-    here: Path, monkeypatch: pytest.MonkeyPatch, obeyed
-) -> None:
+def test_wrong_input_is_told_in_a_sentence_and_in_one_json_object(here, monkeypatch, obeyed):
     (here / "folder").mkdir()
     (here / "broken.toml").write_text("chain = = 3")
     (here / "there.h5").write_text("precious")
@@ -145,7 +140,7 @@ def test_wrong_input_is_told_in_a_sentence_and_in_one_json_object(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
-def test_a_file_without_permission_is_told(here: Path, obeyed) -> None:
+def test_a_file_without_permission_is_told(here, obeyed):
     (here / "mine.toml").write_text("")
     (here / "mine.toml").chmod(0)
     for command in ("run", "info", "laws --law-module"):
@@ -153,7 +148,7 @@ def test_a_file_without_permission_is_told(here: Path, obeyed) -> None:
 
 
 # --- What goes wrong otherwise
-def broken(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
+def broken(error: BaseException, monkeypatch) -> int:
     """Exit code of a run in which this is raised."""
 
     def raising(*arguments: object, **more: object) -> None:
@@ -163,7 +158,7 @@ def broken(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     return obey(["run"])
 
 
-def test_a_bug_is_one_sentence_and_exit_1(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+def test_a_bug_is_one_sentence_and_exit_1(monkeypatch, capsys):
     assert broken(ZeroDivisionError("of \x1b[31mall things"), monkeypatch) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "ZeroDivisionError: of  [31mall things" in said
@@ -174,9 +169,7 @@ def test_a_bug_is_one_sentence_and_exit_1(monkeypatch: pytest.MonkeyPatch, capsy
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
-def test_what_the_system_refuses_has_its_exit_code(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_what_the_system_refuses_has_its_exit_code(monkeypatch, capsys):
     full = OSError(errno.ENOSPC, "No space left on device", "cache.nbi")
     for error, code, word in (
         (full, 4, "cache.nbi: No space left"),
@@ -191,7 +184,7 @@ def test_what_the_system_refuses_has_its_exit_code(
     assert obey(["laws"]) == 130
 
 
-def test_every_exit_code_is_listed_also_without_a_command(obeyed) -> None:
+def test_every_exit_code_is_listed_also_without_a_command(obeyed):
     for command in (["--help"], []):
         told = " ".join(obeyed(*command).out.split())
         for words in (
@@ -201,7 +194,7 @@ def test_every_exit_code_is_listed_also_without_a_command(obeyed) -> None:
             assert words in told
 
 
-def test_info_says_on_what_granchain_runs(obeyed, capsys: Capture) -> None:
+def test_info_says_on_what_granchain_runs(obeyed, capsys):
     facts = json.loads(obeyed("info", "--system", "--json").out)
     system = facts["system"]
     assert facts["command"] == "info" and system["granchain"] == granchain.__version__
@@ -216,7 +209,7 @@ def test_info_says_on_what_granchain_runs(obeyed, capsys: Capture) -> None:
         assert "allowed FILE, or --system alone" in obeyed(*command, code=2).err
 
 
-def test_a_reader_that_leaves_is_no_error_and_a_full_disk_is_one(tmp_path: Path) -> None:
+def test_a_reader_that_leaves_is_no_error_and_a_full_disk_is_one(tmp_path):
     # the line of a shell in which `granchain` is the program
     program = f'granchain() {{ "{sys.executable}" -m granchain "$@"; }}; '
     left = "granchain laws --json | true; echo ${PIPESTATUS[0]}; "
@@ -229,9 +222,7 @@ def test_a_reader_that_leaves_is_no_error_and_a_full_disk_is_one(tmp_path: Path)
 
 
 # --- Text from elsewhere
-def test_a_hostile_name_or_file_does_not_reach_the_terminal(
-    done: tuple[Path, list[str]], here: Path, obeyed, capsys: Capture
-) -> None:
+def test_a_hostile_name_or_file_does_not_reach_the_terminal(done, here, obeyed, capsys):
     assert clean("a\x1b[31m\x07b\nc\x9b\u202e\udcff µ") == "a [31m b\nc    µ"
     for arguments in (
         ["info", "\x1b[31m\udcff.h5"],
@@ -253,7 +244,7 @@ def test_a_hostile_name_or_file_does_not_reach_the_terminal(
 
 
 # --- The other commands
-def test_cases_lists_all_and_prints_one_or_the_keys(obeyed, capsys: Capture) -> None:
+def test_cases_lists_all_and_prints_one_or_the_keys(obeyed, capsys):
     assert obey(["cases"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     files, mechanisms = (
@@ -274,7 +265,7 @@ def test_cases_lists_all_and_prints_one_or_the_keys(obeyed, capsys: Capture) -> 
 
 
 # --- Signals
-def test_the_first_signal_is_noted_the_second_ends_the_process() -> None:
+def test_the_first_signal_is_noted_the_second_ends_the_process():
     for number in (signal.SIGINT, signal.SIGTERM):
         handler = signal.getsignal(number)
         with Interruption() as interruption:
@@ -293,7 +284,7 @@ def test_the_first_signal_is_noted_the_second_ends_the_process() -> None:
         assert signal.getsignal(number) is handler
 
 
-def test_an_ignored_signal_stays_ignored() -> None:
+def test_an_ignored_signal_stays_ignored():
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with Interruption():
@@ -303,9 +294,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_the_line_is_on_a_terminal_that_does_not_want_quiet(
-    obeyed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_line_is_on_a_terminal_that_does_not_want_quiet(obeyed, monkeypatch):
     monkeypatch.setattr(cli_run, "LINE_AFTER", -1.0)
     monkeypatch.setattr(cli_run, "LINE_EVERY", -1.0)
     for terminal, options, shown in (

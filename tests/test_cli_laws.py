@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shlex
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,33 +16,36 @@ from granchain.certificates import example_pair
 from granchain.cli import obey
 from granchain.contact import families, laws
 from granchain.contact import law as law_module
-from granchain.contact.user import load_law_module
+from granchain.contact.user import PREFIX, load_law_module
 from granchain.two_body import impact
 
 MA_LIU = ("--set", "psi=2.84", "--set", "xi=13")
 
 
 @pytest.fixture(autouse=True)
-def own_laws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Laws that a test loads are forgotten after it."""
+def own_laws(monkeypatch):
+    """Laws that a test loads are forgotten after it, and so are their files."""
     monkeypatch.setattr(law_module, "_REGISTRY", laws())
+    yield
+    for name in [name for name in sys.modules if name.startswith(PREFIX)]:
+        del sys.modules[name]
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def told(capsys, *arguments: str) -> str:
     """What a command that must succeed prints."""
     assert obey(arguments) == 0, capsys.readouterr().err
     return capsys.readouterr().out
 
 
-def facts(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+def facts(capsys, *arguments: str) -> dict:
     """The object that a command prints with --json."""
     return json.loads(told(capsys, *arguments, "--json"))
 
 
 @pytest.mark.parametrize("columns", ["250", "60"])
 def test_the_list_names_every_law_under_its_family_in_a_line_that_fits(
-    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    columns, capsys, monkeypatch
+):
     listed = {law["name"]: law for law in facts(capsys, "laws")["laws"]}
     assert list(listed) == list(laws())
     for name, law in laws().items():
@@ -63,9 +67,7 @@ def test_the_list_names_every_law_under_its_family_in_a_line_that_fits(
 
 
 @pytest.mark.parametrize("columns", ["250", "72"])
-def test_a_law_is_told_whole_in_lines_that_fit(
-    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_law_is_told_whole_in_lines_that_fit(columns, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
     text = told(capsys, "laws", "flores")
     assert max(map(len, text.splitlines())) <= min(int(columns), 100)
@@ -79,8 +81,8 @@ def test_a_law_is_told_whole_in_lines_that_fit(
 
 
 def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_leads_to_a_law(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    capsys, monkeypatch
+):
     few = {name: laws()[name] for name in ("flores", "gonthier")}
     monkeypatch.setattr("granchain.laws", lambda: few)
     text = told(capsys, "laws", "--markdown")
@@ -115,19 +117,15 @@ class Wrong(Hertz):
 """
 
 
-def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(here: Path, obeyed) -> None:
+def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(here, obeyed):
     (here / "wrong.py").write_text(WRONG_LAW)
     said = obeyed("laws", "wrong", "--law-module", "wrong.py", code=5)
-    assert (
-        said.err.startswith("granchain: wrong: the force is not finite (nan) at overlap ")
-        and said.err.count("\n") == 1
-    )
+    assert said.err.startswith("granchain: wrong: the force is not finite (nan) at overlap ")
+    assert said.err.count("\n") == 1
     assert "Problem: wrong: the force is not finite (nan)" in said.out
 
 
-def test_an_impact_is_that_of_python_and_its_pair_is_told(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_impact_is_that_of_python_and_its_pair_is_told(capsys):
     command = ("impact", "flores,ma-liu", "--speed", "1.77", "--set", "restitution=0.7", *MA_LIU)
     given = facts(capsys, *command)
     assert given["command"] == "impact" and given["figure"] is None
@@ -152,8 +150,8 @@ def test_an_impact_is_that_of_python_and_its_pair_is_told(
 
 @pytest.mark.usefixtures("blank_pictures")
 def test_a_sweep_over_restitutions_is_a_table_and_a_figure_and_all_figures_go_into_a_folder(
-    here: Path, obeyed, capsys: pytest.CaptureFixture[str]
-) -> None:
+    here, obeyed, capsys
+):
     sweep = "impact gonthier-exact,flores --speed 1.77 --vary restitution=0.1,0.5,0.9 --out e.svg"
     rows = facts(capsys, *sweep.split())["impacts"]
     assert [row["inputs"]["restitution"] for row in rows] == [0.1, 0.5, 0.9] * 2
@@ -171,7 +169,7 @@ def test_a_sweep_over_restitutions_is_a_table_and_a_figure_and_all_figures_go_in
     assert "replace them with --overwrite" in obeyed(*command, "--speed", "1", code=4).err
 
 
-def test_wrong_input_is_told_in_a_sentence(here: Path, obeyed) -> None:
+def test_wrong_input_is_told_in_a_sentence(here, obeyed):
     for command, code, *words in refused("command of impacts and laws"):
         said = obeyed(*shlex.split(command), code=code)
         assert said.out == "" or "--json" in command
@@ -180,7 +178,7 @@ def test_wrong_input_is_told_in_a_sentence(here: Path, obeyed) -> None:
     assert list(here.iterdir()) == []
 
 
-def test_the_example_law_has_its_closed_forms(plain_loop: None) -> None:
+def test_the_example_law_has_its_closed_forms(plain_loop):
     load_law_module(Path(__file__).parents[1] / "docs" / "examples" / "my_law.py")
     stiffness, speed, e = 1e7, 1.77, 0.7
     found = impact(law="walton-braun", speed=speed, refine=2.0, stiffness=stiffness, restitution=e)

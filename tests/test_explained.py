@@ -12,7 +12,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture
-def explained(monkeypatch: pytest.MonkeyPatch) -> Any:
+def explained(monkeypatch) -> Any:
     """The script in docs/."""
     monkeypatch.syspath_prepend(str(DOCS))
     import explained
@@ -33,7 +33,7 @@ STEPS = (range(40, 60), range(160, 240, 4))
 @pytest.mark.parametrize("power", [0.0, 0.25, 0.5])
 def test_the_weight_at_an_onset_makes_order_two_of_order_one_and_a_power(
     power: float, explained: Any
-) -> None:
+):
     exact = explained.onset_run(power, 8009, True)
 
     def seen(weighted: bool) -> float:
@@ -42,7 +42,7 @@ def test_the_weight_at_an_onset_makes_order_two_of_order_one_and_a_power(
     assert seen(True) == pytest.approx(2.0, abs=0.15) and seen(False) < 2.0 - 0.5 * (1.0 - power)
 
 
-def test_a_corrected_step_across_a_jump_makes_order_two_of_order_one(explained: Any) -> None:
+def test_a_corrected_step_across_a_jump_makes_order_two_of_order_one(explained: Any):
     exact = explained.jump_exact(1.0)[0]
 
     def seen(corrected: bool) -> float:
@@ -53,7 +53,7 @@ def test_a_corrected_step_across_a_jump_makes_order_two_of_order_one(explained: 
 
 def test_the_limit_of_the_step_is_where_a_root_leaves_the_unit_circle_and_figures_are_shown(
     explained: Any,
-) -> None:
+):
     for ratio in np.geomspace(1e-2, 1e2, 7).tolist():
         limit = 2.0 / (ratio + math.sqrt(ratio * ratio + 1.0))
         assert explained.largest_stable(ratio) == pytest.approx(limit, rel=1e-6)

@@ -41,7 +41,7 @@ LONG = (*RUN, "--set", "time.end=50.0", "--set", "sensors.interval=1e-3", "--che
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+def disk(tmp_path) -> Iterator[Callable[..., Path]]:
     with mounting(tmp_path) as mount:
         yield mount
 
@@ -59,8 +59,8 @@ def obeys(folder: Path, *arguments: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*the one before it is taken")
 @pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.long)])
 def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
-    kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]
-) -> None:
+    kills: int, tmp_path, monkeypatch, figure: Callable[..., None]
+):
     monkeypatch.setattr(checkpoint, "LEAST_RATIO", 0.0)
     folder = tmp_path / "run"
     folder.mkdir()
@@ -117,8 +117,8 @@ MOMENTS = (None, None, 0.12, 0.08, 0.2, 0.35)
 @COUNTED
 @pytest.mark.parametrize("trials", [3, pytest.param(60, marks=pytest.mark.long)])
 def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
-    trials: int, tmp_path: Path, figure: Callable[..., None]
-) -> None:
+    trials: int, tmp_path, figure: Callable[..., None]
+):
     """Every third by two signals at once: they are one sentence and one end."""
     draw, longest, saved = random.Random(6), 0.0, 0
     for trial in range(trials):
@@ -156,8 +156,8 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
 @pytest.mark.promise("R6")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_forgotten(
-    number: int, tmp_path: Path
-) -> None:
+    number: int, tmp_path
+):
     def forgets() -> None:
         with (
             open(os.devnull, "w") as nowhere,
@@ -178,9 +178,7 @@ def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_fo
 
 
 @pytest.mark.promise("R6")
-def test_a_second_signal_ends_the_process_without_what_is_half_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path, monkeypatch):
     monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
 
     def stopped_twice() -> None:
@@ -210,8 +208,8 @@ def test_a_second_signal_ends_the_process_without_what_is_half_written(
 # --- Disks and folders
 @pytest.mark.promise("R5")
 def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
-    disk: Callable[..., Path], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    disk: Callable[..., Path], capfd: pytest.CaptureFixture[str], monkeypatch
+):
     """Before the run, where its records do not fit; after it, where the disk has filled since."""
     folder = disk("size=1m")
     target = folder / "run.h5"
@@ -232,8 +230,8 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
 
 @pytest.mark.promise("R5")
 def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
-    disk: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+    disk: Callable[..., Path], monkeypatch, capfd: pytest.CaptureFixture[str]
+):
     monkeypatch.setattr("granchain.run", lambda *case, **more: pytest.fail("the run began"))
     for folder, name, sentence in (
         (disk("size=1m", "ro"), "run.h5", "is on a read-only disk; name a file in another folder"),
@@ -246,9 +244,7 @@ def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
 
 
 @pytest.mark.promise("R5")
-def test_a_folder_of_somebody_else_is_told_before_the_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch, tmp_path):
     # everything is loaded then
     assert obey(["run", "--out", str(tmp_path / "run.h5"), "--set", "time.end=1.2e-5"]) == 0
     monkeypatch.setattr("granchain.run", lambda *case, **more: os._exit(9))
@@ -274,11 +270,8 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(
 # --- A second writer
 @pytest.mark.promise("R7")
 def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    figure: Callable[..., None],
-) -> None:
+    tmp_path, capfd: pytest.CaptureFixture[str], monkeypatch, figure: Callable[..., None]
+):
     folder = tmp_path / "run"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -315,13 +308,8 @@ POISONED: dict[str, tuple[str, str, Callable[[State], None]]] = {
 @pytest.mark.promise("N10")
 @pytest.mark.parametrize(("law", "place", "poison"), POISONED.values(), ids=POISONED)
 def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_and_advice(
-    law: str,
-    place: str,
-    poison: Callable[[State], None],
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    obeyed,
-) -> None:
+    law: str, place: str, poison: Callable[[State], None], here, monkeypatch, obeyed
+):
     advance, after = State.advance, []
 
     def poisoned(state: State, steps: int, looks: bool) -> Status:

@@ -364,18 +364,14 @@ def test_the_force_traces_are_the_sensors_rows_in_microseconds():
         peak = analysis.peak(result.time, force).force
         assert f"bead {bead}\n{peak:.3g} N" in [text.get_text() for text in axes.texts]
     assert rows[-1].get_xlabel() == "time [\N{MICRO SIGN}s]"
-    assert (
-        len({axes.get_ylim() for axes in rows}) == 1
-        and rows[0].get_ylim()[1] > result.sensor_force.max()
-    )
+    assert len({axes.get_ylim() for axes in rows}) == 1
+    assert rows[0].get_ylim()[1] > result.sensor_force.max()
     assert "sensor force [N]" in texts(figure)
 
 
 def test_the_traces_of_two_results_share_rows_and_have_a_legend_by_law():
-    first, second = (
-        synthetic(sensors=(3, 8), law="ma-liu"),
-        synthetic(sensors=(8, 3, 13), law="flores"),
-    )
+    first = synthetic(sensors=(3, 8), law="ma-liu")
+    second = synthetic(sensors=(8, 3, 13), law="flores")
     figure, rows = figures.force_traces(first, second)
     assert len(rows) == 2
     assert np.array_equal(lines(rows[0])["flores"].get_ydata(), second.sensor_force[:, 1])
@@ -468,14 +464,10 @@ def test_the_loops_of_impacts_are_approach_and_recovery_with_the_residual_overla
     one, other = collision(), collision("hertz", residual=0.0)
     figure, axes = figures.impact_loops([one, other])
     approach, recovery, mark = (line for line in axes.get_lines() if line.get_color() == "#3f90da")
-    assert (
-        approach.get_ydata()[:11] == pytest.approx(one.force[:11])
-        and np.isnan(approach.get_ydata()[11:]).all()
-    )
-    assert (
-        recovery.get_ydata()[10:17] == pytest.approx(one.force[10:17])
-        and np.isnan(recovery.get_ydata()[:10]).all()
-    )
+    assert approach.get_ydata()[:11] == pytest.approx(one.force[:11])
+    assert np.isnan(approach.get_ydata()[11:]).all()
+    assert recovery.get_ydata()[10:17] == pytest.approx(one.force[10:17])
+    assert np.isnan(recovery.get_ydata()[:10]).all()
     assert recovery.get_linestyle() == "--"
     assert approach.get_xdata() == pytest.approx(1e6 * one.overlap, rel=1e-12)
     assert (mark.get_xdata()[0], mark.get_ydata()[0]) == pytest.approx((4.0, 0.0))

@@ -89,7 +89,7 @@ chain.radius = { uniform = [0.004, 0.005] }
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(tmp_path_factory) -> Path:
     file = tmp_path_factory.mktemp("run") / "run.h5"
     keys = ["chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4"]
     case = gc.load_case("steel-chain-hertz", [*keys, "snapshots.interval=2e-6"])
@@ -118,8 +118,8 @@ def timed(
 @pytest.mark.promise("R6")
 @pytest.mark.long
 def test_a_signal_while_scipy_draws_or_is_imported_ends_a_study(
-    tmp_path: Path, figure: Callable[..., None]
-) -> None:
+    tmp_path, figure: Callable[..., None]
+):
     (tmp_path / "study.toml").write_text(STUDY)
     places = [("Sobol", "-")] * 4 + [("import", module) for module in MODULES]
     for place, (kind, module) in enumerate(places):
@@ -136,8 +136,8 @@ def test_a_signal_while_scipy_draws_or_is_imported_ends_a_study(
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(
-    number: int, run: Path, tmp_path: Path
-) -> None:
+    number: int, run: Path, tmp_path
+):
     code, said = timed(
         "animation", number, tmp_path, "animate", str(run), "--out", "a.gif", "--frames", "10"
     )
@@ -148,8 +148,8 @@ def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(
 @COUNTED
 @pytest.mark.parametrize("trials", [1, pytest.param(40, marks=pytest.mark.long)])
 def test_an_animation_stopped_at_any_moment_ends_at_once(
-    trials: int, run: Path, tmp_path: Path, figure: Callable[..., None]
-) -> None:
+    trials: int, run: Path, tmp_path, figure: Callable[..., None]
+):
     draw, longest, ended = random.Random(24), 0.0, 0
     for trial in range(trials):
         number = (signal.SIGINT, signal.SIGTERM)[trial % 2]
@@ -171,9 +171,7 @@ def test_an_animation_stopped_at_any_moment_ends_at_once(
 
 # --- In Python
 @pytest.mark.promise("R6")
-def test_an_interruption_while_scipy_draws_is_raised_in_python(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interruption_while_scipy_draws_is_raised_in_python(monkeypatch):
     sobol = qmc.Sobol
 
     def forgets(*arguments: Any, **more: Any) -> Any:
@@ -188,7 +186,7 @@ def test_an_interruption_while_scipy_draws_is_raised_in_python(
             draw()
 
 
-def test_an_interruption_that_was_held_is_raised_where_what_held_it_fails() -> None:
+def test_an_interruption_that_was_held_is_raised_where_what_held_it_fails():
     handler = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), uninterrupted():
         os.kill(os.getpid(), signal.SIGINT)
@@ -211,8 +209,8 @@ striker.speed = {{ linear = [0.5, 1.5, {}] }}
     ("trials", "members"), [(1, 400), pytest.param(12, 6000, marks=pytest.mark.long)]
 )
 def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(
-    trials: int, members: int, tmp_path: Path, figure: Callable[..., None]
-) -> None:
+    trials: int, members: int, tmp_path, figure: Callable[..., None]
+):
     draw, longest, kept = random.Random(7), 0.0, 0
     (tmp_path / "study.toml").write_text(LONG_STUDY.format(members))
     part = tmp_path / "study.h5.part"

@@ -31,7 +31,7 @@ RUN = " ".join(["run steel-chain-hertz", *(f"--set {word}" for word in SMALL)])
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory) -> Path:
     """Files of a run and of one without sensors, and a trace to import."""
     folder = tmp_path_factory.mktemp("made")
     bare = "--set sensors.beads=[] --set sensors.contacts=[] --set snapshots.interval=1e-4"
@@ -55,7 +55,7 @@ def by_command(words: str) -> Writer:
 
 
 def with_claim(function: Callable[[str], Any]) -> Writer:
-    def write(made: Path, name: str) -> int:
+    def write(made: Path, name) -> int:
         try:
             function(name)
         except FileError:
@@ -65,11 +65,11 @@ def with_claim(function: Callable[[str], Any]) -> Writer:
     return write
 
 
-def ensemble(name: str) -> None:
+def ensemble(name) -> None:
     gc.run_many([gc.load_case("steel-chain-hertz", SMALL)], name, overwrite=True)
 
 
-def concluded(name: str) -> None:
+def concluded(name) -> None:
     with claim_conclusion(name, True):
         save_conclusion(name, "fit", None, {"number": 1.0}, True)
 
@@ -92,7 +92,7 @@ WRITERS: dict[str, tuple[str, Writer]] = {
 }
 
 
-def blank_frame(moving: Any, name: str, writer: Any, dpi: float) -> None:
+def blank_frame(moving: Any, name, writer: Any, dpi: float) -> None:
     """Written in place of an animation's frames, which take their time to draw."""
     writer.setup(moving._fig, name, dpi)
     writer._frames = [Image.new("RGB", (9, 9))]
@@ -104,9 +104,9 @@ def blank_frame(moving: Any, name: str, writer: Any, dpi: float) -> None:
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.usefixtures("blank_pictures")
 def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
-    writer: str, made: Path, here: Path, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    writer: str, made: Path, here, capsys,
+    monkeypatch
+):  # fmt: skip
     monkeypatch.setattr("matplotlib.animation.Animation.save", blank_frame)
     name, write = WRITERS[writer]
     (made / "study.toml").write_text('case = "small.toml"\n[vary]\nstriker.speed = [0.5, 1.0]\n')
@@ -152,8 +152,8 @@ LINKS = {
 @pytest.mark.promise("R5")
 @pytest.mark.parametrize(("leads", "on", "words"), LINKS.values(), ids=LINKS)
 def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(
-    leads: str, on: str, words: str, here: Path
-) -> None:
+    leads: str, on: str, words: str, here
+):
     Path("folder").mkdir()
     Path("diary").write_text("mine")
     os.mkfifo("pipe")
@@ -178,7 +178,7 @@ def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(
 
 
 @pytest.mark.promise("R5")
-def test_a_name_below_dev_or_proc_is_refused_and_a_file_in_memory_is_not(here: Path) -> None:
+def test_a_name_below_dev_or_proc_is_refused_and_a_file_in_memory_is_not(here):
     for name in (
         "/dev/granchain.h5",
         "/proc/self/granchain.h5",
@@ -209,7 +209,7 @@ def test_a_name_below_dev_or_proc_is_refused_and_a_file_in_memory_is_not(here: P
 
 
 @pytest.mark.promise("R7")
-def test_two_links_to_one_file_have_one_claim(here: Path) -> None:
+def test_two_links_to_one_file_have_one_claim(here):
     Path("one").symlink_to("run.h5")
     Path("other").symlink_to("run.h5")
     with claim("one", overwrite=True):
@@ -221,7 +221,7 @@ def test_two_links_to_one_file_have_one_claim(here: Path) -> None:
 
 
 @pytest.mark.promise("R5")
-def test_what_is_written_beside_a_file_follows_no_link(here: Path) -> None:
+def test_what_is_written_beside_a_file_follows_no_link(here):
     Path("diary").write_bytes(b"granchain_format mine")
     Path("run.h5.part").symlink_to("diary")
     with claim("run.h5"), pytest.raises(FileError, match=r"run\.h5\.part: got "):
@@ -231,7 +231,7 @@ def test_what_is_written_beside_a_file_follows_no_link(here: Path) -> None:
 
 
 @pytest.mark.promise("R5")
-def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(here: Path) -> None:
+def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(here):
     Path("scratch").mkdir()
     Path("run.h5.chk").symlink_to("scratch/run.chk")
     case = gc.load_case("steel-chain-hertz", [*SMALL, "time.end=1e-3"])
@@ -247,9 +247,7 @@ def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(h
 
 
 @pytest.mark.promise("R5")
-def test_a_failed_write_leaves_no_folder_that_it_has_made(
-    made: Path, tmp_path: Path, obeyed
-) -> None:
+def test_a_failed_write_leaves_no_folder_that_it_has_made(made: Path, tmp_path, obeyed):
     with mounting(tmp_path) as mount:
         full = mount("size=16k")
         # no file of 16 kB has room there

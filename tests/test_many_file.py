@@ -7,7 +7,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import h5py
@@ -27,7 +26,7 @@ from granchain.studies import many, members
 
 
 @pytest.fixture(autouse=True)
-def plain_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+def plain_stack(monkeypatch) -> None:
     """No loop over members is compiled here: it is not what is looked at."""
     monkeypatch.setattr(stack, "COMPILED", 1000)
 
@@ -50,9 +49,7 @@ def mixed() -> list[gc.Case]:
 
 
 @pytest.mark.parametrize("lot", [3, 1024])
-def test_each_result_in_the_file_is_that_of_its_own_run(
-    lot: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path, monkeypatch):
     monkeypatch.setattr(many, "RESULTS_TOGETHER", lot)
     cases, path = mixed(), tmp_path / "study.h5"
     written = gc.run_many(cases, out=path)
@@ -76,9 +73,7 @@ def test_each_result_in_the_file_is_that_of_its_own_run(
 
 
 @pytest.mark.parametrize("engine", ["h5netcdf", pytest.param("netcdf4", marks=pytest.mark.long)])
-def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(engine: str, tmp_path, monkeypatch):
     xarray = pytest.importorskip("xarray")
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)
     path, saved = tmp_path / "study.h5", tmp_path / "saved.h5"
@@ -97,8 +92,8 @@ def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(
 
 @pytest.mark.promise("R9")
 def test_flipped_bits_of_an_ensembles_file_are_never_read_as_other_numbers(
-    tmp_path: Path, figure: Callable[..., None]
-) -> None:
+    tmp_path, figure: Callable[..., None]
+):
     path, draw = tmp_path / "study.h5", np.random.default_rng(9)
     ensemble = gc.run_many(speeds(3), out=path)
     content, true = path.read_bytes(), [ensemble[place] for place in range(3)]
@@ -116,7 +111,7 @@ def test_flipped_bits_of_an_ensembles_file_are_never_read_as_other_numbers(
     figure("of 60 refused in a sentence", refused, at_least=57)
 
 
-def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):
     path = tmp_path / "study.h5"
     gc.run_many(speeds(2), out=path)
     content = path.read_bytes()
@@ -151,8 +146,8 @@ def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("in_a_file", [False, True])
 def test_an_interruption_keeps_what_is_done_and_says_how_much(
-    in_a_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    in_a_file: bool, tmp_path, monkeypatch
+):
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 3)
     # the first six are taken; three more may be computed by then, and the last two are not begun
     cases, path = speeds(11), tmp_path / "study.h5" if in_a_file else None
@@ -178,9 +173,7 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(
             found[10]
 
 
-def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(tmp_path, monkeypatch):
     """The first ends the study, the others nothing: whatever is done by then is in the file."""
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)
     add, finish = stored.EnsembleWriter.add, stored.EnsembleWriter.finish
@@ -217,9 +210,7 @@ gc.run_many(cases, out=sys.argv[1], overwrite=True, threads=1)
 
 
 @pytest.mark.long
-def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_over(
-    tmp_path: Path,
-) -> None:
+def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_over(tmp_path):
     path = tmp_path / "study.h5"
     gc.run_many(speeds(2), out=path)
     before = path.read_bytes()
@@ -245,9 +236,7 @@ def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_ov
     assert left_in(tmp_path) == ["study.h5"]
 
 
-def test_more_than_the_disk_holds_is_refused_before_anything_is_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_than_the_disk_holds_is_refused_before_anything_is_run(tmp_path, monkeypatch):
     monkeypatch.setattr(members, "set_up", lambda *rest: pytest.fail("a member was set up"))
     # as in test_many.py 3.6e9 bytes a run: of 400 of them 1.44e12, more than 2**40
     one = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
@@ -256,9 +245,7 @@ def test_more_than_the_disk_holds_is_refused_before_anything_is_run(
     assert left_in(tmp_path) == []
 
 
-def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path, monkeypatch):
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 4)
     finer = [case.replace(**{"sensors.interval": 1e-9, "time.step": 1e-9}) for case in speeds(40)]
     with mounting(tmp_path) as mount:
@@ -281,7 +268,7 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(
 
 
 @pytest.mark.long
-def test_memory_does_not_grow_with_the_number_of_members(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_number_of_members(tmp_path):
     """10^4 chains of 70, 8 sensors x 1,000 samples: below 500 MB at the peak, in a process."""
     code = """
 import sys, granchain as gc

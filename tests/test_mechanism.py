@@ -41,7 +41,7 @@ YOKE = {
 }
 
 
-def mechanism(name: str, *changes: str) -> gc.Result:
+def mechanism(name, *changes: str) -> gc.Result:
     return gc.run_mechanism(gc.load_mechanism(name, changes))
 
 
@@ -60,7 +60,7 @@ def checks(result: gc.Result) -> dict[str, float]:
 
 
 @pytest.fixture
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+def plain(monkeypatch) -> None:
     """The loop as plain Python: for a law that no other test compiles."""
     monkeypatch.setattr(runs, "mechanism_loop", loop.plain_loop)
 
@@ -68,7 +68,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "linkage"), [("slider-crank", SLIDER_CRANK), ("scotch-yoke", SCOTCH_YOKE)]
 )
-def test_surfaces_give_the_derivatives_of_their_overlaps(name: str, linkage: Linkage) -> None:
+def test_surfaces_give_the_derivatives_of_their_overlaps(name, linkage: Linkage):
     case = gc.load_mechanism(name)
     m, nudge = dimensions_of(case), 1e-7
 
@@ -92,7 +92,7 @@ def test_surfaces_give_the_derivatives_of_their_overlaps(name: str, linkage: Lin
             assert slope == pytest.approx(now[:, k], abs=2e-6)
 
 
-def test_the_slip_is_that_of_the_two_materials_in_contact() -> None:
+def test_the_slip_is_that_of_the_two_materials_in_contact():
     m = dimensions_of(gc.load_mechanism("slider-crank"))
     t, v0, v1 = 0.031, 0.7, -2.3
     pin, motion = pin_at(t, m), ideal(m.start + m.speed * t, m)
@@ -115,7 +115,7 @@ def test_the_slip_is_that_of_the_two_materials_in_contact() -> None:
         assert moved == body.a.any() == bool(found and moves)
 
 
-def test_the_pin_leaves_the_arc_into_its_end_without_a_step() -> None:
+def test_the_pin_leaves_the_arc_into_its_end_without_a_step():
     m = dimensions_of(gc.load_mechanism("scotch-yoke"))
 
     # the same distance beyond the centre line at the arc's border, from the arc and the end
@@ -158,7 +158,7 @@ def newton_euler(
     return motion
 
 
-def test_a_slider_crank_moves_as_newton_and_euler_have_it(plain: None) -> None:
+def test_a_slider_crank_moves_as_newton_and_euler_have_it(plain: None):
     changes = ["contact.law=hertz", "friction.coefficient=0", "start.slider_offset=5.02e-4"]
     changes += ["time.end=0.004", "time.step=2e-6"]
     case = gc.load_mechanism("slider-crank", changes)
@@ -186,7 +186,7 @@ def test_a_slider_crank_moves_as_newton_and_euler_have_it(plain: None) -> None:
 @pytest.mark.parametrize(
     "name", ["slider-crank", pytest.param("scotch-yoke", marks=pytest.mark.long)]
 )
-def test_the_energy_ledger_closes(name: str) -> None:
+def test_the_energy_ledger_closes(name):
     result = crank() if name == "slider-crank" else yoke("johnson")
     put_in = result.energy_kinetic[0] + np.abs(result.energy_external).max()
     assert residual_share(result.energy_residual, put_in).max() <= 1e-5
@@ -222,7 +222,7 @@ WINDOWS = {
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-def test_the_order_is_two_while_the_joint_stays_closed(name: str) -> None:
+def test_the_order_is_two_while_the_joint_stays_closed(name):
     found, end = [], float(WINDOWS[name][-1].partition("=")[2])
     for steps in (400, 800, 1600):
         changes = [*WINDOWS[name], f"time.step={end / steps!r}"]
@@ -243,7 +243,7 @@ def test_the_order_is_two_while_the_joint_stays_closed(name: str) -> None:
     assert orders == pytest.approx([2.0] * len(orders), abs=0.15)
 
 
-def test_plain_and_compiled_loops_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_and_compiled_loops_agree(monkeypatch):
     changes = ["contact.law=goldsmith", "time.end=0.012", "time.step=2e-5", "record.interval=2e-5"]
     fast = mechanism("scotch-yoke", *changes)
     monkeypatch.setattr(runs, "mechanism_loop", loop.plain_loop)
@@ -254,7 +254,7 @@ def test_plain_and_compiled_loops_agree(monkeypatch: pytest.MonkeyPatch) -> None
         assert getattr(slow, name) == pytest.approx(getattr(fast, name), rel=1e-9, abs=1e-9)
 
 
-def test_the_factor_of_hunt_and_crossley_is_that_of_the_law() -> None:
+def test_the_factor_of_hunt_and_crossley_is_that_of_the_law():
     hertz, alpha, steel = laws()["hertz"], laws()["hunt-crossley-alpha"], gc.Material(207e9, 0.3)
     pair = pair_of_surfaces(0.01, 0.0095, True, (steel, steel), 1.0, None)
     inputs = SimpleNamespace(stiffness=None, alpha=0.32, separation="clamped")
@@ -270,7 +270,7 @@ def test_the_factor_of_hunt_and_crossley_is_that_of_the_law() -> None:
         )
 
 
-def test_the_slider_crank_has_the_printed_digits() -> None:
+def test_the_slider_crank_has_the_printed_digits():
     found, case = checks(crank()), gc.load_mechanism("slider-crank")
     # -w^2 r (1 + r/l) = -25.588 and w^2 r (1 - r/l) = 18.277 m/s2 for 200 rpm, .05 m and .3 m
     ends = [ideal(angle, dimensions_of(case)).acceleration for angle in (0.0, math.pi)]
@@ -294,7 +294,7 @@ def test_the_slider_crank_has_the_printed_digits() -> None:
 
 
 @pytest.mark.parametrize("law", YOKE)
-def test_the_yoke_loses_and_finds_contact_where_it_should(law: str) -> None:
+def test_the_yoke_loses_and_finds_contact_where_it_should(law: str):
     (lost, again, first, largest, depth), found = YOKE[law], checks(yoke(law))
     assert found["contact lost at"] == pytest.approx(lost, abs=1.0)
     assert found["contact found again at"] == pytest.approx(again, abs=1.0)
@@ -307,7 +307,7 @@ def test_the_yoke_loses_and_finds_contact_where_it_should(law: str) -> None:
 
 
 @pytest.mark.long
-def test_the_laws_themselves_come_to_what_their_fits_do() -> None:
+def test_the_laws_themselves_come_to_what_their_fits_do():
     """Johnson's law for 1 mm of pin, as fitted in table 11: same gap and forces but for 2 %."""
     found, fitted = checks(mechanism("scotch-yoke", "force.form=law")), checks(yoke("johnson"))
     assert found["contact lost at"] == pytest.approx(fitted["contact lost at"], abs=1.0)
@@ -318,7 +318,7 @@ def test_the_laws_themselves_come_to_what_their_fits_do() -> None:
 YOKES, CRANK = "scotch-yoke", "slider-crank"
 
 
-def told(command: str, target: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def told(command: str, target: Path, capsys) -> tuple[int, str]:
     """Exit code and error output of a mechanism that shall not be written."""
     name, *changes = command.split()
     sets = [part for change in changes for part in ("--set", change)]
@@ -328,16 +328,12 @@ def told(command: str, target: Path, capsys: pytest.CaptureFixture[str]) -> tupl
 
 
 @pytest.mark.parametrize(("command", "words"), refused("mechanism"))
-def test_wrong_input_is_told_in_sentences(
-    command: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_wrong_input_is_told_in_sentences(command: str, words: tuple[str, ...], capsys, tmp_path):
     code, said = told(command, tmp_path / "no.h5", capsys)
     assert code == 2 and all(word in said for word in words), said
 
 
-def test_a_run_that_fails_says_so_and_writes_nothing(
-    plain: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_run_that_fails_says_so_and_writes_nothing(plain: None, capsys, tmp_path):
     for command, words in (
         # Kogut and Etsion end at 110 critical overlaps
         (
@@ -355,9 +351,7 @@ def test_a_run_that_fails_says_so_and_writes_nothing(
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_the_file_gives_the_result_back_and_info_and_plot_know_it(
-    obeyed, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_file_gives_the_result_back_and_info_and_plot_know_it(obeyed, capsys, tmp_path):
     known, file = yoke("johnson"), tmp_path / "yoke.h5"
     known.save(file)
     result = gc.open_result(file)
@@ -381,7 +375,7 @@ def test_the_file_gives_the_result_back_and_info_and_plot_know_it(
     assert "no " not in capsys.readouterr().err
 
 
-def test_the_command_prints_one_object(obeyed, tmp_path: Path) -> None:
+def test_the_command_prints_one_object(obeyed, tmp_path):
     command = ["mechanism", CRANK, "--out", str(tmp_path / "crank.h5")]
     facts = json.loads(obeyed(*command, "--json").out)
     assert facts["status"] == "complete" and facts["law"] == "wang-liu-hysteretic"
@@ -392,7 +386,7 @@ def test_the_command_prints_one_object(obeyed, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(laws()))
-def test_every_law_moves_the_slider(name: str, plain: None) -> None:
+def test_every_law_moves_the_slider(name, plain: None):
     law, given = laws()[name], {"restitution": 0.7, "psi": 3.0, "xi": 13.0, "alpha": 0.3}
     given |= {"stiffness": 6e7, "impact_speed": 0.5}
     needed = [

@@ -39,13 +39,13 @@ def small() -> gc.Case:
 
 
 @pytest.fixture
-def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_blocks(monkeypatch) -> None:
     monkeypatch.setattr("granchain.simulation.FIRST_BLOCK", 2000)
     monkeypatch.setattr("granchain.simulation.BLOCK_SECONDS", 1e-12)
 
 
 @pytest.mark.plain
-def test_a_row_is_written_once(tmp_path: Path) -> None:
+def test_a_row_is_written_once(tmp_path):
     """States are appended while half of the file counts; a row that stays is in one of them."""
     fresh = prepared("hertz", ROWS["touching"]())
     state, after, sizes = fresh(), fresh(), []
@@ -84,7 +84,7 @@ class Counted(Checkpoint):
 
 @pytest.mark.usefixtures("short_blocks")
 @pytest.mark.promise("R5")
-def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(tmp_path: Path) -> None:
+def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(tmp_path):
     case = small()
     with mounting(tmp_path) as mount:
         path = mount("size=96k") / "run.chk"
@@ -98,9 +98,7 @@ def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(tmp_p
 # --- The output file, piece by piece
 
 
-def test_a_file_that_is_written_piece_by_piece_says_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path, monkeypatch):
     one = gc.run(small())
     one.save(tmp_path / "image.h5")
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
@@ -122,9 +120,7 @@ COMMAND = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
 
 @pytest.mark.usefixtures("short_blocks")
 @pytest.mark.parametrize("during", ["checkpoint", "file"])
-def test_a_second_signal_loses_nothing_that_is_on_the_disk(
-    during: str, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, here, monkeypatch):
     """The first stops the run, the second the writing: it goes on to the same bits."""
     monkeypatch.setattr("granchain.store.files.BYTES_AT_ONCE", 4000)
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
@@ -140,7 +136,7 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(
             signalled(fraction)
         advance(self, fraction)
 
-    def again(self: Progress, what: str, fraction: float, of_run: float) -> None:
+    def again(self: Progress, what, fraction: float, of_run: float) -> None:
         draw(self, what, fraction, of_run)
         of_checkpoint = what.startswith("writing") and what.endswith(".chk")
         of_file = what.startswith("writing") and not of_checkpoint
@@ -165,9 +161,7 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(
 
 @pytest.mark.usefixtures("short_blocks")
 @pytest.mark.promise("R1")
-def test_the_records_of_a_stopped_run_stand_once_on_the_disk(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_records_of_a_stopped_run_stand_once_on_the_disk(here, monkeypatch):
     """Its file holds them, the checkpoint the rest, also while it goes on; stopped twice, and
     killed before and after the second file is there, it goes on to the same bits."""
     monkeypatch.setattr("granchain.store.checkpoint.RECORDS_IN_OUTPUT", 1)
@@ -223,9 +217,7 @@ def test_the_records_of_a_stopped_run_stand_once_on_the_disk(
         assert left_in(here) == ["run.h5"]
 
 
-def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(here, monkeypatch):
     words = r"run\.h5: got a run that records 5e\+09 bytes, allowed in a file: at most"
     with (
         Interruption() as interruption,
@@ -244,9 +236,7 @@ def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(
 @COUNTED
 @pytest.mark.long
 @pytest.mark.promise("R6")
-def test_a_long_chain_with_snapshots_is_stopped_at_once(
-    tmp_path: Path, figure: Callable[..., None]
-) -> None:
+def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path, figure: Callable[..., None]):
     """20,000 beads: half a second after the signal it stops; the file is whole, to go on with."""
     changes = ["chain.beads=20000", "sensors.beads=[10]", "sensors.contacts=[]", "time.end=3e-2"]
     changes += ["snapshots.interval=6e-6"]

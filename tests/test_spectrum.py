@@ -69,11 +69,9 @@ def test_waves_that_open_contacts_are_named_by_the_run_and_by_its_spectrum():
     bead = int(large.sensor_bead[np.argmax(large.sensor_force[first] <= 0.0)])
     assert f"first seen at bead {bead} at {large.time[first]:.4g} s" in said.text
     found = gc.spectrum(large, segments=2)
-    assert (
-        len(found.messages) == 1
-        and "feels 0 to " in found.messages[0]
-        and "of 20 N at rest" in found.messages[0]
-    )
+    assert len(found.messages) == 1
+    assert "feels 0 to " in found.messages[0]
+    assert "of 20 N at rest" in found.messages[0]
     assert not len(found.band_edges)
 
 

@@ -42,9 +42,7 @@ def wrong_lines(root: Any) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.promise("I2")
-def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
-    capsys, figure
-) -> None:
+def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(capsys, figure):
     command = program()
     lines = list(wrong_lines(command))
     lacking = []
@@ -69,6 +67,6 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
     )
 
 
-def test_a_wrong_command_line_is_refused_with_what_is_meant(obeyed) -> None:
+def test_a_wrong_command_line_is_refused_with_what_is_meant(obeyed):
     for line, sentence in refused("usage"):
         assert sentence in obeyed(*line, code=2).err

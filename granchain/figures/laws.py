@@ -371,7 +371,7 @@ def equivalence(
         make_log(axes, "y", 100.0 * np.concatenate([answer.grid_residual for answer in drawn]))
         axes.set(xlabel=free[0], ylabel="residual [%]")
     of_traces = "norm of the difference [%]" if first.measure == "traces" else "difference [%]"
-    set_panel(beads, zero=True, xlabel="bead", ylabel=of_traces)
+    set_panel(beads, zero=True, integer="x", xlabel="bead", ylabel=of_traces)
     beads.legend(loc="best", fontsize=7)
     by = f"by the {COMPARED_QUANTITIES[first.measure]} at {len(first.sensor_bead)} sensors"
     hidden = len(drawn) < len(found)
