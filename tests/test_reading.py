@@ -48,6 +48,15 @@ def kinked(x):
     return bell(x) * (1.0 + 0.15 * np.maximum(-x - 0.05, 0.0))
 
 
+def two_tops(x):
+    """A round top 0.04 of the width before a corner 0.0005 higher, a dip of 0.004 between, as Kogut
+    and Etsion's law makes."""
+    dip = bell(0.03 / 0.85)
+    between = dip + (1.0005 - dip) * (x + 0.01) / 0.01
+    after = np.where(x < 0.0, between, 1.0005 * np.exp(-0.55 * x - 1.2 * x**2))
+    return np.where(x < -0.01, bell((x + 0.04) / 0.85), after)
+
+
 def off(shape, samples, noise, seed, limit=math.inf):
     """Error and uncertainty of each number, by samples a width and noise over peak."""
     draw = np.random.default_rng(seed)
@@ -113,6 +122,25 @@ def test_a_long_stretch_over_a_kink_is_not_taken_for_the_top(seed):
     error, sure = off(kinked, 150.0, 0.001, seed)[0]["arrival"]
     # the longest stretches agree with each other on 0.010
     assert error < 0.005 and error < 3.0 * sure
+
+
+# draws in which neither top stands out: the longer stretches alone tell of the corner
+@pytest.mark.parametrize("seed", [1, 3, 4])
+def test_an_arrival_is_less_sure_where_noise_hides_a_corner_beside_the_top(seed):
+    error, sure = off(two_tops, 100.0, 0.002, seed)[0]["arrival"]
+    assert 0.035 < error < 5.0 * sure and sure < 0.02
+    # a round top has none: a curve through 48 samples, .24 of the width each way, tells its place
+    # to 0.002 sqrt(3/48)/(8 ln 2 .24) of the width where it is a parabola
+    assert off(bell, 100.0, 0.002, seed)[0]["arrival"][1] < 0.001
+
+
+def test_equal_readings_below_a_higher_one_are_no_limit():
+    # four samples behind the top, the last two of them the highest, out of reach of where the
+    # highest is looked for
+    force = bell(np.linspace(-3.0, 3.0, 361))
+    force[182:184] += 0.04, 0.06
+    found = reading_of(np.linspace(-3.0, 3.0, 361), force, Noise(0.015, np.empty(0)))
+    assert math.isfinite(found.peak.value) and "flat" not in " ".join(found.messages)
 
 
 @seeds(10)

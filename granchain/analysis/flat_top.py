@@ -39,11 +39,13 @@ def flat_top(
     step = step_of(force)
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
-    # Equal readings of a trace that has noise, and no steps to round to, are the limit itself.
+    # Equal readings of a trace that has noise, and no steps to round to, are the limit itself; none
+    # is above it.
     near = _stretch_about(force, highest, step)
     n = near.stop - near.start
     if (
         n >= (2 if noise.sample > 0.0 and step == 0.0 else 3)
+        and force[near].max() <= force[highest] + step
         and n - 1 > FLAT_TOP * math.sqrt(step / float(force[highest])) * width
     ):
         return near

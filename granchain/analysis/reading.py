@@ -302,8 +302,9 @@ def _numbers_of_pulse(
     # A slope of the baseline moves the place where that of the pulse is 0, the more the flatter its
     # top: a parabola of that half height. Behind a high-pass filter, what the trace falls by below
     # its baseline is lost over the width of the pulse.
+    wide = right - left if len(halves) == 2 else 2.0 * halves[0]
     tilt = (
-        math.hypot(baseline.slope, baseline.slope_error, fall / max(right - left, 1.0))
+        math.hypot(baseline.slope, baseline.slope_error, fall / max(wide, 1.0))
         * min(halves) ** 2
         / max(pulse.height, found.doubt)
     )

@@ -61,6 +61,16 @@ LEAST_PLACE = 0.01
 # the force is below its peak by less than that, a kink may be the top. Part of that stretch which
 # counts as a standard deviation: six of them reach its ends.
 MISFIT, HIDDEN_KINK = 2.0, 0.17
+# What a curve misses a corner by is of order 1 in the length of its stretch, and of order 4 for a
+# smooth pulse, by Taylor's series; of the pulses of hertz and flores of order 2.0 to 3.9, of the
+# lower ones over long stretches (measured). Below this order there is a corner, where that is so
+# many standard deviations of a mean square sure, one in a thousand by chance; it is looked for in
+# stretches up to so many times as long as the one that is taken: the next longer one.
+CORNER_ORDER, CORNER_SURE, NEXT_LONGER = 2.0, 3.0, 2.25
+# A corner in the middle stands out of the curve by this part of what that misses the samples by:
+# |x| from -1 to 1 less its parabola by least squares, 3/16 + 15/16 x^2, is 3/16 at 0, and its mean
+# square 1/192.
+CORNER_HEIGHT = math.sqrt(27.0 / 4.0)
 # A sample, or the mean of two, that is so many standard deviations above the curve belongs to
 # another top: of Gaussian noise, one of two thousand is. No curve is better than the last number,
 # in parts of the peak.
@@ -227,12 +237,40 @@ def top_of(
             strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
             high = strange & (of_top > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
             away = float(np.abs(fit.start + np.flatnonzero(high) - place.value).max(initial=0.0))
-            missed = float(np.linalg.norm(off)) / math.sqrt(len(off) - TOP_DEGREE - 1)
-            if missed > MISFIT * noise.sample:
-                hidden = reach * math.sqrt(2.0 * missed / max(peak.value, missed))
+            missed = _missed(fit, force)
+            corner = CORNER_HEIGHT * _corner(fits, fit.length, force, noise)
+            below = max(missed if missed > MISFIT * noise.sample else 0.0, corner)
+            if below:
+                hidden = reach * math.sqrt(2.0 * below / max(peak.value, below))
     alone = math.hypot(place.uncertainty, LEAST_PLACE)
     at = Number(place.value, max(alone, HIDDEN_KINK * hidden, away / 3.0))
     return peak, at, _weights(fits, peak.value, 1)
+
+
+def _missed(fit: _LocalFit, force: np.ndarray) -> float:
+    """What a curve misses its samples by, root mean square [N]."""
+    off = force[fit.start : fit.start + len(fit.curve)] - fit.curve
+    return float(np.linalg.norm(off)) / math.sqrt(len(off) - TOP_DEGREE - 1)
+
+
+def _corner(fits: Sequence[_LocalFit], length: float, force: np.ndarray, noise: Noise) -> float:
+    """What a corner that noise hides makes curves miss the samples by, over stretches about as long
+    as this one [N]; 0 where the shorter of two misses as much less as it does of a smooth pulse."""
+    variance, most = noise.sample**2, 0.0
+    curved = [fit for fit in fits if len(fit.curve)] if variance else []
+    excess = [max(_missed(fit, force) ** 2 - variance, 0.0) for fit in curved]
+    for k, fit in enumerate(curved):
+        if fit.length > NEXT_LONGER * length:
+            continue
+        free = (len(fit.curve) - TOP_DEGREE - 1) / noise.statistical_inefficiency
+        for longer, of_longer in zip(curved[:k], excess[:k], strict=True):
+            ratio = longer.length / fit.length
+            if LENGTH_RATIOS[0] <= ratio <= LENGTH_RATIOS[1]:
+                smooth = of_longer / ratio ** (2.0 * CORNER_ORDER)
+                sure = CORNER_SURE * math.sqrt(2.0 / free) * (variance + smooth)
+                if excess[k] - smooth > sure:
+                    most = max(most, math.sqrt(excess[k]))
+    return most
 
 
 def _weights(fits: Sequence[_LocalFit], value: float, which: int) -> Weights:
