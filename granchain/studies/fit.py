@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 import os
-import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, overload
 
 import numpy as np
@@ -25,6 +24,7 @@ from granchain.comparison.sides import Measured, stated_sensor
 from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError, TraceError
 from granchain.keys import Problems, shown
+from granchain.plain_data import plain_data
 from granchain.set_up import contacts_of_cases
 from granchain.studies.against import Against
 from granchain.studies.conclusion import concluded, contributions
@@ -315,7 +315,7 @@ def _acts(case: Case, key: str, value: float) -> bool:
         # what a run takes of a body's size and substance is in its mass and in its contacts
         ends = {side: replace(getattr(chain, side), material=None) for side in ("left", "right")}
         bodies = replace(chain, radius=chain.mass, material=(), **ends)
-        found.append(pickle.dumps((vars(bodies), contacts.c, contacts.history)))
+        found.append(plain_data((asdict(bodies), contacts.c, contacts.history)))
     return found[0] != found[1]
 
 
