@@ -111,12 +111,14 @@ def true_numbers(time: np.ndarray, force: np.ndarray) -> tuple[float, float, flo
 
 class Rig(NamedTuple):
     """A computed run, a trace of some of its sensors, what is true of each on the clock of the
-    trace, and the shift of that clock."""
+    trace, the shift of that clock, and what is so large of the fault at each sensor: of crosstalk
+    its height, over the noise's deviation; of few samples, how many are in the pulse's width."""
 
     result: Result
     trace: Trace
     truth: np.ndarray
     shift: float
+    size: np.ndarray
 
 
 def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> Rig:
@@ -129,6 +131,7 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
         np.array([draw.integers(5)]) if fault in ("offset", "cut", "later pulse") else np.arange(5)
     )
     truth, starts = pulses.truth[columns], pulses.starts[columns]
+    of_fault = np.full(len(columns), math.nan)
     peaks, width = truth[:, 0], float(truth[:, 2].min())
     noise = 10.0 ** draw.uniform(math.log10(2e-4), math.log10(3e-2))
     if fault is None:
@@ -167,6 +170,7 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
             * peaks
             * draw.choice([-1.0, 1.0])
         )
+        of_fault = size / (noise * peaks)
         since = (time - float(starts.min()) + draw.uniform(1.0, 4.0) * width) / (
             draw.uniform(0.1, 0.7) * width
         )
@@ -208,6 +212,7 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
         Trace(time + shift, BEADS[columns], force, about),
         truth,
         shift,
+        truth[:, 2] / interval if fault == "few samples" else of_fault,
     )
 
 
@@ -231,7 +236,11 @@ def noisy_rig(seed: int, kind: str, among: tuple[str, ...] = NEAR) -> Rig:
     document = {"title": "synthetic rig", "kind": "synthetic", **STATED.get(kind, {})}
     about = about_of(document, "test")
     return Rig(
-        _result(pulses, columns, "hertz"), Trace(time, BEADS[columns], force, about), truth, 0.0
+        _result(pulses, columns, "hertz"),
+        Trace(time, BEADS[columns], force, about),
+        truth,
+        0.0,
+        np.full(len(columns), math.nan),
     )
 
 
