@@ -154,6 +154,8 @@ notebooks: env ## notebooks/*.ipynb anew, run
 
 reliability: env ## docs/reliability.md anew: every promise, measured; RELIABILITY_LONG=1 for the long tests too
 	@echo "reliability: docs/reliability.md"
+	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -q $(SHARED) -m "promise and plain and not long" \
+	    -o filterwarnings=error:::granchain --figures docs/reliability.json $$(grep -l "mark\.plain" tests/*.py)
 	@$(PYTHON) -m pytest -q $(SHARED) -m "promise and not long" --figures docs/reliability.json tests
 	@if [ -n "$${RELIABILITY_LONG:-}" ]; then \
 	    $(PYTHON) -m pytest -q $(SHARED) -m "promise and long" --timeout 3600 --figures docs/reliability.json tests; fi

@@ -235,7 +235,7 @@ def merged(
     }
     for name, facts in collected.items():
         measured = before.get(name, {"outcome": "not run", "figures": []})
-        if name in reported:
+        if name in reported and reported[name]["outcome"] != "skipped":
             measured = (
                 reported[name]
                 | {"date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"}

@@ -179,7 +179,9 @@ def compared(case: Case, figure: Any, words: str = "") -> list[float]:
                 at_most=1e-3,
             )
     pressed = fine.contact_peak_force > 0.01 * largest
-    error = np.abs(coarse.contact_peak_force / fine.contact_peak_force - 1.0)[pressed].max()
+    error = np.abs(
+        coarse.contact_peak_force[pressed] / fine.contact_peak_force[pressed] - 1.0
+    ).max()
     figure(
         f"{words}largest force of a contact against a twentieth of the step", error, at_most=1e-3
     )
