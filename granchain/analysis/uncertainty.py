@@ -237,7 +237,7 @@ def top_of(
             strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
             high = strange & (of_top > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
             away = float(np.abs(fit.start + np.flatnonzero(high) - place.value).max(initial=0.0))
-            missed = _missed(fit, force)
+            missed = _misfit(fit, force)
             corner = CORNER_HEIGHT * _corner(fits, fit.length, force, noise)
             below = max(missed if missed > MISFIT * noise.sample else 0.0, corner)
             if below:
@@ -247,7 +247,7 @@ def top_of(
     return peak, at, _weights(fits, peak.value, 1)
 
 
-def _missed(fit: _LocalFit, force: np.ndarray) -> float:
+def _misfit(fit: _LocalFit, force: np.ndarray) -> float:
     """What a curve misses its samples by, root mean square [N]."""
     off = force[fit.start : fit.start + len(fit.curve)] - fit.curve
     return float(np.linalg.norm(off)) / math.sqrt(len(off) - TOP_DEGREE - 1)
@@ -258,7 +258,7 @@ def _corner(fits: Sequence[_LocalFit], length: float, force: np.ndarray, noise: 
     as this one [N]; 0 where the shorter of two misses as much less as it does of a smooth pulse."""
     variance, most = noise.sample**2, 0.0
     curved = [fit for fit in fits if len(fit.curve)] if variance else []
-    excess = [max(_missed(fit, force) ** 2 - variance, 0.0) for fit in curved]
+    excess = [max(_misfit(fit, force) ** 2 - variance, 0.0) for fit in curved]
     for k, fit in enumerate(curved):
         if fit.length > NEXT_LONGER * length:
             continue

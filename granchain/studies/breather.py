@@ -33,10 +33,10 @@ from granchain.studies.orbit import (
     PeriodGrid,
     Shooting,
     Stability,
-    ended,
     error_not_known,
     expected_runs,
     one_period_of,
+    orbit_found,
     period_grid,
     rounding_of,
     scaled_to_largest,
@@ -284,7 +284,7 @@ def breather(
     found = newton(start, begun, shoot, step, tolerance, 1e3 * tolerance)
     shooting = family.shooting(turn.period * float(found.place[-1]))
     advice = "the orbit at a smaller amplitude or another period"
-    return ended(
+    return orbit_found(
         shooting, found, begun, tolerance, advice, lambda shot: spectrum_of(family, shooting, shot)
     )
 

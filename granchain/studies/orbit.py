@@ -268,11 +268,13 @@ def orbit(
     else:
         found = _nearest_orbit(shooting, state, begun, tolerance)
     advice = "the orbit at a weaker drive or another frequency, or a run that has settled"
-    orbit = ended(shooting, found, begun, tolerance, advice, lambda shot: stability(shooting, shot))
+    orbit = orbit_found(
+        shooting, found, begun, tolerance, advice, lambda shot: stability(shooting, shot)
+    )
     return replace(orbit, settled=settled)
 
 
-def ended(
+def orbit_found(
     shooting: Shooting,
     found: Nearest,
     begun: str,
