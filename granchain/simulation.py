@@ -102,6 +102,38 @@ def run(
     problems = Problems()
     if not check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS):
         raise CaseError(problems.sentences)
+    return _advanced(case, started, clock, watch, checkpoint, resume, threads)
+
+
+def run_to_end(case: Case) -> Result:
+    """Run a case for another function of the package, and return its complete result.
+
+    Unlike `run`, it doesn't catch an interruption: the caller must not continue with a result
+    that was stopped, or lose a Ctrl-C that arrived with the last step.
+
+    Raises
+    ------
+    CaseError, LawError, RunError
+        As `run`.
+    KeyboardInterrupt
+        If the run is interrupted.
+    """
+    started, clock = datetime.now(UTC), time.perf_counter() - compiling.seconds
+    check_case(case)
+    return _advanced(case, started, clock, interruptible=False)
+
+
+def _advanced(
+    case: Case,
+    started: datetime,
+    clock: float,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    threads: int = 1,
+    interruptible: bool = True,
+) -> Result:
+    """Advance a chain; an interruption ends the run with a result, or is raised again."""
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
     if watch is not None and hasattr(watch, "begin"):
@@ -117,6 +149,8 @@ def run(
         status = march(state, watch, journal, threads)
         wall_time = journal.wall_time
     except KeyboardInterrupt:
+        if not interruptible:
+            raise
         wall_time = journal.wall_time
         # an interruption that comes with the last step stops nothing
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE

@@ -21,8 +21,7 @@ from granchain.contact import laws
 from granchain.engine.timestep import time_step_of
 from granchain.markup import facts_card, table
 from granchain.plain_data import Numbers, plain_data
-from granchain.simulation import prepare, run
-from granchain.status import Status
+from granchain.simulation import prepare, run_to_end
 from granchain.store import Result
 
 # The steps, in units of the case's own: one above it, or none where twice the step is beyond what
@@ -315,10 +314,7 @@ def at_step(case: Case, step: float, close: int, instants: float, coarser: bool)
     if coarser:
         # only compared with: its ledger need not close within the bound of the case's own step
         changes["energy.bound"] = max(case.energy.bound, 1.0)
-    result = run(case.replace(**changes))
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return result
+    return run_to_end(case.replace(**changes))
 
 
 def order_of_motion(results: list[Result]) -> float:

@@ -89,7 +89,7 @@ def orbit(
         "simulated",
         f"contact law {found.law}",
         f"period {found.period * period:.4g} {unit}",
-        f"{state}, largest modulus {abs(found.multipliers[0]):.4g}",
+        f"{state}, largest modulus {abs(found.largest_multiplier):.4g}",
     )
 
 
@@ -98,7 +98,9 @@ def _section(found: Orbit, passed: Result | None, ax: Axes) -> None:
     own = found.result
     at, n = int(np.abs(own.displacement).max(axis=0).argmax()), found.displacement.size
     start = np.array([found.displacement[at], found.velocity[at]])
-    if passed is None:
+    if passed is None and not found.multipliers.size:
+        points, words = start[np.newaxis], "a small change"
+    elif passed is None:
         first, vector = found.multipliers[0], found.vectors[0][[at, n + at]]
         around = (first ** np.arange(SECTION))[:, None] * vector
         size = 0.1 * np.abs(own.displacement[:, at]).max() / np.abs(around[:, 0]).max()

@@ -12,9 +12,8 @@ from granchain.case import Case
 from granchain.comparison.sides import Computed, Measured
 from granchain.errors import CaseError, RunError
 from granchain.sensor import Sensor
-from granchain.status import Status
 from granchain.studies.foretold import foretold
-from granchain.studies.many import run_many
+from granchain.studies.many import run_all
 from granchain.studies.measures import FORCES_ALONE
 
 # What is found beside the free keys: the difference of the clocks, where times are compared, and
@@ -155,7 +154,7 @@ class Against:
         case = self._case(point)
         if isinstance(case, str):
             return case
-        ensemble = run_many([case], threads=1)
+        ensemble = run_all([case], threads=1)
         if ensemble.status[0].failed:
             return ensemble.messages[0].removeprefix("member 0: ")
         return (
@@ -235,9 +234,7 @@ class Against:
         asked = {key: self._case(np.frombuffer(key)) for key, one in found.items() if one is None}
         cases = {key: case for key, case in asked.items() if isinstance(case, Case)}
         if cases:
-            ensemble = run_many(cases.values(), threads=self.threads)
-            if Status.INTERRUPTED in ensemble.status:
-                raise KeyboardInterrupt
+            ensemble = run_all(cases.values(), threads=self.threads)
             for i, (key, status) in enumerate(zip(cases, ensemble.status, strict=True)):
                 if not status.failed:
                     sides = self.sensor, self.sensor, self.messages_of_runs

@@ -16,7 +16,7 @@ from granchain.chain import Chain
 from granchain.engine.setup import Contacts
 from granchain.errors import CaseError, RunError
 from granchain.keys import shown
-from granchain.simulation import prepare, run
+from granchain.simulation import prepare, run_to_end
 from granchain.store import Result
 from granchain.studies.continuation import (
     FAMILY_UNITS,
@@ -325,8 +325,9 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
     return Stability(
         values.astype(complex),
         vectors.astype(complex),
-        float(off[0]),
-        float(modulus[0]),
+        # a single bead has the two multipliers of energy and phase alone
+        float(off[0]) if off.size else 0.0,
+        float(modulus[0]) if modulus.size else 0.0,
         bool((np.abs(np.abs(values) - 1.0) <= modulus).all()),
         modulus,
         matrix,
@@ -401,7 +402,7 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
         for before, which in kinds.items()
         for name, one in zip(names, own, strict=True)
     }
-    seen = run(
+    seen = run_to_end(
         bare.replace(
             **{
                 "initial": initial,
@@ -445,7 +446,7 @@ def growing(node: Node) -> int:
     values, moduli = node.found.values, node.found.moduli
     beyond = np.abs(values) - 1.0 > moduli
     found = values[beyond & (np.abs(values.imag) > moduli)]
-    apart = np.abs(values - 1.0 / found.conj()[:, None]).min(axis=1)
+    apart = np.abs(values - 1.0 / found.conj()[:, None]).min(axis=1, initial=math.inf)
     return int((apart <= 0.5 * (np.abs(found) - 1.0)).sum())
 
 

@@ -193,7 +193,11 @@ class Branch:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         rows = [
-            (one.kind, f"{one.parameter:.6g}", f"{abs(one.multipliers[0]):.6g}")
+            (
+                one.kind,
+                f"{one.parameter:.6g}",
+                f"{np.abs(one.multipliers).max(initial=0.0) or 1.0:.6g}",
+            )
             for one in (self.points[0], *self.special, self.points[-1])
         ]
         shown_rows = table(("point", self.along, "largest modulus"), rows, styled=True)
@@ -328,6 +332,8 @@ class Node:
     def signed(self, at: float) -> float:
         """Changes its sign where a real multiplier passes a number."""
         own, values = self.found.matrix, self.found.values
+        if not values.size:
+            return 1.0
         matrix = (self.shot.jacobian if own is None else own) - at * np.eye(len(values))
         return float(np.linalg.slogdet(matrix)[0] * np.abs(values - at).min())
 

@@ -85,17 +85,10 @@ def run_many(
     threads = check_members(listed, threads)
     clock, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     room = list(memory_of(listed))
-    reduce = partial(results, listed, threads, strict, progress, started)
     if out is None:
-        if sum(room) > MEMORY:
-            raise CaseError(
-                f"cases: got {len(room)} runs that take {sum(room) / 2**30:.3g} GiB of memory, "
-                f"allowed {MEMORY // 2**30} GiB; let them go to a file as they come, with out=, or "
-                "raise the interval under [sensors], [snapshots] or [energy]"
-            )
-        with Interruptions():
-            places = lots(range(len(listed)), room, LOT, RESULTS_TOGETHER)
-            return Ensemble(listed, reduce(places, "the ensemble has these"))
+        where = "the ensemble has these"
+        return _in_memory(listed, room, threads, strict, progress, started, where)
+    reduce = partial(results, listed, threads, strict, progress, started)
     with (
         claim(out, overwrite),
         ensemble_file(out, overwrite, listed) as file,
@@ -114,6 +107,46 @@ def run_many(
     return Ensemble(listed, members, StoredEnsemble(out))
 
 
+def run_all(cases: Iterable[Case], threads: int | None = None) -> Ensemble:
+    """Run cases for another function of the package, and return their results in memory.
+
+    Unlike `run_many`, it doesn't catch an interruption: the caller must not continue with members
+    that were stopped, or lose a Ctrl-C that arrived with the last step.
+
+    Raises
+    ------
+    CaseError
+        As `run_many`.
+    KeyboardInterrupt
+        If the runs are interrupted.
+    """
+    listed = list(cases)
+    threads = check_members(listed, threads)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    return _in_memory(listed, list(memory_of(listed)), threads, False, None, started)
+
+
+def _in_memory(
+    cases: Sequence[Case],
+    room: Sequence[float],
+    threads: int,
+    strict: bool,
+    progress: Callable[[int, int], Any] | None,
+    started: str,
+    where: str | None = None,
+) -> Ensemble:
+    """An ensemble in memory; without `where`, an interruption is raised again."""
+    if sum(room) > MEMORY:
+        raise CaseError(
+            f"cases: got {len(room)} runs that take {sum(room) / 2**30:.3g} GiB of memory, "
+            f"allowed {MEMORY // 2**30} GiB; let them go to a file as they come, with out=, or "
+            "raise the interval under [sensors], [snapshots] or [energy]"
+        )
+    with Interruptions():
+        places = lots(range(len(cases)), room, LOT, RESULTS_TOGETHER)
+        return Ensemble(cases, results(cases, threads, strict, progress, started, places, where))
+
+
 def results(
     cases: Sequence[Case],
     threads: int,
@@ -121,7 +154,7 @@ def results(
     progress: Callable[[int, int], Any] | None,
     started: str,
     places: Iterable[Sequence[int]],
-    where: str,
+    where: str | None,
     store: Callable[[int, Sequence[Member]], None] | None = None,
 ) -> list[Member]:
     """Advance all members, and make a result of each.
@@ -134,8 +167,9 @@ def results(
         UTC, ISO 8601.
     places : iterable of sequence of int
         Of each lot.
-    where : str
-        For the warning of an interruption: where the results are.
+    where : str or None
+        For the warning of an interruption: where the results are. None: an interruption does not
+        end the call with the members that are done, but is raised again.
     store : function, optional
         Takes results, which are then no longer held here: the place of the first, and those behind
         it, in order.
@@ -189,6 +223,8 @@ def results(
     try:
         advance(cases, places, threads, receive, refuse, done)
     except KeyboardInterrupt:
+        if where is None:
+            raise
         # behind a member that has computed nothing others may have
         for place in sorted(found):
             if place >= first:

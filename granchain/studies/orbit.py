@@ -19,7 +19,7 @@ from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
 from granchain.markup import card, table
 from granchain.progress import progress_of
-from granchain.simulation import prepare, run
+from granchain.simulation import prepare, run_to_end
 from granchain.store import Result
 from granchain.store.result import case_of
 from granchain.studies.members import check_members
@@ -141,12 +141,18 @@ class Orbit:
         return (
             f"<Orbit: {self.title or self.law}, period {self.period:.6g} s, "
             f"{'stable' if self.stable else 'unstable'}, largest multiplier "
-            f"{abs(self.multipliers[0]):.5g}>"
+            f"{abs(self.largest_multiplier):.5g}>"
         )
+
+    @property
+    def largest_multiplier(self) -> complex:
+        """Multiplier of the largest modulus; 1 for a breather of a single bead, which has only
+        the two multipliers of energy and phase."""
+        return complex(self.multipliers[0]) if self.multipliers.size else 1.0 + 0.0j
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        first = self.multipliers[0]
+        first = self.largest_multiplier
         rows = [
             ("period [s]", f"{self.period:.6g}"),
             ("largest multiplier [1]", f"{first:.5g}"),
@@ -530,7 +536,7 @@ class Shooting:
             "sensors": {"beads": "all", "contacts": "all", "interval": every},
             "energy": dict(self.bare.energy) | {"ledger": True, "interval": every},
         }
-        return run(self.bare.replace(**recorded))
+        return run_to_end(self.bare.replace(**recorded))
 
     def seen(self, state: np.ndarray) -> Result | None:
         """The period from a state that is no orbit, as far as it can be run."""
