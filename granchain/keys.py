@@ -270,6 +270,20 @@ class Table(BaseModel, metaclass=TableClass):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise CaseError(
+                f"{name}: a case is frozen. Make a changed copy with case.replace, for example "
+                'case.replace({"striker.speed": 4.0}).'
+            )
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise CaseError(
+            f"{name}: a case is frozen. Make a copy without the key with case.replace, for example "
+            'case.replace({"striker": None}).'
+        )
+
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         keys = [

@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import tempfile
+import tomllib
 import tracemalloc
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -480,10 +481,7 @@ def test_changes_on_the_command_line_are_made_told_and_kept() -> None:
     assert (case.chain.radius, case.striker.speed, case.title) == (2.38e-3, 2.9, "a=b")
     material = case.chain.material
     assert (case.energy.ledger, material.yield_stress, material.name) == (False, 1e9, "a = b")
-    assert case.toml.startswith(STEEL) and case.toml.endswith(
-        '# changed: "title" = "a=b"\n# changed: "chain.material.yield_stress" = 1000000000.0\n'
-        '# changed: "chain.material.name" = "a = b"\n'
-    )
+    assert Case(**tomllib.loads(case.toml)) == case
     assert toml_value("1\n[chain]") == "1\n[chain]" and toml_value("none") == "none"
     wrong = ["contact.psi", "contact.psi.x=1", "x=1\n[y]", "striker.speed=-1"]
     no_value, no_place, *others = sentences_of(load_case, "steel-chain", wrong)

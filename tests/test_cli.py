@@ -306,3 +306,20 @@ def test_the_line_is_on_a_terminal_that_does_not_want_quiet(obeyed, monkeypatch)
         assert (
             "%" in obeyed("run", *options, "--set", "time.end=1e-5", "--overwrite").err
         ) is shown
+
+
+def test_no_option_has_two_defaults_in_its_help():
+    from granchain.cli.process import program
+
+    def commands(command):
+        inner = getattr(command, "commands", {})
+        return [one for entry in inner.values() for one in commands(entry)] or [command]
+
+    options = [option for command in commands(program()) for option in command.params]
+    assert len(options) > 100
+    for option in options:
+        states = "default" in (option.help or "").lower()
+        printed = option.default not in (None, False, "", (), []) and getattr(
+            option, "show_default", True
+        )
+        assert not (states and printed), f"{option.name}: {option.help}"

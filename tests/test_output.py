@@ -38,6 +38,7 @@ from granchain.errors import CaseError, FileError
 from granchain.simulation import run
 from granchain.status import Status
 from granchain.store import Result, claim, files, open_result, provenance
+from granchain.store.files import longest_name
 
 # --- A result and its file are the same.
 
@@ -267,13 +268,33 @@ def test_what_stands_in_the_way_is_said_before_the_run(here):
         ("folder", "folder: got a folder, allowed a file; name one in it"),
         ("pipe", "got a device, pipe or socket, allowed a file; name one"),
         (".", "got a folder, allowed a file; name one in it"),
-        ("x" * 300, "the name is too long"),
+        ("x" * 300, "the file name has 300 bytes. It must have at most "),
         ("a\0b", "got a name with a null character, allowed a file's; name another"),
     ):
         with pytest.raises(FileError, match=sentence) as caught, claim(name, overwrite=True):
             pytest.fail("the run began")
-        assert str(caught.value).startswith(f"{name.replace(chr(0), ' ')[:60]}")
+        assert str(caught.value).startswith(f"{name.replace(chr(0), ' ')[:30]}")
         assert left_in(here) == before
+
+
+def test_a_name_for_which_temporary_files_would_be_too_long_is_refused_before_the_run(here, obeyed):
+    study = 'case = "steel-chain-hertz"\n[vary]\nstriker.speed = [1.0, 2.0]\n'
+    Path("study.toml").write_text(study)
+    longest = longest_name(here)
+    small = ("--set", "chain.beads=5", "--set", "sensors.beads=[3]", "--set", "time.end=2e-5")
+    ways = (("run", "steel-chain-hertz", *small, "--checkpoint", "1e-9"), ("sweep", "study.toml"))
+    for way in ways:
+        fits, too_long = ("a" * (length - 3) + ".h5" for length in (longest, longest + 1))
+        obeyed(*way, "--out", fits)
+        Path(fits).unlink()
+        err = obeyed(*way, "--out", too_long, code=4).err
+        assert f"the file name has {longest + 1} bytes" in err and "%" not in err
+        # characters of two bytes
+        assert "bytes" in obeyed(*way, "--out", "ä" * (longest // 2) + ".h5", code=4).err
+        left_over = [name for name in left_in(here) if "study" not in name]
+        assert [name for name in left_over if not name.endswith(".chk")] == []
+        for name in left_over:
+            Path(name).unlink()
 
 
 @pytest.mark.promise("R5")

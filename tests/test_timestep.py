@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.rows import MASS, SPEED, contacts_of, inputs_for, run_row, standing_row, steel_row
 
+import granchain as gc
 from granchain import theory
 from granchain.case import load_case
 from granchain.chain import End
@@ -55,7 +56,7 @@ def test_the_automatic_step_is_a_hundredth_of_its_limit_and_divides_the_end():
 def test_a_step_above_the_limit_is_refused_with_the_reason():
     with pytest.raises(
         CaseError,
-        match=r"time.step: got 1e-05 s, allowed: at most 4\.35\d+e-06 s, .*force_step = true",
+        match=r"time.step: 1e-05 s is too long. It must be at most 4\.35\d+e-06 s, .*force_step = true",
     ):
         step_of("hertz", steel_row(20), 1e-5)
     assert step_of("hertz", steel_row(20), 1e-5, force_step=True).value == 1e-5
@@ -110,7 +111,7 @@ def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
     )
     _, _, step = prepare(case)
     with pytest.raises(
-        CaseError, match=r"time\.step: got .* allowed: at most .*set force_step = true"
+        CaseError, match=r"time\.step: .* It must be at most .*set force_step = true"
     ):
         run(case.replace(**{"time.step": 1.02 * step.limit}))
     told = {}
@@ -156,3 +157,14 @@ def test_a_state_that_asks_for_a_shorter_step_is_reported():
         pass
     assert limit < state.clock.allowed_step < 2.0 * limit
     assert run_row(chain, "hertz", 1e-4).clock.allowed_step > limit
+
+
+@pytest.mark.parametrize("step", [1e-3, 5e-4, 1e-5])
+def test_a_step_that_is_too_long_is_refused_with_the_smallest_limit(step):
+    # shorter than the run or not: the stability limit of the steel chain, 2/omega
+    case = gc.load_case("steel-chain", [f"time.step={step}", "sensors.contacts=[]"])
+    with pytest.raises(CaseError, match=r"too long\. It must be at most 4\.24\S+ s, the stab"):
+        gc.run(case)
+    forced = case.replace({"time.step": 1e-3, "time.force_step": True})
+    with pytest.raises(CaseError, match=r"at most 0\.0006 s, the end of the run\."):
+        gc.run(forced)

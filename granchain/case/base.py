@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any, Self, get_origin
 
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, create_model, model_validator
 
-from granchain.case.document import Files, digest_of_case, plain_tables
+from granchain.case.document import Files, digest_of_case, files_named, plain_tables
+from granchain.case.saving import save_case, text_of_case
 from granchain.case.tables import HeadingTable
 from granchain.case.title import title_of
 from granchain.contact.inputs import Slip, chosen, filled
@@ -49,7 +51,8 @@ class CheckedCase(Table):
         own = cls._across(tables, given, context["files"], problems)
         problems.close()
         case: Self = handler(tables)
-        own |= {"_document": given, "_toml": context.get("toml", "")}
+        text = "" if any(files_named(given)) else context.get("toml", "")
+        own |= {"_document": given, "_toml": text}
         for name, value in (own | {"_titled": context.get("titled") or given}).items():
             setattr(case, name, value)
         case._check_start(problems)
@@ -92,8 +95,36 @@ class CheckedCase(Table):
 
     @property
     def toml(self) -> str:
-        """Text of the case file as given; later changes are appended as comments."""
-        return self._toml
+        """Text of a case file that loads to an equal case.
+
+        For a case that was read and not changed it is the text of its file, with the comments.
+        """
+        return self._toml or text_of_case(self)
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write a case file that loads to an equal case.
+
+        Files that the case names, and a state that it starts from, are written next to it.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the case file, such as `mine.toml`.
+        overwrite : bool
+            Replace existing files.
+
+        Raises
+        ------
+        CaseError
+            If the text is longer than a case file may be.
+        FileError
+            If a file exists, or cannot be written.
+        """
+        save_case(self, path, overwrite)
+
+    def numbers_of_file(self, where: str) -> dict[str, Any]:
+        """Return the keys that hold what a file under a key holds."""
+        raise NotImplementedError
 
     @property
     def sha256(self) -> str:

@@ -36,7 +36,6 @@ from granchain.case.document import (
     change,
     check_name,
     files_named,
-    noted,
     plain_tables,
     read_document,
 )
@@ -368,19 +367,17 @@ class Case(CheckedCase):
                 got = "a state whose noise has no frequency in its band"
                 problems.check(first <= last, "initial", got, "one that a run left", "begin anew")
 
-    def replace(self, **changes: Any) -> Case:
-        """Another case, checked again: `case.replace(**{"contact.law": "flores",
-        "contact.restitution": 0.65})`.
+    def replace(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Case:
+        """Return a changed case: `case.replace({"contact.law": "flores"})`.
 
-        None takes a key out. A new contact law drops the inputs that it does not know, unless they
-        are named in this call. The title says what differs from the case that it was written for; a
-        title that is named in this call describes the changed case. `initial=result` goes on from
-        the end of a run.
+        The changes are a mapping of keys to values, or keyword arguments. None removes a key. A
+        new contact law drops the inputs that it does not know, unless they are named in this call.
+        The title says what differs from the case that it was written for; a title that is named in
+        this call describes the changed case. `initial=result` resumes from the end of a run.
         """
-        words = dict(changes)
+        changes = changes_of(changes, keys)
         if hasattr(changes.get("initial"), "variables"):
             changes["initial"] = {"state": state_text_of(changes["initial"])}
-            words["initial"] = "the state of a run"
         if all(self._is_independent(where, value) for where, value in changes.items()):
             return self._replace_numbers(changes)
         document, problems = dict(self._document), Problems()
@@ -389,7 +386,6 @@ class Case(CheckedCase):
         change(document, changes, problems)
         context = {
             "files": self._files.changed(changes),
-            "toml": noted(self._toml, words),
             "problems": problems,
             "titled": None if "title" in changes else self._titled,
         }
@@ -429,7 +425,7 @@ class Case(CheckedCase):
         case = self.model_copy()
         # each access to a private attribute by its name takes pydantic 2 us
         own: Any = case.__pydantic_private__
-        own |= {"_document": dict(own["_document"]), "_toml": noted(own["_toml"], changes)}
+        own |= {"_document": dict(own["_document"]), "_toml": ""}
         document = own["_document"]
         for where, value in changes.items():
             table, _, name = where.partition(".")
@@ -448,6 +444,15 @@ class Case(CheckedCase):
         """
         names = dict.fromkeys(files_named(self._document))
         return {**super().as_given(), "files": [[name, self._files.texts[name]] for name in names]}
+
+    def numbers_of_file(self, where: str) -> dict[str, Any]:
+        if where != "initial":
+            return {name: getattr(self._drives[where], name).tolist() for name in ("time", "value")}
+        assert self.initial is not None
+        held = {name: getattr(self.initial, name) for name in InitialTable.model_fields}
+        if held["state"] is not None:
+            return {"state": held["state"]}
+        return {name: list(one) for name, one in held.items() if one is not None}
 
     def resolved(self) -> dict[str, Any]:
         """All tables as plain data for readers and for `sha256`: defaults filled, SI, materials
@@ -489,6 +494,16 @@ class Case(CheckedCase):
             del document["drive"]
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
+
+
+def changes_of(changes: Any, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes of a `replace`, a mapping and keywords, as a dictionary."""
+    if changes is not None and not isinstance(changes, Mapping):
+        raise CaseError(
+            f"replace: {shown(changes)} is not a mapping of keys to values. Write for example "
+            'case.replace({"striker.speed": 2.0}).'
+        )
+    return {**(changes or {}), **keys}
 
 
 def in_a_table(resonators: tuple[ResonatorTable, ...], problems: Problems) -> Any:

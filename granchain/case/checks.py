@@ -460,13 +460,6 @@ def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
             f"{BEAD_STEPS:g} bead-steps",
             "take a longer step",
         )
-    problems.check(
-        step <= time.end,
-        "time.step",
-        f"{step:g}, longer than the run",
-        f"at most time.end, {time.end:g}",
-        "take a shorter step",
-    )
 
 
 def bodies_in(tables: Mapping[str, Any]) -> int:

@@ -73,7 +73,7 @@ def read_document(
     document, changes = parsed(text, path.name), key_values(overrides, example, problems)
     titled = plain_tables(document, Problems()) if changes and "title" not in changes else None
     change(document, changes, problems)
-    return document, {"problems": problems, "toml": noted(text, changes), "titled": titled}
+    return document, {"problems": problems, "toml": "" if changes else text, "titled": titled}
 
 
 def check_name(name: Any, loader: str, maker: str) -> None:
@@ -208,17 +208,6 @@ def key_values(
         else:
             problems.add(option, shown(item), "KEY=VALUE", f"write for example {example}")
     return changes
-
-
-_as_json = json.JSONEncoder(default=str).encode
-
-
-def noted(text: str, changes: Mapping[str, Any]) -> str:
-    """A case file's text with the changes made to it, as comments at its end."""
-    lines = [
-        f"# changed: {json.dumps(where)} = {_as_json(value)}" for where, value in changes.items()
-    ]
-    return "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text
 
 
 # --------------------------------------------------------------------------------------------------

@@ -185,6 +185,17 @@ ThreadsOption = Annotated[
         help="Threads, 1 to 4096; the bits are the same. Default: as many as processors.",
     ),
 ]
+ChainThreadsOption = Annotated[
+    int,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        max=4096,
+        help="Threads that advance a chain of more than about 10,000 beads, 1 to 4096. The results "
+        "are bit-identical.",
+    ),
+]
 TraceOption = Annotated[
     str,
     typer.Option(

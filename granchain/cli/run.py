@@ -19,6 +19,7 @@ import typer
 import granchain as gc
 from granchain.cli.options import (
     CaseArgument,
+    ChainThreadsOption,
     JsonOption,
     LawModuleOption,
     LawPackageOption,
@@ -26,7 +27,6 @@ from granchain.cli.options import (
     OverwriteOption,
     ResumeOption,
     SetOption,
-    ThreadsOption,
     app,
     blamed,
     load_laws,
@@ -77,11 +77,18 @@ def run(
             "2 % of the run's time.",
         ),
     ] = 30.0,
-    threads: ThreadsOption = 1,
+    threads: ChainThreadsOption = 1,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line of progress.")] = False,
+    write_case: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the case with its changes to this TOML file, then run it.",
+        ),
+    ] = None,
 ) -> None:
     """Run a case: its output file, and the numbers of the run."""
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
@@ -92,6 +99,8 @@ def run(
     ):
         interruption.in_vain = lambda: IN_VAIN.format(target)
         asked = loaded_case(case, changes, law_module, law_package)
+        if write_case is not None:
+            asked.save(write_case, overwrite)
         shown = not quiet and sys.stderr.isatty()
         progress = Progress(interruption, target, shown)
         result = computed_run(

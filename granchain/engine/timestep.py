@@ -212,11 +212,13 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
             limit,
             f"{step}: {f'{FAST:g} x ' if step == 'fast' else ''}{rule}; {shown}",
         )
-    if step > limit and not run.force_step:
+    largest = end if run.force_step else min(end, limit)
+    if step > largest:
+        reason = "the end of the run" if largest == end else f"the stability limit ({shown})"
         raise CaseError(
-            f"time.step: got {step:.6g} s, allowed: at most {limit:.6g} s, the stability limit "
-            f"({shown}); "
-            'take step = "auto", or set force_step = true'
+            f"time.step: {step:.6g} s is too long. It must be at most {largest:.6g} s, {reason}. "
+            'Use step = "auto"'
+            + (", or set force_step = true." if step <= end and not run.force_step else ".")
         )
     n_steps = step_count(end, step)
     return TimeStep(

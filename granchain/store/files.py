@@ -33,6 +33,11 @@ PASSING: dict[Path, int] = {}
 
 # Where names stand for devices and processes; in the last one there are files, in memory.
 _NO_FILES, _FILES_IN_MEMORY = (Path("/dev"), Path("/proc")), Path("/dev/shm")
+# Bytes that temporary names add to a file's: ".NAME.chk.PID.THREAD.part", with at most 7 digits of
+# a process and 15 of a thread, and some more.
+TEMPORARY_NAME = 48
+# Bytes of a file name on common file systems, if the system doesn't report its limit.
+USUAL_NAME = 255
 # Links that lead to links, as Linux follows them.
 MOST_LINKS = 40
 
@@ -224,7 +229,37 @@ def check_new(path: str | os.PathLike[str], marks: Mapping[str, bytes], overwrit
     return ending
 
 
+def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Refuse a file name, before anything is computed, that `write_atomically` would refuse.
+
+    Raises
+    ------
+    FileError
+        If the folder is missing, the name is too long, or the file exists and isn't replaced.
+    """
+    _check_target(end_of_links(path, overwrite), overwrite)
+
+
+def longest_name(folder: Path) -> int:
+    """Return the number of bytes that a file's name may have, so that the names of temporary
+    files and locks fit into the folder too."""
+    try:
+        limit = os.pathconf(folder, "PC_NAME_MAX")
+    except (AttributeError, OSError, ValueError):
+        limit = USUAL_NAME
+    return limit - TEMPORARY_NAME
+
+
 def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) -> None:
+    # files next to an output file, whose own name has been checked
+    name = target.name.removesuffix(".part").removesuffix(CHECKPOINT_ENDING)
+    longest, length = longest_name(target.parent), len(os.fsencode(name))
+    if length > longest:
+        raise FileError(
+            f"{shown_name(target)}: the file name has {length} bytes. It must have at most "
+            f"{longest}, because temporary files next to it have longer names. Choose a shorter "
+            "name."
+        )
     if target.is_dir():
         raise FileError(f"{target}: got a folder, allowed a file; name one in it")
     if not target.parent.is_dir():
@@ -448,6 +483,12 @@ def check_seal(path: str | os.PathLike[str], file: BinaryIO, unsealed: bool = Fa
     if not sealed and not unsealed:
         raise FileError(f"{os.fspath(path)}: {DAMAGED if last.startswith(SEAL[:-3]) else UNSEALED}")
     return sealed
+
+
+def shown_name(target: Path) -> str:
+    """Return a path whose last part is shortened if it is long."""
+    name = target.name
+    return str(target if len(name) <= 40 else target.with_name(f"{name[:30]}..."))
 
 
 def quoted(text: str) -> str:
