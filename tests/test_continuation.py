@@ -10,7 +10,8 @@ from support.refused import refused
 from support.shaken import by_integration, long_steps, orbit_by_integration, shaken_row
 
 import granchain as gc
-from granchain.errors import CaseError, FileError, RunError
+from granchain.contact import laws
+from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.studies import continuation as module
 
 
@@ -107,6 +108,43 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
     assert again.points[-1].orbit.multipliers == pytest.approx(whole.points[-1].multipliers)
     with pytest.raises(CaseError, match="another case, key or way"):
         gc.continuation(case, found, **way | {"stop": 28.6e3}, out=out, resume=True)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_branch_is_not_resumed_with_an_edited_law(whole, tmp_path, monkeypatch):
+    long_steps(monkeypatch)
+    start = 7.7e9
+    case = row(1, 10e3, 1.5e3, **{"contact.law": "hertz", "contact.stiffness": start})
+    out, found = tmp_path / "branch.nc", gc.orbit(case)
+    way = {"along": "contact.stiffness", "stop": 1.01 * start, "out": out}
+    steps = iter(range(10 if whole else 1))
+    named = module.Path.named
+
+    def few(path, node, after, length):
+        if next(steps, None) is None:
+            raise KeyboardInterrupt
+        return named(path, node, after, length)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Path, "named", few)
+        gc.continuation(case, found, **way)
+    assert out.exists() == whole
+    hertz = laws()["hertz"]
+    before = hertz.coefficients_of
+
+    def edited(pair, inputs):
+        # the first orbit is unchanged
+        (stiffness,) = before(pair, inputs)
+        return (np.where(stiffness > 1.0001 * start, 1.001 * stiffness, stiffness),)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hertz, "coefficients_of", staticmethod(edited))
+        with pytest.raises(
+            LawError, match="a branch of another law: the law hertz has changed since"
+        ):
+            gc.continuation(case, found, **way, resume=True)
+    # the law that computed the orbits is accepted
+    assert not gc.continuation(case, found, **way, resume=True).interrupted
 
 
 @pytest.mark.long

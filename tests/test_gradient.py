@@ -175,3 +175,24 @@ def test_a_gap_of_0_has_a_derivative_to_its_one_side():
 def test_what_cannot_be_differentiated_is_said(of, keys, changes, said):
     with pytest.raises(CaseError, match=re.escape(said)):
         gc.gradient(row(10, 7e-5).replace(**changes), of, keys)
+
+
+RESONATOR = {"mass": 1e-5, "stiffness": 1e4}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"striker": None, "initial.velocity": [1.0] + [0.0] * 9}, "the case has no striker"),
+        ({"initial.velocity": [0.1] + [0.0] * 9}, "beads move or are displaced at the start"),
+        ({"ends.right": "wall"}, "the right end is not free"),
+        ({"chain.resonator": [RESONATOR]}, "the chain has on-site springs or resonators"),
+        ({"chain.on_site_stiffness": 1e3}, "the chain has on-site springs or resonators"),
+    ],
+)
+def test_the_refusal_of_the_transmitted_momentum_names_what_the_case_has(changes, reason):
+    with pytest.raises(
+        CaseError, match=f"which is not defined because {reason}, allowed"
+    ) as caught:
+        gc.gradient(row(10, 7e-5).replace(**changes), "transmitted_momentum", "chain.radius")
+    assert str(caught.value).startswith("of: ")

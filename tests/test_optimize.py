@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import granchain as gc
-from granchain.errors import CaseError, FileError
+from granchain.contact import laws
+from granchain.errors import CaseError, FileError, LawError
 from granchain.studies.optimize import BEST, Designs
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -182,3 +183,38 @@ def test_the_command_gives_what_the_call_gives(here, obeyed):
         "smallest" in (said := obeyed("optimize", "steel-chain-hertz", *options[:12], *one).out)
         and "chain.radius_factor.2" in said
     )
+
+
+def stiffer_above(monkeypatch, start):
+    """Edit hertz so that only stiffnesses above `start` act otherwise."""
+    hertz = laws()["hertz"]
+    before = hertz.coefficients_of
+
+    def edited(pair, inputs):
+        (stiffness,) = before(pair, inputs)
+        return (np.where(stiffness > 1.0001 * start, 1.001 * stiffness, stiffness),)
+
+    monkeypatch.setattr(hertz, "coefficients_of", staticmethod(edited))
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_a_search_is_not_resumed_with_an_edited_law(here, monkeypatch):
+    case = row(**{"contact.stiffness": 1e9})
+    arguments = (case, "peak", {"contact.stiffness": (1e9, 2e9)})
+    options = {"generations": 1, "progress": False, "out": "best.toml"}
+
+    def dying(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Designs, "_local", dying)
+        gc.optimize(*arguments, **options)
+    with monkeypatch.context() as patch:
+        stiffer_above(patch, 1e9)
+        with pytest.raises(
+            LawError,
+            match="designs of another law: the law hertz has changed since: the coefficient",
+        ):
+            gc.optimize(*arguments, **options, resume=True)
+    # the law that computed the designs is accepted
+    assert gc.optimize(*arguments, **options, resume=True).value <= 1e9

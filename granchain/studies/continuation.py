@@ -18,17 +18,19 @@ from granchain.case import Case, check_case
 from granchain.case.document import entry_at
 from granchain.case.listing import quantity_of
 from granchain.case.start import FIXED, same_of
-from granchain.errors import CaseError, RunError
+from granchain.errors import CaseError, LawError, RunError
 from granchain.keys import shown
 from granchain.markup import card, table
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
+from granchain.simulation import law_records
 from granchain.store.files import claim
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.reader import dataset_in, open_hdf5
 from granchain.store.result import dataset_of
 from granchain.store.study import StudyPart, save_study
 from granchain.store.variables import CONTENT, FORMAT, Variable
+from granchain.studies.elsewhere import changed_law
 from granchain.studies.fit import NO_PHYSICS
 from granchain.studies.members import check_members
 from granchain.studies.newton import Shot
@@ -815,6 +817,8 @@ def continuation(
         file of another branch.
     FileError
         Where `out` cannot be written.
+    LawError
+        If the law was edited after the file was written.
     RunError
         Where there is no orbit at the start.
     """
@@ -834,9 +838,8 @@ def continuation(
             with open_hdf5(out, BRANCH):
                 data = dataset_in(out)
             columns = {str(name): one.values for name, one in data.data_vars.items()}
-            points = _points_of_file(
-                out, [columns | {"asked": [data.attrs["asked"]]}], asked, path, first
-            )
+            columns |= {"asked": [data.attrs["asked"]], "law": data.attrs["law"].split("\n")}
+            points = _points_of_file(out, [columns], asked, path, first)
             messages = tuple(filter(None, str(data.attrs["messages"]).split("\n")))
             return Branch(case, along, tuple(points), messages)
         part = StudyPart(out, go_on=resume, anew=overwrite)
@@ -849,10 +852,24 @@ def continuation(
             "granchain_format": FORMAT, CONTENT: BRANCH, "granchain_version": granchain_version(),
             "along": along, "asked": asked[0], "messages": "\n".join(found.messages),
             "case_sha256": case.sha256, "case_resolved_json": canonical(case.resolved()),
+            "law": "\n".join(_law_texts(path)),
         }  # fmt: skip
         save_study(found.variables(), attributes, out, overwrite or resume)
         part.remove()
     return found
+
+
+def _cases_at_ends(path: Path) -> list[Case]:
+    """The cases at the start and the stop of a path."""
+    if path.along in FAMILY_UNITS:
+        return [path.case]
+    return [path.case.replace(**{path.along: value}) for value in (path.start, path.stop)]
+
+
+def _law_texts(path: Path) -> list[str]:
+    """The record of the contact law at the start and the stop of a path."""
+    records = law_records(_cases_at_ends(path))
+    return ["" if record is None else record.text for record in records]
 
 
 def _points_of_file(
@@ -861,6 +878,14 @@ def _points_of_file(
     """The points that a file holds, which have to be those of what is asked for."""
     points = [one for columns in found for one in points_of_columns(columns, path)]
     same = all(columns["asked"] == asked for columns in found)
+    for columns in found if same else ():
+        changed = changed_law(_cases_at_ends(path), columns["law"])
+        if changed is not None:
+            raise LawError(
+                f"{os.fspath(file)}: got a branch of another law: {changed[1]}, allowed the law "
+                "that computed it; restore that law, name another file, or start again with "
+                "overwrite=True"
+            )
     if points and same:
         begins, begun = (path.place(one) for one in (points[0], path.point(first)))
         same = bool(np.linalg.norm(begins - begun) <= SAME_ORBIT * np.linalg.norm(begun))
@@ -892,6 +917,7 @@ def _followed(
             way = {"z": node.z, "tangent": node.tangent, "weight": path.weight}
             columns = columns_of_points(points[kept:])
             texts = {"asked": asked, "kind": columns.pop("kind").tolist(), "length": [length]}
+            texts["law"] = _law_texts(path)
             part.add(columns | {name: one[None] for name, one in way.items()} | texts)
             kept = len(points)
 

@@ -33,7 +33,7 @@ from granchain.simulation import prepare
 from granchain.status import Status
 from granchain.store import Result
 from granchain.studies.fit import NO_PHYSICS
-from granchain.studies.measures import FORCES_ALONE, can_transmit, measure
+from granchain.studies.measures import FORCES_ALONE, measure, obstacle_to_transmission
 from granchain.studies.members import check_members
 from granchain.studies.plan import is_number
 from granchain.verification import UNCONFIRMED
@@ -402,10 +402,12 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
                 'write ("peak", bead)'
             )
     elif of == "transmitted_momentum":
-        if not can_transmit(case):
+        if obstacle := obstacle_to_transmission(case):
+            problem, fix = obstacle
             raise CaseError(
-                f'{where}: got "transmitted_momentum" of a case that has none, allowed one with a '
-                'striker and a free right end; take another number, such as "peak"'
+                f'{where}: got "transmitted_momentum", which is not defined because {problem}, '
+                "allowed a case with a striker, beads at rest, a free right end, and no on-site "
+                f'springs or resonators; {fix}, or choose another number, such as "peak"'
             )
         return RunSummary(
             where, FORCES_ALONE | {"sensors.beads": [case.beads]}, True, passed_momentum

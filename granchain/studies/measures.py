@@ -417,8 +417,20 @@ def can_transmit(case: Case) -> bool:
     from a wall the pulse comes back while it still arrives, and what is left of the difference of
     two forces is noise. On-site springs and resonators take from the bead what its contact gives.
     """
-    held = case.chain.holds_or_carries()
-    return case.begins_with_striker and case.ends.right == "free" and not held
+    return not obstacle_to_transmission(case)
+
+
+def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
+    """Why the transmitted momentum of a case is not defined, and what to do; empty if it is."""
+    if case.striker is None:
+        return "the case has no striker", "add a [striker]"
+    if not case.begins_with_striker:
+        return "beads move or are displaced at the start", "remove [initial]"
+    if case.ends.right != "free":
+        return "the right end is not free", 'set ends.right = "free"'
+    if case.chain.holds_or_carries():
+        return "the chain has on-site springs or resonators", "remove them"
+    return ()
 
 
 def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:

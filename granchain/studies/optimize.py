@@ -24,12 +24,13 @@ from granchain.keys import Problems, check_integer, shown
 from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data, sha256_of
 from granchain.progress import progress_of
-from granchain.simulation import prepare
+from granchain.simulation import law_records, prepare
 from granchain.store import claim
 from granchain.store.files import OUTPUT_MARK, write_atomically
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import StudyPart
 from granchain.store.variables import FORMAT
+from granchain.studies.elsewhere import changed_law
 from granchain.studies.gradient import RELATIVE_STEP, Numbers, Of, RunSummary, found_in, summary_of
 from granchain.studies.search import with_slopes
 
@@ -159,6 +160,8 @@ def optimize(
         Where the run of the case itself fails.
     FileError
         Where `out` cannot be written.
+    LawError
+        If the law was edited after the designs of FILE.part were computed.
     """
     designs = Designs(case, minimize, over, () if subject_to is None else subject_to, threads)
     problems = Problems()
@@ -292,11 +295,38 @@ class Designs:
         self._name = sha256_of([*about, self.low.tolist(), self.width.tolist(), named, self.step])
         for block in part.found:
             if block["name"] == [self._name]:
+                self._check_law(out, block)
                 rows = zip(block["points"], block["values"], strict=True)
                 self._kept |= {np.asarray(point).tobytes(): value for point, value in rows}
                 self.failed |= {
                     np.asarray(block["points"][i]).tobytes(): why for i, why in block["failed"]
                 }
+
+    def _cases_of(self, points: Sequence[np.ndarray]) -> dict[int, Case]:
+        """The cases of those points that are allowed, by their index."""
+        cases = {}
+        for i, point in enumerate(points):
+            with contextlib.suppress(CaseError):
+                cases[i] = self.case_of(point)
+        return cases
+
+    def _law_texts(self, points: Sequence[np.ndarray]) -> list[str]:
+        """The record of the contact law of each point."""
+        cases, texts = self._cases_of(points), [""] * len(points)
+        for i, record in zip(cases, law_records(list(cases.values())), strict=True):
+            texts[i] = "" if record is None else record.text
+        return texts
+
+    def _check_law(self, out: Any, block: Mapping[str, Any]) -> None:
+        """Refuse designs that were computed with another law."""
+        cases = self._cases_of(block["points"])
+        changed = changed_law(list(cases.values()), [block["law"][i] for i in cases])
+        if changed is not None:
+            raise LawError(
+                f"{os.fspath(out)}: got designs of another law: {changed[1]}, allowed the law that "
+                "computed them; restore that law, name another file, or start again with "
+                "--overwrite (in Python: overwrite=True)"
+            )
 
     def at(self, points: np.ndarray) -> np.ndarray:
         """(n, 1 + limits) What the runs of some points give; each is run once."""
@@ -310,7 +340,8 @@ class Designs:
             why = [self.failed.get(point.tobytes()) for point in run]
             failed = [[i, one] for i, one in enumerate(why) if one is not None]
             name, rows = [self._name], np.array(run)
-            self._part.add({"name": name, "points": rows, "values": computed, "failed": failed})
+            columns = {"name": name, "points": rows, "values": computed, "failed": failed}
+            self._part.add(columns | {"law": self._law_texts(run)})
         fresh = {point.tobytes(): value for point, value in zip(run, computed, strict=True)}
         for name, point in new.items():
             self.known[name] = fresh[name] if name in fresh else self._kept[name]
