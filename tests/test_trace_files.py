@@ -1,5 +1,6 @@
 """Files of measured forces at random, as instruments and spreadsheets write: right, or refused."""
 
+import math
 import random
 from decimal import Decimal
 from pathlib import Path
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 
 from granchain.errors import FileError, TraceError
-from granchain.traces import Asked, import_trace
+from granchain.pages.blocks import time_text
+from granchain.traces import Asked, import_trace, read_trace
 from granchain.traces.headings import bead_of
 from granchain.traces.text import text_columns
 
@@ -214,3 +216,51 @@ def test_headings_in_a_comment_are_read_and_a_column_that_counts_the_rows_is_non
     if index:
         lines[4] = "7" + lines[4][1:]
         assert len(text_columns("\n".join([head, *lines]).encode(), "made.csv").columns) == 4
+
+
+# Three clocks of digitizers that run for long. Times in seconds.
+LONG_CLOCKS = [(45_000.0, 250e-9), (1_000.0, 25e-9), (100.0, 100e-12)]
+
+
+def imported_and_read(start, step):
+    """A trace that was imported, and the one that its folder gives."""
+    times = start + step * np.arange(40)
+    force = np.exp(-(((np.arange(40) - 20) / 5.0) ** 2))
+    rows = [f"{time!r},{f!r}" for time, f in zip(times.tolist(), force.tolist(), strict=True)]
+    Path("long.csv").write_text("\n".join(["time [s],bead 3 [N]", *rows]) + "\n")
+    return import_trace("long.csv", "long", "measured", overwrite=True), read_trace("long")
+
+
+@pytest.mark.parametrize(("start", "step"), LONG_CLOCKS)
+def test_times_that_are_large_compared_with_the_step_are_read_again(start, step):
+    imported, stored = imported_and_read(start, step)
+    assert np.array_equal(imported.time, stored.time)
+    assert stored.interval == pytest.approx(step, rel=1e-3)
+
+
+def test_an_imported_trace_has_the_same_times_when_it_is_read_again():
+    draw = random.Random(10)
+    for _ in range(100):
+        step = 10.0 ** draw.uniform(-12.0, 0.0)
+        # A double has 2.2e-16 of a number: at 1e11 steps a step is even within 1e-4 of it.
+        start = draw.choice((-1.0, 1.0)) * step * 10.0 ** draw.uniform(0.0, 11.0)
+        imported, stored = imported_and_read(start, step)
+        assert np.array_equal(imported.time, stored.time), (start, step)
+        assert stored.sensor_force == pytest.approx(imported.sensor_force, rel=1e-11)
+
+
+@pytest.mark.parametrize(("start", "step"), LONG_CLOCKS)
+def test_tables_show_the_time_of_a_peak_within_a_step(start, step, obeyed):
+    imported_and_read(start, step)
+    command = ["traces", "import", "long.csv", "--kind", "measured", "--out", "long", "--overwrite"]
+    row = obeyed(*command).out.splitlines()[2].split()
+    assert (
+        row[0] == "3" and abs(Decimal(row[2]) * Decimal("1e-6") - Decimal(start + 20 * step)) < step
+    )
+
+
+def test_a_time_in_a_table_has_six_digits_or_what_its_uncertainty_needs():
+    assert time_text(62.5e-6, 1e-8) == "62.5000"
+    assert time_text(45_000.0000051, 25e-9) == "45000000005.100"
+    assert time_text(45_000.0000051, None) == time_text(45_000.0000051, math.nan) == "4.50000e+10"
+    assert time_text(None, 1e-8) == "-" and time_text(0.0, 1e-8) == "0"

@@ -39,7 +39,7 @@ from granchain.cli.options import (
 )
 from granchain.cli.text import blocks_as_text, print_result, text_table
 from granchain.errors import CaseError, TraceError
-from granchain.pages.blocks import number_text
+from granchain.pages.blocks import number_text, time_text
 from granchain.plain_data import plain_data
 
 # For the message about a range that is none.
@@ -563,7 +563,7 @@ def trace_summary(trace: gc.Trace) -> str:
         (
             str(bead),
             number_text(float(force.max())),
-            number_text(1e6 * float(trace.time[force.argmax()])),
+            time_text(float(trace.time[force.argmax()]), trace.interval),
             number_text(noise_of(trace, k)),
         )
         for k, (bead, force) in enumerate(

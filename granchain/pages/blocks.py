@@ -114,6 +114,17 @@ def number_text(value: Any, form: str = "#.6g", factor: float = 1.0) -> str:
     return f"{factor * value:{form}}" if math.isfinite(factor * value) else "-"
 
 
+def time_text(time: float | None, finest: float | None) -> str:
+    """Return a time in microseconds for a table, with a last digit that is less than `finest` [s].
+
+    It has at least 6 digits, and at most the 17 that a double has.
+    """
+    digits = 6
+    if time and finest and math.isfinite(time) and 0.0 < finest < abs(time):
+        digits = min(max(6, math.ceil(math.log10(abs(time) / finest)) + 1), 17)
+    return number_text(time, f"#.{digits}g", 1e6)
+
+
 def number_grid(
     columns: Iterable[str], rows: Iterable[Iterable[str]], title: str = "", words: int = 0
 ) -> Grid:

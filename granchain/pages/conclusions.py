@@ -25,6 +25,7 @@ from granchain.pages.blocks import (
     Picture,
     number_grid,
     number_text,
+    time_text,
 )
 from granchain.pages.rest import bands_page, dispersion_page, drawable, modes_page, spectrum_page
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
@@ -144,7 +145,8 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
     source = ", ".join(part for part in (trace["who"], trace["figure"], trace["doi"]) if part)
     lines = [f"{trace['title']}: {trace['words']}" + (f" ({source})" if source else "")]
     lines += [
-        f"{one['label']}: computed time + {number_text(one['time_shift'], factor=1e6)} us is the "
+        f"{one['label']}: computed time + "
+        f"{time_text(one['time_shift'], one['time_shift_uncertainty'])} us is the "
         f"trace's, +- {number_text(one['time_shift_uncertainty'], '.2g', 1e6)} us".replace(
             "+ -", "- "
         )
@@ -206,15 +208,21 @@ def agreement_cells(name: str, *agreements: Mapping[str, Any]) -> list[str]:
     """A measured number with its uncertainty, and computed ones, each with its difference:
     relative, but of an arrival, whose zero of time says nothing."""
     factor = COMPARED_NUMBERS[name][0]
-    cells = [
-        number_text(agreements[0]["measured"], factor=factor),
-        number_text(agreements[0]["uncertainty"], ".2g", factor),
-    ]
+    uncertainty = agreements[0]["uncertainty"]
+
+    def text(value: float | None) -> str:
+        return (
+            time_text(value, uncertainty)
+            if name == "arrival"
+            else number_text(value, factor=factor)
+        )
+
+    cells = [text(agreements[0]["measured"]), number_text(uncertainty, ".2g", factor)]
     for agreement in agreements:
         parts = (agreement[part] for part in Agreement._fields)
         one = Agreement(*(math.nan if part is None else part for part in parts))
         off = factor * one.difference if name == "arrival" else 100.0 * one.relative
-        cells += [number_text(one.computed, factor=factor), number_text(off, "+.3g")]
+        cells += [text(one.computed), number_text(off, "+.3g")]
     return cells
 
 
@@ -261,7 +269,13 @@ def band_cells(sensor: Mapping[str, Any], name: str) -> list[str]:
     band = sensor[f"{name}_band"] or {"within": ""}
     ends = sensor[name]["measured"], band.get("low_measured"), band.get("high_measured")
     words = {True: "within", False: "outside", None: "-", "": ""}
-    numbers = [number_text(one, factor=COMPARED_NUMBERS[name][0]) for one in ends]
+    finest = sensor[name]["uncertainty"]
+    numbers = [
+        time_text(one, finest)
+        if name == "arrival"
+        else number_text(one, factor=COMPARED_NUMBERS[name][0])
+        for one in ends
+    ]
     return [*numbers, words[band["within"]]]
 
 

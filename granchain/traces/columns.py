@@ -141,8 +141,8 @@ def joined(records: Mapping[str, Record], asked: Asked) -> tuple[Record, Asked]:
         elif (off := ~(np.abs(times - clock) <= MOST_UNEVEN * np.ptp(clock) / len(clock))).any():
             k = int(off.argmax())
             problems.append(
-                f"{where}: got {times[k]:.9g} s at sample {k + 1}, where {first} has "
-                f"{clock[k]:.9g} s, allowed one clock; give channels of one recording, or bring "
+                f"{where}: got {times[k]:.15g} s at sample {k + 1}, where {first} has "
+                f"{clock[k]:.15g} s, allowed one clock; give channels of one recording, or bring "
                 "each in by itself"
             )
         of_file = f", {Path(where).stem}"

@@ -267,13 +267,16 @@ def common_name(files: Sequence[Path]) -> str:
 
 
 def csv_blocks(trace: Trace) -> Iterator[bytes]:
-    """A trace as text, to 12 digits, which is more than any instrument has; above the numbers,
-    what they are."""
+    """Return a trace as text, with a description above the numbers.
+
+    Each time has the digits that give the same number when it is read again: a time can be large
+    compared with the step. A force has 12 digits, which is more than any instrument has.
+    """
     yield f"# {trace.words}{f': {trace.about.title}' if trace.synthetic else ''}\n".encode()
     yield (
         ",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]) + "\n"
     ).encode()
-    row = ",".join(["%.12g"] * (1 + len(trace.sensor_bead))) + "\n"
+    row = ",".join(["%r", *["%.12g"] * len(trace.sensor_bead)]) + "\n"
     for at in range(0, len(trace.time), ROWS):
         part = np.column_stack([trace.time[at : at + ROWS], trace.sensor_force[at : at + ROWS]])
         yield (row * len(part) % tuple(part.ravel().tolist())).encode()

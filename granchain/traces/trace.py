@@ -132,8 +132,8 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     if len(back):
         i = int(back[0])
         return [
-            f"time: got {time[i + 1]:.9g} s at sample {i + 2} after {time[i]:.9g} s, allowed time "
-            "that increases from sample to sample; "
+            f"time: got {time[i + 1]:.15g} s at sample {i + 2} after {time[i]:.15g} s, allowed "
+            "time that increases from sample to sample; "
             "give one record in the order it was taken, with enough digits"
         ]
     mean = float(time[-1] - time[0]) / len(steps)
