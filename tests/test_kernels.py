@@ -1,6 +1,7 @@
 """The benchmarks' C computes and keeps what the engine does, to the last bit."""
 
 import ctypes
+import importlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -100,3 +101,26 @@ def test_elementary_functions_have_the_bits_of_the_laws(
         function, more = getattr(elementary, name), (y.tolist(),) if name == "power" else ()
         mine = np.array(list(map(function, x.tolist(), *more)))
         np.testing.assert_array_equal(its, mine, err_msg=name)
+
+
+@pytest.mark.parametrize("law", ["hertz", "ma-liu"])
+def test_c_across_chains_has_the_engines_bits_when_freed_memory_is_used_again(
+    law: str, kernels: ModuleType, libraries: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    many = importlib.import_module("many")
+    # compiled for members side by side in test_many.py
+    monkeypatch.setattr("granchain.engine.stack.COMPILED", sys.maxsize)
+    chains, members, library = sys.modules["steel_chain"], 16, libraries[max(libraries)]
+    run = chains.run_of(law, chains.steel_chain(N_BODIES), example_inputs(laws()[law]))
+    run = replace(run, step=replace(run.step, n_steps=STEPS // 10))
+    if not hasattr(library, many.IN_C[law]):
+        pytest.skip("no vectors of eight numbers here")
+    for all_beads in (False, True):
+        engine = many.granchain(run, members, all_beads).prepare()()
+        timed = many.across(library, run, members, all_beads).prepare()
+        # NumPy gives freed memory of the same size out again: an array that is still needed differs
+        again = [np.full(size, np.nan) for size in range(1, 64) for _ in range(20)]
+        for mine, its in zip(engine, timed(), strict=True):
+            np.testing.assert_array_equal(its, mine, err_msg=f"all beads {all_beads}")
+        assert np.isnan(again[-1]).all()
