@@ -12,6 +12,7 @@ import json
 import math
 import os
 import platform
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[COLLECTED], config.stash[REPORTED] = {}, {}
+    # A shell starts a background job with SIGINT ignored, and its children inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

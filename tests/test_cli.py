@@ -3,6 +3,7 @@
 import errno
 import gc
 import json
+import math
 import os
 import shlex
 import signal
@@ -265,7 +266,7 @@ def test_cases_lists_all_and_prints_one_or_the_keys(obeyed, capsys):
 
 
 # --- Signals
-def test_the_first_signal_is_noted_the_second_ends_the_process():
+def test_the_first_signal_is_noted_the_second_ends_the_process(monkeypatch):
     for number in (signal.SIGINT, signal.SIGTERM):
         handler = signal.getsignal(number)
         with Interruption() as interruption:
@@ -274,9 +275,10 @@ def test_the_first_signal_is_noted_the_second_ends_the_process():
             os.kill(os.getpid(), number)
             with pytest.raises(KeyboardInterrupt):
                 progress.advance(0.2)
-            # one that comes together with the first is an echo of it
+            # one that comes together with the first is an echo of it, a later one is not
+            monkeypatch.setattr(signals, "TOGETHER_SECONDS", math.inf)
             os.kill(os.getpid(), number)
-            time.sleep(signals.TOGETHER_SECONDS)
+            monkeypatch.setattr(signals, "TOGETHER_SECONDS", 0.0)
             with pytest.raises(SystemExit) as stop:
                 os.kill(os.getpid(), number)
                 time.sleep(1.0)

@@ -1,6 +1,7 @@
 """What goes wrong while a run computes: signals, kill -9, full disks, second writers, NaN."""
 
 import contextlib
+import multiprocessing
 import os
 import random
 import re
@@ -10,11 +11,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from support.disks import mounting
-from support.processes import COUNTED, begun, has_computed, in_a_child, left_in, stopped
+from support.processes import (
+    COUNTED,
+    LONGEST,
+    begun,
+    has_computed,
+    in_a_child,
+    left_in,
+    stopped,
+    wait_until,
+)
 
 import granchain as gc
 from granchain import simulation
@@ -55,6 +66,18 @@ def obeys(folder: Path, *arguments: str) -> None:
         os._exit(obey(arguments))
 
 
+def crawls_from(first: int) -> Callable[..., Status]:
+    """What advances a state: from this step on, one step every 10 ms."""
+    advance = State.advance
+
+    def slowly(state: State, steps: int, *more: Any) -> Status:
+        if state.step >= first:
+            time.sleep(0.01)
+        return advance(state, min(steps, max(first - state.step, 1)), *more)
+
+    return slowly
+
+
 @pytest.mark.promise("R4")
 @pytest.mark.filterwarnings("ignore:.*the one before it is taken")
 @pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.long)])
@@ -64,7 +87,6 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
     monkeypatch.setattr(checkpoint, "LEAST_RATIO", 0.0)
     folder = tmp_path / "run"
     folder.mkdir()
-    # so long that it does not end before the last kill
     end = f"time.end={0.03 * kills}"
     arguments, case = (*RUN, "--set", end), gc.load_case("steel-chain-hertz", [*KEYS, end])
     expected = gc.run(case).provenance["data_sha256"]
@@ -75,7 +97,10 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
     for trial in range(kills):
         resume = ["--resume"] if kept.exists else []
         before = os.stat(kept.path).st_ino if kept.path.exists() else 0
-        child = in_a_child(obeys, folder, *arguments, "--checkpoint", "0.005", *resume)
+        with monkeypatch.context() as slowed:
+            # However late the kill is, on a busy machine, the run has not ended by then.
+            slowed.setattr(State, "advance", crawls_from(step.n_steps * (trial + 1) // (kills + 1)))
+            child = in_a_child(obeys, folder, *arguments, "--checkpoint", "0.005", *resume)
         # half of them some moments after the start, half after the first checkpoint
         while child.is_alive() and not (
             (folder / ".run.h5.lock").exists()
@@ -109,6 +134,8 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
 
 # --- Ctrl-C and TERM
 
+# However late the second of two signals is, on a busy machine, it is an echo of the first.
+TOGETHER = "import granchain.cli.signals as signals; signals.TOGETHER_SECONDS = 600.0"
 # Computing since the start [s], from imports to first steps; None: once checkpointed.
 MOMENTS = (None, None, 0.12, 0.08, 0.2, 0.35)
 
@@ -126,12 +153,11 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
         folder.mkdir()
         number, other = (signal.SIGINT, signal.SIGTERM)[:: (1, -1)[trial % 2]]
         again = (draw.choice([0.0, 0.001, 0.01, 0.05]), other) if trial % 3 == 1 else None
-        running = begun(*LONG, folder=folder)
+        running = begun(*LONG, folder=folder, setup=TOGETHER if again else "")
         # the interpreter's own start, some 40 ms on a busy machine, is not ours
         moment = MOMENTS[trial] if trial < len(MOMENTS) else 0.08 + 1.5 * draw.random()
         if moment is None:
-            while not (folder / "run.h5.chk").exists() and running.poll() is None:
-                time.sleep(0.01)
+            wait_until((folder / "run.h5.chk").exists, running)
         else:
             has_computed(running, moment)
         seconds, said = stopped(running, number, again)
@@ -275,9 +301,20 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     folder = tmp_path / "run"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    first = in_a_child(obeys, folder, *RUN, "--set", "time.end=0.05", "--checkpoint", "1e-3")
-    while first.is_alive() and not Path(".run.h5.lock").exists():
-        time.sleep(0.0005)
+    holds, goes_on = (multiprocessing.get_context("fork").Event() for _ in range(2))
+    advance = State.advance
+
+    def waits(state: State, *more: Any) -> Status:
+        """Compute a block once the others were refused."""
+        holds.set()
+        assert goes_on.wait(LONGEST)
+        return advance(state, *more)
+
+    with monkeypatch.context() as waiting:
+        waiting.setattr(State, "advance", waits)
+        first = in_a_child(obeys, folder, *RUN, "--set", "time.end=0.05", "--checkpoint", "1e-3")
+    # It computes now, so it holds the lock: that the lock file exists does not show that.
+    assert holds.wait(LONGEST), (tmp_path / "said").read_text()
     computed: list[State] = []
     with monkeypatch.context() as watched:
         watched.setattr(State, "advance", lambda state, *more: computed.append(state))
@@ -285,6 +322,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     words = "got a file that another run is writing, allowed one run at a time"
     assert codes == [4] * 3 and capfd.readouterr().err.count(words) == 3 and first.is_alive()
     figure("second writers of a file that had begun to compute", len(computed), at_most=0)
+    goes_on.set()
     first.join()
     assert first.exitcode == 0, (tmp_path / "said").read_text()
     alone = gc.run(gc.load_case("steel-chain-hertz", [*KEYS, "time.end=0.05"]))

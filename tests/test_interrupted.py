@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import qmc
-from support.processes import COUNTED, ROOT, begun, has_computed, stopped
+from support.processes import COUNTED, ROOT, begun, has_computed, stopped, wait_until
 
 import granchain as gc
 from granchain.cli import obey
@@ -203,6 +204,10 @@ striker.speed = {{ linear = [0.5, 1.5, {}] }}
 """
 
 
+def has_grown(file: Path, size: int) -> bool:
+    return file.exists() and file.stat().st_size > size
+
+
 @pytest.mark.promise("R6")
 @COUNTED
 @pytest.mark.parametrize(
@@ -222,10 +227,7 @@ def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(
         if trial % 3 == 2:
             time.sleep(0.1 + 2.0 * draw.random())
         else:
-            while process.poll() is None and not (
-                part.exists() and part.stat().st_size > size + 1000
-            ):
-                time.sleep(0.005)
+            wait_until(partial(has_grown, part, size + 1000), process)
         seconds, said = stopped(process, number)
         if process.returncode == 0:
             break

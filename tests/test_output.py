@@ -30,7 +30,7 @@ from support.example_results import (
     file_of,
     values,
 )
-from support.processes import in_a_child, left_in
+from support.processes import LONGEST, in_a_child, left_in
 
 from granchain.case import Case
 from granchain.contact.law import Quantity
@@ -310,7 +310,7 @@ def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(tmp_p
             os._exit(7 if "ulimit -f" in str(error) else 8)
 
     child = in_a_child(save)
-    child.join(30)
+    child.join()
     assert child.exitcode == 7
     assert path.read_bytes() == b"old granchain_format"
     assert left_in(tmp_path) == ["a.h5"]
@@ -424,7 +424,9 @@ def test_a_claim_is_one_writers_and_ends_with_the_run_however_it_ends(tmp_path):
 def test_the_dump_programs_read_every_value_without_a_word(saved, program):
     if not shutil.which(program):
         pytest.skip(f"{program} is not installed (Debian: netcdf-bin, hdf5-tools)")
-    done = subprocess.run([program, saved], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [program, saved], capture_output=True, text=True, timeout=LONGEST, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("sensor_force") > 1
     assert "70 beads" in done.stdout

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.disks import mounting
-from support.processes import COUNTED, Stop, begun, computing, has_computed, left_in
+from support.processes import COUNTED, Stop, begun, computing, has_computed, left_in, wait_until
 from test_restart import N_STEPS, ROWS, bits, prepared
 
 import granchain as gc
@@ -248,8 +247,7 @@ def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path, figure: Callab
     has_computed(process, 4.0)
     before = computing(process.pid)
     process.send_signal(signal.SIGTERM)
-    while not [*tmp_path.glob("*run.h5.chk*")] and process.poll() is None:
-        time.sleep(0.01)
+    wait_until(lambda: bool([*tmp_path.glob("*run.h5.chk*")]), process)
     taken = computing(process.pid) - before
     what = "20,000 beads with snapshots: "
     figure(f"{what}signal to the first byte of the checkpoint, computing [s]", taken, at_most=0.5)

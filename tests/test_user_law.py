@@ -13,6 +13,7 @@ from typing import Any
 import numba
 import pytest
 from numba.core.errors import TypingError
+from support.processes import LONGEST
 from support.rows import contacts_of, standing_row
 
 from granchain.cli.signals import Interruption
@@ -198,7 +199,7 @@ def test_what_numba_refuses_is_told_by_the_innermost_line_of_the_file(
 ASLEEP = """
 import signal, threading, time
 threading.Timer(0.1, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGTERM)).start()
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -216,14 +217,14 @@ def test_an_interruption_while_the_file_runs_is_none_of_its_own(
         assert process.stderr is not None and process.stderr.readline() == "here\n"
         if while_in is not ASLEEP:
             process.send_signal(kind)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=LONGEST)
         assert (process.returncode, said) == (128 + kind, "granchain: interrupted\n")
     finally:
         process.kill()
 
 
 def test_an_interruption_from_outside_while_the_file_runs_is_raised(here: Path) -> None:
-    slow = "import os, time\nos.kill(os.getpid(), {})\ntime.sleep(60)\n"
+    slow = "import os, time\nos.kill(os.getpid(), {})\ntime.sleep(600)\n"
     (here / "slow.py").write_text(slow.format(int(signal.SIGINT)))
     with pytest.raises(KeyboardInterrupt):
         load_law_module("slow.py")

@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
+from support.processes import LONGEST
 from test_user_law import FORCE_LINE, LAW
 
 from granchain.cli import signals
@@ -46,9 +48,8 @@ def waits(folder, says, stop, **environment):
         while says not in line:
             assert line, "it ended without a word"
             line = process.stderr.readline()
-        time.sleep(0.2)
         process.send_signal(stop)
-        return line + process.stderr.read(), process.wait(20)
+        return line + process.stderr.read(), process.wait(LONGEST)
     finally:
         process.kill()
         process.wait()
@@ -77,15 +78,39 @@ def test_a_law_file_whose_code_never_ends_is_named(tmp_path):
     assert code == 130 and "Traceback" not in said
 
 
+class Clock:
+    """A clock that only the test moves; it counts how often other threads read it."""
+
+    def __init__(self):
+        self.now, self.readings, self._test = 0.0, 0, threading.current_thread()
+
+    def monotonic(self):
+        if threading.current_thread() is not self._test:
+            self.readings += 1
+        return self.now
+
+    def move(self, seconds):
+        """Move on, and wait until the other thread has read the new time and acted on it."""
+        self.now += seconds
+        # the first reading may have begun before; at the third the second has been acted on
+        enough, deadline = self.readings + 3, time.monotonic() + LONGEST
+        while self.readings < enough:
+            assert time.monotonic() < deadline, "nobody reads the clock"
+            time.sleep(0.001)
+
+
 def test_nothing_is_said_where_there_is_a_sign_of_life(monkeypatch, capsys):
-    monkeypatch.setattr(signals, "AFTER", 0.2)
+    clock = Clock()
+    monkeypatch.setattr(signals, "time", clock)
+    # the other thread looks at the clock every 5 ms
+    monkeypatch.setattr(signals, "HEARD", 0.02)
     with signals.Waiting("a law") as there:
-        for _ in range(15):
-            time.sleep(0.02)
+        for _ in range(3):
+            clock.move(0.9 * signals.AFTER)
             there.beat("a step")
     assert capsys.readouterr().err == ""
     with signals.Waiting("a law") as there:
         there.beat("a step")
-        time.sleep(0.5)
-    told = "granchain: waiting: for 0.2 s a step has not ended; if it never does, Ctrl-C ends the "
+        clock.move(1.1 * signals.AFTER)
+    told = "granchain: waiting: for 10 s a step has not ended; if it never does, Ctrl-C ends the "
     assert capsys.readouterr().err == f"{told}command\n"

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+# Longest time to wait for another process [s]: a bound for one that hangs, not a measure of speed.
+LONGEST = 120.0
 # Of tests of how long a process computes.
 COUNTED = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(),
@@ -52,14 +55,27 @@ def computing(number: int) -> float:
 
 def has_computed(running: subprocess.Popen[str], moment: float) -> None:
     """Wait until a process has been computing for so long [s]: on a busy machine that is later."""
-    while computing(running.pid) < moment and running.poll() is None:
+    wait_until(lambda: computing(running.pid) >= moment, running)
+
+
+def wait_until(condition: Callable[[], bool], running: subprocess.Popen[str]) -> None:
+    """Wait for a condition, or for the end of a process, whose exit status is not taken."""
+    deadline = time.monotonic() + LONGEST
+    while not (condition() or has_ended(running)):
+        assert time.monotonic() < deadline, f"no end, and nothing to see, within {LONGEST:g} s"
         time.sleep(0.005)
 
 
-def begun(*arguments: str, folder: Path) -> subprocess.Popen[str]:
-    """A process of the command line, in a folder."""
+def has_ended(running: subprocess.Popen[str]) -> bool:
+    """Whether a process has ended; its exit status remains to be taken."""
+    return os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def begun(*arguments: str, folder: Path, setup: str = "") -> subprocess.Popen[str]:
+    """A process of the command line, in a folder; `setup` is code that it runs first."""
+    code = f"{setup}; from granchain.__main__ import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-m", "granchain", *arguments],
+        [sys.executable, *(["-c", code] if setup else ["-m", "granchain"]), *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
@@ -72,9 +88,13 @@ def stopped(
     process: subprocess.Popen[str], number: int, again: tuple[float, int] | None = None
 ) -> tuple[float, str]:
     """Signal a process, again after so long [s]; how long it computes on [s], and what it said."""
+    assert process.returncode is None, "the process ended before it was to be stopped"
+    # It computes nothing between the measurement and the signal, however busy the machine is.
+    os.kill(process.pid, signal.SIGSTOP)
     before = computing(process.pid)
     # not by the process's own method, which would take its end from `wait4`
     os.kill(process.pid, number)
+    os.kill(process.pid, signal.SIGCONT)
     if again is not None:
         time.sleep(again[0])
         os.kill(process.pid, again[1])
