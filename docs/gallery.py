@@ -440,7 +440,7 @@ def study_hysteresis() -> Any:
         },
         contact={"law": "hertz"},
         sensors={"beads": [1], "interval": 1e-6},
-        time={"end": 1e-2, "step": "fast"},
+        time={"end": 1e-2},
     )
     up = [40e3 + 40.0 * i for i in range(25)]
     study = gc.sweep(case, {"ends.left.frequency": up + up[-2::-1]}, chained=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,7 +26,7 @@ from granchain.engine.law_hash import record_of
 from granchain.engine.setup import Contacts
 from granchain.engine.state import Recording, State, drive_of
 from granchain.engine.timestep import FAST, Planned, TimeStep, time_steps_together
-from granchain.errors import CaseError, FileError, LawError, RunError
+from granchain.errors import CaseError, FileError, GranchainWarning, LawError, RunError
 from granchain.jit.cache import compiling
 from granchain.keys import Problems, check_integer
 from granchain.set_up import contacts_of_cases
@@ -43,6 +46,57 @@ MOST_THREADS = 4096
 # Body-steps of the first block, before the wall time of a step is known: some milliseconds at tens
 # of nanoseconds each.
 FIRST_BLOCK = 100_000
+FAST_DRIVE = (
+    'time.step: "fast" is inaccurate for a harmonic drive near a resonance. The step raises each '
+    "resonance frequency by the fraction (omega dt)^2/24, which changes amplitudes near a "
+    'resonance by up to a fifth. Use "auto"'
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+# Whether a harmonic drive at the step "fast" has been reported by the call that is under way.
+_FAST_REPORTED: ContextVar[bool] = ContextVar("fast drive reported", default=False)
+
+
+def warn_of_fast_drives(cases: Iterable[Any], stacklevel: int = 2) -> None:
+    """Warn once if a case has a harmonic drive and the time step "fast".
+
+    Parameters
+    ----------
+    cases : iterable of Case
+        Other objects are left out.
+    stacklevel : int
+        As of `warnings.warn`, counted from the caller.
+    """
+    if not _FAST_REPORTED.get() and any(
+        isinstance(case, Case)
+        and case.time.step == "fast"
+        and any(end.signal == "harmonic" for end in case.drives.values())
+        for case in cases
+    ):
+        warnings.warn(FAST_DRIVE, GranchainWarning, stacklevel=stacklevel + 1)
+
+
+def warns_of_fast_drives(call: Callable[P, R]) -> Callable[P, R]:
+    """A call whose first argument is a case, or cases: it warns once of harmonic drives at the step
+    "fast", and the calls that it makes do not."""
+
+    @functools.wraps(call)
+    def warning(*args: P.args, **kwargs: P.kwargs) -> R:
+        first = args[0] if args else None
+        for name in ("case", "cases"):
+            first = kwargs.get(name, first)
+        cases = first if isinstance(first, (list, tuple)) else [first]
+        warn_of_fast_drives(cases)
+        token = _FAST_REPORTED.set(True)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            _FAST_REPORTED.reset(token)
+
+    return warning
 
 
 class Watch(Protocol):
@@ -55,6 +109,7 @@ class Watch(Protocol):
         """The part that was done when the checkpoint was written from which a run goes on."""
 
 
+@warns_of_fast_drives
 def run(
     case: Case,
     *,

@@ -17,6 +17,9 @@ from granchain.errors import CaseError, FileError
 from granchain.simulation import prepare
 from granchain.studies.chained import _drive_between, settled_time
 
+# rows at "fast" are short to compute, and what is tested does not depend on their resonance
+pytestmark = pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
+
 LEFT = "ends.left.frequency"
 NOISE = {
     "ends.left": {"drive": "displacement", "signal": "noise", "band": [1e4, 2e4]}

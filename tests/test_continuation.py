@@ -14,6 +14,9 @@ from granchain.contact import laws
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.studies import continuation as module
 
+# rows at "fast" are short to compute, and are compared at that step
+pytestmark = pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
+
 
 def row(beads, frequency, drag, amplitude=1e-9, both=False, **changes):
     """Steel beads between walls under 20 N, the left one shaken, or both towards each other."""

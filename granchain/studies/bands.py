@@ -20,6 +20,7 @@ from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, check_integer, shown
 from granchain.plain_data import canonical
 from granchain.progress import progress_of
+from granchain.simulation import warns_of_fast_drives
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.result import dataset_of
 from granchain.store.variables import Variable
@@ -53,6 +54,7 @@ CUBIC_NODES = 4
 SAMPLES_AT_ONCE = 256
 
 
+@warns_of_fast_drives
 def bands(
     case: Case,
     tolerance: Mapping[str, Any] | None = None,

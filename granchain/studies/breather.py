@@ -19,6 +19,7 @@ from granchain.keys import shown
 from granchain.simulation import prepare, run_to_end
 from granchain.store import Result
 from granchain.studies.continuation import (
+    CLOSED,
     FAMILY_UNITS,
     TURNS,
     Node,
@@ -29,10 +30,14 @@ from granchain.studies.continuation import (
 )
 from granchain.studies.newton import Shot, newton
 from granchain.studies.orbit import (
+    CORRECTED,
+    MOST_CORRECTIONS,
+    SAFETY,
     Orbit,
     PeriodGrid,
     Shooting,
     Stability,
+    StepError,
     error_not_known,
     expected_runs,
     one_period_of,
@@ -41,6 +46,7 @@ from granchain.studies.orbit import (
     rounding_of,
     scaled_to_largest,
     state_of_guess,
+    swing_error,
 )
 from granchain.studies.shooting import INSTANTS, MOVED, Runners
 from granchain.waves.dispersion import at_rest
@@ -285,8 +291,31 @@ def breather(
     shooting = family.shooting(turn.period * float(found.place[-1]))
     advice = "the orbit at a smaller amplitude or another period"
     return orbit_found(
-        shooting, found, begun, tolerance, advice, lambda shot: spectrum_of(family, shooting, shot)
-    )
+        shooting, found, begun, tolerance, advice, lambda shot: spectrum_of(family, shooting, shot),
+        lambda shot: breather_error(family, shooting, shot),
+    )  # fmt: skip
+
+
+def breather_error(family: BreatherFamily, shooting: Shooting, shot: Shot) -> StepError:
+    """Discretization error of a breather, from the one in steps of half the length with the same
+    number held; by the Jacobian of the breather itself."""
+    state, span, n = shot.state, shooting.period, shooting.bodies
+    try:
+        for _ in range(MOST_CORRECTIONS):
+            halved = family.shooting(span, 2 * shooting.steps).fine
+            move = family.step(state, halved.images(state[None])[0], shot.jacobian, span)
+            state, span = state + move[:-1], span * (1.0 + float(move[-1]))
+            change = state - shot.state
+            if np.abs(move[:-1]).max() <= max(CORRECTED * np.abs(change).max(), CLOSED):
+                own, finer = (y * shooting.scale for y in (shot.state, state))
+                energies = [family.energy.of(y[:n], y[n:]) for y in (own, finer)]
+                # the energy is a square of the state, which closes to its residual
+                closed = 2.0 * max(shot.residual, CLOSED) * abs(energies[0])
+                gained = SAFETY * 4.0 / 3.0 * abs(energies[1] - energies[0])
+                return StepError(swing_error(change, shooting), gained + closed)
+    except (CaseError, RunError):
+        pass
+    return StepError(np.full(n, math.nan))
 
 
 def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stability:
@@ -544,6 +573,10 @@ class BreatherPath(Path):
         """Multipliers of the breather at z."""
         return spectrum_of(self.family(float(z[-1])), self.at(z), shot)
 
+    def step_error(self, z: np.ndarray, shot: Shot) -> StepError:
+        """Discretization error of the breather at z."""
+        return breather_error(self.family(float(z[-1])), self.at(z), shot)
+
     def node(self, z: np.ndarray, before: np.ndarray) -> Node:
         """The breather at z; its tangent goes on in the direction of another."""
         found = super().node(z, before)
@@ -568,8 +601,14 @@ class BreatherPath(Path):
 
     def longer(self, factor: int) -> Self:
         """The same with a multiple of the period."""
-        found, found_first = super().longer(factor), copy.copy(self._first)
-        found.period, found._first, found_first.grid = factor * self.period, found_first, found.grid
+        found = super().longer(factor)
+        found.period = factor * self.period
+        return found
+
+    def in_steps(self, factor: int) -> Self:
+        """The same in more steps."""
+        found, first = super().in_steps(factor), copy.copy(self._first)
+        first.grid, found._first = found.grid, first
         found.family = lru_cache(maxsize=5)(found._family)
         return found
 

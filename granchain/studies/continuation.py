@@ -23,7 +23,7 @@ from granchain.keys import shown
 from granchain.markup import card, table
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
-from granchain.simulation import law_records
+from granchain.simulation import law_records, warns_of_fast_drives
 from granchain.store.files import claim
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.reader import dataset_in, open_hdf5
@@ -35,9 +35,12 @@ from granchain.studies.fit import NO_PHYSICS
 from granchain.studies.members import check_members
 from granchain.studies.newton import Shot
 from granchain.studies.orbit import (
+    CORRECTED,
+    SAFETY,
     Orbit,
     Shooting,
     Stability,
+    StepError,
     check_still,
     one_period_of,
     orbit_of,
@@ -45,6 +48,7 @@ from granchain.studies.orbit import (
     period_of,
     remembered,
     stability,
+    step_error,
 )
 from granchain.studies.orbit import orbit as find_orbit
 from granchain.studies.shooting import MEETS, MOVED, Period, Runners
@@ -56,6 +60,8 @@ FIRST, LONGEST, LEAST_LENGTH = 0.02, 0.05, 1e-5
 GRAZES = 1e-3
 # How nearly an orbit of a branch closes, as a part of its largest excursion.
 CLOSED = 1e-8
+# How far from a named point it is looked for in half steps: four of the longest steps. Our choice.
+FARTHEST = 4.0 * LONGEST
 # By how much a breather may miss for energy that the steps do not keep where contacts open. Ours.
 DRIFTS = 1e-6
 # Corrections of a step: those that are aimed at, and the most.
@@ -74,7 +80,7 @@ MOST_ORBITS = 2000
 # Numbers of a point that stand in a file as they are, those along beads and contacts, and units.
 STORED = (
     "parameter", "period", "displacement", "velocity", "excursion", "lowest",
-    "multiplier_error", "modulus_error", "residual",
+    "multiplier_error", "modulus_error", "residual", "parameter_error",
 )  # fmt: skip
 INNER_DIMENSIONS = {
     "displacement": "bead",
@@ -124,6 +130,9 @@ class Point:
     contact : int or None
         Of a grazing, the contact that begins to open, or ceases to; of a growing dent, that which
         is loaded further than ever before.
+    parameter_error : float
+        Discretization error of the parameter of a named point, from the point in steps of half the
+        length; nan if it was not found there, and of a point without a name.
     """
 
     kind: str
@@ -139,6 +148,7 @@ class Point:
     stable: bool
     residual: float
     contact: int | None
+    parameter_error: float
     path: Path = field(repr=False)
 
     @cached_property
@@ -171,7 +181,7 @@ class Branch:
     interrupted: bool = False
 
     def __repr__(self) -> str:
-        named = [f"{one.kind} at {one.parameter:.6g}" for one in self.special]
+        named = [f"{one.kind} at {_within(one)}" for one in self.special]
         return (
             f"<Branch: {len(self.points)} orbits along {self.along}, "
             f"{self.points[0].parameter:.6g} to {self.points[-1].parameter:.6g}"
@@ -197,7 +207,7 @@ class Branch:
         rows = [
             (
                 one.kind,
-                f"{one.parameter:.6g}",
+                _within(one),
                 f"{np.abs(one.multipliers).max(initial=0.0) or 1.0:.6g}",
             )
             for one in (self.points[0], *self.special, self.points[-1])
@@ -219,7 +229,7 @@ class Branch:
         path, columns = self.points[0].path, columns_of_points(self.points)
         period = path.shooting(0.0).fine
         chain = period.chain
-        units = {"parameter": self.unit or "1"} | UNITS
+        units = dict.fromkeys(("parameter", "parameter_error"), self.unit or "1") | UNITS
         count = len(self.points[0].multipliers)
         found = {
             "point": Variable(("point",), np.arange(len(self.points)), "1", "place in the branch"),
@@ -267,6 +277,12 @@ class Branch:
         return point.path.branching_orbit(point, factor)
 
 
+def _within(point: Point) -> str:
+    """The parameter of a point, with its error if it has a name."""
+    error = "" if math.isnan(point.parameter_error) else f" within {point.parameter_error:.2g}"
+    return f"{point.parameter:.6g}{error}"
+
+
 def columns_of_points(points: Sequence[Point]) -> dict[str, np.ndarray]:
     """Points as a file has them, a row each."""
     found = {name: np.array([getattr(one, name) for one in points]) for name in STORED}
@@ -285,7 +301,8 @@ def points_of_columns(columns: Mapping[str, Any], path: Path) -> list[Point]:
     multipliers = np.asarray(columns["multipliers_real"]) + 1j * columns["multipliers_imag"]
     found = []
     for k, kind in enumerate(columns["kind"]):
-        own = {name: columns[name][k] for name in STORED}
+        # a file of another version has other columns; whoever reads it refuses it
+        own = {name: columns[name][k] if name in columns else math.nan for name in STORED}
         own |= {name: float(own[name]) for name in STORED if name not in INNER_DIMENSIONS}
         opening = int(columns["opening"][k])
         found.append(
@@ -371,6 +388,8 @@ class Path:
 
     # numbers of z beside the state
     beside = 1
+    # whether the errors of the multipliers are left out
+    bare = False
     # what the contacts remember, with dents that stay as they are
     history: np.ndarray | None = None
     # the period at a part of the way; the last ones are kept
@@ -424,7 +443,7 @@ class Path:
         """That of a point, with its trajectory."""
         shooting = self.at(z)
         shot = shooting.shoot(self.state(z))
-        return orbit_of(shooting, shot, 1, begun, self.stability(z, shot))
+        return orbit_of(shooting, shot, 1, begun, self.stability(z, shot), self.step_error(z, shot))
 
     def state(self, z: np.ndarray) -> np.ndarray:
         """The scaled state of a point."""
@@ -496,7 +515,14 @@ class Path:
 
     def stability(self, z: np.ndarray, shot: Shot) -> Stability:
         """Multipliers of the orbit at z."""
+        if self.bare:
+            values, vectors = np.linalg.eig(shot.jacobian)
+            return Stability(values, vectors.T, math.nan, math.nan, False)
         return stability(self.at(z), shot)
+
+    def step_error(self, z: np.ndarray, shot: Shot) -> StepError:
+        """Discretization error of the orbit at z."""
+        return step_error(self.at(z), shot)
 
     def node(self, z: np.ndarray, before: np.ndarray) -> Node:
         """The orbit at z, with its multipliers; its tangent goes on in the direction of another."""
@@ -608,7 +634,13 @@ class Path:
         z[-1] = fraction
         return self.corrected(z, z, upward, node)[0]
 
-    def point(self, node: Node, kind: str = "orbit", place: int | None = None) -> Point:
+    def point(
+        self,
+        node: Node,
+        kind: str = "orbit",
+        place: int | None = None,
+        error: float = math.nan,
+    ) -> Point:
         """As a branch has it; `place` is that of a contact among those of the chain."""
         shooting = self.at(node.z)
         contact = None if place is None else int(shooting.fine.contact_labels[place])
@@ -617,7 +649,7 @@ class Path:
         return Point(
             kind, self.parameter(node), shooting.period, own[:n], own[n:],
             node.shot.course.excursion, node.lowest, node.found.values, node.found.off,
-            node.found.modulus, node.found.stable, node.shot.residual, contact, self,
+            node.found.modulus, node.found.stable, node.shot.residual, contact, error, self,
         )  # fmt: skip
 
     # ---------------------------------------------------------------------------------------------
@@ -645,13 +677,14 @@ class Path:
 
     def named(self, node: Node, after: Node, length: float) -> list[Point]:
         """The points in a step that have a name, in their order."""
-        found = [
-            (self.where(node, after, length, test), kind) for test, kind in self.tests(node, after)
-        ]
-        found.sort(key=lambda pair: float((pair[0].z - node.z) @ node.tangent))
+        found = []
+        for test, kind in self.tests(node, after):
+            at = self.where(node, after, length, test)
+            found.append((at, kind, self.parameter_error(node, after, length, at, test)))
+        found.sort(key=lambda entry: float((entry[0].z - node.z) @ node.tangent))
         return [
-            self.point(one, self._symmetric(one) if kind == "branch point" else kind)
-            for one, kind in found
+            self.point(at, self._symmetric(at) if kind == "branch point" else kind, error=error)
+            for at, kind, error in found
         ]
 
     def where(self, node: Node, after: Node, length: float, test: Callable[[Node], float]) -> Node:
@@ -672,6 +705,37 @@ class Path:
         except RunError:
             return after
         return known[at]
+
+    def parameter_error(
+        self, node: Node, after: Node, length: float, at: Node, test: Test
+    ) -> float:
+        """Discretization error of the parameter at which a test function is zero in a step, from
+        where it is zero on the branch in steps of half the length; nan if it is not found.
+
+        The change is three quarters of the error, by the order 2; the point itself is found to a
+        fraction of the step that it lies in.
+        """
+        finer, at_length = self.in_steps(2), float((at.z - node.z) @ node.tangent)
+        finer.bare = True
+        known: dict[float, Node] = {}
+
+        def value(length: float) -> float:
+            if length not in known:
+                through = node.z + length * node.tangent
+                z, _ = finer.corrected(at.z + through - node.z - at_length * node.tangent,
+                                       through, node.tangent, at)  # fmt: skip
+                known[length] = finer.node(z, node.tangent)
+            return test(known[length])
+
+        try:
+            zero = _zero_near(value, at_length, length, (test(after) - test(node)) / length)
+            value(zero)
+        except (CaseError, RunError):
+            return math.nan
+        change = abs(finer.parameter(known[zero]) - self.parameter(at))
+        apart = abs(self.parameter(after) - self.parameter(node)) if at is after else 0.0
+        found = FOUND * length * abs(float(at.tangent[-1]) * (self.stop - self.start))
+        return SAFETY * 4.0 / 3.0 * change + found + apart
 
     def _symmetric(self, node: Node) -> str:
         """What a branch point is: a pitchfork, where the chain and the orbit are their own mirror
@@ -711,8 +775,13 @@ class Path:
 
     def longer(self, factor: int) -> Self:
         """The same with a multiple of the period."""
-        found = copy.copy(self)
+        found = self.in_steps(factor)
         found.multiple = factor * self.multiple
+        return found
+
+    def in_steps(self, factor: int) -> Self:
+        """The same in more steps."""
+        found = copy.copy(self)
         found.grid = self.grid._replace(steps=factor * self.grid.steps)
         found.shooting = lru_cache(maxsize=5)(found._shooting)
         return found
@@ -744,11 +813,44 @@ class Path:
         )
 
 
+def _zero_near(value: Callable[[float], float], begin: float, length: float, slope: float) -> float:
+    """Where a function of the length is zero, near a length; its slope is roughly known, and zeros
+    are found to a fraction of the step of that length.
+
+    Raises
+    ------
+    RunError
+        If it is not found within four of the longest steps.
+    """
+    from scipy.optimize import brentq
+
+    at, here, tolerance = begin, value(begin), FOUND * length
+    for _ in range(MOST):
+        if here == 0.0:
+            return at
+        move = -here / slope if slope else math.inf
+        if abs(at + move - begin) > FARTHEST:
+            break
+        after = value(at + move)
+        at, slope, here = at + move, (after - here) / move, after
+        if abs(move) <= max(tolerance, CORRECTED * abs(at - begin)):
+            return at
+    # a function that jumps: between two lengths of different signs
+    first, reach = value(begin), tolerance
+    while reach <= FARTHEST:
+        for end in (begin - reach, begin + reach):
+            if value(end) * first <= 0.0:
+                return float(brentq(value, begin, end, xtol=tolerance))
+        reach *= 2.0
+    raise RunError("the point was not found in half steps")
+
+
 def root_mean_square(values: np.ndarray) -> float:
     """Root of the mean square."""
     return float(np.sqrt(np.mean(values**2)))
 
 
+@warns_of_fast_drives
 def continuation(
     case: Case,
     orbit: Orbit,
@@ -998,7 +1100,8 @@ def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
 
     at = path.where(node, after, length, least) if least(node) > 0.0 else node
     place = int(path.room(after if at is node else at).argmin())
-    return path.point(at, "growing dent", place)
+    error = path.parameter_error(node, after, length, at, least)
+    return path.point(at, "growing dent", place, error)
 
 
 def _grazings(
@@ -1011,7 +1114,9 @@ def _grazings(
         def lowest(node: Node, at: int = place) -> float:
             return float(node.lowest[at])
 
-        found.append(path.point(path.where(node, after, length, lowest), "grazing", place))
+        at = path.where(node, after, length, lowest)
+        error = path.parameter_error(node, after, length, at, lowest)
+        found.append(path.point(at, "grazing", place, error))
     return found
 
 

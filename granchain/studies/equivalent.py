@@ -23,6 +23,7 @@ from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
 from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data
+from granchain.simulation import warns_of_fast_drives
 from granchain.studies.interruption import scipy_stats, uninterrupted
 from granchain.studies.measures import FORCES_ALONE, Measures, Missing
 from granchain.studies.measures import measure as measured
@@ -174,6 +175,7 @@ class Equivalent:
         return dict(plain_data({name: getattr(self, name) for name in names}))
 
 
+@warns_of_fast_drives
 def equivalent(
     case: Case,
     to: str = "ma-liu",

@@ -26,6 +26,7 @@ from granchain.errors import CaseError, RunError, TraceError
 from granchain.keys import Problems, shown
 from granchain.plain_data import plain_data
 from granchain.set_up import contacts_of_cases
+from granchain.simulation import warns_of_fast_drives
 from granchain.studies.against import Against
 from granchain.studies.conclusion import concluded, contributions
 from granchain.studies.fitted import Fit
@@ -75,6 +76,7 @@ def fit(
 ) -> Ranking[Fit]: ...
 
 
+@warns_of_fast_drives
 def fit(
     case: Case,
     trace: Trace | str | os.PathLike[str],

@@ -29,7 +29,7 @@ from granchain.contact import law_named
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
 from granchain.markup import facts_card, table
-from granchain.simulation import prepare
+from granchain.simulation import prepare, warns_of_fast_drives
 from granchain.status import Status
 from granchain.store import Result
 from granchain.studies.fit import NO_PHYSICS
@@ -101,6 +101,7 @@ class Gradient:
         return facts_card("Gradient", facts, shown_rows, notes=self.messages)
 
 
+@warns_of_fast_drives
 def gradient(
     case: Case,
     of: Of,

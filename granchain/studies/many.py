@@ -16,6 +16,7 @@ from granchain.case import Case, case_as_given
 from granchain.case.checks import MEMORY
 from granchain.chain_end import Ended, ended
 from granchain.errors import CaseError, GranchainWarning, RunError
+from granchain.simulation import warn_of_fast_drives
 from granchain.status import Status
 from granchain.store import Result, claim
 from granchain.store.ensemble import ensemble_dataset, ensemble_file
@@ -83,6 +84,7 @@ def run_many(
     """
     listed = list(cases)
     threads = check_members(listed, threads)
+    warn_of_fast_drives(listed)
     clock, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     room = list(memory_of(listed))
     if out is None:

@@ -142,6 +142,11 @@ SETTLED = {
     "force_amplitude": VariableEntry(
         ("sensor_bead",), "N", "half of the sensor force's range, settled"
     ),
+    "force_amplitude_error": VariableEntry(
+        ("sensor_bead",),
+        "N",
+        "discretization error of that amplitude, from the same value in steps of half the length",
+    ),
     "force_mean": VariableEntry(("sensor_bead",), "N", "mean of the sensor force, settled"),
     "force_change": VariableEntry(
         ("sensor_bead",),

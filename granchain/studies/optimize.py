@@ -24,7 +24,7 @@ from granchain.keys import Problems, check_integer, shown
 from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data, sha256_of
 from granchain.progress import progress_of
-from granchain.simulation import law_records, prepare
+from granchain.simulation import law_records, prepare, warns_of_fast_drives
 from granchain.store import claim
 from granchain.store.files import OUTPUT_MARK, write_atomically
 from granchain.store.provenance import granchain_version, source_hash
@@ -97,6 +97,7 @@ class Optimum:
         return facts_card("Optimum", facts, numbers, notes=self.messages)
 
 
+@warns_of_fast_drives
 def optimize(
     case: Case,
     minimize: Of,

@@ -28,6 +28,7 @@ from granchain.jit.options import fingerprint
 from granchain.keys import Problems, declared, shown
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
+from granchain.simulation import warn_of_fast_drives
 from granchain.store import claim
 from granchain.store.files import LARGEST_FILE
 from granchain.store.provenance import granchain_version, source_hash, versions
@@ -169,6 +170,7 @@ def swept(
         raise CaseError("resume: got no file to go on with, allowed a study of out=; name its file")
     members = plan.changed()
     cases = [case for case, _ in members]
+    warn_of_fast_drives(cases, 3)
     check_traces(cases, traces, further)
     found = Measures.empty(cases)
     names = None if out is None else points(cases, traces, summary, further, plan.chained)
