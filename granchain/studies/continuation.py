@@ -302,7 +302,9 @@ def points_of_columns(columns: Mapping[str, Any], path: Path) -> list[Point]:
     found = []
     for k, kind in enumerate(columns["kind"]):
         # a file of another version has other columns; whoever reads it refuses it
-        own = {name: columns[name][k] if name in columns else math.nan for name in STORED}
+        own: dict[str, Any] = {
+            name: columns[name][k] if name in columns else math.nan for name in STORED
+        }
         own |= {name: float(own[name]) for name in STORED if name not in INNER_DIMENSIONS}
         opening = int(columns["opening"][k])
         found.append(
