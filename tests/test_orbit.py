@@ -191,7 +191,7 @@ def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz, m
         raise CaseError("time.step: got too long a step")
 
     # the state itself is beyond what the steps can follow: what was tried is said all the same
-    monkeypatch.setattr(module, "run", fails)
+    monkeypatch.setattr(module, "run_to_end", fails)
     for arguments, sentence in (
         ({"tolerance": 1e-17}, "orbit: got none of period"),
         ({}, "whose trajectory cannot be run: time.step: got too long"),
