@@ -318,6 +318,33 @@ def test_a_map_of_what_hardly_changes_has_one_colour_and_keys_have_units_of_ordi
     assert [figures.frame.reading_unit(0.05, one) for one in ("", "1")] == [(1.0, "")] * 2
 
 
+@pytest.mark.parametrize("name", ["slider_acceleration", "slider_kinematics"])
+def test_each_mechanism_run_has_its_motion_without_clearance(name):
+    first, second = turning("johnson"), turning("goldsmith")
+    second.ideal_acceleration = second.variables["ideal_acceleration"] = (
+        0.5 * first.ideal_acceleration
+    )
+    _, axes = getattr(figures, name)(first, second, between=(0.0, 720.0))
+    drawn = lines(axes[-1])
+    for result in (first, second):
+        curve = drawn[f"{result.law}, without play"]
+        assert np.array_equal(curve.get_ydata(), result.ideal_acceleration)
+        assert curve.get_color() == drawn[result.law].get_color()
+    # runs that share it have one curve
+    _, axes = getattr(figures, name)(first, turning("goldsmith"))
+    assert "without play" in lines(axes[-1])
+
+
+def test_a_title_of_several_runs_has_no_parameter_of_only_some_of_them():
+    titles = "row; chain.beads = 9", "row; chain.beads = 9; striker.speed = 2; contact.law = flores"
+    both = [synthetic(title=titles[0]), synthetic(title=titles[1], law="flores")]
+    assert figures.frame.figure_title(both) == "row; chain.beads = 9"
+    assert figures.frame.labels_of(both) == ["hertz", "flores, striker.speed = 2"]
+    third = synthetic(title="row; chain.beads = 9; ends.right = wall")
+    assert figures.frame.figure_title([*both, third, both[0]]) == "row; chain.beads = 9"
+    assert figures.frame.figure_title(both[1:]) == titles[1]
+
+
 def test_a_number_of_sensors_is_shown_at_the_last_bead_that_has_one():
     study = a_study().isel({"striker.speed": [0, 1], "chain.radius": [0, 1]})
     study["peak"][{"sensor_bead": 2}] = math.nan

@@ -469,19 +469,17 @@ def named_laws(laws: Iterable[str]) -> str:
 
 
 def figure_title(results: Sequence[Result]) -> str:
-    """The titles of results, what they share once; inputs of contact laws stand in a file's own
-    title, and in the labels what these say: laws, or what titles of one law do not share."""
+    """The title of a figure of several results: how their titles begin, and the changes that all
+    of them share; what only some of them share belongs in their labels."""
     titles = [title.split("; ") for title in dict.fromkeys(one.title for one in results) if title]
-    shared = shared_phrases(titles)
-    if shared and 1 < len(titles) == len(results) > len({one.law for one in results}):
-        return "; ".join(shared)
-    rest = [
-        part
-        for title in titles
-        for part in title
-        if not part.removeprefix("no ").startswith("contact.") or len(titles) == 1
-    ]
-    return "; ".join(dict.fromkeys([*shared, *rest]))
+    if len(titles) == 1 and all(one.title for one in results):
+        return "; ".join(titles[0])
+    return "; ".join(dict.fromkeys([*(title[0] for title in titles), *shared_phrases(titles)]))
+
+
+def _names_contact(phrase: str) -> bool:
+    """Whether a change in a title is of the contact law or its inputs."""
+    return phrase.removeprefix("no ").startswith("contact.")
 
 
 def shared_phrases(titles: Sequence[Sequence[str]]) -> list[str]:
@@ -693,8 +691,9 @@ def labels_of(
     labels: Sequence[str] | None = None,
     otherwise: Sequence[str] | None = None,
 ) -> list[str]:
-    """A word for each of several results: the one that is given, else its law, what differs between
-    the cases, or what of its title the others do not share.
+    """A word for each of several results: the one that is given, else its law with the other
+    changes in its title, what differs between the cases, or what of its title the others do not
+    share.
 
     Where none of these distinguishes all of them: `otherwise`, or their number.
     """
@@ -707,7 +706,14 @@ def labels_of(
     laws, titles = [result.law for result in results], [one.title.split("; ") for one in results]
     shared = shared_phrases(titles)
     own = ["; ".join(part for part in one if part not in shared) or one[0] for one in titles]
-    for words in (laws, case_differences(results), own):
+    changes = [
+        [part for part in one[1:] if part not in shared and not _names_contact(part)]
+        for one in titles
+    ]
+    by_law = [", ".join([law, *parts]) for law, parts in zip(laws, changes, strict=True)]
+    if len(set(laws)) < len(results):
+        by_law = laws
+    for words in (by_law, case_differences(results), own):
         if len(set(words)) == len(results) and all(words):
             return words
     return list(otherwise or [f"run {i + 1}: {law}" for i, law in enumerate(laws)])

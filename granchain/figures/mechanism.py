@@ -88,17 +88,28 @@ def mechanism_case_of(result: Result) -> MechanismCase | None:
     return case if isinstance(case, MechanismCase) else None
 
 
+def same_curve(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> bool:
+    """Whether two curves of angle and value are the same within a thousandth of the largest value,
+    which no figure shows."""
+    values = np.interp(first[0], *second)
+    return bool(np.max(np.abs(values - first[1])) <= 1e-3 * np.max(np.abs(first[1])))
+
+
 def _over_the_turn(
     sheet: Sheet,
     names: Sequence[str],
     results: Sequence[Result],
     between: Sequence[float] | None,
     labels: Sequence[str] | None,
-    without: Sequence[Any] = (),
+    without: Sequence[np.ndarray] = (),
+    panels: int = 1,
     **named: Any,
 ) -> tuple[Figure, Any]:
-    """Variables of results against the crank angle, a panel each, and of the first result without
-    play, where a panel has that; labels, what `Axes.set` takes for the last, legend, heading."""
+    """Variables of results against the crank angle, one panel each; in the last panels the motion
+    of each result without play; labels, what `Axes.set` takes for the last, legend, heading.
+
+    `without` has the values without play of each result; they are drawn in the lowest `panels`.
+    """
     from matplotlib.ticker import MaxNLocator
 
     window = window_of_time(results[0], between)
@@ -114,8 +125,16 @@ def _over_the_turn(
             values = factor * getattr(result, name)[part.chosen]
             axes.plot(part.turned, values, **look(i), linewidth=0.8, label=word)
         axes.set_ylabel(label)
-    for axes, ideal in zip(sheet.panels[::-1], without, strict=False):
-        axes.plot(window.turned, ideal[window.chosen], **WITHOUT, label="without play")
+    ideals = []
+    for result, ideal in zip(results, without, strict=len(without) > 0):
+        turned, values = window_of_time(result, between)[1::-1]
+        ideals.append((turned, ideal[values]))
+    same = all(same_curve(ideals[0], curve) for curve in ideals)
+    for axes in sheet.panels[::-1][:panels]:
+        for i, (curve, word) in enumerate(zip(ideals[:1] if same else ideals, words, strict=False)):
+            how = WITHOUT if same else WITHOUT | {"color": look(i)["color"]}
+            label = "without play" if same else f"{word}, without play"
+            axes.plot(*curve, **how, label=label)
     last = sheet.panels[-1]
     since = "revolution" if between is None else "run"
     whole = f"crank angle since the start of the {since} [deg]"
@@ -158,8 +177,11 @@ def slider_acceleration(
     rows = [1.6, 1.0] if reach > FAR * ideal else [1.0]
     height = (2.2 + 2.0 * sum(rows) / max(rows) * 0.92) * (1.25 if narrow() else 1.0)
     sheet = Sheet(ax, 7.0, height, rows, sharex=True)
-    names, without = ["slider_acceleration"] * len(rows), [results[0].ideal_acceleration]
-    drawn = _over_the_turn(sheet, names, results, between, labels, without * len(rows))
+    names, without = (
+        ["slider_acceleration"] * len(rows),
+        [one.ideal_acceleration for one in results],
+    )
+    drawn = _over_the_turn(sheet, names, results, between, labels, without, len(rows))
     if len(rows) > 1:
         sheet.panels[1].set_ylim(-2.2 * ideal, 2.2 * ideal)
     return drawn
@@ -185,7 +207,8 @@ def slider_kinematics(
     """
     sheet = Sheet(ax, 7.0, 7.5 if narrow() else 6.0, [1.0] * 3, sharex=True)
     names = ("slider_position", "slider_velocity", "slider_acceleration")
-    return _over_the_turn(sheet, names, results, between, labels, [results[0].ideal_acceleration])
+    without = [one.ideal_acceleration for one in results]
+    return _over_the_turn(sheet, names, results, between, labels, without)
 
 
 @of_results("contact_force", "crank_angle")
@@ -208,12 +231,15 @@ def joint_force(
     Figure, Axes
     """
     without = []
-    case = mechanism_case_of(results[0])
-    if case is not None and case.mechanism == "scotch-yoke":
+    cases = [case for case in map(mechanism_case_of, results) if case is not None]
+    if len(cases) == len(results) and all(case.mechanism == "scotch-yoke" for case in cases):
         # with the laws and the engine, which take half a second to load
         from granchain.mechanism.checks import carried
 
-        without = [carried(case, results[0].crank_angle + case.crank.start)]
+        without = [
+            carried(case, result.crank_angle + case.crank.start)
+            for case, result in zip(cases, results, strict=True)
+        ]
     sheet = Sheet(ax, 7.0, 5.6 if narrow() else 4.2)
     return _over_the_turn(
         sheet, ["contact_force"], results, between, labels, without, ylim=(0.0, None)

@@ -16,6 +16,7 @@ from granchain.figures.frame import (
     Figure,
     Sheet,
     colour_map,
+    figure_title,
     named_laws,
     narrow,
     need_found,
@@ -247,7 +248,7 @@ def write_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]
     ways = [f"{one.source} to {one.sensor}" for one in found]
     laws = named_laws(one.law for one in found)
     resolved = f"resolved to {max(one.resolution for one in found):.3g} Hz"
-    title = "; ".join(dict.fromkeys(one.title or "untitled case" for one in found))
+    title = figure_title(found) or "untitled case"
     return sheet.write(title, "simulated", laws, *dict.fromkeys(ways), resolved)
 
 
