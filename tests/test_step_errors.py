@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from support.shaken import shaken_row
+from support.shaken import long_steps, shaken_row
 
 import granchain as gc
 from granchain.errors import GranchainWarning, RunError
@@ -153,6 +153,27 @@ def test_stated_errors_of_named_points_cover_90_of_100_of_random_chains():
             continue
     print(f"{sum(covered)} of {len(covered)} points")
     assert np.mean(covered) >= 0.9
+
+
+def bars(axes):
+    """Half lengths of the error bars of an axes, largest first."""
+    segments = [part for bar in axes.containers for line in bar[2] for part in line.get_segments()]
+    return sorted((0.5 * float(np.ptp(part, axis=0).max()) for part in segments), reverse=True)
+
+
+def test_figures_draw_the_stated_errors_as_bars(monkeypatch):
+    long_steps(monkeypatch)
+    case = shaken_row(1, 81.5e3, 2e-8, 500.0, **{"time.step": "fast"})
+    branch = gc.continuation(case, gc.orbit(case), along=AMPLITUDE, stop=5e-8)
+    (point,) = branch.special
+    # the figure has nanometres
+    assert bars(gc.figures.bifurcation(branch)[1]) == pytest.approx([1e9 * point.parameter_error])
+    case = settling(FAST)
+    study = gc.sweep(case, {AMPLITUDE: [1e-9, 2e-9]}, chained=True, progress=False)
+    drawn = gc.figures.study_hysteresis(study)[1]
+    known = study.force_amplitude_error.values[:, 0]
+    heights = drawn.lines[0].get_ydata() / study.force_amplitude.values[:, 0]
+    assert bars(drawn) == pytest.approx(sorted(heights * known, reverse=True), rel=1e-6)
 
 
 FAST = shaken_row(1, 2e4, 1e-9, 5e4, **{"time.step": "fast", "time.end": 4e-4})

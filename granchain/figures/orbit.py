@@ -136,7 +136,7 @@ def bifurcation(
     branch: Branch, bead: int | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
     """A branch of orbits over what was varied: stable ones solid, unstable ones dashed, and the
-    points that have a name.
+    points that have a name, with the discretization error of their parameter.
 
     Parameters
     ----------
@@ -179,6 +179,8 @@ def bifurcation(
         if named:
             colour = palette()[1 + list(MARKS).index(kind) % (len(palette()) - 1)]
             sheet.top.plot(x[named], y[named], mark, color=colour, markersize=6, label=kind)
+            error = across * np.array([points[i].parameter_error for i in named])
+            sheet.top.errorbar(x[named], y[named], xerr=error, fmt="none", ecolor=colour)
     if branch.special:
         sheet.top.legend(loc="best")
     xlabel = branch.along + (f" [{unit}]" if unit else "")

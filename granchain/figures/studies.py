@@ -342,7 +342,7 @@ def study_hysteresis(
     study: Any, name: str = "force_amplitude", ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
     """A variable over the value that went up and down, each from the state of the one before: a
-    line for every way up or down.
+    line for every way up or down, with the error bars of a variable that has an error.
 
     Parameters
     ----------
@@ -366,14 +366,32 @@ def study_hysteresis(
         )
     (x, label), sheet = number_values(study, keys[0], "study_hysteresis"), Sheet(ax, 6.4, 4.2)
     turns = np.flatnonzero(np.diff(np.sign(np.diff(x)))) + 1
+    error = _error_of(study, name)
     for i, (first, last) in enumerate(pairwise([0, *turns.tolist(), len(x) - 1])):
         way = slice(first, last + 1)
         style = look(i) | {"marker": "^" if x[last] > x[first] else "v", "markersize": 4.0}
         words = "up" if x[last] > x[first] else "down"
         sheet.top.plot(x[way], found.values[0][way], **style, label=words)
+        if error is not None:
+            sheet.top.errorbar(
+                x[way], found.values[0][way], error[way], fmt="none", ecolor=style["color"]
+            )
     set_panel(sheet.top, integer="", xlabel=label, ylabel=found.axis)
     sheet.legend(sheet.top, inside={"loc": "best"})
     return write_study_heading(study, sheet, name, found.notes)
+
+
+def _error_of(study: Any, name: str) -> np.ndarray | None:
+    """(run,) Error of a variable in the unit and at the sensor that a figure of it shows; None if
+    the study has no such error."""
+    if f"{name}_error" not in study:
+        return None
+    values, error = study[name], study[f"{name}_error"]
+    if "sensor_bead" in values.dims:
+        known = values.notnull().any([dim for dim in values.dims if dim != "sensor_bead"])
+        at = int(np.flatnonzero(known).max(initial=0))
+        values, error = (one.isel(sensor_bead=at) for one in (values, error))
+    return np.asarray(label_of(study, name, largest(values.values))[0] * error.values)
 
 
 @styled
