@@ -311,7 +311,7 @@ def bifurcation() -> Any:
         },
         contact={"law": "hertz"},
         ends={"left": drive, "right": "wall"},
-        time={"end": 1e-3, "step": "fast"},
+        time={"end": 1e-3},
     )  # fmt: skip
     along = "ends.left.frequency"
     return figures.bifurcation(gc.continuation(case, gc.orbit(case), along=along, stop=29.2e3))
