@@ -22,10 +22,10 @@ CONVERGED = 0.25
 FREQUENCY, AMPLITUDE = "ends.left.frequency", "ends.left.amplitude"
 
 
-def random_row(rng, most=4):
+def random_row(rng, most=4, drags=(2.7, 3.7)):
     """A row of steel beads, shaken near one of its resonances, at "auto" or "fast"."""
     beads = int(rng.integers(1, most + 1))
-    drag = 10.0 ** rng.uniform(2.7, 3.7)
+    drag = 10.0 ** rng.uniform(*drags)
     load = 10.0 ** rng.uniform(0.5, 1.7)
     step = str(rng.choice(["auto", "fast"]))
     case = shaken_row(beads, 2e4, 1e-9, drag, **{"chain.precompression": load, "time.step": step})
@@ -131,7 +131,8 @@ def test_stated_errors_of_orbits_cover_the_converged_ones_of_90_of_100_random_ch
 def test_stated_errors_of_settled_amplitudes_cover_those_of_90_of_100_random_chains():
     rng, covered = np.random.default_rng(48), []
     for _ in range(100):
-        case = settling(random_row(rng))
+        # with less drag each value takes longer to settle
+        case = settling(random_row(rng, drags=(3.3, 4.3)))
         frequency = case.ends.left.frequency
         covered.append(all(settled_covered(case, [frequency, 1.003 * frequency])))
     print(f"{sum(covered)} of {len(covered)} chains")
