@@ -229,9 +229,9 @@ def test_a_product_holds_every_combination_and_its_draws():
         "chain.mass": gc.disorder(gc.uniform(0.9, 1.1)),
     }
     with pytest.raises(
-        CaseError, match=r"contact.psi: got an unknown key.*so it is at 6 of 12 members"
+        CaseError, match=r"contact.gamma: got an unknown key.*so it is at 12 of 12 members"
     ):
-        gc.sweep(case, vary | {"contact.psi": gc.normal(2.84, 0.05)}, n=3, seed=4)
+        gc.sweep(case, vary | {"contact.gamma": gc.normal(2.84, 0.05)}, n=3, seed=4)
     study = gc.sweep(case, vary, n=3, seed=4)
     assert case.resolved() == before
     assert dict(study.sizes) == {"contact.law": 2, "striker.speed": 2, "draw": 3, "sensor_bead": 3}

@@ -142,6 +142,11 @@ def study_words(study: Any, key: str, place: int) -> str:
         return f"no {key_words(key)}"
     if key in ("contact.law", "law"):
         return str(value)
+    if key == "contact" and "law" in study.coords:
+        # the law's name, and the place among the tables where several are of one law
+        names = [str(name) for name in np.atleast_1d(study["law"].values)]
+        name = names[place]
+        return name if names.count(name) == 1 else f"{name}, table {place + 1}"
     factor, unit = unit_of(study, key, 0.0)
     text = f"{factor * value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
     return f"{key_words(key)} {text}" + (f" {unit}" if unit not in ("", "1") else "")

@@ -88,8 +88,9 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     rows = tuple((name.replace("_", " "), *spread_row(study[name])) for name in measured)
     columns = ("", "mean", "standard deviation", "least", "largest", "unit")
     laws = str(study.attrs["law"]).split(", ") if "law" in study.attrs else []
-    if "contact.law" in study.coords:
-        laws = [str(law) for law in np.unique(study["contact.law"].values)]
+    for key in ("contact.law", "law"):
+        if key in study.coords:
+            laws = [str(law) for law in np.unique(study[key].values)]
     facts = {name: str(value) for name, value in study.attrs.items() if np.ndim(value) == 0}
     return [
         Heading(str(study.attrs.get("title") or name), 1),

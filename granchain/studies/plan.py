@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import plain_tables
+from granchain.contact import laws
 from granchain.errors import CaseError
 from granchain.keys import Problems, check_integer, shown, suggestion
 from granchain.studies.interruption import scipy_stats, uninterrupted
@@ -366,6 +367,15 @@ class Plan:
         return points | ({"draw": self.n} if self.n > 1 else {})
 
     @property
+    def laws(self) -> list[str]:
+        """Names of the contact laws that `contact.law` or whole `contact` tables take, one for each
+        value; empty where neither is varied."""
+        base = self.case.contact.law
+        tables = self.listed.get("contact", [])
+        named = [str(one.get("law", base)) for one in tables if isinstance(one, Mapping)]
+        return named or [str(one) for one in self.listed.get("contact.law", [])]
+
+    @property
     def dims(self) -> tuple[str, ...]:
         """The dimensions that members lie along."""
         return tuple(self.sizes)
@@ -398,7 +408,21 @@ class Plan:
             at = dict(zip(listed, point, strict=True))
             for draw in range(self.n):
                 drawn = {key: float(values[draw]) for key, values in self.sample.items()}
-                yield {key: (at | drawn)[key] for key in keys}, draw
+                surplus = self._inputs_of_other_laws(at)
+                yield {key: (at | drawn)[key] for key in keys if key not in surplus}, draw
+
+    def _inputs_of_other_laws(self, at: Mapping[str, Any]) -> set[str]:
+        """Varied keys that the contact law at a point of a product does not have and another law
+        of the study has; a change of the law alone leaves such inputs out in the same way."""
+        if self.how != "product" or "contact.law" not in self.listed:
+            return set()
+        inputs = {
+            name: {f"contact.{quantity.name}" for quantity in laws()[name].inputs}
+            for name in self.listed["contact.law"]
+            if isinstance(name, str) and name in laws()
+        }
+        here = inputs.get(at["contact.law"])
+        return set() if here is None else {*self.vary} & set().union(*inputs.values()) - here
 
     def cases(self) -> list[Case]:
         """The case of each member; see `changed`."""

@@ -211,8 +211,9 @@ def swept(
                 warnings.warn(f"interrupted: {kept}", GranchainWarning, stacklevel=4)
 
     if out is None or names is None:
+        repeated = repeated_members(plan, [change for _, change in members])
         more = "in the error's result; with out= they go to a file, and resume=True goes on with it"
-        compute(range(len(cases)), lambda places: None, more)
+        compute([*repeated], lambda places: repeat_members(found, places, repeated, traces), more)
         return dataset(plan, found, traces)
     with claim(out, overwrite or resume):
         whole = [columns_of(open_study(out))] if resume and os.path.exists(out) else []
@@ -241,6 +242,28 @@ def swept(
             save_study(variables, about, out, overwrite or resume)
             part.remove()
     return dataset(plan, found, traces, names)
+
+
+def repeated_members(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
+    """The members to compute, each with those of the same changes: along inputs that a law of the
+    study does not have."""
+    if not plan.laws:
+        return {place: [] for place in range(len(changes))}
+    alike: dict[str, list[int]] = {}
+    for place, change in enumerate(changes):
+        alike.setdefault(canonical(change), []).append(place)
+    return {first: others for first, *others in alike.values()}
+
+
+def repeat_members(
+    found: Measures, places: Sequence[int], repeated: Mapping[int, Sequence[int]], traces: bool
+) -> None:
+    """Copy members that are computed to those of the same changes."""
+    places = [place for place in places if repeated[place]]
+    columns = found.columns(places, traces) if places else {}
+    for row, place in enumerate(places):
+        for other in repeated[place]:
+            found.set_member(other, columns, row)
 
 
 def restore_known(
@@ -487,6 +510,9 @@ def axes_of_study(plan: Plan) -> dict[str, Variable]:
     for key, listed in plan.listed.items():
         along = "run" if plan.how == "zip" else key
         axes[key] = Variable((along,), values_of_key(listed), *about_key(plan.case, key))
+    if "contact" in plan.listed:
+        along = "run" if plan.how == "zip" else "contact"
+        axes["law"] = Variable((along,), texts(plan.laws), "", "contact law")
     of_draw = plan.dims[-1:] if plan.dims[-1:] == ("draw",) or plan.how == "sobol" else ()
     for key, drawn in plan.sample.items():
         values = drawn if of_draw else np.asarray(drawn[0])
@@ -562,7 +588,7 @@ def texts(words: Sequence[str]) -> np.ndarray:
 
 def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     """Attributes of a study: what it is of, and where it comes from."""
-    laws = [str(value) for value in plan.listed.get("contact.law", [plan.case.contact.law])]
+    laws = plan.laws or [plan.case.contact.law]
     ends = [f"{found.status.count(one)} {one.label}" for one in dict.fromkeys(found.status)]
     attributes = {
         "Conventions": "CF-1.11",
@@ -600,7 +626,8 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     late = found.missing & (Missing.NOT_ARRIVED | Missing.CUT) > 0
     if note := missing_note(late, found.sensor_bead):
         attributes["missing_note"] = note
-    inside = [key for key in (*plan.listed, *plan.sample) if key not in plan.dims]
+    keys = [*plan.listed, *plan.sample, *(["law"] if "contact" in plan.listed else [])]
+    inside = [key for key in keys if key not in plan.dims]
     # CF: variables that are coordinates along an axis that is not theirs alone
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
 
