@@ -941,7 +941,9 @@ def continuation(
         if resume and os.path.exists(out):
             with open_hdf5(out, BRANCH):
                 data = dataset_in(out)
-            columns = {str(name): one.values for name, one in data.data_vars.items()}
+            columns: dict[str, Any] = {
+                str(name): one.values for name, one in data.data_vars.items()
+            }
             columns |= {"asked": [data.attrs["asked"]], "law": data.attrs["law"].split("\n")}
             points = _points_of_file(out, [columns], asked, path, first)
             messages = tuple(filter(None, str(data.attrs["messages"]).split("\n")))
