@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from typing import NamedTuple
 
-from granchain.contact.law import ContactLaw, registered
+from granchain.contact.law import ContactLaw, docstring_of, registered
 from granchain.errors import LawError, suggestion
 
 
@@ -76,7 +76,7 @@ def families() -> list[Family]:
 
 def _family(module: str, members: list[type[ContactLaw]]) -> Family:
     name = module.rpartition(".")[2].removeprefix("granchain_law_")
-    text = inspect.cleandoc(sys.modules[module].__doc__ or f"Laws of {name}")
+    text = inspect.cleandoc(docstring_of(sys.modules[module]) or f"Laws of {name}")
     first, *rest = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
     title, _, sentence = first.partition(": ")
     opening = [sentence[:1].upper() + sentence[1:]] if sentence else []

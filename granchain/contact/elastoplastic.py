@@ -559,6 +559,10 @@ class KogutEtsion(Elastoplastic):
 # Largest overlap in units of d_c at which Jackson and Green load along Hertz: Wang et al. 2022,
 # review, table 3.
 JG_HERTZ = 1.9
+# Largest overlap in units of d_c for which the law has an unloading curve: the residual overlap
+# reaches the largest overlap at w = 6.9 * 51^(1/0.54) - 5.9 = 10026, rounded down. There it is
+# 0.99997 of the largest overlap.
+JG_LAST = 1e4
 
 
 class JacksonGreen(Elastoplastic):
@@ -568,7 +572,8 @@ class JacksonGreen(Elastoplastic):
     exp(-w^(5/9)/25)) w). The force jumps by 0.5 % at 1.9, and the guard acts from 1.9 to 1.92,
     where the loss falls; the law never returns more than it took. Residual overlap 1.02 d_max (1 -
     ((w_max + 5.9)/6.9)^-0.54) from w_max = 1 on: the contact loads along Hertz up to 1.9, and yet
-    keeps a dent from 1 on. The exponent of unloading is 1.5. The table's unloading line, with the
+    keeps a dent from 1 on. From w = 10026 on that residual overlap would be larger than d_max: the
+    law ends at w = 10,000. The exponent of unloading is 1.5. The table's unloading line, with the
     radius R cos(a/R), has no residual overlap to go with it and is not used; it prints d_y for d_c.
     Completed from the literature as generally known: d_c = (pi C s_y/(2 E))^2 R, H/s_y = 2.84 (1 -
     exp(-0.82 (a/R)^-0.7)), a = sqrt(R d (w/1.9)^B), B = 0.14 exp(23 s_y/E), and the residual
@@ -644,7 +649,12 @@ class JacksonGreen(Elastoplastic):
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
         w = d_max / c[0]
+        w = w if w < JG_LAST else JG_LAST
         return 1.02 * d_max * (1.0 - elementary.power((w + 5.9) / 6.9, -0.54)) if w > 1.0 else 0.0
+
+    @staticmethod
+    def overlap_limit(c: tuple) -> float:
+        return JG_LAST * c[0]
 
 
 def jackson_green_shape(w: float, limit: float, slenderness: float, growth: float) -> float:

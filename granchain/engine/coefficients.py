@@ -146,6 +146,7 @@ def _guard_scan(model: Model) -> Callable:
     in between."""
     assert model.guarded is not None
     loss, loading_work, elastic_limit = model.guarded
+    overlap_limit = model.functions.overlap_limit
     halved, largest_between = searches(loss)
     gather = gatherer(len(model.own))
 
@@ -155,10 +156,14 @@ def _guard_scan(model: Model) -> Callable:
             losses[i] = loss(overlaps[i], c)
 
     def look_ahead(overlaps, losses, here, ratio, c, count):
+        """The next overlaps, and the losses of those at which the law is defined."""
+        largest, defined = overlap_limit(c), 0
         for i in range(count):
             here *= ratio
             overlaps[i] = here
-        losses_at(overlaps, losses, c, count)
+            if here <= largest:
+                defined = i + 1
+        losses_at(overlaps, losses, c, defined)
 
     def scan(c, limits, overlaps, losses, out):
         for k in range(c.shape[1]):
@@ -170,11 +175,13 @@ def _guard_scan(model: Model) -> Callable:
             points = int(GUARD_POINTS * math.log10(limit / s0)) + 2
             ratio = math.pow(limit / s0, 1.0 / points)
             best, found, inside = 0.0, 0, False
-            before, here = s0, s0
+            before, here, largest = s0, s0, overlap_limit(ck)
             for i in range(points):
                 if i % GUARD_BLOCK == 0:
                     look_ahead(overlaps, losses, here, ratio, ck, min(GUARD_BLOCK, points - i))
                 s, lost = overlaps[i % GUARD_BLOCK], losses[i % GUARD_BLOCK]
+                if s > largest:
+                    break
                 if inside:
                     if lost >= best:
                         _, high = halved(here, s, best, ck, True)

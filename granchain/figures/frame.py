@@ -237,7 +237,9 @@ def new_figure(width: float, height: float) -> Figure:
     if asked is not None:
         # 25.4 mm are an inch by its definition: NIST Special Publication 811 (2008), appendix B.8
         width = JOURNAL_WIDTHS[asked] / 25.4
-    figure = Figure(figsize=(width, _LOWER * height + _HEADING if narrow() else height))
+    figure = Figure(
+        figsize=(width, _LOWER * height + _HEADING if narrow() else height), layout="constrained"
+    )
     FigureCanvasAgg(figure)
     vars(figure)["_repr_png_"] = partial(image_of, figure, ".png", SCREEN_DPI)
     return figure

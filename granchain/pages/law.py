@@ -13,7 +13,7 @@ from granchain.certificates.measure import ASKED, Certificate
 from granchain.certificates.words import delivered_words, findings, toml
 from granchain.contact import families
 from granchain.contact.guard import GUARD
-from granchain.contact.law import PHASES, ContactLaw
+from granchain.contact.law import PHASES, ContactLaw, docstring_of
 from granchain.pages.blocks import Block, Grid, Heading, Link, Paragraph, Same, paragraphs
 from granchain.two_body import EXAMPLE_PAIR, example_pair
 
@@ -53,7 +53,7 @@ def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> l
     )
     return [
         Heading(law.name, level),
-        *(Paragraph(text) for text in paragraphs(law.__doc__)),
+        *(Paragraph(text) for text in paragraphs(docstring_of(law))),
         *(Paragraph(f"Problem: {problem}.") for problem in certificate.problems),
         Paragraph(f"Source: {law.source}."),
         *([Paragraph(f"Valid for: {law.validity}.")] if law.validity else []),

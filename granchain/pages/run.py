@@ -17,7 +17,7 @@ from typing import Any
 from granchain import __version__
 from granchain.analysis import summary
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw
+from granchain.contact.law import ContactLaw, docstring_of
 from granchain.figures import all_figures, lacking
 from granchain.mechanism.checks import Check
 from granchain.pages.blocks import (
@@ -194,7 +194,7 @@ def law_blocks(name: str, stated: Mapping[str, Any]) -> list[Block]:
             Heading(f"{OF_A_LAW}{name}", 2),
             Paragraph("It is not installed here: what it is stands in its own file."),
         ]
-    summary, *more = paragraphs(law.__doc__) or [""]
+    summary, *more = paragraphs(docstring_of(law)) or [""]
     pairs = stated.get("pair")
     listed = pairs if isinstance(pairs, list) else []
     pairs = [
