@@ -175,8 +175,8 @@ def wrong_configuration(error: BaseException) -> str | None:
 
         path = os.path.abspath(matplotlib.matplotlib_fname())
         return (
-            f"text.usetex in {path}: matplotlib cannot run LaTeX ({reason}). text.usetex = True requires LaTeX. Install LaTeX, or set text.usetex: "
-            "False."
+            f"text.usetex in {path}: matplotlib cannot run LaTeX ({reason}). "
+            "text.usetex = True requires LaTeX. Install LaTeX, or set text.usetex: False."
         )
     return None
 
