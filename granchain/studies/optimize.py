@@ -43,6 +43,18 @@ DESIGNS, LEAST_DESIGNS = 8, 32
 STALLED, BETTER = 20, 1e-3
 # Ours: steps of the way down, each with its derivatives.
 MOST_ITERATIONS = 60
+# Spans of the differences of the continued search, as parts of the width of the box: values carry
+# an error of some 1e-5 that jumps with the time at which contacts close within a step. Ours.
+SPANS = (4e-3, 1e-3)
+# A design has converged if, by its slopes and their errors, no more than this part of its value
+# can be gained nearby: half of 0.1 %. The search continues to the smaller part. Ours.
+CONVERGED, AIMED = 5e-4, 1e-4
+# Rounds of the continued search, each with every span and then without derivatives. Ours.
+MOST_ROUNDS = 3
+# Designs of a search without derivatives for each number.
+WITHOUT_SLOPES = 40
+# Part of a width within which a limit or bound acts on the slope.
+ACTS = 0.02
 # Part of a bound to which it is kept: an equality is never met to rounding.
 KEPT_DESIGNS = 1e-6
 
@@ -65,8 +77,15 @@ class Optimum:
         How many designs had been computed when a better one was found, and its value.
     time_step : float
         Of all runs [s].
+    converged : bool
+        Whether the search ended at a local optimum: by the final slopes and their errors, less
+        than 0.05 % of the value can be gained nearby. A lower optimum may exist elsewhere in the
+        box.
+    gain : float
+        Largest decrease of the value that the final slopes and their errors allow nearby; infinite
+        if there are no slopes.
     messages : tuple of str
-        What the reader should know.
+        How SciPy's searches ended, and what the reader should know.
     """
 
     case: Case
@@ -76,6 +95,8 @@ class Optimum:
     limited: list[float]
     history: np.ndarray = field(repr=False)
     time_step: float
+    converged: bool
+    gain: float
     messages: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -93,6 +114,7 @@ class Optimum:
     def _repr_html_(self) -> str:
         """What a notebook shows: the value, and each number."""
         facts = [("value", f"{self.value:.6g}", ""), ("of the case given", f"{self.start:.6g}", "")]
+        facts += [("converged", "yes" if self.converged else "no", "")]
         numbers = table(("key", "number"), self.rows(), styled=True)
         return facts_card("Optimum", facts, numbers, notes=self.messages)
 
@@ -119,6 +141,11 @@ def optimize(
     (Byrd, Lu, Nocedal & Zhu 1995, doi:10.1137/0916069), and with `subject_to` a trust region
     (scipy's trust-constr). All runs take one time step: the smallest that the case and the corners
     of the box ask for.
+
+    The slopes at the end are compared with their own errors. If they allow more than 0.05 % to be
+    gained nearby, the search continues with wider differences, and then without derivatives: Powell
+    (1964, doi:10.1093/comjnl/7.2.155), or with `subject_to` COBYLA (Powell 1994,
+    doi:10.1007/978-94-015-8330-5_4). If they still do, `converged` is false and a message says so.
 
     Parameters
     ----------
@@ -414,9 +441,13 @@ class Designs:
             report(min(next(counted), most), most)
 
         first = self.at(self.start[np.newaxis])[0]
+        ended = []
         if generations:
-            self._global(generations, seed, step)
-        self._local(abs(first[0]) or 1.0, step)
+            ended.append(self._global(generations, seed, step))
+        size = abs(first[0]) or 1.0
+        ended += self._local(size, step)
+        converged, gain, more = self._continued(size, step)
+        ended += more
         report(most, most)
         if not len(self.history):
             raise CaseError(
@@ -427,6 +458,13 @@ class Designs:
         numbers = self.low + self.width * self.best
         failed = Counter(self.failed[name] for name in self.known if name in self.failed)
         messages = [f"{n} designs were left out: {why}" for why, n in failed.items()]
+        messages += ended
+        if not converged:
+            messages.append(
+                "the search has not converged: by the slopes at its end and their errors, "
+                f"{gain:.2g} of the value {value[0]:.6g} may be gained nearby; take a smaller "
+                "time.step, more generations, or continue from this case"
+            )
         return Optimum(
             self.case_of(self.best),
             float(value[0]),
@@ -435,11 +473,13 @@ class Designs:
             value[1:].tolist(),
             self.history,
             self.step,
+            converged,
+            gain,
             tuple(messages),
         )
 
-    def _global(self, generations: int, seed: int, step: Callable[..., None]) -> None:
-        """Differential evolution, a generation at once."""
+    def _global(self, generations: int, seed: int, step: Callable[..., None]) -> str:
+        """Differential evolution, a generation at once; how it ended."""
         from scipy.optimize import NonlinearConstraint, differential_evolution
 
         stalled = [0, math.inf]
@@ -461,7 +501,7 @@ class Designs:
 
         limit: Any = NonlinearConstraint(limited, *self.limits.T)
         evolved: Any = differential_evolution
-        evolved(
+        found = evolved(
             lambda x: self.at(np.atleast_2d(x.T))[:, 0],
             [(0.0, 1.0)] * numbers,
             init=np.random.default_rng(seed).random((size, numbers)),
@@ -475,16 +515,22 @@ class Designs:
             tol=0.0,
             constraints=(limit,) if len(self.limits) else (),
         )
+        if stalled[0] >= STALLED:
+            return f"differential evolution: {STALLED} generations gained less than {BETTER:.1%}"
+        return f"differential evolution: {found.message}"
 
-    def _local(self, size: float, step: Callable[..., None]) -> None:
-        """Down the derivatives from the best design; `size` that of the value."""
+    def _local(
+        self, size: float, step: Callable[..., None], span: float = RELATIVE_STEP
+    ) -> list[str]:
+        """Down the derivatives from the best design, and how SciPy ended; `size` is a typical
+        value, `span` half the distance of the differences."""
         from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
         lower, upper = np.zeros_like(self.start), np.ones_like(self.start)
 
         def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             point = np.clip(x, 0.0, 1.0)
-            return with_slopes(self.at, point, lower, upper, upper, RELATIVE_STEP)
+            return with_slopes(self.at, point, lower, upper, upper, span)
 
         def value(x: np.ndarray) -> tuple[float, np.ndarray]:
             here, slope = at(x)
@@ -500,7 +546,120 @@ class Designs:
             ways["options"] = {"maxiter": MOST_ITERATIONS, "initial_tr_radius": 0.1}
         down: Any = minimize
         # beside a design where all fail there are no derivatives
-        with warnings.catch_warnings(), contextlib.suppress(ValueError, np.linalg.LinAlgError):
+        with warnings.catch_warnings():
             # that a limit is linear
             warnings.simplefilter("ignore", UserWarning)
-            down(value, self.best, jac=True, bounds=Bounds(lower, upper), callback=step, **ways)
+            try:
+                found = down(
+                    value, self.best, jac=True, bounds=Bounds(lower, upper), callback=step, **ways
+                )
+            except (ValueError, np.linalg.LinAlgError) as error:
+                return [f"{ways['method']}: {error}"]
+        return [f"{ways['method']}, differences over {span:g} of the box: {found.message}"]
+
+    def _continued(self, size: float, step: Callable[..., None]) -> tuple[bool, float, list[str]]:
+        """Continue from the best design until it has converged: whether it has, what may be gained
+        nearby, and how SciPy ended."""
+        ended: list[str] = []
+        gain = gained = math.inf
+        for _ in range(MOST_ROUNDS):
+            if not len(self.history):
+                break
+            before, aim = float(self.history[-1, 1]), AIMED * abs(self.history[-1, 1])
+            for span in SPANS:
+                ended += self._local(size, step, span)
+            gained = before - float(self.history[-1, 1])
+            gain = self._gain(SPANS[0])
+            if max(gained, gain) <= aim:
+                break
+            if gained <= aim:
+                ended += self._without_slopes(size, step)
+                gained, gain = before - float(self.history[-1, 1]), self._gain(SPANS[0])
+                # another round would repeat this one
+                if gained <= aim:
+                    break
+        converged = max(gained, gain) <= CONVERGED * abs(self.history[-1, 1]) if ended else False
+        return bool(converged), gain, ended
+
+    def _without_slopes(self, size: float, step: Callable[..., None]) -> list[str]:
+        """Search without derivatives from the best design; how SciPy ended."""
+        from scipy.optimize import Bounds, NonlinearConstraint, minimize
+
+        def at(x: np.ndarray) -> np.ndarray:
+            found = self.at(np.clip(x, 0.0, 1.0)[np.newaxis])[0]
+            step()
+            # numbers that SciPy can subtract, also of a design that has failed
+            return np.nan_to_num(found, posinf=1e300)
+
+        most = WITHOUT_SLOPES * len(self.start)
+        ways: dict[str, Any] = {"method": "Powell"}
+        ways["options"] = {"maxfev": most, "xtol": 1e-4, "ftol": 0.1 * CONVERGED}
+        if len(self.limits):
+            limit = NonlinearConstraint(lambda x: at(x)[1:], *self.limits.T)
+            ways = {"method": "COBYLA", "constraints": limit}
+            ways["options"] = {"maxiter": most, "rhobeg": ACTS}
+        bounds = Bounds(np.zeros_like(self.start), np.ones_like(self.start))
+        down: Any = minimize
+        try:
+            found = down(lambda x: at(x)[0] / size, self.best, bounds=bounds, **ways)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            return [f"{ways['method']}: {error}"]
+        return [f"{ways['method']}: {found.message}"]
+
+    def _gain(self, span: float) -> float:
+        """The largest decrease of the value near the best design that the slopes there and their
+        errors allow.
+
+        A parabola through five designs along each number gives slope and curvature; the error of
+        a slope is the difference from the slope over the inner three, or the root mean square of
+        these differences. What bounds and limits hold back is taken off: their multipliers are
+        those of Lagrange, by non-negative least squares. What a multiplier gains up to its bound,
+        and a slope up to its parabola's lowest point, is added.
+        """
+        from scipy.optimize import nnls
+
+        n, x = len(self.start), self.best
+        places = np.clip(x + span * np.arange(-2, 3)[:, None, None] * np.eye(n), 0.0, 1.0)
+        values = self.at(places.reshape(-1, n)).reshape(5, n, -1)
+        here = values[2, 0]
+        slope, error, curvature = np.zeros((3, n, len(here)))
+        for i in range(n):
+            along = places[:, i, i] - x[i]
+            good = np.isfinite(values[:, i]).all(axis=1)
+            _, first = np.unique(along, return_index=True)
+            good &= np.isin(np.arange(5), first)
+            if good.sum() < 3:
+                return math.inf
+            fit = np.polynomial.polynomial.polyfit(along[good], values[good, i], 2)
+            slope[i], curvature[i] = fit[1], 2.0 * fit[2]
+            near = good & (np.abs(along) <= 1.5 * span)
+            inner = np.polynomial.polynomial.polyfit(along[near], values[near, i], near.sum() - 1)
+            error[i] = np.abs(inner[1] - slope[i])
+        error = np.maximum(error, np.sqrt(np.mean(error**2, axis=0)))[:, 0]
+        # what cannot decrease: outward normals that act, each with its distance
+        eye = np.eye(n)
+        normals = [-eye[i] for i in range(n)] + [eye[i] for i in range(n)]
+        rooms = [*x, *(1.0 - x)]
+        for j, (low, high) in enumerate(self.limits, start=1):
+            length = float(np.linalg.norm(slope[:, j]))
+            if length > 0.0:
+                normals += [-slope[:, j] / length, slope[:, j] / length]
+                rooms += [(here[j] - low) / length, (high - here[j]) / length]
+        room = np.maximum(rooms, 0.0)
+        acting = room <= ACTS
+        held = np.array(normals)[acting].T.reshape(n, -1)
+        multipliers, free = np.zeros(0), -slope[:, 0]
+        if held.shape[1]:
+            multipliers, _ = nnls(held, -slope[:, 0])
+            free = free - held @ multipliers
+        steepest = np.abs(free) + error
+        # how far a number may go, and a slope that its curvature does not stop goes as far
+        far = np.maximum(x, 1.0 - x)
+        bent = curvature[:, 0]
+        stops = bent * far > steepest
+        gains = np.where(stops, 0.5 * steepest**2 / np.where(stops, bent, 1.0), steepest * far)
+        # a number at its bound whose slope is larger than its error stays there
+        pinned = np.zeros(len(acting))
+        pinned[acting] = multipliers
+        gains[((pinned * (room < KEPT_DESIGNS))[: 2 * n].reshape(2, n) > error).any(axis=0)] = 0.0
+        return float(gains.sum() + multipliers @ room[acting])
