@@ -52,6 +52,9 @@ FAST_DRIVE = (
     'resonance by up to a fifth. Use "auto"'
 )
 
+# Upper limit on usual radii [m]: our choice; beads in laboratories have millimetres to centimetres.
+LARGE_RADIUS = 0.5
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -77,6 +80,19 @@ def warn_of_fast_drives(cases: Iterable[Any], stacklevel: int = 2) -> None:
         for case in cases
     ):
         warnings.warn(FAST_DRIVE, GranchainWarning, stacklevel=stacklevel + 1)
+
+
+def warn_of_large_radii(case: Case, stacklevel: int = 2) -> None:
+    """Warn if a body has a radius above `LARGE_RADIUS`, probably a length in millimetres."""
+    largest = float(np.max(case.bodies()["radius"], initial=0.0))
+    if largest > LARGE_RADIUS:
+        warnings.warn(
+            f"radius: the largest radius is {largest:.4g} m, above {LARGE_RADIUS:g} m. Lengths are "
+            "in metres, so forces, times and speeds are wrong if the radius is in millimetres. "
+            "Check the radii of the beads and the striker",
+            GranchainWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def warns_of_fast_drives(call: Callable[P, R]) -> Callable[P, R]:
@@ -157,6 +173,7 @@ def run(
     problems = Problems()
     if not check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS):
         raise CaseError(problems.sentences)
+    warn_of_large_radii(case, 3)
     return _advanced(case, started, clock, watch, checkpoint, resume, threads)
 
 
