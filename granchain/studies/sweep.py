@@ -18,29 +18,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.case import Case, load_case
-from granchain.case.checks import MEMORY
+from granchain.case.checks import MEMORY, PER_STATE
 from granchain.case.document import case_names, parsed, read_text
 from granchain.case.listing import law_input, of_contact, table_at
 from granchain.case.tables import TABLES
+from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.options import fingerprint
 from granchain.keys import Problems, declared, shown
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
-from granchain.simulation import warn_of_fast_drives
+from granchain.simulation import law_records, warn_of_fast_drives
 from granchain.store import claim
 from granchain.store.files import LARGEST_FILE
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.result import dataset_of
 from granchain.store.study import StudyPart, open_study, save_study
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
+from granchain.store.writer import BESIDE_VARIABLE, stored_bytes
 from granchain.studies.chained import measure_chain, plan_of_chain
 from granchain.studies.elsewhere import Elsewhere, changed_law
 from granchain.studies.measures import (
     ARRAYS,
     FURTHER,
     NUMBERS,
+    SETTLED,
     TRACES,
     Measures,
     Missing,
@@ -406,18 +409,83 @@ def estimate(
     # once for what is compiled and found for all
     measure(tried[:1], 1, further=further)
     clock = time.perf_counter()
-    measure(tried, 1, further=further)
+    measure(tried, 1, traces=traces, further=further)
     seconds = (time.perf_counter() - clock) / len(tried) * count / min(threads, count)
-    held = 2.0 * size + count * MEMBER_BYTES + min(2.0 * LOT, sum(case.memory for case in cases))
-    file_size = size + count * TEXT
+    file_size = largest_file(plan, cases, traces, further)
+    numbers = 2.0 * max(size, file_size)
+    held = numbers + count * MEMBER_BYTES + min(2.0 * LOT, sum(case.memory for case in cases))
     return {"members": count, "seconds": seconds, "memory": held, "file_size": file_size}
+
+
+def largest_file(plan: Plan, cases: Sequence[Case], traces: bool, further: Sequence[str]) -> float:
+    """Return an upper bound on the size of a study's file [bytes].
+
+    Parameters
+    ----------
+    plan : Plan
+    cases : sequence of Case
+        Its members.
+    traces : bool
+        Whether the forces of the sensors are stored.
+    further : sequence of str
+        Names of `FURTHER`.
+    """
+    known = Measures.empty(cases)
+    known.law[:] = ["" if law is None else law.text for law in law_records(cases)]
+    shots = [case.snapshots.interval for case in cases if case.snapshots is not None]
+    end, bodies = max(case.time.end for case in cases), max(case.beads for case in cases) + 2.0
+    samples = most_rows(end, min(case.sensors.interval for case in cases))
+    lengths = {
+        "sensor_bead": float(len(cases[0].sensors.beads)),
+        "sample": samples,
+        "line": samples,
+        "snapshot": most_rows(end, min(shots)) if shots else 0.0,
+        "body": bodies,
+        "joint": bodies,
+    }
+    entries = NUMBERS | {name: one for of in further for name, one in FURTHER[of].items()}
+    entries |= (TRACES if traces else {}) | (SETTLED if plan.chained else {})
+    size = float(MEMBER_TEXT * len(cases))
+    size += sum(map(state_bytes, cases)) if plan.chained else 0.0
+    of_member = sum(math.prod(lengths[dim] for dim in one.dims) for one in entries.values())
+    # a number, and the checksums and filters of its chunk
+    size += 9.0 * len(cases) * of_member
+    axes = sum(map(stored_bytes, axes_of_study(plan).values())) + 9.0 * sum(lengths.values())
+    variables = len(entries) + len(lengths) + len(plan.vary) + TEXTS_OF_MEMBER
+    texts = sum(len(str(one).encode()) for one in attributes_of_study(plan, known).values())
+    return size + axes + texts + BESIDE_VARIABLE * variables + BESIDE_STUDY
+
+
+def most_rows(end: float, interval: float) -> float:
+    """Return the largest number of samples to the end of a run.
+
+    Samples are a whole number of steps apart, the nearest to the interval: rounding down makes
+    them up to 1.5 times as dense.
+    """
+    return 1.5 * end / interval + 3.0
+
+
+def state_bytes(case: Case) -> float:
+    """Return the largest length of the text of the state that a case leaves [bytes]."""
+    law, riders = laws().get(case.contact.law), case.chain.resonators()[0].size
+    numbers = (PER_STATE + (0 if law is None else len(law.history))) * (case.beads + 3.0)
+    # base64 has four signs for three bytes; the motion at the start is in decimal, twice
+    size = 8.0 * (numbers + 4.0 * riders + len(case.drives) + 1.0) * 4.0 / 3.0
+    return size + 2.0 * NUMBER_TEXT * case.beads * (case.initial is not None) + STATE_TEXT
 
 
 # --------------------------------------------------------------------------------------------------
 # As a TOML file describes it
 
-# Text of a member in the file of a study [bytes]: its name, its status, room for a message.
-TEXT = 100
+# Text of a member in the file of a study [bytes]: two hashes of 64 signs, its status, a message of
+# 500 signs, and 64 for each text that HDF5 stores.
+TEXTS_OF_MEMBER = 5
+MEMBER_TEXT = 2 * 64 + 20 + 500 + TEXTS_OF_MEMBER * 64
+# Bytes of a study's file next to its data, attributes and variables: headers of HDF5, provenance
+# and notes.
+BESIDE_STUDY = 2**15
+# Signs of a number, and of the names and digests in the text of a state.
+NUMBER_TEXT, STATE_TEXT = 26, 4000
 SWEEP_KEYS = ("case", "chained", "how", "measures", "n", "seed", "traces", "vary")
 
 
