@@ -14,6 +14,7 @@ sys.path.insert(0, str(DOCS))
 
 import explained  # noqa: E402
 import gallery  # noqa: E402
+import inventories  # noqa: E402
 import law_pages  # noqa: E402
 import reference_pages  # noqa: E402
 
@@ -26,6 +27,7 @@ version = release = granchain.__version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "mathml",
@@ -50,6 +52,10 @@ nb_execution_mode = "off"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say types, shapes and units
 napoleon_google_docstring = False
+# Types in docstrings link to the documentation of the libraries that define them.
+napoleon_preprocess_types = True
+napoleon_type_aliases = inventories.ALIASES
+intersphinx_mapping = inventories.write(DOCS / "_build" / "inventories")
 # "a, b : kind" are two names.
 napoleon_custom_sections = [("Attributes", "params_style")]
 default_role = "code"

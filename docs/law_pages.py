@@ -119,6 +119,11 @@ def own_families() -> list[Family]:
     ]
 
 
+def family_of(law: type[ContactLaw]) -> Family:
+    """Return the family of a law."""
+    return next(family for family in own_families() if law in family.laws)
+
+
 def family_page(family: Family) -> str:
     """The page of a family."""
     told = [(law, equations()[law.name]) for law in family.laws]

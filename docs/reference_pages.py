@@ -8,10 +8,12 @@ something else. `conf.py` writes them into docs/reference/ when the documentatio
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import law_pages
 import typer
 
 import granchain as gc
@@ -233,6 +235,14 @@ def command_line() -> str:
 # Output file
 
 
+def variable_table(variables: Mapping[str, Any]) -> str:
+    """Return the table of the variables of a file."""
+    return grid(
+        ("variable", "dimensions", "unit", "meaning"),
+        [(f"`{n}`", ", ".join(v.dims), v.unit, v.long_name) for n, v in variables.items()],
+    )
+
+
 def output_file() -> str:
     """The variables of an output file."""
     history: dict[str, Quantity] = {}
@@ -250,22 +260,10 @@ def output_file() -> str:
         "Labels: body 0 is the striker, where there is one; beads count from 1. Contact k joins "
         "body k and k + 1; the left wall's contact is -1 (0 without a striker). A variable is "
         "there when the case asks for it: `granchain info FILE` lists those of a file.",
-        grid(
-            ("variable", "axes", "unit", "meaning"),
-            [
-                (f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name)
-                for name, entry in VARIABLES.items()
-            ],
-        ),
+        variable_table(VARIABLES),
         "## Variables of a mechanism",
         "Beside `time` and the ledger. Its contacts have no variables of their own.",
-        grid(
-            ("variable", "axes", "unit", "meaning"),
-            [
-                (f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name)
-                for name, entry in VARIABLES_OF_MECHANISM.items()
-            ],
-        ),
+        variable_table(VARIABLES_OF_MECHANISM),
         "## History of the contacts",
         "What a law with memory leaves behind, one value a contact, at the end of the run. A unit "
         "whose power is no whole number (n is the "
@@ -292,81 +290,120 @@ def output_file() -> str:
 # --------------------------------------------------------------------------------------------------
 # Python
 
-
-# What a name is for, by where it lives; the longest prefix counts.
-JOBS: dict[str, tuple[str, ...]] = {
-    "A case and its run": ("case", "simulation", "store", "verification", "progress", "mechanism"),
-    "Contact laws and impacts": ("contact", "certificates", "two_body", "studies.collisions"),
-    "Materials and sources": ("material", "citation"),
-    "Many runs": ("studies",),
-    "Beside a measurement": ("sensor", "traces", "comparison", "studies.fit", "studies.fitted"),
-    "Waves": ("waves",),
-    "Numbers of a trace, figures, pages": ("analysis", "figures", "pages"),
-    "Closed forms": ("theory",),
-    "Errors": ("errors",),
+# Tasks, each with its public names in the order in which a reader needs them.
+TASKS: dict[str, tuple[str, ...]] = {
+    "Run a case": (
+        *("load_case", "Case", "run", "Result", "verify", "Verification", "ProgressLine"),
+        *("load_mechanism", "MechanismCase", "run_mechanism"),
+    ),
+    "Contact laws and impacts": (
+        *("laws", "certificate", "Certificate", "impact", "ImpactResult", "impacts", "Pair"),
+        *("materials", "Material", "ContactLaw", "Elastoplastic", "Quantity", "Source", "OPEN"),
+        *("cite", "theory"),
+    ),
+    "Studies": (
+        *("sweep", "bands", "run_many", "Ensemble", "gradient", "Gradient", "optimize", "Optimum"),
+        *("normal", "uniform", "lognormal", "distribution", "Distribution"),
+        *("disorder", "Disorder"),
+    ),
+    "Waves and orbits": (
+        *("dispersion", "modes", "Modes", "mode_study", "spectrum", "Spectrum", "orbit", "Orbit"),
+        *("continuation", "Branch"),
+    ),
+    "Measured data": (
+        *("read_trace", "Trace", "Sensor", "compare", "Comparison", "fit", "Fit"),
+        *("equivalent", "Equivalent", "compare_impacts", "ImpactComparison"),
+    ),
+    "Figures and analysis": ("figures", "animate", "analysis"),
+    "Files and errors": ("open_result", "open_ensemble", "save", "report", "errors"),
 }
-
-
-def job_of(home: str) -> str:
-    """What the names of a module are for."""
-    return max(
-        (prefix, job)
-        for job, prefixes in JOBS.items()
-        for prefix in prefixes
-        if f"{home}.".startswith(f"granchain.{prefix}.")
-    )[1]
-
-
-def python_names() -> str:
-    """The public names, by autodoc, grouped by what they are for."""
-    blocks = [
-        "# Python",
-        "`import granchain as gc`; every public name is an attribute of it. The texts are those "
-        "of the code.",
-    ]
-    homes = {name: "" if home == "granchain" else home for name, home in gc._HOME.items()}
-    names: dict[str, list[str]] = {job: [] for job in JOBS}
-    for name in [*gc.__all__, *(name for name in MODULES if name not in gc.__all__)]:
-        names[job_of(homes.get(name) or f"granchain.{name}")].append(name)
-    for job, group in names.items():
-        blocks += [f"## {job}", *map(entry, sorted(group, key=order))]
-    return "\n\n".join(blocks) + "\n"
-
-
-def order(name: str) -> tuple[bool, str]:
-    """Functions first, then classes and constants."""
-    value = getattr(gc, name, None)
-    return not (inspect.isfunction(value) or inspect.ismodule(value)), name.lower()
+# Modules whose functions are public.
+MODULES = ("analysis", "errors", "figures", "theory", "material")
 
 
 def entry(name: str) -> str:
-    """The text of a public name, or of a module's own."""
+    """Return the directive that documents a public name."""
     value = getattr(gc, name, None)
     if name in MODULES or inspect.ismodule(value):
-        directive, extra = "automodule", ["   :members:", "   :show-inheritance:"]
+        directive, options = "automodule", ["   :members:", "   :show-inheritance:"]
     elif inspect.isclass(value):
         directive = "autoclass"
-        extra = ["   :members:", "   :exclude-members: model_config, model_fields, model_post_init"]
+        options = ["   :members:", "   :exclude-members: model_config, model_fields, model_post_init"]
     else:
-        directive, extra = ("autofunction" if callable(value) else "autodata"), []
-    lines = [f".. {directive}:: granchain.{name}", *extra]
-    return f"### {name}\n\n```{{eval-rst}}\n" + "\n".join(lines) + "\n```"
+        directive, options = ("autofunction" if callable(value) else "autodata"), []
+    lines = [f".. {directive}:: granchain.{name}", *options]
+    return "```{eval-rst}\n" + "\n".join(lines) + "\n```"
 
 
-# Modules of functions that a script may call: numbers of traces, figures.
-MODULES = ("analysis", "figures", "material")
+def object_page(name: str) -> str:
+    """Return the page of a public name."""
+    blocks = [f"# {name}", entry(name)]
+    if name == "Result":
+        blocks += [
+            "## Variables",
+            "Each variable is an attribute of the result and a variable of its file. The case "
+            "decides which variables exist.",
+            variable_table(VARIABLES),
+        ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def summary(name: str) -> str:
+    """Return the first line of a name's documentation, as a cell of a table."""
+    value = getattr(gc, name)
+    if not (inspect.ismodule(value) or callable(value)):
+        return "Smallest overlap of a closed contact [m]." if name == "OPEN" else ""
+    return inspect.cleandoc(value.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def python_index() -> str:
+    """Return the page that lists the public names by task."""
+    blocks = [
+        "# Python reference",
+        "Write `import granchain as gc`; every public name is an attribute of `gc`. Each name has "
+        "its own page. The names are grouped by task.",
+    ]
+    for task, names in TASKS.items():
+        rows = [(f"[{name}]({name}.md)", summary(name)) for name in names]
+        blocks += [f"## {task}", grid(("name", "purpose"), rows)]
+        pages = "\n".join(names)
+        blocks.append(f"```{{toctree}}\n:hidden:\n:caption: {task}\n\n{pages}\n```")
+    return "\n\n".join(blocks) + "\n"
+
+
+# --------------------------------------------------------------------------------------------------
+# All laws in one table
+
+
+def law_table() -> str:
+    """Return the alphabetical table of the contact laws, with what was measured of each."""
+    table = law_pages.printed()["At a glance"]
+    energy, order = table[""].index("energy created"), table[""].index("order")
+    rows = []
+    for name, law in sorted(gc.laws().items()):
+        if name not in table:
+            continue  # a law that another test has loaded
+        family = law_pages.family_of(law)
+        required = ", ".join(f"`{q.name}`" for q in law.inputs if q.required) or "none"
+        link = f"[{name}](reference/laws/{family.module}.md#{name})"
+        rows.append((link, family.title, required, table[name][energy], table[name][order]))
+    columns = ("law", "family", "required inputs", "energy created", "order")
+    return grid(columns, rows) + "\n"
+
 
 PAGES: dict[str, Callable[[], str]] = {
     "case-file": case_file,
     "command-line": command_line,
     "output-file": output_file,
-    "python": python_names,
+    "law-table": law_table,
+    "python/index": python_index,
+    **{f"python/{name}": partial(object_page, name) for task in TASKS.values() for name in task},
 }
 
 
 def write(folder: Path) -> None:
     """Write the pages whose text has changed."""
-    folder.mkdir(exist_ok=True)
+    (folder / "python").mkdir(parents=True, exist_ok=True)
     for name, make in PAGES.items():
         file, text = folder / f"{name}.md", make()
         if not file.exists() or file.read_text() != text:

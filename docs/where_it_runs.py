@@ -1,5 +1,6 @@
-"""Print the table "where it runs" of README, from what ran: docs/where-it-runs.json, which
-`make test-versions`, a part of .ci/run, `make test-later` and `make test-arm64` write.
+"""Print the table of tested platforms on docs/installation.md, from docs/where-it-runs.json.
+
+`make test-versions` (run by .ci/run), `make test-later`, and `make test-arm64` write the JSON file.
 
     python docs/where_it_runs.py [--check]
 """
@@ -14,62 +15,73 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-RAN, README = ROOT / "docs" / "where-it-runs.json", ROOT / "README.md"
+RUNS, PAGE = ROOT / "docs" / "where-it-runs.json", ROOT / "docs" / "installation.md"
 BEGIN, END = "<!-- where it runs -->\n", "<!-- end of where it runs -->\n"
 PACKAGES = {
     "lock": "as in requirements.lock",
-    "lowest": "the lowest that are allowed",
-    "newest": "the newest",
+    "lowest": "lowest allowed versions",
+    "newest": "newest versions",
 }
-# Of systems on which nothing has run, what stands in for that.
+# Systems on which nothing has run, with what was simulated on Linux.
 SIMULATED = {
-    "Darwin": "| macOS |  |  |  | not run; simulated on Linux: runs, saves, opens, goes on, sweeps, "
-    "plots; three laws' loops compiled for its processor |",
-    "Windows": "| Windows |  |  |  | not run; simulated on Linux: runs, saves, opens, goes on, sweeps, "
-    "plots |",
+    "Darwin": "| macOS |  |  |  | Not run. Simulated on Linux: run, save, open, resume, sweep, and "
+    "plot. The loops of three laws were compiled for its processor. |",
+    "Windows": "| Windows |  |  |  | Not run. Simulated on Linux: run, save, open, resume, sweep, "
+    "and plot. |",
 }
 
 
 def row(ran: dict[str, Any]) -> str:
-    """One place, and what it passed."""
-    tests = "all tests" if ran["tests"] == "all" else "the main job and fast tests, the same bits"
+    """Return the row of a platform, with the tests that it passed."""
+    tests = (
+        "all tests"
+        if ran["tests"] == "all"
+        else "reference case and fast tests, bit-identical results"
+    )
     if "whole" in ran:
-        tests += "; all but the long ones, on {day}".format(**ran["whole"])
-    processor = ran["processor"] + (", emulated" if ran.get("emulated") else "")
-    minor = ran["python"].rpartition(".")[0] + (f", of {ran['of']}" if "of" in ran else "")
+        tests += "; short test set on {day}".format(**ran["whole"])
+    processor = ran["processor"] + (" (emulated)" if ran.get("emulated") else "")
+    minor = ran["python"].rpartition(".")[0] + (f" ({ran['of']})" if "of" in ran else "")
     return f"| {ran['system']} | {processor} | {minor} | {PACKAGES[ran['packages']]} | {tests} |"
 
 
 def table() -> str:
-    """The table, as Markdown."""
-    heads = "| system | processor | Python | packages | what ran |\n| --- | --- | --- | --- | --- |"
-    ran = json.loads(RAN.read_text(encoding="utf-8"))
-    systems = {one["system"] for one in ran}
-    rows = [*map(row, ran), *(text for name, text in SIMULATED.items() if name not in systems)]
+    """Return the table in Markdown."""
+    heads = (
+        "| system | processor | Python | packages | tests passed |\n| --- | --- | --- | --- | --- |"
+    )
+    runs = json.loads(RUNS.read_text(encoding="utf-8"))
+    systems = {run["system"] for run in runs}
+    rows = [*map(row, runs), *(text for name, text in SIMULATED.items() if name not in systems)]
     return "\n".join([heads, *rows]) + "\n"
 
 
 def problems() -> list[str]:
-    """Classifiers of Pythons that did not run, and Pythons that ran without one."""
+    """Return a message if the Python classifiers differ from the Pythons that were tested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    stated = {
-        found[1] for one in project["classifiers"] if (found := re.search(r":: (3\.\d+)$", one))
+    classifiers = {
+        match[1] for line in project["classifiers"] if (match := re.search(r":: (3\.\d+)$", line))
     }
-    ran = {one["python"].rpartition(".")[0] for one in json.loads(RAN.read_text(encoding="utf-8"))}
+    runs = json.loads(RUNS.read_text(encoding="utf-8"))
+    tested = {run["python"].rpartition(".")[0] for run in runs}
     return [
-        f"pyproject.toml: got the classifiers {sorted(stated)}, allowed those of what ran, "
-        f"{sorted(ran)}; run make test-versions, or change them"
-    ] * (stated != ran)
+        f"pyproject.toml: the classifiers name Python {', '.join(sorted(classifiers))}. They must "
+        f"name the versions that were tested, {', '.join(sorted(tested))}. Run make test-versions, "
+        "or change the classifiers."
+    ] * (classifiers != tested)
 
 
 if __name__ == "__main__":
-    text = README.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    printed = before + BEGIN + table() + END + rest.partition(END)[2]
-    found = problems()
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, after = text.partition(BEGIN)
+    printed = before + BEGIN + table() + END + after.partition(END)[2]
+    messages = problems()
     if "--check" in sys.argv and printed != text:
-        found.append("README.md: where it runs is not what ran; run python docs/where_it_runs.py")
+        messages.append(
+            "docs/installation.md: the table of platforms is out of date. "
+            "Run python docs/where_it_runs.py."
+        )
     elif "--check" not in sys.argv:
-        README.write_text(printed, encoding="utf-8")
-    if found:
-        sys.exit("\n".join(found))
+        PAGE.write_text(printed, encoding="utf-8")
+    if messages:
+        sys.exit("\n".join(messages))

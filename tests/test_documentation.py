@@ -184,7 +184,7 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
     assert "| `--set KEY=VALUE` |" in pages["command-line"]
     for name in (*VARIABLES, *VARIABLES_OF_MECHANISM):
         assert f"| `{name}` |" in pages["output-file"]
-    assert all(f":: granchain.{name}\n" in pages["python"] for name in gc.__all__)
+    assert all(f":: granchain.{name}\n" in pages[f"python/{name}"] for name in gc.__all__)
 
 
 def test_the_changelog_names_every_contact_law():
@@ -242,14 +242,19 @@ def test_shown_lines_are_compared_in_order_and_to_the_last_digit():
         assert (missing(shown, printed) is None) is holds
 
 
-def test_every_public_name_and_every_command_has_a_page_and_every_command_its_call() -> None:
+def test_each_public_name_has_a_reference_page_and_each_command_its_python_call(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import reference_pages
+
     text = "\n".join((ROOT / page).read_text() for page in PAGES)
     listed = program().commands
-    named = [f"gc.{name}" for name in gc.__all__]
-    named += [f"granchain {name}" for name, command in listed.items() if not command.hidden]
-    assert len(named) > len(gc.__all__) + 10
-    assert [name for name in named if not re.search(rf"{re.escape(name)}\b", text)] == []
-    table = (DOCS / "how-to" / "names.md").read_text().partition("## Command and call")[2]
+    commands_in_use = [f"granchain {name}" for name, command in listed.items() if not command.hidden]
+    assert len(commands_in_use) > 10
+    assert [name for name in commands_in_use if not re.search(rf"{re.escape(name)}\b", text)] == []
+    documented = [name for names in reference_pages.TASKS.values() for name in names]
+    assert sorted(documented) == sorted(set(documented))
+    assert set(documented) == set(gc.__all__)
+    table = (DOCS / "commands-in-python.md").read_text().partition("## Command and call")[2]
     rows = dict(re.findall(r"^\| `granchain ([a-z ]+)` \| (.*) \|$", table, re.MULTILINE))
     assert rows.keys() == {
         name
