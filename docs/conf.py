@@ -39,7 +39,7 @@ if not CHECKED:
     extensions.append("sphinx.ext.viewcode")
 # Of a console block, the commands are copied, without the prompt and what they print.
 copybutton_prompt_text = "$ "
-exclude_patterns = ["_build", "examples", "jupyter_execute"]
+exclude_patterns = ["_build", "examples", "jupyter_execute", "reference/law-table.md"]
 
 # Links such as #ma-liu lead to headings.
 myst_heading_anchors = 3
