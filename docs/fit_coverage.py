@@ -1,5 +1,5 @@
-"""Print how many 90 % intervals of a fit hold the true value under each kind of noise, as the table
-in docs/how-to/fit.md.
+"""Print how many 90 % intervals of a fit contain the true value for each kind of noise, as the
+table in docs/fit-coverage.md.
 
     python docs/fit_coverage.py
 
@@ -17,15 +17,15 @@ MEASURES = ("traces", "features", "peaks")
 # As the tests call them, and as the page does.
 KINDS = {
     "white": "white, 1 % of the largest force",
-    "50 Hz hum": "50 Hz hum of 2 %",
+    "50 Hz hum": "50 Hz mains interference of 2 %",
     "8 bit": "white, read with 8 bits",
     "drift": "drift, 3 % over the trace",
     "within 300 kHz": "within 300 kHz",
     "AR(1)": "correlated over 5 us",
-    "20 kHz hum": "20 kHz hum of 1 %",
+    "20 kHz hum": "20 kHz interference of 1 %",
     "ringing": "ringing at 80 kHz",
-    "own gain": "white; a gain of 3 % of each sensor's own",
-    "skew": "white; a clock of .2 us of each sensor's own",
+    "own gain": "white; a gain error of 3 % at each sensor",
+    "skew": "white; a clock error of 0.2 us at each sensor",
 }
 
 
