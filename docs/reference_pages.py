@@ -328,7 +328,10 @@ def entry(name: str) -> str:
         directive, options = "automodule", ["   :members:", "   :show-inheritance:"]
     elif inspect.isclass(value):
         directive = "autoclass"
-        options = ["   :members:", "   :exclude-members: model_config, model_fields, model_post_init"]
+        options = [
+            "   :members:",
+            "   :exclude-members: model_config, model_fields, model_post_init",
+        ]
     else:
         directive, options = ("autofunction" if callable(value) else "autodata"), []
     lines = [f".. {directive}:: granchain.{name}", *options]
