@@ -19,7 +19,8 @@ from racing import RESULTS, taken_on
 from granchain.pages.blocks import markdown_table
 
 ROOT = Path(__file__).parents[1]
-PAGE, README = ROOT / "docs" / "speed.md", ROOT / "README.md"
+PAGE, MANY_PAGE = ROOT / "docs" / "speed.md", ROOT / "docs" / "speed-many.md"
+README = ROOT / "README.md"
 
 
 def rows(heading: Iterable[str], lines: Iterable[Iterable[str]]) -> list[str]:
@@ -41,70 +42,84 @@ def ratio(entry: dict[str, float] | None) -> str:
 
 
 def throughput(result: dict[str, Any]) -> list[str]:
-    """Ma-Liu against dashpots, and against what one would write in their place."""
-    heading = (
-        "law",
-        "granchain, ns",
-        "all beads, ns",
-        "naive Numba, ns",
-        "naive Numba / granchain",
-        "NumPy / granchain",
-        "Python / granchain",
-        "with 8 sensors",
-        "with ledger",
-    )
+    """Contact laws compared with straightforward code."""
     times = {law: found["times"] for law, found in result["laws"].items()}
     ratios = {law: found["ratios"]["granchain"] for law, found in result["laws"].items()}
-    lines = [
+    costs = [
         (
             law,
             number(times[law]["granchain"]),
             number(times[law]["granchain, all beads"]),
-            number(times[law].get("naive Numba")),
-            number(ratios[law].get("naive Numba"), ".2g"),
-            number(ratios[law].get("plain NumPy"), ".2g"),
-            number(ratios[law].get("plain Python"), ".2g"),
             number(ratios[law]["granchain, 8 sensors"]),
             number(ratios[law]["granchain, ledger"]),
         )
         for law in times
     ]
+    others = [
+        (
+            law,
+            number(times[law].get("naive Numba")),
+            number(ratios[law].get("naive Numba"), ".2g"),
+            number(ratios[law].get("plain NumPy"), ".2g"),
+            number(ratios[law].get("plain Python"), ".2g"),
+        )
+        for law in times
+    ]
     floor = min(taken["square roots"]["median"] for taken in times.values())
     return [
-        *rows(heading, lines),
+        f"The tables list times per bead and step of {result['bodies']} bodies until the peak is at "
+        f"bead 63, as medians of {result['rounds']} rounds in turn. The sensors record each step, "
+        "and the energy balance is recorded 200 times per run. One square root per contact and "
+        f"step takes {floor:.2g} ns.",
+        "",
+        *rows(
+            (
+                "law",
+                "active beads [ns]",
+                "all beads [ns]",
+                "8 sensors / none",
+                "energy balance / none",
+            ),
+            costs,
+        ),
+        "",
+        *rows(
+            (
+                "law",
+                "naive Numba [ns]",
+                "naive Numba / granchain",
+                "NumPy / granchain",
+                "Python / granchain",
+            ),
+            others,
+        ),
         "",
         f"{over_dashpots(result['over'])} {taken_on(result['over']['machine'])}",
-        "",
-        f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of "
-        f"{result['rounds']} rounds, all in turn; 8 sensors at each step, the ledger every 200th "
-        f"part of the run. One square root a contact and step alone: {floor:.2g} ns.",
     ]
 
 
 def over_dashpots(over: dict[str, Any]) -> str:
-    """In words: what a step of Ma-Liu costs beside one of each dashpot."""
+    """Return the cost of a Ma-Liu step relative to that of each dashpot, as text."""
     costs = {
         where: ", ".join(f"{ratio(found[where])} {law}" for law, found in over["laws"].items())
         for where in ("all beads", "behind the front")
     }
     return (
-        f"Ma-Liu over each dashpot, per bead and step: over all beads {costs['all beads']}; behind "
-        f"the front {costs['behind the front']}. Medians and quartiles of {over['rounds']} rounds "
-        "of one race."
+        "The time of Ma-Liu divided by the time of each dashpot is, for all beads, "
+        f"{costs['all beads']}; for active beads only, {costs['behind the front']}. The values are "
+        f"medians and quartiles of {over['rounds']} rounds."
     )
 
 
 def against_c(result: dict[str, Any]) -> list[str]:
-    """The engine against the fastest form in C, and the floor."""
+    """Comparison with hand-written C."""
     heading = (
         "case",
-        "granchain, ns",
-        "C, keeping the same, ns",
+        "granchain [ns]",
         "granchain / C",
-        "C, bare, ns",
-        "granchain / C, bare",
-        "its form",
-        "floor, ns",
+        "granchain / bare C",
+        "instruction set",
+        "square root [ns]",
     )
     lines = []
     for case, found in result["cases"].items():
@@ -115,65 +130,73 @@ def against_c(result: dict[str, Any]) -> list[str]:
         )
         lines.append(
             (
-                case,
+                active(case),
                 number(times["granchain"]),
-                number(times[best["keep"]]),
                 ratio(found["ratios"]["keep"]),
-                number(times[best["bare"]]),
                 ratio(found["ratios"]["bare"]),
                 best["bare"].rsplit(",", 1)[0],
                 number(floor),
             )
         )
     return [
-        *rows(heading, lines),
+        f"The table lists times per bead and step of {result['bodies']} bodies until the peak is at "
+        f"bead 63: medians of {result['rounds']} rounds, with quartiles of the ratios within a "
+        'round. All results are bit-identical. "C" is the fastest form that stores the same '
+        'quantities (force, largest force, and largest overlap of each contact), and "bare C" '
+        "stores none of them. The last column is the time of one square root per contact and step, "
+        "which is a lower limit.",
         "",
-        f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of "
-        f"{result['rounds']} rounds, quartiles of ratios within a round. Same bits in all. Keeping "
-        "the same: of every contact the force, the largest force and the largest overlap. Floor: "
-        "one square root a contact and step over all beads, the faster of the instruction and its "
-        "reciprocal, corrected.",
+        *rows(heading, lines),
     ]
+
+
+def active(case: str) -> str:
+    """Return the name of a benchmark case as the page prints it."""
+    return case.replace("behind the front", "active beads")
 
 
 def many(result: dict[str, Any]) -> list[str]:
     """Many chains at once."""
-    heading = ("case", "stack, ns", "C across chains, ns", "stack / C")
+    heading = ("case", "granchain [ns]", "C [ns]", "granchain / C")
     lines = []
     for case, found in result["cases"].items():
         times, over = found["times"], found["ratios"]
-        lines.append((case, number(times["stack"]), number(times.get("C")), ratio(over.get("C"))))
+        lines.append(
+            (active(case), number(times["stack"]), number(times.get("C")), ratio(over.get("C")))
+        )
     gain = result["threads"]
     return [
-        *rows(heading, lines),
+        f"The table lists times per bead and step of {result['members']} chains of "
+        f"{result['bodies']} bodies and {result['steps']} steps: medians of {result['rounds']} "
+        "rounds, with quartiles of the ratios within a round. All results are bit-identical, and "
+        "all programs store force, largest force, and largest overlap of each contact. granchain "
+        "advances one chain after another, and C advances eight chains in one vector. With a second "
+        f"thread, granchain is {ratio(gain['chains'])} times as fast, and a busy loop "
+        f"{ratio(gain['spin'])} times.",
         "",
-        f"{result['members']} chains of {result['bodies']} bodies, {result['steps']} steps, per "
-        f"bead and step; medians of {result['rounds']} rounds, quartiles of ratios within a round. "
-        "Same bits in all; all keep of every contact the force, the largest force and the largest "
-        "overlap. Stack: one chain after the other; C: eight of them in a vector. A second "
-        f"thread: {ratio(gain['chains'])} times as fast, a loop that only counts "
-        f"{ratio(gain['spin'])}.",
+        *rows(heading, lines),
     ]
 
 
 def accuracy(result: dict[str, Any]) -> list[str]:
-    """Time to a peak that is right."""
+    """Time to an accurate peak."""
     ratios = result["ratios"]["granchain"]
     lines = [
         (name, number(taken), ratio(ratios[name]) if name in ratios else "1")
         for name, taken in result["times"].items()
     ]
     return [
-        *rows(("code", "ms", "/ granchain"), lines),
+        "The table lists the time to compute the peak force at bead 31 within 0.1 %, with Hertz "
+        "contacts, until the wave is at bead 63. The times are medians of "
+        f"{result['rounds']} rounds, with {result['steps']} steps of {result['time_step']:.2g} s. "
+        f"DOP853 has a tolerance of {result['tolerance']:.1g}.",
         "",
-        "Peak force at bead 31 within 0.1 %, Hertz, until the wave is at bead 63; medians of "
-        f"{result['rounds']} rounds. {result['steps']} steps of {result['time_step']:.2g} s; "
-        f"DOP853 at a tolerance of {result['tolerance']:.1g}.",
+        *rows(("code", "time [ms]", "time / time of granchain"), lines),
     ]
 
 
 def peers(result: dict[str, Any]) -> list[str]:
-    """Other programs."""
+    """Comparison with other programs."""
     same, loose = result["same steps"], result["to the peak"]
     lines = [
         (
@@ -186,59 +209,68 @@ def peers(result: dict[str, Any]) -> list[str]:
         for name in same["times"]
     ]
     return [
+        "All programs simulate the same chain with Hertz contacts. The first two columns use the "
+        "same number of equal steps, and the last two the step with which the peak at bead 31 is "
+        f"accurate to 0.1 % ({result['time_step']:.2g} s). The times are medians of "
+        f"{result['rounds']} rounds. LAMMPS and LIGGGHTS also handle three dimensions, rotation, "
+        "and neighbour lists, which a chain does not need.",
+        "",
         *rows(
-            ("program", "ns per bead and step", "/ granchain", "ms to the peak", "/ granchain"),
+            (
+                "program",
+                "time per bead and step [ns]",
+                "time / time of granchain",
+                "time to the peak [ms]",
+                "time / time of granchain",
+            ),
             lines,
         ),
-        "",
-        "Hertz, same chain, step and number of steps, and the peak at bead 31 within 0.1 % "
-        f"({result['time_step']:.2g} s); medians of {result['rounds']} rounds. LAMMPS and LIGGGHTS "
-        "carry three dimensions, rotation and neighbours, which a row of beads does not need.",
     ]
 
 
 def startup(result: dict[str, Any]) -> list[str]:
-    """Whole processes."""
+    """Start-up and complete processes."""
     lines = [
         (what, number(taken), number({"median": taken["best"]}))
         for what, taken in result["processes"].items()
     ]
     return [
-        *rows(("process", "s", "best"), lines),
+        f"The table lists wall times of complete processes: medians and minima of "
+        f"{result['rounds']} runs.",
         "",
-        f"From the shell to the end; medians of {result['rounds']}.",
+        *rows(("process", "median [s]", "minimum [s]"), lines),
     ]
 
 
 def setup(result: dict[str, Any]) -> list[str]:
-    """Beside the compiled loops."""
+    """Set-up and collection of an ensemble."""
     lines = [
         (law, recorded, *(number(parts[name]) for name in ("set-up", "collection", "march", "run")))
         for law, found in result["laws"].items()
         for recorded, parts in found.items()
     ]
     return [
+        f"The table lists processor times per member of an ensemble of {result['members']:,} chains "
+        f"of 70 steel beads with different contacts and {result['steps']:,} steps, as medians of "
+        f"{result['rounds']} rounds. The last column is the wall time of a single run, as the median "
+        f"of {result['runs']} runs.",
+        "",
         *rows(
             (
                 "law",
                 "recorded",
-                "set-up, ms",
-                "collection, ms",
-                "its compiled loop, ms",
-                "one run again, ms",
+                "set-up [ms]",
+                "collection [ms]",
+                "compiled loop [ms]",
+                "single run [ms]",
             ),
             lines,
         ),
-        "",
-        f"Per member of an ensemble of {result['members']:,} chains of 70 steel beads, all of "
-        f"other contacts, {result['steps']:,} steps: processor time from the call on, medians of "
-        f"{result['rounds']} rounds. One run of such a case again: wall time, median of "
-        f"{result['runs']}.",
     ]
 
 
 def long_chains(result: dict[str, Any]) -> list[str]:
-    """Long chains, on one thread and on two."""
+    """Long chains with one and two threads."""
     lines = [
         (
             law,
@@ -252,26 +284,27 @@ def long_chains(result: dict[str, Any]) -> list[str]:
         for n, one in found.items()
     ]
     return [
+        "The table lists times per bead and step of a precompressed chain in which every bead "
+        "moves, including inspections of the state and without the energy balance, as medians of "
+        f"{result['rounds']} rounds. The last two columns are ratios of wall times, for the chain "
+        "and for a busy loop in the same rounds.",
+        "",
         *rows(
             (
                 "law",
                 "beads",
-                "ns",
-                f"/ {result['base']} beads",
-                "one thread / two",
-                "a spin: one / two",
+                "time per bead and step [ns]",
+                f"time / time for {result['base']} beads",
+                "chain: one thread / two",
+                "busy loop: one thread / two",
             ),
             lines,
         ),
-        "",
-        "Per bead and step of a precompressed row in which every bead moves, looks at the state "
-        f"included, no ledger; medians of {result['rounds']} rounds. One thread: its own time; "
-        "two: wall time, beside a pure spin in the same rounds.",
     ]
 
 
 def all_laws(result: dict[str, Any]) -> list[str]:
-    """Every loop of the library."""
+    """All compiled loops."""
     ordered = sorted(
         result["laws"].items(), key=lambda item: -item[1]["behind the front"]["median"]
     )
@@ -285,9 +318,10 @@ def all_laws(result: dict[str, Any]) -> list[str]:
         for law, found in ordered
     ]
     return [
-        *rows(("law", "ns", "/ Hertz over all beads", "all beads / Hertz over all beads"), lines),
+        "The table lists one law for each compiled loop, with its example inputs, as medians of "
+        f"{result['rounds']} rounds. The ratios are relative to Hertz with all beads.",
         "",
-        f"One law for each compiled loop, example inputs; medians of {result['rounds']} rounds.",
+        *rows(("law", "active beads [ns]", "active beads / Hertz", "all beads / Hertz"), lines),
     ]
 
 
@@ -305,23 +339,22 @@ TABLES: dict[str, Callable[[dict[str, Any]], list[str]]] = {
 
 
 # In this order on the page; the long one comes last.
-ORDER = (
-    "throughput",
-    "against_c",
-    "accuracy",
-    "peers",
-    "startup",
-    "setup",
-    "many",
-    "long_chains",
-    "all_laws",
-)
+ORDER = ("throughput", "against_c", "accuracy", "peers", "startup")
+ORDER_OF_MANY = ("setup", "many", "long_chains", "all_laws")
 INTRODUCTION = """# Speed
 
-Printed by `python benchmarks/table.py` from what `make bench` and `make bench-peers` measured; not written by hand. Each table names its
-machine and day. One core, where no threads are named. "granchain" leaves out the beads ahead of the wave's front, "all beads" does not.
-Every contender gives the same answer before it is timed: C to the last bit, Python loops within 1e-9, other programs within 1e-7. The first
-run of a law compiles its loop, 4 to 10 s by machine and law; later runs load it.
+This page compares the speed of granchain with hand-written C, straightforward code, and other programs. `python benchmarks/table.py`
+writes it from the results of `make bench` and `make bench-peers`. Each section names its machine and date.
+
+Runs use one core unless threads are mentioned. "Active beads" means that the beads ahead of the wave front are skipped. All programs are
+checked before they are timed: C must agree to the last bit, Python loops within 1e-9, and other programs within 1e-7. The first run with
+a law also compiles its loop, which takes 4 to 10 s.
+
+For ensembles, long chains, and all laws, see [Speed of many chains, long chains, and all laws](speed-many.md).
+"""
+INTRODUCTION_OF_MANY = """# Speed of many chains, long chains, and all laws
+
+This page continues [Speed](speed.md) with ensembles of chains, chains of up to a million beads, and the compiled loops of all contact laws.
 """
 # Between these lines of the README stands its table.
 BEGIN, END = "<!-- speed -->\n", "<!-- end of speed -->\n"
@@ -338,20 +371,22 @@ def measured(names: Iterable[str]) -> list[str]:
     return [name for name in names if (RESULTS / f"{name}.json").exists()]
 
 
-def page() -> str:
-    """docs/speed.md."""
-    parts = [INTRODUCTION]
-    for name in measured(ORDER):
+def page(introduction: str, names: Iterable[str]) -> str:
+    """Return a page with the tables of some benchmarks."""
+    parts = [introduction]
+    for name in measured(names):
         result = result_of(name)
         title = (TABLES[name].__doc__ or "").strip().rstrip(".")
         parts.append(
-            "\n".join([f"## {title}", "", *TABLES[name](result), taken_on(result["machine"]), ""])
+            "\n".join(
+                [f"## {title}", "", *TABLES[name](result), "", taken_on(result["machine"]), ""]
+            )
         )
     return "\n".join(parts)
 
 
 def small_table() -> str:
-    """The README's: one race, on one machine."""
+    """Return the table of the README."""
     result = result_of("peers")
     same = result["same steps"]
     lines = [
@@ -369,15 +404,19 @@ def small_table() -> str:
         f"{result['rounds']} rounds on one core. LAMMPS and LIGGGHTS also handle three dimensions, "
         "rotation, and neighbour lists, which a chain does not need."
     )
-    return "\n".join([*table, "", under, taken_on(result["machine"]), ""])
+    return "\n".join([*table, "", under, "", taken_on(result["machine"]), ""])
 
 
 def pages() -> dict[Path, str]:
-    """The two pages with their tables."""
+    """Return the text of each page with tables."""
     readme = README.read_text()
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return {PAGE: page(), README: f"{before}{BEGIN}{small_table()}{END}{after}"}
+    return {
+        PAGE: page(INTRODUCTION, ORDER),
+        MANY_PAGE: page(INTRODUCTION_OF_MANY, ORDER_OF_MANY),
+        README: f"{before}{BEGIN}{small_table()}{END}{after}",
+    }
 
 
 def main() -> None:

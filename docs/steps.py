@@ -34,13 +34,15 @@ SPEED = 1.77
 # is no longer looked at.
 BEADS, SENSORS, LEAST = 12, (1, 2, 3, 4, 5), 0.01
 
-HEAD = f"""# What the time step costs, law by law
+HEAD = f"""# Errors of the time step for each law
 
-Printed by `python docs/steps.py`; measured, not typed. Each number is the largest error in percent at the step that `"auto"` or `"fast"`
-chooses, against a tenth of the automatic one: of the largest force of an impact, of the peaks at beads {SENSORS[0]} to {SENSORS[-1]} of
-a row of {BEADS}, and of the arrivals there, as a part of the last. Both are struck at {SPEED:g} m/s, with the example inputs of each law
-and the restitution e named above the column. A law that takes no restitution has one number; a dash stands where a law refuses
-the restitution. What your own case has is measured by [`granchain verify`](how-to/step.md)."""
+This table lists the largest errors in per cent with the steps `"auto"` and `"fast"`, compared with a tenth of the automatic step.
+`python docs/steps.py` writes this page.
+
+Each number is the largest of these errors: the largest force of an impact, the peaks at beads {SENSORS[0]} to {SENSORS[-1]} of a chain
+of {BEADS} beads, and the arrivals there, relative to the last one. The impact speed is {SPEED:g} m/s. Each law has its example inputs and
+the restitution e in the heading of the column. A law without restitution has one number. A dash means that the law refuses the
+restitution. To estimate the errors of your own case, use [`granchain verify`](how-to/step.md)."""
 
 
 def peaks(law: type[ContactLaw], inputs: dict[str, object], step: str | float) -> dict[str, float]:

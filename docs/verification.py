@@ -83,7 +83,7 @@ def two_spheres() -> Section:
         theory.elastic_impact(STIFFNESS, 0.5 * MASS, SPEED),
     )
     text = (
-        "Two steel beads at the automatic step, against the closed form (Hertz 1882, "
+        "Two steel beads at the automatic step, compared with the closed form (Hertz 1882, "
         "doi:10.1515/crll.1882.92.156; Johnson "
         "1985, Contact Mechanics, sec. 11.4, doi:10.1017/CBO9781139171731)."
     )
@@ -150,17 +150,17 @@ def solitary_wave() -> Section:
             )
         )
     for i, name in enumerate(("the striker", "bead 1", "bead 2", "bead 3")):
-        label = f"velocity of {name} at the end, in the striker's"
+        label = f"final velocity of {name} / striker speed"
         checks.append(
             Check(label, result.final_velocity[i] / SPEED, theory.STRUCK_REBOUND[i], 1e-6, "", True)
         )
     text = (
-        "70 touching steel beads under Hertz's law, struck by an equal one at 1.77 m/s; a quarter "
-        "of the automatic step. The exact values are those of the discrete chain: the "
-        "travelling-wave equation solved in Fourier space, and the chain integrated by an "
-        "independent program (scipy, DOP853, tolerance 1e-13) for what the striker hands over. "
-        "Nesterenko's long-wave coefficients (1983, doi:10.1007/BF00905892) would give a speed "
-        f"{theory.LONG_WAVE_SPEED_FROM_FORCE / wave.speed_from_force - 1.0:+.2%} off."
+        "70 touching steel beads with Hertz contacts, struck by an equal bead at 1.77 m/s, with a "
+        "quarter of the automatic step. The exact values are those of the discrete chain: the "
+        "travelling-wave equation solved in Fourier space, and an independent integration of the "
+        "chain (scipy, DOP853, tolerance 1e-13) for the energy that the striker transfers. The "
+        "speed from Nesterenko's long-wave coefficients (1983, doi:10.1007/BF00905892) differs by "
+        f"{theory.LONG_WAVE_SPEED_FROM_FORCE / wave.speed_from_force - 1.0:+.2%}."
     )
     return Section("Solitary wave", text, tuple(checks))
 
@@ -186,22 +186,22 @@ def sixth_root() -> Section:
         forces.append(result.contact_peak_force[40])
     checks = (
         Check(
-            "exponent of the wave speed over the peak force",
+            "exponent of wave speed versus peak force",
             float(np.polyfit(np.log(forces), np.log(speeds), 1)[0]),
             1.0 / 6.0,
             1e-6,
         ),
         Check(
-            "exponent of the peak force over the striker's speed",
+            "exponent of peak force versus striker speed",
             float(np.polyfit(np.log(striker), np.log(forces), 1)[0]),
             1.2,
             1e-6,
         ),
     )
     text = (
-        "The same chain struck at 0.01, 0.1, 1 and 10 m/s, half the automatic step; slopes of the "
-        "least-squares lines of the logarithms. Without a force scale of its own the chain has "
-        "wave speed ~ F^(1/6) and F ~ v^(6/5) exactly."
+        "The same chain is struck at 0.01, 0.1, 1, and 10 m/s, with half the automatic step. The "
+        "exponents are slopes of least-squares lines of the logarithms. The chain has no intrinsic "
+        "force scale, so wave speed ~ F^(1/6) and F ~ v^(6/5) hold exactly."
     )
     return Section("Speed and amplitude: F^(1/6)", text, checks)
 
@@ -219,9 +219,10 @@ def equal_balls() -> Section:
                 Check(what, result.final_velocity[i] / SPEED, float(exact[i]), 1e-6, "", True)
             )
     text = (
-        "Velocities after the first of N equal touching balls has struck, in its speed, when all "
-        "have parted; a tenth of the automatic step, against an independent integration (scipy, "
-        "DOP853, tolerance 1e-13). Two balls exchange their velocities; more do not."
+        "The first of N equal balls strikes the others, which touch each other. The table lists the "
+        "final velocities divided by the impact speed, with a tenth of the automatic step, compared "
+        "with an independent integration (scipy, DOP853, tolerance 1e-13). Two balls exchange their "
+        "velocities; more balls do not."
     )
     return Section("Velocities of N balls", text, tuple(checks))
 
@@ -236,12 +237,12 @@ def tapered() -> Section:
     )
     result = run(case)
     text = (
-        "The built-in case `tapered-chain` with wider gaps, 20 beads each 5 % smaller than the one "
-        "before, so that they meet one pair at a time; automatic step. Exact: the product of 2 "
-        "m_i/(m_i + m_(i+1)), by momentum and energy (Doney & Sen 2006, "
+        "The built-in case `tapered-chain` with wider gaps and the automatic step: 20 beads, each 5 % "
+        "smaller than the previous one, which collide one pair at a time. The exact value is the "
+        "product of 2 m_i/(m_i + m_(i+1)), from momentum and energy (Doney & Sen 2006, "
         "doi:10.1103/PhysRevLett.97.155502)."
     )
-    what = "velocity of the last bead in the striker's"
+    what = "velocity of the last bead / striker speed"
     checks = (
         Check(
             what,
@@ -272,9 +273,9 @@ def dimer() -> Section:
     kept = [kept_in_dimer(float(ratio)) for ratio in ratios]
     best = peak(ratios, np.array(kept)).time
     checks = (
-        Check("mass ratio that keeps most of the pulse", best, theory.DIMER_RATIO, 5e-4, "", True),
+        Check("mass ratio with the smallest loss", best, theory.DIMER_RATIO, 5e-4, "", True),
         Check(
-            f"peak force kept over 70 contacts at {theory.DIMER_RATIO}",
+            f"peak force after / before 70 contacts at {theory.DIMER_RATIO}",
             kept[1],
             1.0,
             1e-4,
@@ -283,12 +284,12 @@ def dimer() -> Section:
         ),
     )
     text = (
-        "Light and heavy beads in turn, equal contacts, built-in case `dimer-chain` with 60 "
-        "pairs. A solitary wave exists at the ratio 0.3428 of the masses (Jayaprakash, "
-        "Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606, four digits printed); "
-        "beside it the pulse sends something back: at 0.32 and 0.36 it keeps "
-        f"{kept_in_dimer(0.32):.4f} and {kept_in_dimer(0.36):.4f}. The best ratio is the top of "
-        "the parabola through three ratios 0.004 apart."
+        "The built-in case `dimer-chain` with 60 pairs of light and heavy beads and equal contacts. "
+        "A solitary wave exists at a mass ratio of 0.3428 (Jayaprakash, Starosvetsky & Vakakis "
+        "2011, doi:10.1103/PhysRevE.83.036606, published with four digits). At other ratios, the "
+        "pulse loses energy to reflections: at 0.32 and 0.36, the peak force decreases by factors of "
+        f"{kept_in_dimer(0.32):.4f} and {kept_in_dimer(0.36):.4f}. The best ratio is the maximum of "
+        "the parabola through three ratios with a spacing of 0.004."
     )
     return Section("Dimer", text, checks)
 
@@ -306,7 +307,7 @@ def gravity() -> Section:
     velocity_slope = float(np.polyfit(np.log(beads), np.log([top.force for top in tops]), 1)[0])
     checks = (
         Check(
-            "exponent of the bead velocity over depth",
+            "exponent of bead velocity versus depth",
             velocity_slope,
             exact.velocity,
             0.01,
@@ -314,7 +315,7 @@ def gravity() -> Section:
             True,
         ),
         Check(
-            "exponent of the wave speed over depth",
+            "exponent of wave speed versus depth",
             float(np.polyfit(np.log(middle), np.log(speed), 1)[0]),
             exact.speed,
             0.002,
@@ -323,10 +324,10 @@ def gravity() -> Section:
         ),
     )
     text = (
-        "The built-in case `vertical-chain`: 1000 beads under their own weight, struck weakly at "
-        "the top; slopes over beads 400 to 900. The exponents are those of the limit of great "
-        "depth (Hong, Ji & Kim 1999, doi:10.1103/PhysRevLett.82.3058), which the chain approaches: "
-        "the differences are not of the time step."
+        "The built-in case `vertical-chain`: 1000 beads compressed by their weight, with a weak "
+        "impact at the top. The exponents are slopes for beads 400 to 900. The exact values apply in "
+        "the limit of large depth (Hong, Ji & Kim 1999, doi:10.1103/PhysRevLett.82.3058), which the "
+        "chain approaches, so the differences are not errors of the time step."
     )
     return Section("Gravity", text, checks)
 
@@ -409,12 +410,12 @@ def precompressed() -> Section:
         )
     )
     text = (
-        "Steel beads pressed together by 20 N, pushed at the left end (built-in case "
-        "`driven-chain`, and the same with a sine of 1 nm); automatic step. Exact: omega = 2 "
+        "Steel beads under 20 N, driven at the left end (built-in case `driven-chain`, and the same "
+        "with a sine of 1 nm), with the automatic step. The exact dispersion relation is omega = 2 "
         "sqrt(s/m) |sin(q/2)|, s = (3/2) k^(2/3) F^(1/3) (Brillouin 1946, Wave Propagation in "
-        "Periodic Structures, ch. 2); its long-wave limit is the speed of sound (Nesterenko 1983, "
-        "doi:10.1007/BF00905892), which a pulse of finite length does not quite reach. Above the "
-        "highest frequency nothing travels: the oscillation decays from bead to bead."
+        "Periodic Structures, ch. 2). Its long-wave limit is the speed of sound (Nesterenko 1983, "
+        "doi:10.1007/BF00905892), which a pulse of finite length doesn't quite reach. Above the "
+        "highest frequency no wave propagates, and the oscillation decays from bead to bead."
     )
     return Section("Precompressed chain: speed of sound and dispersion", text, tuple(checks))
 
@@ -436,12 +437,12 @@ def sections() -> Iterator[Section]:
 
 HEAD = """# Verification: elastic chains against exact results
 
-What the engine computes, beside what is known exactly. The exact values come from `granchain/theory/`, which imports neither
-the contact laws nor the time loop, so that each line compares two pieces of code. A difference is relative to the exact value
-unless it says (abs.); it has to stay within what is allowed, which the tests check anew.
+This page compares computed results with exact ones. The exact values come from `granchain/theory/`, which imports neither the
+contact laws nor the time loop. Differences are relative to the exact value, or absolute if marked (abs.). The tests check that
+they stay within the limit.
 
-Printed by `python docs/verification.py`; the numbers are measured, never typed. What each contact law delivers stands in [the
-reference of the laws](laws.md)."""
+`python docs/verification.py` writes this page. For the measured properties of each contact law, see [Contact
+laws](laws.md)."""
 
 
 def difference(one: Check) -> str:
@@ -456,7 +457,7 @@ def page(parts: list[Section]) -> str:
     blocks = [HEAD]
     for part in parts:
         rows = [
-            "| quantity | unit | computed | exact | difference | allowed |",
+            "| quantity | unit | computed | exact | difference | limit |",
             "| --- | --- | --- | --- | --- | --- |",
         ]
         for one in part.checks:
