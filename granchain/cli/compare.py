@@ -50,7 +50,9 @@ EXAMPLE_RANGE = "restitution=0.05:0.99"
 def compare(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Output file of a run; several for several laws."),
+        typer.Argument(
+            metavar="FILE...", help="Result file of a run; several files for several laws."
+        ),
     ],
     trace: TraceOption,
     tolerances: Annotated[
@@ -58,8 +60,8 @@ def compare(
         typer.Option(
             "--tolerance",
             metavar="NAME=VALUE",
-            help="Largest difference: peak, width, impulse, speed (relative), arrival (s), "
-            "residual. Missed: exit code 5. May be repeated.",
+            help="Largest difference of peak, width, impulse, or speed (relative), arrival [s], "
+            "or residual. If it isn't met, the exit code is 5. Repeatable.",
         ),
     ] = None,
     band: Annotated[
@@ -68,14 +70,14 @@ def compare(
             "--band",
             metavar="KEY=PART",
             autocompletion=set_words,
-            help="Standard deviation of a key of the case, part of its value, instead of what case "
-            "and trace state. May be repeated.",
+            help="Relative standard deviation of a key, instead of the tolerances in the case "
+            "and the trace. Repeatable.",
         ),
     ] = None,
     cutoff: CutoffOption = None,
     members: Annotated[
         int,
-        typer.Option(metavar="N", min=0, help="Members of the bands, from 0; 0: no bands."),
+        typer.Option(metavar="N", min=0, help="Number of members of the bands; 0 for no bands."),
     ] = 1024,
     figure: FigureOption = None,
     out: NumbersOption = None,
@@ -83,8 +85,11 @@ def compare(
     unsealed: UnsealedOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds,
-    residuals; bands where tolerances are stated."""
+    """Compare results with a measured trace.
+
+    The output lists peaks, arrivals, widths, impulses, speeds, and residuals, and bands if there
+    are tolerances.
+    """
     from granchain.pages.conclusions import comparison_tables
     from granchain.store.conclusion import save_conclusion
 
@@ -142,16 +147,20 @@ def bands(
             "--band",
             metavar="KEY=PART",
             autocompletion=set_words,
-            help="Standard deviation of a key of the case, part of its value. May be repeated. "
-            "Default: what the case states under [tolerance].",
+            help="Relative standard deviation of a key. Repeatable. Default: the table "
+            "[tolerance] of the case.",
         ),
     ] = None,
     changes: SetOption = None,
-    members: Annotated[int, typer.Option(metavar="N", min=2, help="Members, from 2.")] = 1024,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is drawn, from 0.")] = 0,
+    members: Annotated[
+        int, typer.Option(metavar="N", min=2, help="Number of members, at least 2.")
+    ] = 1024,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random members.")] = 0,
     sensitivity: Annotated[
         bool,
-        typer.Option("--sensitivity", help="Which key matters where: N (keys + 2) runs."),
+        typer.Option(
+            "--sensitivity", help="Compute Sobol indices of each key, with N (keys + 2) runs."
+        ),
     ] = False,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
@@ -162,7 +171,7 @@ def bands(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
+    """Propagate parameter uncertainties to peaks and arrivals at the sensors."""
     from granchain.pages.rest import band_tables
 
     asked = loaded_case(case, changes, law_module, law_package)
@@ -207,8 +216,8 @@ def equivalent(
             "--law",
             metavar="LAW",
             autocompletion=law_words,
-            help='A law to try; with inputs: \'{ law = "flores", damping = "identified" }\'. '
-            "Repeat it.",
+            help='A law to try, also with inputs: \'{ law = "flores", damping = "identified" }\'. '
+            "Repeatable.",
         ),
     ],
     free: Annotated[
@@ -216,7 +225,7 @@ def equivalent(
         typer.Option(
             "--free",
             metavar="[LAW:]KEY=LOW:HIGH",
-            help="An input to search, with its range, of all laws that know it or of one. "
+            help="An input to search with its range, for all laws that have it or for one law. "
             "Default: restitution=0.05:0.99.",
         ),
     ] = None,
@@ -226,15 +235,15 @@ def equivalent(
         typer.Option(
             "--to",
             metavar="LAW",
-            help="The law that is to be stood in for.",
+            help="Reference law to approximate.",
             autocompletion=law_words,
         ),
     ] = "ma-liu",
     measure: Annotated[
-        str, typer.Option(metavar="WHAT", help="What is compared: peaks, arrivals or traces.")
+        str, typer.Option(metavar="WHAT", help="Values to compare: peaks, arrivals, or traces.")
     ] = "peaks",
     moves: Annotated[
-        bool, typer.Option(help="Find the answer again at other striker speeds and chain lengths.")
+        bool, typer.Option(help="Repeat the search at other striker speeds and chain lengths.")
     ] = True,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
@@ -244,8 +253,7 @@ def equivalent(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the inputs, such as the restitution, with which laws come nearest to what another
-    law does in a chain."""
+    """Find the inputs with which other laws best approximate a law in a chain."""
     from granchain.pages.conclusions import equivalence_tables
 
     asked = loaded_case(case, changes, law_module, law_package)
@@ -295,8 +303,8 @@ def fit(
             "--free",
             metavar="[LAW:]KEY",
             autocompletion=free_keys,
-            help="A key of the case to be found: contact.psi; of all laws that know it, or of one: "
-            "flores:contact.restitution. Repeat it.",
+            help="A key to fit, such as contact.psi, in all laws that have it or in one law: "
+            "flores:contact.restitution. Repeatable.",
         ),
     ],
     law: Annotated[
@@ -305,15 +313,15 @@ def fit(
             "--law",
             metavar="LAW",
             autocompletion=law_words,
-            help="A law to fit, to be ranked with the others by AIC; with inputs: "
-            '\'{ law = "flores", damping = "identified" }\'. Repeat it.',
+            help="A law to fit and rank with the others by AIC, also with inputs: '{ law = "
+            '"flores", damping = "identified" }\'. Repeatable.',
         ),
     ] = None,
     changes: SetOption = None,
     measure: Annotated[
         str,
         typer.Option(
-            metavar="WHAT", help="What is fitted: peaks, arrivals, features (both), or traces."
+            metavar="WHAT", help="Values to fit: peaks, arrivals, features (both), or traces."
         ),
     ] = "peaks",
     cutoff: CutoffOption = None,
@@ -325,8 +333,11 @@ def fit(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Find numbers of a case from a measured trace, with errors, correlations and what is left
-    at each sensor; of several laws, which one describes it best, and what is not told apart."""
+    """Fit case parameters to a measured trace.
+
+    The output lists values, errors, correlations, and the residuals at each sensor. If you name
+    several laws, they are ranked.
+    """
     from granchain.pages.conclusions import fit_tables, fits_tables
 
     asked = loaded_case(case, changes, law_module, law_package)
@@ -371,7 +382,7 @@ def with_free_keys(laws: Iterable[Any], own: Mapping[str, Iterable[str]]) -> dic
 # Measured traces
 
 
-traces = typer.Typer(rich_markup_mode=None, help="Measured traces.")
+traces = typer.Typer(rich_markup_mode=None, help="Import measured traces.")
 app.add_typer(traces, name="traces")
 
 
@@ -381,8 +392,8 @@ def import_file(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB, TDMS with npTDMS, Excel "
-            "with openpyxl. Several files of one clock, such as one a channel, make one trace.",
+            help="CSV files of instruments, .npy, .npz, HDF5, MATLAB, TDMS (with npTDMS), or "
+            "Excel (with openpyxl). Several files with the same clock form one trace.",
         ),
     ],
     kind: Annotated[
@@ -390,66 +401,68 @@ def import_file(
         typer.Option(
             "--kind",
             metavar="KIND",
-            help="measured, digitised (read off a figure) or synthetic (computed).",
+            help="Kind of the trace: measured, digitised (read from a figure), or synthetic "
+            "(computed).",
         ),
     ],
     out: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
-            help="Folder for the trace. Default: name of the file, or what the names of several "
-            "have in common, here.",
+            help="Folder for the trace. Default: the name of the file, or the common part of "
+            "several names.",
         ),
     ] = None,
     beads: Annotated[
         str | None,
         typer.Option(
             metavar="N,N,...",
-            help="Bead of each force column, - for one to leave out; of several files one after "
-            "the other. Default: from the headings and names of files.",
+            help="Bead of each force column, and - for a column to leave out; for several files "
+            "in their order. Default: from the headings and the file names.",
         ),
     ] = None,
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Title. Default: as the name of DIR is made.")
+        str | None,
+        typer.Option(metavar="TEXT", help="Title of the trace. Default: from the name of DIR."),
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Heading of the column of times, or name of that array."),
+        typer.Option(metavar="NAME", help="Heading of the time column, or name of the time array."),
     ] = None,
     sheet: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Sheet of a workbook that has several with numbers."),
+        typer.Option(metavar="NAME", help="Sheet of a workbook, if several contain numbers."),
     ] = None,
     time_unit: Annotated[
         str | None,
         typer.Option(
             metavar="UNIT",
-            help='Unit of the time: s, ms, us, ns, or a number of one: "10 us". Default: as the '
-            "file says.",
+            help='Unit of the time: s, ms, us, ns, or a multiple such as "10 us". Default: from '
+            "the file.",
         ),
     ] = None,
     force_unit: Annotated[
         str | None,
         typer.Option(
             metavar="UNIT",
-            help='Unit of the forces: N, mN, kN, "10 N", or V, mV with --gain. Default: as the '
-            "file says.",
+            help='Unit of the forces: N, mN, kN, "10 N", or V, mV with --gain. Default: from the'
+            " file.",
         ),
     ] = None,
     gain: Annotated[
         str | None,
         typer.Option(
             metavar="G,G,...",
-            help="Volts that one newton makes, above 0 [V/N]: one for all sensors, or one for each "
-            "in the order of --beads.",
+            help="Calibration [V/N], above 0: one value for all sensors, or one for each in the "
+            "order of --beads.",
         ),
     ] = None,
     time_constant: Annotated[
         str | None,
         typer.Option(
             metavar="TAU,TAU,...",
-            help="Time constant of the charge amplifier, above 0 [s], as --gain: the computed side "
-            "goes through its high-pass filter, 1/(2 pi TAU).",
+            help="Time constant of the charge amplifier [s], above 0, as for --gain. The "
+            "computed forces pass its high-pass filter, 1/(2 pi TAU).",
         ),
     ] = None,
     interval: Annotated[
@@ -457,7 +470,7 @@ def import_file(
         typer.Option(
             metavar="DT",
             parser=above_zero,
-            help="Time between samples of a file without times, above 0 [s].",
+            help="Time between samples of a file without times [s], above 0.",
         ),
     ] = None,
     resample: Annotated[
@@ -465,20 +478,20 @@ def import_file(
         typer.Option(
             metavar="DT",
             parser=above_zero,
-            help="Put uneven samples on an even grid, by straight lines between them, above 0 [s].",
+            help="Interpolate uneven samples to a regular grid with this interval [s], above 0.",
         ),
     ] = None,
     decimal: Annotated[
         str | None,
         typer.Option(
             metavar="SIGN",
-            help="Decimal sign of a text, point or comma; the other one then parts thousands.",
+            help="Decimal separator: point or comma. The other character separates thousands.",
         ),
     ] = None,
     limit: Annotated[
         float,
         typer.Option(
-            metavar="BYTES", parser=above_zero, help="Memory that reading the file may take."
+            metavar="BYTES", parser=above_zero, help="Largest memory for reading the file [bytes]."
         ),
     ] = 1e9,
     changes: Annotated[
@@ -486,13 +499,13 @@ def import_file(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help='Say something of the trace: who="A. Person", uncertainty.gain=0.02.',
+            help='Metadata of the trace, for example who="A. Person" or uncertainty.gain=0.02.',
         ),
     ] = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring files of measured forces into a folder: about.toml and trace.csv."""
+    """Import files of measured forces into a folder with about.toml and trace.csv."""
     from granchain.traces import Asked, import_trace
     from granchain.traces.folder import common_name
 

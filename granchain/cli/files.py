@@ -52,18 +52,18 @@ def cases(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Print this case's file.",
+            help="Print the file of this case.",
             autocompletion=completion(CASES, MECHANISMS),
         ),
     ] = None,
     keys: Annotated[
         bool,
         typer.Option(
-            "--keys", help="Print every key of a case file, with its unit, limits and default."
+            "--keys", help="Print every key of a case file with its unit, limits, and default."
         ),
     ] = False,
 ) -> None:
-    """List the built-in cases, or print one, or the keys of a case file."""
+    """List the built-in cases, or print one of them, or the keys of a case file."""
     from granchain.case import case_names, load_case, load_mechanism, mechanism_names
     from granchain.case.listing import KEY_TABLES, key_rows
 
@@ -103,7 +103,7 @@ def key_lines(row: tuple[str, str, str, str]) -> str:
 @app.command()
 def info(
     file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="Output file of a run.")
+        str | None, typer.Argument(metavar="FILE", help="Result file of a run.")
     ] = None,
     verify: Annotated[
         bool,
@@ -111,14 +111,12 @@ def info(
     ] = False,
     system: Annotated[
         bool,
-        typer.Option(
-            "--system", help="Say what a report of a defect needs: versions, processor, cache."
-        ),
+        typer.Option("--system", help="Print the versions, processor, and cache for a bug report."),
     ] = False,
     unsealed: UnsealedOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an output file holds, or on what granchain runs."""
+    """Describe a result file, or the system."""
     if (file is None) != system or (system and verify):
         got = "FILE or --verify beside --system" if system else "neither FILE nor --system"
         raise CaseError(
@@ -270,14 +268,15 @@ def cite(
         list[str] | None,
         typer.Argument(
             metavar="[CASE|FILE|LAW|DIR]...",
-            help="Case, file of granchain, contact law, or folder of a trace. None: granchain.",
+            help="Case, granchain file, contact law, or folder of a trace. Default: granchain "
+            "itself.",
             autocompletion=completion(CASES, "contact:laws", ending=".toml"),
         ),
     ] = None,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
 ) -> None:
-    """Print BibTeX: of granchain, of the contact laws' sources, and of the data."""
+    """Print BibTeX entries for granchain, contact laws, and data."""
     load_laws(law_module, law_package)
     from granchain.citation import cite as cited
 

@@ -44,7 +44,7 @@ def impact(
         list[str] | None,
         typer.Argument(
             metavar="LAW...",
-            help="Contact laws; with --data all of them if none is named.",
+            help="Contact laws. With --data, the default is all laws.",
             autocompletion=law_words,
         ),
     ] = None,
@@ -56,8 +56,8 @@ def impact(
         typer.Option(
             "--vary",
             metavar="KEY=V,V,...",
-            help="Several speeds, speed=0.5,1,2, or values of an input, restitution=0.1,0.5,0.9, "
-            "for a table of restitutions; repeat it for all combinations.",
+            help="Several speeds (speed=0.5,1,2) or values of an input (restitution=0.1,0.5,0.9)"
+            " for a table of restitutions. Repeat it for all combinations.",
         ),
     ] = None,
     changes: Annotated[
@@ -65,10 +65,10 @@ def impact(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="An input of the law, restitution=0.7; a quantity of the two bodies, "
-            "pair.effective_radius=1e-3; material=steel-316; or the two bodies: sphere_1.radius, "
-            "sphere_1.material, sphere_2.radius (inf: a flat wall), sphere_2.material, "
-            "sphere_2.internal=true (a hollow one around the first).",
+            help="An input of the law (restitution=0.7), a value of the pair "
+            "(pair.effective_radius=1e-3), material=steel-316, or the two bodies: "
+            "sphere_1.radius, sphere_1.material, sphere_2.radius (inf for a flat wall), "
+            "sphere_2.material, sphere_2.internal=true (hollow, around the first).",
         ),
     ] = None,
     data: Annotated[
@@ -76,7 +76,7 @@ def impact(
         typer.Option(
             "--data",
             metavar="DIR",
-            help="Compare with measured impacts: a folder with about.toml and impacts.csv.",
+            help="Compare with the measured impacts in this folder (about.toml, impacts.csv).",
         ),
     ] = None,
     fit: Annotated[
@@ -84,29 +84,34 @@ def impact(
         typer.Option(
             "--fit",
             metavar="NAME",
-            help="Fit one parameter of each law to them: yield_stress_ratio (hardness over it), or "
-            "damping.",
+            help="Fit one parameter of each law: yield_stress_ratio (hardness divided by yield "
+            "stress), or damping.",
         ),
     ] = None,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write a figure to this file, with the ending .png, .pdf, or .svg."
+        ),
     ] = None,
     figures_to: Annotated[
         str | None,
         typer.Option(
             "--figures",
             metavar="DIR",
-            help="Folder for all figures, as PNG: loops, histories and phase curves of the "
-            "impacts, and the restitutions over speeds or over asked restitutions.",
+            help="Folder for all figures as PNG: loops, histories, and phase curves, and "
+            "restitution versus speed or nominal restitution.",
         ),
     ] = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Let two bodies collide: restitution, largest overlap and force, times, losses; or compare
-    laws with measured impacts."""
+    """Simulate the impact of two bodies, or compare laws with measured impacts.
+
+    The output lists restitution, largest overlap and force, times, and losses.
+    """
     load_laws(law_module, law_package)
     from granchain.case.document import set_values
     from granchain.cli.plot import draw_all, new_pictures

@@ -44,7 +44,7 @@ def laws(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Measure this law and print its certificate.",
+            help="Measure this law and print its verification report.",
             autocompletion=law_words,
         ),
     ] = None,
@@ -54,14 +54,14 @@ def laws(
     as_markdown: Annotated[
         bool,
         typer.Option(
-            "--markdown", help="Print Markdown; without NAME the reference of all laws, measured."
+            "--markdown", help="Print Markdown; without NAME, the measured reference of all laws."
         ),
     ] = False,
 ) -> None:
-    """List the contact laws, or print the certificate of one: inputs, units, limits, source, and
-    what it delivers.
+    """List the contact laws, or print the verification report of one law.
 
-    Exit code 5 where a law's certificate names a problem.
+    It contains inputs, units, limits, source, and measured properties. If it reports a problem,
+    the exit code is 5.
     """
     if as_json and as_markdown:
         raise CaseError("laws: got --json and --markdown, allowed one of the two; leave one out")
@@ -142,13 +142,13 @@ def materials(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="Material to show. Default: all.",
+            help="Material to print. Default: all.",
             autocompletion=completion("material:MATERIALS"),
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the named materials, or show one: its constants, and where they come from."""
+    """List the named materials, or print the constants of one and their sources."""
     from granchain.material import CONSTANTS, MATERIALS
 
     known = MATERIALS

@@ -29,10 +29,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Discrete-element simulation of one-dimensional chains of beads.",
+    help="Simulate one-dimensional chains of beads with the discrete element method.",
     epilog=(
-        "Exit codes: 0 done, 1 a defect of granchain, 2 wrong input, 3 the run failed, 4 file or "
-        "disk, 5 a stated tolerance missed, 130 or 143 interrupted."
+        "Exit codes: 0 success, 1 bug in granchain, 2 invalid input, 3 failed run, 4 file or disk "
+        "error, 5 tolerance missed, 130 or 143 interrupted."
     ),
 )
 
@@ -117,17 +117,17 @@ CaseArgument = Annotated[
     str,
     typer.Argument(
         metavar="CASE",
-        help="Path of a case file, or name of a built-in case.",
+        help="Built-in case, or path of a case file.",
         show_default=True,
         autocompletion=case_words,
     ),
 ]
-FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Output file of a run.")]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Result file of a run.")]
 FilesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="Output files, or what --out FILE.json of a command wrote; several of one kind.",
+        help="Result files, or files that --out FILE.json wrote, all of one kind.",
     ),
 ]
 SetOption = Annotated[
@@ -135,7 +135,7 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Change a key of the case: contact.psi=2.9. May be repeated.",
+        help="Change a key of the case, for example contact.psi=2.9. Repeatable.",
         autocompletion=set_words,
     ),
 ]
@@ -144,7 +144,7 @@ LawModuleOption = Annotated[
     typer.Option(
         "--law-module",
         metavar="FILE",
-        help="Python file with contact laws of your own. The code in it is run.",
+        help="Load contact laws from this Python file. Its code is run.",
     ),
 ]
 LawPackageOption = Annotated[
@@ -152,28 +152,36 @@ LawPackageOption = Annotated[
     typer.Option(
         "--law-package",
         metavar="NAME",
-        help="Installed package that announces contact laws. Its code is run.",
+        help="Load contact laws from this installed package. Its code is run.",
     ),
 ]
 OutOption = Annotated[
     str | None,
-    typer.Option("--out", metavar="FILE", help="Output file. Default: name of the case, here."),
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="Output file. Default: the name of the input with .h5, in the current directory.",
+    ),
 ]
 NumbersOption = Annotated[
     str | None,
     typer.Option(
-        "--out", metavar="FILE.json", help="Write the numbers to this file, for a report."
+        "--out",
+        metavar="FILE.json",
+        help="Write the numbers to this file, which a report can include.",
     ),
 ]
 FigureOption = Annotated[
     str | None,
-    typer.Option("--figure", metavar="FILE", help="Figure, ending in .png, .pdf or .svg."),
+    typer.Option(
+        "--figure",
+        metavar="FILE",
+        help="Write a figure to this file, with the ending .png, .pdf, or .svg.",
+    ),
 ]
-OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what is there under the same name.")
-]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Overwrite existing files.")]
 ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Go on with what was interrupted or killed.")
+    bool, typer.Option("--resume", help="Resume an interrupted or killed computation.")
 ]
 ThreadsOption = Annotated[
     int | None,
@@ -182,7 +190,8 @@ ThreadsOption = Annotated[
         metavar="N",
         min=1,
         max=4096,
-        help="Threads, 1 to 4096; the bits are the same. Default: as many as processors.",
+        help="Number of threads, 1 to 4096. Does not affect the results. Default: the number of "
+        "processors.",
     ),
 ]
 ChainThreadsOption = Annotated[
@@ -192,14 +201,14 @@ ChainThreadsOption = Annotated[
         metavar="N",
         min=1,
         max=4096,
-        help="Threads that advance a chain of more than about 10,000 beads, 1 to 4096. The results "
-        "are bit-identical.",
+        help="Number of threads for a chain of more than about 10,000 beads, 1 to 4096. Does not "
+        "affect the results.",
     ),
 ]
 TraceOption = Annotated[
     str,
     typer.Option(
-        "--trace", metavar="DIR", help="Folder of the trace, as `granchain traces import` makes it."
+        "--trace", metavar="DIR", help="Folder of the trace, written by `granchain traces import`."
     ),
 ]
 CutoffOption = Annotated[
@@ -209,8 +218,8 @@ CutoffOption = Annotated[
         metavar="HZ",
         min=0.0,
         max=1e300,
-        help="Frequency from 0 that the zero-phase filter halves, in both; 0: no filter. Default: "
-        "as the trace says.",
+        help="Cutoff frequency [Hz] of the zero-phase filter for both sides (half amplitude); 0 "
+        "for no filter. Default: the value in the trace.",
     ),
 ]
 WidthOption = Annotated[
@@ -219,20 +228,21 @@ WidthOption = Annotated[
         "--width",
         metavar="WIDTH",
         callback=check_width,
-        help="For a journal: single, 86 mm, or double, 178 mm.",
+        help="Width for a journal: single (86 mm) or double (178 mm).",
     ),
 ]
 TitleOption = Annotated[
     bool,
     typer.Option(
-        "--no-title", help="Without title and heading, for a caption that says it is simulated."
+        "--no-title",
+        help="Leave out title and heading. State in your caption that the data is simulated.",
     ),
 ]
 UnsealedOption = Annotated[
     bool,
     typer.Option(
         "--unsealed",
-        help="Read a file that was edited, without its seal, all the same; at your own risk.",
+        help="Read a file whose checksum is missing or invalid. Use at your own risk.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

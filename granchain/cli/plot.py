@@ -60,11 +60,12 @@ def plot(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="These figures alone: force-traces,peaks. An unknown name lists all.",
+            help="Plot only these figures, for example force-traces,peaks. An unknown name lists"
+            " all.",
         ),
     ] = None,
     ending: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="png, pdf or svg.")
+        str, typer.Option("--format", metavar="FORMAT", help="Format: png, pdf, or svg.")
     ] = "png",
     width: WidthOption = None,
     no_title: TitleOption = False,
@@ -74,7 +75,7 @@ def plot(
             metavar="N",
             min=1,
             max=54,
-            help="Draw N sensors, beads or contacts of many, evenly spaced. Default: 10 or 12.",
+            help="Plot N evenly spaced sensors, beads, or contacts. Default: 10 or 12.",
         ),
     ] = None,
     label: Annotated[
@@ -82,17 +83,16 @@ def plot(
         typer.Option(
             "--label",
             metavar="WORD",
-            help="For the legend, a word for each of several runs, in their order.",
+            help="Label in the legend, once for each run in their order.",
         ),
     ] = None,
     out: Annotated[
-        str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")
+        str, typer.Option(metavar="DIR", help="Folder for the figures. It is created if necessary.")
     ] = ".",
     overwrite: OverwriteOption = False,
     unsealed: UnsealedOption = False,
 ) -> None:
-    """Draw output files: traces, peaks, energy, velocities, hysteresis; of a mechanism motion
-    and forces; of a study curves and maps."""
+    """Plot result files: runs, mechanisms, and studies."""
     from granchain.figures.frame import labels_of
 
     known_name(f".{ending}", gc.figures.FORMATS, "--format", CaseError)
@@ -284,24 +284,31 @@ def animate(
         str | None,
         typer.Option(
             metavar="FILE.gif|FILE.mp4",
-            help="The animation; default: the file's name with .gif, here.",
+            help="File of the animation. Default: the name of the input with .gif, in the "
+            "current directory.",
         ),
     ] = None,
     magnify: Annotated[
-        float | None, typer.Option(metavar="X", help="Times that displacements are magnified.")
+        float | None, typer.Option(metavar="X", help="Magnification of the displacements.")
     ] = None,
     frames: Annotated[
-        int, typer.Option(metavar="N", help="Pictures, 2 to 600; no more than there are snapshots.")
+        int,
+        typer.Option(
+            metavar="N", help="Number of frames, from 2 to 600, at most the number of snapshots."
+        ),
     ] = 100,
     beads: Annotated[
         str | None,
-        typer.Option(metavar="FIRST-LAST", help="The bodies that are drawn; 0 is the striker."),
+        typer.Option(metavar="FIRST-LAST", help="Bodies to show; 0 is the striker."),
     ] = None,
     width: WidthOption = None,
     no_title: TitleOption = False,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Show the row in motion, as GIF or MP4: displacements magnified, forces as colours."""
+    """Write an animation of the chain as GIF or MP4.
+
+    Displacements are magnified, and colours show forces.
+    """
     from granchain.figures.motion import MOVING
     from granchain.store.files import check_new
 
@@ -360,8 +367,8 @@ def spectrum(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Output file of a run; of several, such as both directions of a row, the "
-            "transmissions in one figure.",
+            help="Result file of a run. Several files, such as both directions of a chain, are "
+            "plotted together.",
         ),
     ],
     source: Annotated[
@@ -369,8 +376,8 @@ def spectrum(
         typer.Option(
             "--from",
             metavar="BEAD|END",
-            help="Bead with a sensor, or left, right: a driven end. Default: that end. Of several "
-            "files one for all, or one for each.",
+            help="Source: a sensor bead, or left or right for a driven end. Default: the driven "
+            "end. For several files, one value for all, or one for each.",
         ),
     ] = None,
     sensor: Annotated[
@@ -379,7 +386,7 @@ def spectrum(
             "--to",
             metavar="BEAD",
             min=0,
-            help="Bead with a sensor, for all or for each. Default: the one at the far end.",
+            help="Sensor bead, for all files or for each. Default: the bead at the far end.",
         ),
     ] = None,
     segments: Annotated[
@@ -387,7 +394,8 @@ def spectrum(
         typer.Option(
             metavar="N",
             min=1,
-            help="Pieces that are averaged, 1 or more; fewer resolve frequencies better.",
+            help="Number of averaged segments, at least 1. Fewer segments resolve frequencies "
+            "better.",
         ),
     ] = 8,
     law_module: LawModuleOption = None,
@@ -400,8 +408,11 @@ def spectrum(
     unsealed: UnsealedOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a chain lets through: transmission between two places, band edges with their
-    errors, frequency over wavenumber."""
+    """Compute the transmission between two places of a chain.
+
+    The output lists band edges with their errors, and the figure shows frequency versus
+    wavenumber.
+    """
     load_laws(law_module, law_package)
 
     starts = [
@@ -461,8 +472,10 @@ def dispersion(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which small waves run in a precompressed chain: bands of frequency, the gaps between
-    them, and the speed of long waves; nothing is run."""
+    """Compute the passbands and band gaps of small waves in a precompressed chain.
+
+    Nothing is run.
+    """
 
     from granchain.pages.rest import dispersion_tables
 
@@ -488,9 +501,7 @@ def modes(
     changes: SetOption = None,
     cell: Annotated[
         str | None,
-        typer.Option(
-            metavar="CASE", help="Case whose repeated cell has the gaps that are spoken of."
-        ),
+        typer.Option(metavar="CASE", help="Case whose repeated cell defines the gaps."),
     ] = None,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
@@ -500,8 +511,10 @@ def modes(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how a chain under a static load oscillates: frequency and damping of each mode, and how
-    many beads take part; nothing is run."""
+    """Compute the modes of a chain under a static load.
+
+    The output lists frequency, damping, and participation of each mode. Nothing is run.
+    """
 
     from granchain.pages.rest import modes_table
 
@@ -525,16 +538,22 @@ def modes(
 @app.command()
 def report(
     files: FilesArgument,
-    out: Annotated[str, typer.Option(metavar="PAGE.html", help="The page.")] = "report.html",
-    title: Annotated[str, typer.Option(help="Its title; default: that of the first file.")] = "",
-    author: Annotated[str, typer.Option(help="Who wrote it, under the title.")] = "",
-    date: Annotated[str, typer.Option(help="Default: when the files were computed.")] = "",
+    out: Annotated[
+        str, typer.Option(metavar="PAGE.html", help="File of the report.")
+    ] = "report.html",
+    title: Annotated[
+        str, typer.Option(help="Title of the report. Default: the title of the first file.")
+    ] = "",
+    author: Annotated[str, typer.Option(help="Author, printed under the title.")] = "",
+    date: Annotated[
+        str, typer.Option(help="Date of the report. Default: the date of the computation.")
+    ] = "",
     overwrite: OverwriteOption = False,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
     unsealed: UnsealedOption = False,
 ) -> None:
-    """Write a page of HTML about output files: it needs no network and no script to be read."""
+    """Write a self-contained HTML report about result files."""
     from granchain.pages.blocks import PAGES
     from granchain.store.files import check_new
 

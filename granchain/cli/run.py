@@ -73,15 +73,15 @@ def run(
         typer.Option(
             metavar="SECONDS",
             min=0.0,
-            help="Wall time between two checkpoints, FILE.chk, from 0; 0: none. Never more than "
-            "2 % of the run's time.",
+            help="Wall time between two checkpoints of FILE.chk [s]; 0 for none. Checkpoints "
+            "take at most 2 % of the run's time.",
         ),
     ] = 30.0,
     threads: ChainThreadsOption = 1,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
     as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No line of progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress line.")] = False,
     write_case: Annotated[
         str | None,
         typer.Option(
@@ -90,7 +90,7 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Run a case: its output file, and the numbers of the run."""
+    """Run a case, write the result file, and print a summary."""
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
     check_resume(resume, overwrite)
     with (
@@ -326,7 +326,7 @@ def mechanism(
         str,
         typer.Argument(
             metavar="NAME|CASE",
-            help="Built-in mechanism, slider-crank or scotch-yoke, or path of a case.",
+            help="Built-in mechanism (slider-crank or scotch-yoke), or path of a case file.",
         ),
     ],
     changes: SetOption = None,
@@ -336,7 +336,7 @@ def mechanism(
     law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a mechanism with play in a joint: its output file, and its table of checks."""
+    """Run a mechanism with clearance in a joint, write the result file, and print its checks."""
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
     with no_collection():
         load_laws(law_module, law_package)

@@ -52,7 +52,7 @@ def sweep(
         str,
         typer.Argument(
             metavar="SWEEP.toml",
-            help="File that describes the study: its case, and what its keys take.",
+            help="File that describes the study: a case, and the values of its keys.",
         ),
     ],
     out: OutOption = None,
@@ -60,14 +60,17 @@ def sweep(
     resume: ResumeOption = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Say how many members there are, and what they will take."),
+        typer.Option(
+            "--dry-run",
+            help="Print the number of members and the resources that they need, and stop.",
+        ),
     ] = False,
     chained: Annotated[
         bool,
         typer.Option(
             "--chained",
-            help="Let each value of one list go on from the state of the one before, as chained = "
-            "true in the file does.",
+            help="Start each value of one list from the end of the previous one, as `chained = "
+            "true` in the file does.",
         ),
     ] = False,
     threads: ThreadsOption = None,
@@ -75,14 +78,14 @@ def sweep(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Let the workers of this dask scheduler compute, tcp://HOST:8786.",
+            help="Compute on the workers of this Dask scheduler, for example tcp://HOST:8786.",
         ),
     ] = None,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a case over values of its keys, and over what is drawn of them."""
+    """Run a case for many values of its keys."""
     check_resume(resume, overwrite)
     target = Path(f"{Path(file).stem}.h5" if out is None else out)
     with Interruption(bool(context.obj), as_json) as interruption:
@@ -196,18 +199,19 @@ def verify(
             metavar="T",
             min=1e-15,
             max=0.999,
-            help="Relative error allowed to every peak and arrival, above 0 and below 1, 1e-3 for "
-            "0.1 %: else exit code 5.",
+            help="Largest relative error of each peak and arrival, between 0 and 1, for example "
+            "1e-3. If it isn't met, the exit code is 5.",
         ),
     ] = None,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a case at three or four time steps: observed order, error bars of peaks and arrivals, and
-    the step that gives 0.1 %.
+    """Run a case at three or four time steps and estimate its errors.
 
-    With --tolerance, exit code 5 where an error bar is larger or the order is not the law's.
+    The output lists the observed order, error bars of peaks and arrivals, and the step for 0.1 %.
+    With --tolerance, the exit code is 5 if an error bar is larger, or if the order isn't that of
+    the law.
     """
     asked = loaded_case(case, changes, law_module, law_package)
     with blamed(asked.contact.law):
@@ -328,33 +332,37 @@ def optimize(
         list[str],
         typer.Option(
             metavar="KEY=LOW:HIGH",
-            help="A number of the case, or a list with one for each bead or gap, and its bounds. "
-            "Repeat it.",
+            help="A number of the case, or a list with one number for each bead or gap, and its "
+            "bounds. Repeatable.",
         ),
     ],
     minimize: Annotated[
         str,
         typer.Option(
             metavar="WHAT",
-            help="What is to be small: peak, of the sensor beads; peak:BEAD; wall_force, on a wall "
-            "at the right end; transmitted_momentum.",
+            help="Value to minimize: peak (of the sensor beads), peak:BEAD, wall_force (on a "
+            "wall at the right end), or transmitted_momentum.",
         ),
     ] = "peak",
     subject_to: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="WHAT=LOW:HIGH", help="What has to lie between two bounds. May be repeated."
+            metavar="WHAT=LOW:HIGH", help="Value that must lie between two bounds. Repeatable."
         ),
     ] = None,
     changes: SetOption = None,
     generations: Annotated[
         int,
-        typer.Option(metavar="N", min=0, help="Most of the search over the box; 0: none."),
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Largest number of generations of the global search; 0 for none.",
+        ),
     ] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the search.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the search.")] = 0,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="FILE.toml", help="Case file of the best design so far."),
+        typer.Option("--out", metavar="FILE.toml", help="Case file of the best design."),
     ] = None,
     overwrite: OverwriteOption = False,
     resume: ResumeOption = False,
@@ -363,8 +371,10 @@ def optimize(
     law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the numbers of a case, within bounds, that make a number of its run smallest: a search
-    over the whole box, then down from the best."""
+    """Minimize a value of a run over bounded numbers of the case.
+
+    A global search is followed by a local one.
+    """
     check_resume(resume, overwrite)
     with Interruption(bool(context.obj), as_json) as interruption:
         # what is computed is in FILE.part: there is nothing that an interruption could lose
