@@ -1,6 +1,6 @@
-"""What can go wrong, as one small family of exceptions, and what their messages are made with.
+"""The exceptions of the package, and the functions that compose their messages.
 
-Every message says where, what was got, what is allowed and what to do.
+Every message has the form `location: problem. Requirement. Fix.`
 """
 
 import contextlib
@@ -31,7 +31,7 @@ class CaseError(_MistakesError):
     Parameters
     ----------
     problems : list of str
-        One sentence each: where, got, allowed, what to do.
+        One message each: location, problem, requirement, fix.
     """
 
 
@@ -42,7 +42,7 @@ class TraceError(_MistakesError):
     Parameters
     ----------
     problems : list of str
-        One sentence each: where, got, allowed, what to do.
+        One message each: location, problem, requirement, fix.
     """
 
 
@@ -95,9 +95,20 @@ def nearest(word: str, words: "Iterable[str]") -> str | None:
 
 
 def suggestion(word: object, words: "Iterable[str]", otherwise: str) -> str:
-    """What to do about a word that is not among the allowed ones."""
+    """Suggest the known word that an unknown one may have meant, or return `otherwise`."""
     close = nearest(word, words) if isinstance(word, str) else None
-    return otherwise if close is None else f'did you mean "{close}"?'
+    return otherwise if close is None else f'Did you mean "{close}"?'
+
+
+def error_text(where: str, problem: str, requirement: str, fix: str = "") -> str:
+    """Compose an error message: `location: problem. Requirement. Fix.`
+
+    Example: error_text("chain.beads", "-3 is out of range", "It must be 1 or more").
+    """
+    fix = fix[:1].upper() + fix[1:]
+    parts = [part.rstrip() for part in (problem, requirement, fix) if part]
+    ended = [part if part.endswith((".", "?", '."')) else f"{part}." for part in parts]
+    return f"{where}: {' '.join(ended)}"
 
 
 def printable(text: str) -> str:

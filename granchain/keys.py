@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from granchain.contact.law import Quantity, in_unit
-from granchain.errors import CaseError
+from granchain.errors import CaseError, error_text
 from granchain.errors import suggestion as suggestion
 from granchain.material import Material
 
@@ -42,12 +42,12 @@ def shown(value: Any, length: int = 60) -> str:
 
 
 class Problems:
-    """The mistakes of one case, a sentence each."""
+    """The errors of one case, one message each: `location: problem. Requirement. Fix.`"""
 
     def __init__(self) -> None:
         self._sentences: dict[str, None] = {}
-        # the keys with a mistake, and those above them: to ask about one key takes no longer where
-        # there are many mistakes
+        # keys with an error, and the tables around them: sets, so that the check of one key takes
+        # the same time whatever the number of errors
         self._places: set[str] = set()
         self._above: set[str] = set()
         self._more = 0
@@ -55,47 +55,63 @@ class Problems:
     def add(
         self,
         where: str,
-        got: str,
-        allowed: str,
-        advice: str,
+        problem: str,
+        requirement: str,
+        fix: str = "",
         word: Any = None,
         words: Iterable[str] = (),
     ) -> None:
-        """Add one mistake; the one of `words` that `word` may have meant is the advice."""
+        """Add one error.
+
+        Parameters
+        ----------
+        where : str
+            The key, with dots.
+        problem, requirement, fix : str
+            Sentences without a full stop, such as "-3 is out of range", "It must be 1 or more",
+            "Count the beads without the striker". Leave out a fix that repeats the requirement.
+        word, words : optional
+            A word, and those that it may have meant. A similar one replaces the fix.
+        """
         self._places.add(where)
         self._above.update(above(where))
         if len(self._sentences) >= PROBLEMS:
             self._more += 1
         else:
             place = ".".join(shown(part)[1:-1] for part in where.split("."))
-            advice = suggestion(word, words, advice)
-            self._sentences[f"{place}: got {got}, allowed {allowed}; {advice}"] = None
+            fix = suggestion(word, words, fix)
+            if requirement[:1].islower():  # until every caller writes sentences
+                message = f"{place}: got {problem}, allowed {requirement}; {fix}"
+            else:
+                message = error_text(place, problem, requirement, fix)
+            self._sentences[message] = None
 
-    def check(self, good: bool, where: str, got: str, allowed: str, advice: str) -> bool:
-        """Add a mistake unless it is good; whether it is."""
+    def check(self, good: bool, where: str, problem: str, requirement: str, fix: str = "") -> bool:
+        """Add an error unless `good`; return `good`."""
         if not good:
-            self.add(where, got, allowed, advice)
+            self.add(where, problem, requirement, fix)
         return good
 
     def close(self) -> None:
-        """Raise all mistakes, where there are any."""
+        """Raise all errors, if there are any."""
         if self._sentences:
             raise CaseError(self.sentences)
 
     def repeat(self, sentences: Iterable[str]) -> None:
-        """Add sentences made elsewhere."""
+        """Add complete messages."""
         self._sentences |= dict.fromkeys(sentences)
 
-    def add_unknown(self, where: str, allowed: Iterable[str], otherwise: str) -> None:
-        """Add a key that is not among the allowed ones."""
+    def add_unknown(self, where: str, allowed: Iterable[str], otherwise: str = "") -> None:
+        """Add an unknown key."""
         allowed = list(allowed)
         word = where.rpartition(".")[2]
-        self.add(where, "an unknown key", ", ".join(allowed), otherwise, word, allowed)
+        keys = f"The keys are {', '.join(allowed)}" if allowed else "There are no keys here"
+        self.add(where, "unknown key", keys, otherwise or "Remove it", word, allowed)
 
     @property
     def sentences(self) -> list[str]:
-        """All sentences, in order."""
-        more = f"case: got {self._more} more mistakes, allowed none; mend these first"
+        """All messages, in order."""
+        more = f"case: {self._more} more errors are not shown. Fix these first."
         return [*self._sentences] + [more] * (self._more > 0)
 
     def clear(self, *places: str) -> bool:
@@ -110,10 +126,12 @@ class Problems:
 def check_integer(
     where: str, value: Any, problems: Problems, advice: str, least: int = 1, most: int = 2**63 - 1
 ) -> bool:
-    """Whether something is a whole number within limits; reported where it is not."""
-    good = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-    allowed = f"a whole number from {least}" + (f" to {most}" if most < 2**63 - 1 else "")
-    return problems.check(good, where, shown(value), allowed, advice)
+    """Check that a value is a whole number within limits, and add an error if it is not."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    problem = f"{shown(value)} is {'out of range' if whole else 'not a whole number'}"
+    limits = f"{least} or more" if most == 2**63 - 1 else f"{least} to {most}"
+    requirement = f"It must be a whole number, {limits}"
+    return problems.check(whole and least <= value <= most, where, problem, requirement, advice)
 
 
 def above(place: str) -> list[str]:
@@ -154,7 +172,7 @@ def in_si(text: str, unit: str) -> float:
     giant = _GIANT.search(match[2])
     if giant:
         raise ValueError(
-            f'"{giant[0]}" is a million {giant[2]} or more; did you mean "m{giant[2]}"?'
+            f'"{giant[0]}" means a million {giant[2]} or more. Did you mean "m{giant[2]}"?'
         )
     # In decimal, so that "2.38 mm" is the same number as 2.38e-3.
     value = float(Decimal(match[1]) * _unit_factor(match[2], unit))
@@ -187,7 +205,9 @@ def _unit_factor(text: str, unit: str) -> Decimal:
         AttributeError,
         LookupError,
     ):
-        raise ValueError(f'"{text}" is no unit of this quantity; write a number [{unit}]') from None
+        raise ValueError(
+            f'"{text}" is not a unit of this quantity. Write a number [{unit}]'
+        ) from None
     return Decimal(f"{factor:.15g}")
 
 
@@ -340,7 +360,7 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
 def add_missing(model: type[BaseModel], name: str, where: str, problems: Problems) -> None:
     """Add that a key is missing."""
     about = declared(model, name)
-    problems.add(where, "nothing", about["allowed"], f"give {about['meaning']}")
+    problems.add(where, "missing", f"Give {about['meaning']}: {about['allowed']}")
 
 
 def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -> None:
@@ -358,13 +378,22 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
             inner = table_in(inner.model_fields[part].annotation)
     if fault["type"] == "extra_forbidden":
         unknown = ".".join([*place, str(fault["loc"][-1])])
-        return problems.add_unknown(unknown, (inner or model).model_fields, "take it out")
-    got = "nothing" if fault["type"] == "missing" else shown(fault["input"])
-    advice = f"give {about['meaning']}"
-    if fault["type"] == "value_error":
-        advice = str(fault["ctx"]["error"])
-    words = about["choices"]
-    return problems.add(".".join(place), got, about["allowed"], advice, fault["input"], words)
+        return problems.add_unknown(unknown, (inner or model).model_fields)
+    where, allowed, meaning = ".".join(place), about["allowed"], about["meaning"]
+    if fault["type"] == "missing":
+        return problems.add(where, "missing", f"Give {meaning}: {allowed}")
+    requirement = f"{meaning[:1].upper()}{meaning[1:]} must be {allowed}"
+    fix = str(fault["ctx"]["error"]) if fault["type"] == "value_error" else ""
+    value, choices = fault["input"], about["choices"]
+    return problems.add(where, rejected(value), requirement, fix, value, choices)
+
+
+def rejected(value: Any) -> str:
+    """Describe a value that a key does not take, as the problem of an error."""
+    if value is None:
+        return "missing"
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{shown(value)} is {'out of range' if number else 'not valid'}"
 
 
 def table_in(annotation: Any) -> type[Table] | None:
