@@ -508,9 +508,13 @@ class Files:
                     return None
                 self.texts[file] = content.decode("utf-8-sig")
             return self.texts[file]
-        except (CaseError, FileError) as error:
+        except (CaseError, FileError):
+            # without the reader's message, which may quote the file: a case comes from anywhere
             problems.add(
-                where, f"{name} ({error})", "a CSV file, or that of a run", "name another file"
+                where,
+                f"{name}, which is no complete result of a chain",
+                "a CSV file, or the result file of a run",
+                "name another file; granchain info describes what is wrong with this one",
             )
             return None
         except (OSError, ValueError) as error:
