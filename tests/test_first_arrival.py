@@ -19,32 +19,33 @@ def first_end(case):
 
 
 def check_factor(case, fraction):
-    """Compare the estimate of a case that ends at a fraction of the time with the time."""
-    expected = first_end(case)
-    early = case.replace({"time.end": fraction * expected})
-    assert no_pulse_yet(gc.run(early))
+    """A run to the estimated time and some more has a pulse, and a run to half of it has none."""
+    early = case.replace({"time.end": fraction * first_end(case)})
+    if not no_pulse_yet(gc.run(early)):
+        return False
     time, bead = time_needed(early)
     assert bead in case.sensors.beads
-    return time / expected
+    half, more = (gc.run(case.replace({"time.end": part * time})) for part in (0.5, 1.05))
+    assert no_pulse_yet(half) and not no_pulse_yet(more), (case.contact.law, time)
+    return True
 
 
 def test_the_estimated_time_is_within_a_factor_of_two():
     small = ["chain.beads=20", "sensors.beads=[9, 15]", "sensors.contacts=[]", "time.end=3e-4"]
     for name in ("steel-chain", "steel-chain-hertz", "steel-chain-dashpot"):
         for fraction in (0.02, 0.3, 0.9):
-            assert 0.5 < check_factor(gc.load_case(name, small), fraction) < 2.0
+            assert check_factor(gc.load_case(name, small), fraction)
 
 
 @pytest.mark.long
 def test_the_estimated_time_of_random_cases_is_within_a_factor_of_two():
-    draw, ratios = np.random.default_rng(11), []
+    draw, checked = np.random.default_rng(11), 0
     for case in random_cases(150, 11):
         try:
-            ratios.append(check_factor(case, draw.uniform(0.02, 0.9)))
+            checked += check_factor(case, draw.uniform(0.02, 0.9))
         except ValueError:  # no pulse in the run that should have one
             continue
-    assert len(ratios) > 100
-    assert min(ratios) > 0.5 and max(ratios) < 2.0, (min(ratios), max(ratios))
+    assert checked > 100
 
 
 @pytest.mark.filterwarnings("default::granchain.errors.GranchainWarning")
