@@ -218,3 +218,14 @@ def test_a_case_is_frozen_and_replace_takes_a_mapping_or_keywords():
     assert both.striker.speed == 5.0
     with pytest.raises(CaseError, match=r"^replace: 4.0 is not a mapping"):
         case.replace(4.0)
+
+
+def test_texts_with_many_dots_are_equal_after_saving_and_loading(tmp_path):
+    material = {"youngs_modulus": 2.1e11, "poissons_ratio": 0.29, "yield_stress": 1e9,
+                "source": "a.b" * 80, "name": "steel" + "." * 70}  # fmt: skip
+    case = gc.load_case("steel-chain").replace(
+        {"title": "wait" + "." * 100, "chain.material": material}
+    )
+    case.save(tmp_path / "mine.toml")
+    again = gc.load_case(tmp_path / "mine.toml")
+    assert again == case and again.title == case.title

@@ -13,6 +13,7 @@ import pytest
 from support.short_chains import elastic
 
 import granchain as gc
+from granchain.contact.user import load_law_module
 from granchain.errors import GranchainWarning, RunError
 from granchain.studies import elsewhere
 
@@ -144,3 +145,64 @@ def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(
     executor = After(lambda future: pytest.fail("a task was sent"))
     with pytest.warns(GranchainWarning, match="interrupted: 1 of 4 members are computed"):
         gc.sweep(elastic(), {"striker.speed": SPEEDS}, executor=executor)
+
+
+STIFF = """
+from granchain.contact.hertz import Hertz
+
+
+class Stiff(Hertz):
+    \"\"\"Hertz, with a factor.\"\"\"
+
+    name = "stiff"
+    inputs = ()
+
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        return (FACTOR * pair.hertz_stiffness,)
+"""
+
+
+@pytest.fixture
+def edited_law(tmp_path: Path, own_laws: None) -> tuple[Path, type[gc.ContactLaw]]:
+    """A law file that was edited after it was loaded, and the law that was loaded."""
+    file = tmp_path / "stiff_law.py"
+    file.write_text(STIFF.replace("FACTOR", "1.0"))
+    (law,) = load_law_module(file).values()
+    file.write_text(STIFF.replace("FACTOR", "4.0"))
+    return file, law
+
+
+def check_one_law(executor: Any, file: Path, law: type[gc.ContactLaw]) -> None:
+    """All members of a study have the loaded law, and a warning names the edited file."""
+    case, vary = elastic(**{"contact": {"law": "stiff"}}), {"striker.speed": SPEEDS}
+    expected = gc.sweep(case, vary)
+    with pytest.warns(GranchainWarning, match=r"stiff_law\.py: the file was edited or removed"):
+        found = gc.sweep(case, vary, executor=executor)
+    assert np.array_equal(found.peak, expected.peak)
+    assert gc.laws()["stiff"] is law
+    file.unlink()
+    with pytest.warns(GranchainWarning, match=r"stiff_law\.py: the file was edited or removed"):
+        assert np.array_equal(gc.sweep(case, vary, executor=executor).peak, expected.peak)
+
+
+def test_threads_keep_the_law_that_was_loaded_after_its_file_is_edited(
+    edited_law: tuple[Path, type[gc.ContactLaw]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere, "TASK_SECONDS", 1e-9)
+    with ThreadPoolExecutor(2) as executor:
+        check_one_law(executor, *edited_law)
+
+
+@pytest.mark.long
+def test_threads_of_dask_keep_the_law_that_was_loaded_after_its_file_is_edited(
+    edited_law: tuple[Path, type[gc.ContactLaw]],
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        check_one_law(client, *edited_law)

@@ -20,11 +20,12 @@ from support.refused import refused
 from support.rows import contacts_of, inputs_for, steel_row
 
 import granchain
+import granchain as gc
 from granchain.contact import laws
 from granchain.engine import fields
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
-from granchain.errors import FileError
+from granchain.errors import CaseError, FileError
 from granchain.store import Checkpoint, files, open_result
 from granchain.store.checkpoint import Saved
 from granchain.store.journal import FRAME_END, FRAME_HEAD, frame
@@ -441,3 +442,22 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path, state):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileError, match=r"got a device, a pipe, .* allowed a checkpoint"):
         resumed(tmp_path / "pipe", state)
+
+
+def test_messages_about_a_file_that_a_case_names_quote_nothing_of_it(tmp_path):
+    # what stands in files that a stranger's case may name
+    secret = "hunter2"
+    first = {"initial": f"{secret},bead\n1,2\n", "csv": f"bead,velocity\n{secret},1\n"}
+    first |= {"number": "bead,velocity\n271828,1\n", "hdf5": "\x89HDF\r\n\x1a\n" + secret}
+    base = gc.load_case("steel-chain-hertz", ["chain.beads=5", "sensors.beads=[3]"])
+    tables = base.as_given()["tables"]
+    for name, text in first.items():
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+        for change in (
+            {"initial": {"file": str(tmp_path / name)}, "striker": None},
+            {"ends": {"left": {"drive": "force", "file": str(tmp_path / name)}}, "striker": None},
+        ):
+            document = {k: v for k, v in (tables | change).items() if v is not None}
+            with pytest.raises(CaseError) as caught:
+                gc.Case(**document)
+            assert secret not in str(caught.value) and "271828" not in str(caught.value)

@@ -284,9 +284,13 @@ def after_impacts(mass):
 def longest_search(low, high, seed):
     """The best masses in a box by a long differential evolution over impacts of points."""
     return differential_evolution(
-        lambda x: after_impacts(np.array([1.0, *x, LAST])), list(zip(low, high, strict=True)), seed=seed, tol=1e-8,
-        maxiter=40, popsize=10,
-    ).x  # fmt: skip
+        lambda x: after_impacts(np.array([1.0, *x, LAST])),
+        list(zip(low, high, strict=True)),
+        seed=seed,
+        tol=1e-8,
+        maxiter=40,
+        popsize=10,
+    ).x
 
 
 @pytest.mark.long

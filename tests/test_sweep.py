@@ -1,6 +1,7 @@
 """Studies: what is drawn, disorder as data of the case, many first pulses, the sweep."""
 
 import json
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -518,7 +519,7 @@ def test_an_executor_computes_what_this_process_does(tmp_path, monkeypatch):
             gc.sweep(short(), vary, executor=pool, summary=lambda _: {})
 
 
-def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
+def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monkeypatch):
     sent = []
 
     class Recording:
@@ -543,6 +544,10 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
     with pytest.raises(GranchainError, match=r"worker: got granchain .*, allowed 0\.1"):
         elsewhere.compute(json.dumps(sent[0] | {"version": "0.1"}))
     file.write_text(file.read_text() + "\n# edited\n")
+    # a process that has loaded the law of the study keeps it; another one reads the file
+    assert columns_in(elsewhere.compute(json.dumps(sent[1])))["status"] == ["complete"]
+    assert gc.laws()[law.name] is law
+    monkeypatch.delitem(sys.modules, law.__module__)
     with pytest.raises(GranchainError, match="with other content than that of the study"):
         elsewhere.compute(json.dumps(sent[1]))
     with pytest.raises(GranchainError, match="worker: got no law file"):

@@ -1,5 +1,7 @@
 """Sweeps over contact laws: their names, and inputs that only some of them have."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -49,3 +51,27 @@ def test_a_product_over_laws_computes_a_law_once_along_inputs_it_does_not_have(c
     # an input that no law of the study has stays an error
     with pytest.raises(CaseError, match=r"contact\.psi"):
         gc.sweep(case, {"contact.law": ["hertz"], "contact.psi": [2.0, 3.0]}, progress=False)
+
+
+def test_a_study_of_contact_tables_names_all_laws_in_title_report_and_sources(case, tmp_path):
+    tables = [
+        {"law": "ma-liu", "psi": 2.84, "xi": 13.0},
+        *({"law": law, "restitution": 0.7} for law in ("flores", "tsuji")),
+    ]
+    names = [table["law"] for table in tables]
+    study = gc.sweep(case, {"contact": tables}, progress=False, out=tmp_path / "study.h5")
+    assert "ma-liu, flores, tsuji" in study.attrs["title"]
+    gc.report([tmp_path / "study.h5"], tmp_path / "report.html")
+    report = (tmp_path / "report.html").read_text()
+    for name in names:
+        assert name in report
+    with ThreadPoolExecutor(2) as pool:
+        for vary in (
+            {"contact": tables},
+            {"contact.law": ["ma-liu", "hertz"], "contact.psi": [2.6, 2.84]},
+        ):
+            sent = gc.sweep(case, vary, executor=pool, progress=False)
+            assert np.array_equal(sent["peak"], gc.sweep(case, vary, progress=False)["peak"])
+            assert sent.attrs["law"] == gc.sweep(case, vary, progress=False).attrs["law"]
+    ensemble = gc.run_many([case.replace({"contact": table}) for table in tables])
+    assert ensemble.to_xarray().attrs["law"] == "ma-liu, flores, tsuji"

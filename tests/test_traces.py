@@ -3,9 +3,12 @@
 import io
 import json
 import math
+import re
 import runpy
 import sys
+import time
 import tomllib
+import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -763,3 +766,21 @@ def test_the_synthetic_trace_is_what_its_script_makes_and_says_that_it_is_no_exp
     # at most one step of the converter, where rounding falls the other way
     off = np.abs(made.sensor_force - trace.sensor_force)
     assert off.max() < 1.01 * names["STEP"] / 0.02 and (off > 1e-9).mean() < 0.01
+
+
+@pytest.mark.parametrize("cell", ["A999999999", "A1048576", "XFD400"])
+def test_a_workbook_with_a_far_cell_is_refused_at_once(cell, tmp_path):
+    # a few kB that a reader pads with up to a thousand million rows
+    content, changed = io.BytesIO(xlsx(*FORCE.tolist())), io.BytesIO()
+    number = cell.lstrip("AXFD")
+    far = f'<row r="{number}"><c r="{cell}"><v>1</v></c></row></sheetData>'.encode()
+    with zipfile.ZipFile(content) as source, zipfile.ZipFile(changed, "w") as target:
+        for name in source.namelist():
+            part = re.sub(rb"<dimension[^>]*/>", b"", source.read(name))
+            target.writestr(name, part.replace(b"</sheetData>", far))
+    (tmp_path / "far.xlsx").write_bytes(changed.getvalue())
+    begun = time.process_time()
+    refusal = r"has more rows and cells|more than 16384 signs"
+    with pytest.raises((FileError, TraceError), match=refusal):
+        import_trace([str(tmp_path / "far.xlsx")], tmp_path / "rig", "synthetic")
+    assert time.process_time() - begun < 10.0

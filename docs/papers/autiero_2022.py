@@ -4,13 +4,23 @@ for Slotted Joints in Machines."""
 from __future__ import annotations
 
 import math
-from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import autiero_tables
 import numpy as np
-from items import Erratum, Paper, Row, Shown, Verdict
+from items import (
+    Erratum,
+    Paper,
+    Row,
+    Shown,
+    Verdict,
+    cached,
+    points,
+    refined_impact,
+    refined_mechanism,
+    tolerance,
+)
 from matplotlib.figure import Figure
 from scipy.integrate import quad, solve_ivp
 
@@ -48,10 +58,10 @@ NO_NUMBERS = "the figure has no numbers"
 FORMULA = "a formula without an example; it is as the law's other sources have it"
 
 
-@cache
+@cached
 def collision(law: str, speed: float = SPEED, **inputs: Any) -> gc.ImpactResult:
     """The two balls under a law."""
-    return gc.impact(law=law, pair=PAIR, speed=speed, **inputs)
+    return refined_impact(law=law, pair=PAIR, speed=speed, **inputs)
 
 
 def delivered(law: str, asked: tuple[float, ...] = ASKED) -> list[Row]:
@@ -84,7 +94,7 @@ def equations_1_to_4() -> Shown:
     lost = []
     for mass in (PAIR.effective_mass, 2.0 * PAIR.effective_mass):
         pair = gc.Pair(**{**PAIR.items(), "effective_mass": mass})
-        one = gc.impact(law="hertz", pair=pair, speed=SPEED)
+        one = refined_impact(law="hertz", pair=pair, speed=SPEED)
         approach = slice(0, int(np.argmax(one.overlap)))
         # eq. (4): (d'^2 - v^2)/2 = -(2/5) K d^2.5 m^power, at 10 um
         rate = np.interp(1e-5, one.overlap[approach], one.rate[approach])
@@ -213,7 +223,7 @@ def table_1() -> Shown:
         "esdu-78035": W * h * (math.log(4 * L * dR / (F * h)) + 1),
         "johnson": W * h / math.pi * (math.log(4 * math.pi * dR / (W * h)) - 1),
     }
-    overlap = np.linspace(0.0, 0.009, 500)
+    overlap = np.linspace(0.0, 0.009, points(5000))
     figure, axes = drawn("overlap [um]", "force per length [N/mm]")
     rows = []
     for law, printed in as_printed.items():
@@ -331,15 +341,17 @@ def table_9() -> Shown:
 def equations_5_and_6() -> Shown:
     """The pair of eqs. (5), (6), free, under Dubowsky and Freudenstein's force: ours, 1 kg each."""
     M1, M2, play = 1.0, 1.0, 1e-4
-    over = np.linspace(0.0, 1e-4, 2000)
+    over = np.linspace(0.0, 1e-4, points(2000))
     force = pin_force("dubowsky-freudenstein", over)
 
     def motion(t: float, s: np.ndarray) -> list[float]:
         g = math.copysign(float(np.interp(abs(s[0]) - play, over, force)), s[0])
         return [s[1], -(M1 + M2) / (M1 * M2) * g, s[3], (M2 - M1) / (M1 * M2) * g]
 
-    times = np.linspace(0.0, 2e-3, 4000)
-    found = solve_ivp(motion, (0.0, 2e-3), [0, 1, 0, 1], t_eval=times, rtol=1e-9, max_step=1e-6)
+    times = np.linspace(0.0, 2e-3, points(4000))
+    found = solve_ivp(
+        motion, (0.0, 2e-3), [0, 1, 0, 1], t_eval=times, rtol=tolerance(1e-9), max_step=1e-6
+    )
     figure, axes = drawn("time [ms]", "X_r [um]")
     axes.plot(1e3 * found.t, 1e6 * found.y[0])
     axes.axhspan(-1e6 * play, 1e6 * play, alpha=0.2, label="no contact")
@@ -401,7 +413,7 @@ def equations_12_to_21() -> Shown:
     # the energy m v^2/2 is K d_m^2.5/2.5
     rows = [Row("lambda/(alpha K) [1]", "1.5", 2.0 / (2.5 * area))]
     for alpha in (0.001, 0.01, 0.1):
-        one = collision("hunt-crossley-alpha", alpha=alpha, speed=SPEED)
+        one = collision("hunt-crossley-alpha", alpha=alpha, speed=SPEED, refine=300.0)
         rows.append(
             Row(
                 f"lost over alpha m v^3, alpha v {alpha:g} [1]",
@@ -467,7 +479,7 @@ def equations_27_to_37() -> Shown:
     small = 1e-4
     motion = solve_ivp(
         lambda t, s: [s[1], -s[0] - small * s[0] * s[1]], (0.0, 3.5), [0.0, 1.0],
-        events=lambda t, s: s[0] if t > 1.0 else 1.0, rtol=1e-12, atol=1e-14,
+        events=lambda t, s: s[0] if t > 1.0 else 1.0, rtol=tolerance(1e-12), atol=tolerance(1e-14),
     )  # fmt: skip
     ended, speed = motion.t_events[0][0], -motion.y_events[0][0][1]
     # with the term -K^2 t_e^4/(24 m^2) eq. (35) reads 2 = x/2 - x^2/24, x = K t_e^2/m
@@ -676,9 +688,9 @@ def section_3_8() -> Shown:
     )
     density = 0.45e-3 / (4.0 / 3.0 * math.pi * 2.38e-3**3)
     slow, fast = 0.01, 1.0
-    while fast - slow > 1e-4:
+    while fast - slow > tolerance(1e-7):
         speed = 0.5 * (slow + fast)
-        one = gc.impact(law="ma-liu", pair=bead, speed=speed, psi=2.84, xi=13.0)
+        one = refined_impact(law="ma-liu", pair=bead, speed=speed, psi=2.84, xi=13.0)
         slow, fast = (slow, speed) if one.residual_overlap > 0.0 else (speed, fast)
     return Shown(
         [
@@ -936,10 +948,10 @@ LAWS = ("johnson", "radzimovsky", "goldsmith", "esdu-78035", "lankarani-nikraves
 DETACHED = (120.0, 300.0)
 
 
-@cache
+@cached
 def yoke(law: str, *changes: str) -> gc.Result:
     """The built-in case under one of table 11's fits, two revolutions."""
-    return gc.run_mechanism(gc.load_mechanism("scotch-yoke", [f"contact.law={law}", *changes]))
+    return refined_mechanism("scotch-yoke", f"contact.law={law}", *changes)
 
 
 def found(law: str) -> dict[str, float]:
@@ -1213,7 +1225,11 @@ def figure_16() -> Shown:
     figure = Figure(figsize=(6.0, 6.5), layout="constrained")
     names = ("position [mm]", "velocity [m/s]", "acceleration [m/s2]")
     keys = ("slider_position", "slider_velocity", "slider_acceleration")
-    rows, all_axes, turned = [], figure.subplots(3, 1, sharex=True), np.linspace(0.0, 360.0, 3601)
+    rows, all_axes, turned = (
+        [],
+        figure.subplots(3, 1, sharex=True),
+        np.linspace(0.0, 360.0, points(7201)),
+    )
     for axes, key, name, scale in zip(all_axes, keys, names, (1e3, 1.0, 1.0), strict=True):
         curves = {}
         for law in LAWS:
@@ -1383,7 +1399,7 @@ def same_result() -> str:
 )
 def two_percent() -> str:
     """Where 2 % is reached."""
-    play = np.linspace(0.1, 16.0, 1600)
+    play = np.linspace(0.1, 16.0, points(3200))
     at = {
         f"{law}, {name}": play[int(np.argmax(stiffness_error(law, modulus, play) > 0.02))]
         for law in FORMS

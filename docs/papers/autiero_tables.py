@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from items import points, tolerance
 
 from granchain.errors import CaseError
 from granchain.theory.impacts import hertz_stiffness
@@ -130,11 +131,13 @@ def tabulated_power_law(
 
     # a line contact is hardly stiffer than linear, and softer than two spheres
     n = float(
-        minimize_scalar(misfit, bounds=(1.0, 1.5), method="bounded", options={"xatol": 1e-10}).x
+        minimize_scalar(
+            misfit, bounds=(1.0, 1.5), method="bounded", options={"xatol": tolerance(1e-10)}
+        ).x
     )
     # the error is largest at the smallest overlap, between two of the forces: a finer grid, down to
     # half of the first
-    fine = np.linspace(0.5 * force[0], force[-1], 200 * force.size)
+    fine = np.linspace(0.5 * force[0], force[-1], points(400) * force.size)
     overlap_fine = tabulated_overlap(
         law, fine, effective_modulus, relative_radius, effective_radius
     )

@@ -10,16 +10,168 @@ import inspect
 import math
 import re
 import textwrap
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import granchain as gc
 from granchain.pages.blocks import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+# Significant digits of a computed number, if its error allows them.
+DIGITS = 5
+# Smallest stated error, relative: what rounding leaves of a closed form.
+ROUNDING = 1e-12
+# Impacts take this fraction of the automatic step: papers print up to five digits.
+REFINE = 10.0
+# Coarser steps, samples and tolerances, for the second computation that gives the error.
+_COARSE = [False]
+
+
+@contextmanager
+def coarse(on: bool = True) -> Iterator[None]:
+    """Compute with twice the time step, half the samples, and 100 times the tolerance."""
+    before, _COARSE[0] = _COARSE[0], on
+    try:
+        yield
+    finally:
+        _COARSE[0] = before
+
+
+def cached(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with a store of its results, separate for the coarse computation."""
+    results: dict[Any, Any] = {}
+
+    def stored(*arguments: Any, **named: Any) -> Any:
+        key = (_COARSE[0], arguments, tuple(sorted(named.items())))
+        if key not in results:
+            results[key] = function(*arguments, **named)
+        return results[key]
+
+    return stored
+
+
+def points(count: int) -> int:
+    """Number of samples or nodes."""
+    return (count + 1) // 2 if _COARSE[0] else count
+
+
+def tolerance(value: float) -> float:
+    """Tolerance of an iteration or an adaptive integration."""
+    return 100.0 * value if _COARSE[0] else value
+
+
+def refined_impact(refine: float = REFINE, **inputs: Any) -> gc.ImpactResult:
+    """Return an impact at a fine step."""
+    return gc.impact(refine=0.5 * refine if _COARSE[0] else refine, **inputs)
+
+
+def fine_step(case: gc.Case) -> gc.Case:
+    """Return a case with half the automatic step, or with that step if coarse."""
+    if _COARSE[0]:
+        return case
+    short = gc.run(case.replace(**{"time.end": 5e-6, "snapshots": None}))
+    return case.replace(**{"time.step": 0.5 * short.time_step})
+
+
+def scan_step(case: gc.Case) -> gc.Case:
+    """Return a case at its automatic step, or at the fast one if coarse: for scans of many runs."""
+    return case.replace(**{"time.step": "fast"}) if _COARSE[0] else case
+
+
+def refined_mechanism(name: str, *changes: str) -> gc.Result:
+    """Run a mechanism at half the automatic step, or at that step if coarse."""
+    run = gc.run_mechanism(gc.load_mechanism(name, changes))
+    if _COARSE[0]:
+        return run
+    step = f"time.step={0.5 * run.time_step!r}"
+    return gc.run_mechanism(gc.load_mechanism(name, (*changes, step)))
+
+
+@dataclass(frozen=True)
+class Number:
+    """A computed number with its error; as text, its last digit is no smaller than the error."""
+
+    value: float
+    error: float
+
+    @property
+    def exponent(self) -> int:
+        """Power of ten of the last digit."""
+        first = math.floor(math.log10(abs(self.value))) if self.value else 0
+        last = first - DIGITS + 1
+        # 1e-9: an error that is a power of ten may be a little more by rounding
+        return max(last, math.ceil(math.log10(self.error) - 1e-9)) if self.error else last
+
+    def __str__(self) -> str:
+        if not math.isfinite(self.value):
+            return f"{self.value}"
+        if self.value == round(self.value) and abs(self.value) < 1e5 and self.error < 1e-9:
+            return f"{self.value:.0f}"
+        number = round(Decimal(self.value), -self.exponent)
+        # a last digit above 1 shows in a power of ten only
+        plain = self.exponent <= 0 and (not number or 1e-4 <= abs(number) < 1e5)
+        if plain:
+            return f"{number:.{-self.exponent}f}"
+        if not number:
+            return f"0e{self.exponent}"
+        digits = number.adjusted() - self.exponent
+        return re.sub(r"e([+-])0*(\d)", _short_exponent, f"{float(number):.{digits}e}")
+
+    @property
+    def error_text(self) -> str:
+        """The error, rounded up to one digit."""
+        if not self.error:
+            return "0"
+        unit = 10.0 ** math.floor(math.log10(self.error))
+        return f"{math.ceil(self.error / unit - 1e-9) * unit:.0e}"
+
+
+def _short_exponent(match: re.Match[str]) -> str:
+    """An exponent without its plus sign and leading zeros."""
+    return f"e{match[1].replace('+', '')}{match[2]}"
+
+
+def number_of(fine: float, rough: float) -> Number:
+    """The number of the finer of two computations.
+
+    Halving a step divides the error by 4 if the order is 2, by 2 if it is 1: the difference is at
+    least the error that remains.
+    """
+    if math.isnan(fine) and math.isnan(rough):
+        return Number(fine, 0.0)
+    return Number(float(fine), max(abs(float(fine) - float(rough)), ROUNDING * abs(float(fine))))
+
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?")
+
+
+def settled_text(fine: str, rough: str) -> str:
+    """The finer of two computed texts: a number that differs between them loses digits, until its
+    last digit is no smaller than the difference."""
+    if fine == rough:
+        return fine
+    numbers, roughs = _NUMBER.findall(fine), _NUMBER.findall(rough)
+    if _NUMBER.sub("", fine) != _NUMBER.sub("", rough):
+        raise ValueError(f"words depend on the time step: {fine!r}, {rough!r}")
+    texts = iter([_settled(*both) for both in zip(numbers, roughs, strict=True)])
+    return _NUMBER.sub(lambda match: next(texts), fine)
+
+
+def _settled(fine: str, rough: str) -> str:
+    """One number of a text."""
+    if fine == rough:
+        return fine
+    sign = "+" if fine.startswith("+") else ""
+    last = 2.0 * half_a_digit(fine)
+    number = number_of(float(fine), float(rough))
+    return sign + str(Number(number.value, max(number.error, last)))
 
 
 class Verdict(Enum):
@@ -48,6 +200,8 @@ class Row:
         unit of the last printed digit. A wider one has its reason in the item's text.
     misprint : bool
         Whether the printed number is taken for a mistake of printing.
+    error : float, optional
+        Error of the computed number, from a second, coarser computation; None before that.
     """
 
     what: str
@@ -55,6 +209,22 @@ class Row:
     computed: float
     within: float | None = None
     misprint: bool = False
+    error: float | None = None
+
+    @property
+    def number(self) -> Number:
+        """The computed number with its error.
+
+        Raises
+        ------
+        ValueError
+            If it has no error.
+        """
+        if self.error is None:
+            raise ValueError(
+                f"{self.what}: no error is stored. Compute the item with item.shown()."
+            )
+        return Number(float(self.computed), self.error)
 
     @property
     def off(self) -> float:
@@ -124,6 +294,21 @@ class Item:
     compute: Callable[[], Shown]
     long: bool = False
 
+    def shown(self) -> Shown:
+        """Compute the item twice: the finer numbers, with their errors."""
+        with coarse():
+            rough = self.compute()
+        fine = self.compute()
+        rows = [
+            replace(
+                row,
+                what=settled_text(row.what, other.what),
+                error=number_of(row.computed, other.computed).error,
+            )
+            for row, other in zip(fine.rows, rough.rows, strict=True)
+        ]
+        return Shown(rows, fine.figure, settled_text(fine.text, rough.text))
+
     @property
     def name(self) -> str:
         """Of its figure's file."""
@@ -181,6 +366,12 @@ class Claim:
     verdict: str
     evidence: Callable[[], str]
 
+    def shown(self) -> str:
+        """The evidence, computed twice: no number has more digits than are settled."""
+        with coarse():
+            rough = self.evidence()
+        return settled_text(self.evidence(), rough)
+
 
 @dataclass
 class Paper:
@@ -229,11 +420,11 @@ class Paper:
         """The page in Markdown; figures are written into a folder."""
         claims = table(
             ("where", "the paper says", "verdict", "evidence"),
-            [(one.place, one.says, one.verdict, one.evidence()) for one in self.claims],
+            [(one.place, one.says, one.verdict, one.shown()) for one in self.claims],
         )
         blocks = [*self.beginning(), "## Claims in words", claims]
         for item in self.items:
-            shown = item.compute()
+            shown = item.shown()
             blocks.append(section(item, shown))
             if shown.figure is not None:
                 save(shown.figure, figures / f"{self.name}-{item.name}.png")
@@ -281,13 +472,16 @@ def section(item: Item, shown: Shown) -> str:
         (
             row.what,
             row.printed or "-",
-            f"{row.computed:.5g}",
+            str(row.number),
+            row.number.error_text,
             difference(row),
             "misprint" if row.misprint else "" if row.agrees else "differs",
         )
         for row in shown.rows
     ]
-    numbers = table(("quantity", "printed", "computed", "difference", ""), rows) if rows else ""
+    numbers = (
+        table(("quantity", "printed", "computed", "error", "difference", ""), rows) if rows else ""
+    )
     blocks = [f"## {heading(item)}", f"{verdict_text(item)}.", numbers, shown.text]
     return "\n\n".join(block for block in blocks if block)
 
@@ -296,7 +490,11 @@ def difference(row: Row) -> str:
     """Of computed and printed, in percent; as a factor where it is large."""
     if not row.printed:
         return "-"
-    return f"{100.0 * row.off:+.2f} %" if abs(row.off) < 10.0 else f"factor {1.0 + row.off:.4g}"
+    error = row.number.error / (abs(float(row.printed)) or 1.0)
+    if abs(row.off) >= 10.0:
+        return f"factor {Number(1.0 + row.off, max(error, 1e-3 * abs(row.off)))}"
+    text = str(Number(100.0 * row.off, max(100.0 * error, 0.01)))
+    return f"{'' if text.startswith('-') else '+'}{text} %"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -346,7 +544,10 @@ HEAD = """\
 
 Four papers, each of their tables, figures and equations beside what granchain computes, with a verdict. Printed by `make papers`;
 the lines of Python under each item are those that were run, and the tests run them again. A number agrees where it rounds to the one printed,
-or lies within what its section states. What contradicts a paper names every reading that was tried."""
+or lies within what its section states. What contradicts a paper names every reading that was tried.
+
+Every number is computed twice: with half the time step (twice the samples, a hundredth of the tolerance), and with the full one. The difference is the error of
+the number, and its last digit is no smaller than that error."""
 
 TREE = """```{{toctree}}
 :hidden:

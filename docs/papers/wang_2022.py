@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from items import Erratum, Paper, Row, Shown, Verdict
+from items import (
+    Erratum,
+    Paper,
+    Row,
+    Shown,
+    Verdict,
+    cached,
+    coarse,
+    fine_step,
+    points,
+    refined_impact,
+    scan_step,
+)
 from matplotlib.figure import Figure
 
 import granchain as gc
@@ -57,13 +68,13 @@ def table_5(radius: float = 0.0205 * 0.0200 / 0.0005, mass: float = BALL) -> gc.
     )
 
 
-@cache
+@cached
 def socket(speed: float, law: str = "ma-liu") -> gc.ImpactResult:
     """Table 5: Ma-Liu, or a dashpot with the restitution that it gives."""
     inputs: dict[str, float] = SOCKET if law in ("ma-liu", "wang-liu-hysteretic") else {}
     if law != "ma-liu":
         inputs = inputs | {"restitution": socket(speed).restitution}
-    return gc.impact(law=law, pair=table_5(), speed=speed, **inputs)
+    return refined_impact(law=law, pair=table_5(), speed=speed, **inputs)
 
 
 def first_yield(pair: gc.Pair) -> float:
@@ -73,7 +84,7 @@ def first_yield(pair: gc.Pair) -> float:
 
 def beads(law: str, speed: float = SPEED, **inputs: Any) -> gc.ImpactResult:
     """An impact of two beads of the chain."""
-    return gc.impact(law=law, pair=BEADS, speed=speed, **inputs)
+    return refined_impact(law=law, pair=BEADS, speed=speed, **inputs)
 
 
 def axes_of(x: str, y: str, columns: int = 1) -> tuple[Figure, Any]:
@@ -95,7 +106,7 @@ def equation_2() -> Shown:
     """The largest overlap of section 4.1 with both radii."""
     radius = 0.0205 * 0.0200 / 0.0005
     once, twice = (
-        gc.impact(law="ma-liu", pair=table_5(R), speed=4.0, **SOCKET)
+        refined_impact(law="ma-liu", pair=table_5(R), speed=4.0, **SOCKET)
         for R in (radius, math.sqrt(radius))
     )
     return Shown(
@@ -115,7 +126,7 @@ def equation_2() -> Shown:
 )
 def equation_21() -> Shown:
     """chi = factor (1 - c_r) K/v0, from eqs. (10), (16), (19), (20); d_max = K = M = 1."""
-    nodes, weights = np.polynomial.legendre.leggauss(50)
+    nodes, weights = np.polynomial.legendre.leggauss(points(50))
     d = 0.5 * (nodes + 1.0)
     rows = []
     for n in (1.0, 1.5, 2.0):
@@ -152,7 +163,7 @@ HYSTERESIS = (
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.85, 0.9, 0.95)
 
 
-@cache
+@cached
 def table_1() -> dict[str, dict[float, gc.ImpactResult]]:
     """Two beads under each law of table 1 for each restitution."""
     return {law: {e: beads(law, restitution=e) for e in ASKED} for law in HYSTERESIS}
@@ -308,11 +319,11 @@ BALLS = gc.Pair(
 )
 
 
-@cache
+@cached
 def damped(law: str, e: float) -> tuple[gc.ImpactResult, np.ndarray]:
     """An impact of section 1.3, and the part of its force that Hertz's spring does not make."""
     ends = {"separation": "tensile"} if law == "tsuji" else {}
-    one = gc.impact(law=law, pair=BALLS, speed=8.0, restitution=e, **ends)
+    one = refined_impact(law=law, pair=BALLS, speed=8.0, restitution=e, **ends)
     return one, one.force - BALLS.hertz_stiffness * np.clip(one.overlap, 0.0, None) ** 1.5
 
 
@@ -386,7 +397,7 @@ ELASTOPLASTIC: dict[str, dict[str, float]] = {
 }
 
 
-@cache
+@cached
 def table_3() -> dict[str, dict[float, gc.ImpactResult]]:
     """Two beads under each law of table 3, at three speeds."""
     return {
@@ -426,7 +437,7 @@ def laws_of_table_3() -> Shown:
     )
 
 
-@cache
+@cached
 def as_printed() -> dict[str, float]:
     """Restitution at .2 or 1.77 m/s of the laws of table 3 whose guard acts there, without it."""
     slow = {"stronge": 0.2, "brake": SPEED, "burgoyne-daraio": 0.2}
@@ -593,7 +604,7 @@ def equation_53() -> Shown:
     sphere = 4.0 / 3.0 * math.pi
     one, dashpot = socket(4.0), socket(4.0, "wang-liu-hysteretic")
     other = [
-        gc.impact(law="ma-liu", pair=table_5(mass=m), speed=4.0, **SOCKET).restitution
+        refined_impact(law="ma-liu", pair=table_5(mass=m), speed=4.0, **SOCKET).restitution
         for m in (0.097, 0.097 * 0.261 / 0.358)
     ]
     return Shown(
@@ -703,17 +714,17 @@ NAMES = {"wang-liu-viscous": "eq. (55)", "tsuji": "EDEM", "ma-liu": "Ma-Liu"}
 CHAIN_E = 0.65
 
 
-@cache
+@cached
 def chain(law: str, **inputs: Any) -> gc.Result:
     """A run of the chain."""
     named = {f"contact.{name}": value for name, value in inputs.items()}
     case = CASES[law].replace(
         **{"sensors.contacts": [], "snapshots": None, "time.end": 0.7e-3, **named}
     )
-    return gc.run(case)
+    return gc.run(scan_step(case) if inputs else fine_step(case))
 
 
-@cache
+@cached
 def peaks(law: str, **inputs: Any) -> np.ndarray:
     """Peak force at each sensor [N]."""
     return np.array([one.peak for one in gc.analysis.summary(chain(law, **inputs)).sensors])
@@ -784,7 +795,7 @@ def ratios(of_model: bool) -> np.ndarray:
     return np.array([(1.0 + a * new) / (1.0 + b * edem) for a, b in signs])
 
 
-@cache
+@cached
 def best_pair(of_model: bool) -> tuple[float, float, float, str, str]:
     """Smallest worst mismatch of the eight ratios over all pairs of restitutions, and where."""
     allowed = ratios(of_model)
@@ -829,8 +840,11 @@ def table_6() -> Shown:
         both = [peaks(law, restitution=e) for law in ("wang-liu-viscous", "tsuji")]
         axes.plot(SENSORS, both[0] / both[1], "o-", label=f"both asked for {e:g}")
     axes.legend()
-    off, e1, e2, first, second = best_pair(of_model=False)
-    off_model, f1, f2, first_model, second_model = best_pair(of_model=True)
+    off, off_model = best_pair(of_model=False)[0], best_pair(of_model=True)[0]
+    # which pair is the best one, of several that are alike, is a matter of the finer runs
+    with coarse(False):
+        _, e1, e2, first, second = best_pair(of_model=False)
+        _, f1, f2, first_model, second_model = best_pair(of_model=True)
     return Shown(
         [
             Row("mean of eq. (55)'s row [%]", "", float(np.mean(ERRORS["wang-liu-viscous"]))),
@@ -886,8 +900,10 @@ def at_rest() -> str:
     """What granchain does instead."""
     found = gc.analysis.summary(
         gc.run(
-            gc.load_case("steel-chain-dashpot").replace(
-                **{"sensors.contacts": [], "snapshots": None}
+            fine_step(
+                gc.load_case("steel-chain-dashpot").replace(
+                    **{"sensors.contacts": [], "snapshots": None}
+                )
             )
         )
     )
@@ -1120,7 +1136,7 @@ def coarse_steps() -> str:
         ("wang-liu-hysteretic", BEAD | {"restitution": 0.65}),
         ("flores", {"restitution": 0.65}),
     ):
-        coarse = beads(law, refine=0.05, **inputs)
+        coarse = gc.impact(law=law, pair=BEADS, speed=SPEED, refine=0.05, **inputs)
         fine = beads(law, refine=20.0, **inputs)
         parts.append(f"{law} {100.0 * (coarse.restitution / fine.restitution - 1.0):+.2f} %")
     return "error of e at 20 times the automatic step, a tenth of a contact: " + ", ".join(parts)

@@ -5,13 +5,23 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from items import Erratum, Paper, Row, Shown, Verdict
+from items import (
+    Erratum,
+    Paper,
+    Row,
+    Shown,
+    Verdict,
+    cached,
+    fine_step,
+    points,
+    refined_impact,
+    refined_mechanism,
+)
 from matplotlib.figure import Figure
 
 import granchain as gc
@@ -50,8 +60,6 @@ LAWS = {
     "Flores et al.": "flores",
     "new dashpot": "wang-liu-hysteretic",
 }
-# The impacts' steps are divided by this: the print has five digits.
-REFINE = 10.0
 
 
 class Impact(NamedTuple):
@@ -62,16 +70,16 @@ class Impact(NamedTuple):
     lost: float
 
 
-@cache
+@cached
 def impact(law: str, speed: float) -> gc.ImpactResult:
     """Table 1's bodies under a law; a dashpot with the restitution of Ma and Liu's at that speed."""
     given: dict[str, Any] = CONSTANTS if law in ("ma-liu", "wang-liu-hysteretic") else {}
     if law != "ma-liu":
         given = given | {"restitution": impact("ma-liu", speed).restitution}
-    return gc.impact(law=law, pair=PAIR, speed=speed, refine=REFINE, **given)
+    return refined_impact(law=law, pair=PAIR, speed=speed, **given)
 
 
-@cache
+@cached
 def impacts(speed: float) -> dict[str, Impact]:
     """The five models; the new dashpot by eq. (18) alone, as two bodies in the paper, exactly."""
     mass, e = PAIR.effective_mass, impact("ma-liu", speed).restitution
@@ -219,10 +227,10 @@ def figure_3() -> Shown:
     return Shown(rows, figure, text)
 
 
-@cache
+@cached
 def restitution(psi: float, xi: float, speed: float = 4.0) -> float:
     """Of table 1's pair under Ma and Liu's law."""
-    return gc.impact(law="ma-liu", pair=PAIR, speed=speed, psi=psi, xi=float(xi)).restitution
+    return refined_impact(law="ma-liu", pair=PAIR, speed=speed, psi=psi, xi=float(xi)).restitution
 
 
 @item("Fig. 4", "loops at 4 m/s", Verdict.NO_NUMBERS, NO_NUMBERS, long=True)
@@ -455,7 +463,9 @@ JOINT: dict[str, Any] = {
 def section_5_1() -> Shown:
     """Statics of the joint; restitution and overlap at .5 m/s, for two masses."""
     light, slider = (gc.Pair(**JOINT, effective_mass=mass) for mass in (0.04423, 1.013))
-    found = [gc.impact(law="ma-liu", pair=pair, speed=0.5, **CONSTANTS) for pair in (light, slider)]
+    found = [
+        refined_impact(law="ma-liu", pair=pair, speed=0.5, **CONSTANTS) for pair in (light, slider)
+    ]
     d_y, _, d_p, _ = ma_liu_points(slider, **CONSTANTS)
     stiffness = linearised_plastic_stiffness(slider, **CONSTANTS)
     return Shown(
@@ -473,10 +483,10 @@ def section_5_1() -> Shown:
     )
 
 
-@cache
+@cached
 def slider_crank(*changes: str) -> gc.Result:
     """Two revolutions of the built-in case."""
-    return gc.run_mechanism(gc.load_mechanism("slider-crank", changes))
+    return refined_mechanism("slider-crank", *changes)
 
 
 @item(
@@ -565,7 +575,7 @@ def first_pair(speed: float = 1.77, **change: float) -> float:
     """Restitution of two beads under Ma and Liu's law."""
     pair = gc.Pair(**(STEEL.pair.items() | change))
     constants = {"psi": STEEL.psi, "xi": STEEL.xi}
-    return gc.impact(law="ma-liu", pair=pair, speed=speed, refine=REFINE, **constants).restitution
+    return refined_impact(law="ma-liu", pair=pair, speed=speed, **constants).restitution
 
 
 class Wave(NamedTuple):
@@ -578,14 +588,15 @@ class Wave(NamedTuple):
 
 def wave(case: gc.Case) -> Wave:
     """Run a chain."""
-    run = gc.run(case.replace(**{"snapshots.interval": 5e-7}))
+    # closely, for the largest velocities are those of snapshots
+    run = gc.run(fine_step(case.replace(**{"snapshots.interval": 5e-7 / points(20)})))
     pulses = gc.analysis.sensor_pulses(run)
     return Wave(
         np.array([one.peak for one in pulses]), np.array([one.arrival for one in pulses]), run
     )
 
 
-@cache
+@cached
 def chain(name: str) -> Wave:
     """A built-in chain."""
     return wave(gc.load_case(name))
@@ -662,7 +673,7 @@ def figure_11_readings() -> Shown:
     return Shown(rows, traces({"Ma-Liu": right} | joined), text)
 
 
-@cache
+@cached
 def readings() -> dict[str, Wave]:
     """The chain's dashpot in other readings; their laws are forgotten again after it."""
     before, case = registered(), gc.load_case("steel-chain-dashpot")
@@ -697,7 +708,7 @@ def figure_11_dashpots() -> Shown:
         )
         for law in laws
     ]
-    for one in gc.equivalent(gc.load_case("steel-chain"), "ma-liu", laws, moves=False):
+    for one in gc.equivalent(fine_step(gc.load_case("steel-chain")), "ma-liu", laws, moves=False):
         rows += [
             Row(f"{one.law}, best restitution [1]", "", one.inputs["restitution"]),
             Row(f"{one.law}, what remains (rms of the peaks) [%]", "", 100.0 * one.residual),

@@ -193,7 +193,10 @@ def _as_toml(value: Any) -> str:
         return f"{{ {', '.join(f'{_as_key(k)} = {_as_toml(one)}' for k, one in value.items())} }}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_as_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    # a line with many dots is refused when it is read: a material has two such texts
+    many = isinstance(value, str) and value.count(".") > MOST_DOTS // 4
+    return text.replace(".", "\\u002e") if many else text
 
 
 def key_values(
@@ -505,9 +508,13 @@ class Files:
                     return None
                 self.texts[file] = content.decode("utf-8-sig")
             return self.texts[file]
-        except (CaseError, FileError) as error:
+        except (CaseError, FileError):
+            # without the reader's message, which may quote the file: a case comes from anywhere
             problems.add(
-                where, f"{name} ({error})", "a CSV file, or that of a run", "name another file"
+                where,
+                f"{name}, which is no complete result of a chain",
+                "a CSV file, or the result file of a run",
+                "name another file; granchain info describes what is wrong with this one",
             )
             return None
         except (OSError, ValueError) as error:

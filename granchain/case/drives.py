@@ -195,7 +195,7 @@ def check_drive(
         row = int(np.argmin(forward)) + 1
         problems.add(
             where,
-            f"time {time[row]:g} after {time[row - 1]:g} in row {row + 1}",
+            f"a time in row {row + 1} that does not come after the one before",
             "times that grow from row to row",
             "sort the rows, and take out doubles",
         )
@@ -204,8 +204,10 @@ def check_drive(
         and problems.clear("time.end")
         and not (time[0] <= 0.0 and (time[-1] >= end.end or at_rest))
     ):
-        got = f"times from {time[0]:g} to {time[-1]:g} s"
-        got += ", still changing at the last" if time[0] <= 0.0 else ""
+        # the table may be that of anybody's file: its numbers are not quoted
+        got = "times that begin after 0"
+        if time[0] <= 0.0:
+            got = "times that end before the run, still changing at the last"
         problems.add(
             where,
             got,

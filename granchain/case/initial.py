@@ -116,7 +116,7 @@ def initial_columns(
     if not named or len(set(head)) != len(head) or not set(named) <= set(MOTION_COLUMNS):
         problems.add(
             where,
-            f"{file} with the first line {shown(','.join(head))}",
+            f"{file}, whose first line does not name columns",
             "a first line that names the columns: velocity, displacement or both, and bead where "
             "not all beads have a row",
             "write for example bead,velocity",
@@ -137,10 +137,10 @@ def initial_columns(
         row = dict(zip(head, values, strict=True))
         bead = row.get("bead", len(met) + 1)
         if bead not in range(1, beads + 1) or bead in met:
-            more = " once more" * (bead in met)
+            fault = "names a bead once more" if bead in met else "names no bead of this chain"
             problems.add(
                 where,
-                f"{file}, in which line {line} is of bead {bead:g}{more}",
+                f"{file}, in which line {line} {fault}",
                 f"each bead from 1 to {beads} once at most",
                 "give the beads of this chain, the striker is none",
             )

@@ -112,6 +112,7 @@ def run(
             threads or 1,
         )
         report_run(result, target, as_json)
+        notify(*advice_on_end(asked, result))
         if result.status is Status.INTERRUPTED:
             go_on = "; to go on, give the same command with --resume" if checkpoint else ""
             notify(f"interrupted; {target} holds what was computed until then{go_on}")
@@ -364,6 +365,26 @@ def report_run(result: gc.Result, target: Path, as_json: bool) -> None:
     print_text(numbers_of(result))
     print_text("\n".join(message.text for message in result.messages if not message.warning))
     print_text(f"{result.status.label}: {target}")
+
+
+def advice_on_end(case: gc.Case, result: gc.Result) -> list[str]:
+    """Return a message if no sensor has a pulse by the end of the run, with the time needed."""
+    from granchain.first_arrival import no_pulse_yet, time_needed
+
+    if case.driven_without_pulse or not no_pulse_yet(result):
+        return []
+    problem = f"time.end: no sensor has a pulse by {case.time.end:.4g} s."
+    needed = time_needed(case)
+    if needed is None:
+        return [
+            f"{problem} A much longer run may show none either. Check that a pulse can reach the "
+            "sensors, and check the units of radius, mass, and speed."
+        ]
+    time, bead = needed
+    return [
+        f"{problem} The first one has passed bead {bead} at about {time:.2g} s. Set time.end to "
+        "more than that, or check the units of radius, mass, and speed."
+    ]
 
 
 def facts_of(result: gc.Result) -> dict[str, Any]:

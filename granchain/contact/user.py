@@ -38,6 +38,8 @@ PACKAGES = {"site-packages", "dist-packages"}
 # What a module that a law file imports was loaded from: Python's note of the loading, and the hash
 # of the file then.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
+# Hash of the content that a module of a user's file was made from.
+_CONTENT: dict[str, str] = {}
 _OWN_FOLDER = os.fspath(Path(__file__).parents[1]) + os.sep
 
 
@@ -65,9 +67,9 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
         another; where a module that it imports was edited after Python had read it.
     """
     file, shown = Path(os.path.abspath(path)), os.fspath(path)
-    code = _code_of(file, shown)
+    code, digest = _code_of(file, shown)
     before = laws()  # All of the package's: none of them may find its name taken later on.
-    name = PREFIX + re.sub(r"\W", "_", file.stem)
+    name = module_name(file)
     module, loaded = ModuleType(name), sys.modules.get(name)
     module.__file__ = str(file)
     if loaded is not None and loaded.__file__ != module.__file__:
@@ -94,7 +96,21 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
             f"law file {shown}: got no contact law, allowed one or more; define a class based on "
             "granchain.ContactLaw and set its name"
         )
+    _CONTENT[name] = digest
     return found
+
+
+def loaded_content(path: str | os.PathLike[str]) -> str | None:
+    """Return the hash of the content that a law file had when this process loaded it; None if it
+    has not loaded the file."""
+    name = module_name(Path(path))
+    loaded = sys.modules.get(name)
+    return _CONTENT.get(name) if loaded and loaded.__file__ == os.path.abspath(path) else None
+
+
+def module_name(file: Path) -> str:
+    """Return the name of the module that is made from a law file."""
+    return PREFIX + re.sub(r"\W", "_", file.stem)
 
 
 class Announced(NamedTuple):
@@ -285,9 +301,9 @@ def file_of(law: type[ContactLaw]) -> str | None:
     return getattr(sys.modules.get(law.__module__), "__file__", None)
 
 
-def _code_of(file: Path, shown: str) -> CodeType:
-    """Code of the file as it is now: Python's own cache of compiled files would miss an edit
-    within a second."""
+def _code_of(file: Path, shown: str) -> tuple[CodeType, str]:
+    """Code of the file as it is now, and the hash of its content: Python's own cache of compiled
+    files would miss an edit within a second."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise OSError(0, "a folder or a device")
@@ -299,7 +315,8 @@ def _code_of(file: Path, shown: str) -> CodeType:
             "look at its name and its permissions"
         ) from None
     try:
-        return compile(content, os.fspath(file), "exec", dont_inherit=True)
+        code = compile(content, os.fspath(file), "exec", dont_inherit=True)
+        return code, hashlib.sha256(content).hexdigest()
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         line = getattr(error, "lineno", None)
         where = f"line {line}: " if line else ""

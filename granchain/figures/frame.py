@@ -470,7 +470,7 @@ def named_laws(laws: Iterable[str]) -> str:
     return ("contact law " if len(names) == 1 else "contact laws ") + ", ".join(names)
 
 
-def figure_title(results: Sequence[Result]) -> str:
+def figure_title(results: Sequence[Any]) -> str:
     """The title of a figure of several results: how their titles begin, and the changes that all
     of them share; what only some of them share belongs in their labels."""
     titles = [title.split("; ") for title in dict.fromkeys(one.title for one in results) if title]

@@ -91,7 +91,7 @@ def mechanism_case_of(result: Result) -> MechanismCase | None:
 def same_curve(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> bool:
     """Whether two curves of angle and value are the same within a thousandth of the largest value,
     which no figure shows."""
-    values = np.interp(first[0], *second)
+    values = np.interp(first[0], second[0], second[1])
     return bool(np.max(np.abs(values - first[1])) <= 1e-3 * np.max(np.abs(first[1])))
 
 

@@ -16,6 +16,7 @@ import logging
 import math
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -25,8 +26,15 @@ from typing import Any
 from granchain.case import Case, case_as_given
 from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
-from granchain.contact.user import announced, file_of, load_law_module, load_law_package, package_of
-from granchain.errors import GranchainError, LawError, RunError
+from granchain.contact.user import (
+    announced,
+    file_of,
+    load_law_module,
+    load_law_package,
+    loaded_content,
+    package_of,
+)
+from granchain.errors import GranchainError, GranchainWarning, LawError, RunError
 from granchain.keys import shown
 from granchain.plain_data import canonical
 from granchain.simulation import law_records
@@ -50,8 +58,10 @@ Places = tuple[int, ...]
 
 
 def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
-    """Path and hash of the file of each user's law that some cases name, or the installed package
-    that has it, and its version.
+    """Path of the file of each user's law that some cases name, and the hash of the content that
+    this process loaded; or the installed package that has it, and its version.
+
+    A warning names each file that was edited since.
 
     Raises
     ------
@@ -66,7 +76,9 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
         law = laws()[name]
         file = file_of(law)
         if file is not None:
-            found.append({"path": os.path.abspath(file), "sha256": content_hash(file)})
+            loaded = loaded_content(file) or content_hash(file)
+            warn_if_edited(file, loaded)
+            found.append({"path": os.path.abspath(file), "sha256": loaded})
         elif (package := package_of(law)) is not None:
             found.append({"package": package.package, "version": package.version})
         elif not law.__module__.startswith("granchain."):
@@ -81,6 +93,22 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
 def content_hash(path: str | os.PathLike[str]) -> str:
     """Hash of a file's bytes."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def warn_if_edited(file: str, loaded: str) -> None:
+    """Warn if a law file no longer has the content that this process loaded."""
+    try:
+        same = content_hash(file) == loaded
+    except OSError:
+        same = False
+    if not same:
+        warnings.warn(
+            f"law file {file}: the file was edited or removed after it was loaded. This process "
+            "computes all members with the law that it loaded. To use the edited law, load the "
+            "file again or start a new process.",
+            GranchainWarning,
+            stacklevel=6,
+        )
 
 
 def compute(text: str) -> bytes:
@@ -125,11 +153,11 @@ def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> tuple[Case, str]
     return None
 
 
-_LOADED: dict[str, str] = {}
-
-
 def load_same(path: str, sha256: str) -> None:
-    """Load a law file at a worker, once, if it is the one that was asked for."""
+    """Load a law file at a worker if its content is that of the study. A process that has loaded
+    this content keeps its law, whatever the file contains now."""
+    if loaded_content(path) == sha256:
+        return
     try:
         here = content_hash(path)
     except OSError as error:
@@ -142,9 +170,7 @@ def load_same(path: str, sha256: str) -> None:
             f"worker: got a law file {path} with other content than that of the study, allowed "
             "the same; copy it there, and start it anew"
         )
-    if _LOADED.get(path) != sha256:
-        load_law_module(path)
-        _LOADED[path] = sha256
+    load_law_module(path)
 
 
 def load_same_package(package: str, version: str) -> None:

@@ -80,6 +80,9 @@ def missing_note(late: np.ndarray, beads: Sequence[int]) -> str:
 # The numbers of each member.
 NUMBERS = {
     "peak": VariableEntry(("sensor_bead",), "N", "peak force of the first pulse"),
+    "contact_peak": VariableEntry(
+        ("sensor_bead",), "N", "larger of the largest forces of the bead's two contacts"
+    ),
     "arrival": VariableEntry(("sensor_bead",), "s", "time of that peak"),
     "width": VariableEntry(("sensor_bead",), "s", "width of the first pulse at half height"),
     "missing": VariableEntry(
@@ -181,6 +184,8 @@ class Measures:
         What its law was: the text of a `LawRecord`; empty for one that was not set up.
     peak, arrival, width : array (run, sensor)
         Of the first pulse: peak force [N], its time [s], width at half height [s].
+    contact_peak : array (run, sensor)
+        Larger of the largest forces of the bead's two contacts during the run [N].
     missing : array (run, sensor)
         Why numbers are withheld, or are of two pulses: a sum of `Missing`.
     wave_speed : array (run,)
@@ -207,6 +212,7 @@ class Measures:
     message: list[str]
     law: list[str]
     peak: np.ndarray
+    contact_peak: np.ndarray
     arrival: np.ndarray
     width: np.ndarray
     missing: np.ndarray
@@ -461,6 +467,7 @@ def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
             ForceJumps(*(side[member.state.place, :count, :sensors] for side in jumps))
             for member, count in zip(ready, counts, strict=True)
         ]
+    found.contact_peak[places] = [contact_peaks(member) for member in ready]
     pulses = first_pulses(samples, pieces[:sensors], beside)
     come = pulses.peak > 0.0
     missing = np.select([~come, ~pulses.complete], [Missing.NOT_ARRIVED, Missing.CUT], 0)
@@ -484,6 +491,14 @@ def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
     if traces:
         for run, (place, trace) in enumerate(zip(places, force, strict=True)):
             found.time[place], found.force[place] = samples.of(run), trace[:, :sensors].copy()
+
+
+def contact_peaks(member: Ready) -> np.ndarray:
+    """Return the larger of the largest forces of each sensor bead's two contacts [N]."""
+    chain, peaks = member.chain, member.state.contacts.peak
+    body = np.array(member.case.sensors.beads) - int(chain.body_labels[0])
+    largest = np.where(chain.contact_exists, peaks[: chain.n_bodies + 1], 0.0)
+    return np.asarray(np.maximum(largest[body], largest[body + 1]))
 
 
 def without_watched(ready: Ready) -> State:

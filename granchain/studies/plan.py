@@ -50,9 +50,9 @@ MOST_DRAWN = 21201
 MEMBER_BYTES = 10_000
 # Names that a variable of the study has.
 RESERVED_NAMES = (
-    "draw", "run", "sensor_bead", "sample", "peak", "arrival", "width", "missing", "wave_speed",
-    "wave_speed_sensors", "transmitted_momentum", "transmitted_energy", "status", "message",
-    "law_sha256", "point", "time_step", "time", "sensor_force", "n_samples",
+    "draw", "run", "sensor_bead", "sample", "peak", "contact_peak", "arrival", "width", "missing",
+    "wave_speed", "wave_speed_sensors", "transmitted_momentum", "transmitted_energy", "status",
+    "message", "law_sha256", "point", "time_step", "time", "sensor_force", "n_samples",
 )  # fmt: skip
 
 

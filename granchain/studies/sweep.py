@@ -658,12 +658,13 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     """Attributes of a study: what it is of, and where it comes from."""
     laws = plan.laws or [plan.case.contact.law]
     ends = [f"{found.status.count(one)} {one.label}" for one in dict.fromkeys(found.status)]
+    varied = {key: values_in_words(values) for key, values in plan.vary.items()}
+    if "contact" in plan.vary:
+        # a title that names the law names all of them
+        varied["contact.law"] = ", ".join(dict.fromkeys(laws))
     attributes = {
         "Conventions": "CF-1.11",
-        "title": plan.case.title_with(
-            {key: values_in_words(values) for key, values in plan.vary.items()}
-        )
-        or "untitled case",
+        "title": plan.case.title_with(varied) or "untitled case",
         "granchain_format": FORMAT,
         CONTENT: STUDY_OF_RUNS,
         "granchain_version": granchain_version(),

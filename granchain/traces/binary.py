@@ -130,9 +130,19 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
         names = ", ".join(map(shown, book.sheetnames))
         raise TraceError(f"--sheet: got {shown(asked.sheet)}, allowed {names}; name one of them")
     found = {}
+    # a cell takes 15 bytes and more, but a row number alone makes a reader go through all the rows
+    # before it, and a column letter through all the cells
+    rows_and_cells, most = 0, len(content) + _unpacked_size(content)
     for sheet in book.worksheets if asked.sheet is None else [book[asked.sheet]]:
         lines, numbers, plain, commas = [], 0, False, ""
         for row in sheet.iter_rows(values_only=True):
+            rows_and_cells += 1 + len(row)
+            if rows_and_cells > most:
+                raise FileError(
+                    f"{where}: the sheet {shown(sheet.title)} has more rows and cells than its "
+                    f"size allows. A file of {len(content)} bytes may have at most {most}. Delete "
+                    "the cells far from the table, or export it as CSV."
+                )
             cells = [_cell_text(value, asked.decimal) for value in row]
             numbers += any(map(_NUMBER.fullmatch, cells))
             plain |= any(isinstance(value, float) for value in row)
