@@ -461,19 +461,19 @@ class Chain(Masses):
 
 
 def check_start(chain: Chain) -> None:
-    """Refuse a start with bodies in each other.
+    """Reject an initial state in which bodies overlap too much.
 
     Raises
     ------
     CaseError
-        Where two bodies overlap by more than a radius.
+        If two bodies overlap by more than the smaller radius.
     """
     overlaps, limits = chain.overlaps_at_start(np.zeros(chain.n_bodies + 1)), chain.overlap_limits()
     beyond = np.flatnonzero((overlaps > limits) & chain.contact_exists)
     if beyond.size:
         k = int(beyond[0])
         raise CaseError(
-            f"initial.displacement: got contact {int(chain.contact_labels[k])} with an overlap of "
-            f"{overlaps[k]:.6g} m at the start, allowed: at most the smaller radius, "
-            f"{limits[k]:.6g} m; place the two bodies further apart"
+            f"initial.displacement: the initial overlap of contact {int(chain.contact_labels[k])}, "
+            f"{overlaps[k]:.6g} m, is out of range. It must be at most the smaller radius, "
+            f"{limits[k]:.6g} m. Increase the distance of the two bodies."
         )

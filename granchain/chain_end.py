@@ -253,16 +253,17 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
         if loose or opened_contacts(state):
             messages.append(
                 Message(
-                    "contacts with an exponent below 1 were open: their stiffness has no bound "
-                    "where they close, and the order in time is lost there; press the row "
-                    "together, or send a smaller wave"
+                    "contacts with an exponent below 1 were open. Their stiffness has no upper "
+                    "limit when they close, so results are less accurate there. Use a "
+                    "precompression, or a smaller wave."
                 )
             )
         elif len(state.recording.sensor_contacts) < chain.contact_exists.sum():
             messages.append(
                 Message(
-                    "contacts with an exponent below 1 are for rows that stay closed, and of some "
-                    'nothing was recorded: take sensors.contacts = "all" to be told where one opens'
+                    "contacts with an exponent below 1 must stay closed, and some contacts were "
+                    "not recorded. To detect contacts that open, use "
+                    'sensors.contacts = "all".'
                 )
             )
     if model.coefficient("lowest_force") >= 0 and ledger:
@@ -270,7 +271,7 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
         steps = max(1, state.step) * int(chain.contact_exists.sum())
         messages.append(
             Message(
-                f"the clamp at zero force acted in {clamped} of {steps} contact-steps "
+                f"the no-tension cutoff was active in {clamped} of {steps} contact-steps "
                 f"({100.0 * clamped / steps:.3g} %)"
             )
         )
@@ -281,16 +282,14 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
         own = own[own > 0.0]
         floor = " to ".join(f"{value:.4g}" for value in sorted({own.min(), own.max()}))
         messages.append(
-            Message(
-                f"the floor of the impact speed, {floor} m/s, decided {floored} onsets of contact"
-            )
+            Message(f"the minimum impact speed, {floor} m/s, applied to {floored} contact onsets")
         )
     if model.as_printed and ledger and state.records.energy_at.size:
         least = np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min()
         messages.append(
             Message(
-                "as printed, without the energy guard: the contacts had created up to "
-                f"{max(0.0, float(-least)):.4g} J at an instant"
+                "the law is as published, without the energy correction. The contacts created up "
+                f"to {max(0.0, float(-least)):.4g} J"
             )
         )
     return messages
@@ -300,13 +299,14 @@ def goes_on(case: Case, state: State) -> list[str]:
     """A message about the state that the run goes on from."""
     if case.stored_state is None:
         return []
-    words = f"goes on from the state of a run at {case.stored_state.time:.6g} s"
+    text = f"resumed from the state of a run at {case.stored_state.time:.6g} s"
     other = differences_of(case, state.time_step.value)
     if not other:
-        return [f"{words}, to the bits of one run without a break"]
+        return [f"{text}; results are bit-identical to one uninterrupted run"]
     note = (
-        f"{words}, whose overlaps, velocities and contact histories are continued to 1e-12; not "
-        f"the bits of one run, for these are others: {', '.join(other)}"
+        f"{text}; overlaps, velocities, and contact histories continue to within 1e-12, but "
+        "results are not bit-identical to one uninterrupted run, because these differ: "
+        f"{', '.join(other)}"
     )
     before, start, last = case.stored_state.start, state.chain.start, state.chain.n_bodies
     if start is None or any(new_walls(case)) or not state.chain.contact_exists[[0, last]].all():
@@ -316,8 +316,8 @@ def goes_on(case: Case, state: State) -> list[str]:
     deeper = start.bodies[0, -1] + state.contacts.start[last] - was
     if abs(deeper) > 1e-9 * state.contacts.start[last]:
         note += (
-            f"; the right wall moves by {deeper:.4g} m towards the beads at once, for between two "
-            "walls another load is another length"
+            f". The right wall moves by {deeper:.4g} m towards the beads at the start, because the "
+            "length between two walls depends on the load"
         )
     return [note]
 
@@ -345,7 +345,7 @@ def ended_drives(chain: Chain, case: Case, step: float) -> list[str]:
         for where, drive in case.drives.items()
     ]
     return [
-        f"the drive of the {name} ends at {end.time[-1]:.6g} s, and holds its last value, "
+        f"the drive of the {name} ends at {end.time[-1]:.6g} s. It then keeps its last value, "
         f"{end.value[-1]:.6g} {'m' if end.has_wall else 'N'}"
         for name, (*_, end) in zip(named, chain.drives, strict=True)
         if end.time is not None and end.value is not None and end.time[-1] < case.time.end + counted
@@ -385,8 +385,8 @@ def opened_contacts(state: State) -> list[str]:
             seen.append((float(when) * dt, f"contact {chain.contact_labels[within[apart[0]]]}"))
             break
     return [
-        f"contacts that are pressed together at rest have opened, first seen at {where} at "
-        f"{when:.4g} s: waves in this run are not small beside the static load"
+        f"contacts with a static load opened, first at {where} at {when:.4g} s, so the waves in "
+        "this run are not small compared with the static load"
         for when, where in sorted(seen)[:1]
     ]
 
@@ -402,9 +402,9 @@ def deep(chain: Chain, state: State) -> list[Message]:
     radius = math.sqrt(float(chain.effective_radii()[k] * overlap[k]))
     sentence = (
         f"contact {int(chain.contact_labels[k])} had an overlap of {overlap[k]:.3g} m, "
-        f"{100.0 * share[k]:.2g} % of the smaller radius: by Hertz's theory, whose contacts are "
-        f"small beside the bodies, a contact radius of {radius:.3g} m, {radius / limits[k]:.2g} of "
-        f"it; allowed without this warning: an overlap to {100.0 * DEEP:.0f} %; load it less, or "
-        "take a stiffer material"
+        f"{100.0 * share[k]:.2g} % of the smaller radius. According to Hertz's theory, the contact "
+        f"radius was {radius:.3g} m, {radius / limits[k]:.2g} of the smaller radius, but the "
+        "theory requires small contacts, so forces may be inaccurate. Keep the overlap below "
+        f"{100.0 * DEEP:.0f} %: reduce the load, or choose a stiffer material."
     )
     return [Message(sentence, warning=True)]

@@ -18,7 +18,7 @@ class GranchainError(Exception):
 
 
 class _MistakesError(GranchainError):
-    """Mistakes found together."""
+    """Errors that are reported together."""
 
     def __init__(self, problems: "list[str] | str"):
         self.problems = [problems] if isinstance(problems, str) else list(problems)
@@ -26,7 +26,7 @@ class _MistakesError(GranchainError):
 
 
 class CaseError(_MistakesError):
-    """A case that cannot be run; `problems` lists every mistake found in it.
+    """A case that cannot be run; `problems` lists every error in it.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class CaseError(_MistakesError):
 
 
 class TraceError(_MistakesError):
-    """A measured trace that is not clean, or that cannot be compared; `problems` lists every
-    mistake found in it.
+    """A measured trace that is not valid, or that cannot be compared; `problems` lists every error
+    in it.
 
     Parameters
     ----------
@@ -47,18 +47,19 @@ class TraceError(_MistakesError):
 
 
 class LawError(GranchainError):
-    """A contact law that is not well formed, or that misses a quantity it needs."""
+    """A contact law that is not valid, or that lacks a quantity it needs."""
 
 
 class RunError(GranchainError):
-    """A run that failed: unstable, not finite, outside the law, energy not closed.
+    """A run that failed: unstable, not finite, outside the range of the law, or with a large energy
+    balance error.
 
     Parameters
     ----------
     message : str
-        The sentence for a human.
+        The message for the user.
     result : object, optional
-        What was computed up to the failure.
+        Result up to the failure.
     """
 
     def __init__(self, message: str, result: object = None):
@@ -72,17 +73,17 @@ class FileError(GranchainError):
 
 @contextlib.contextmanager
 def finite_force(law: "Any") -> "Iterator[None]":
-    """Where a contact law of ours finds no number for its values, the message names the law; in
-    a user's law, Python names the line."""
+    """Report an arithmetic error in a law of the package with the name of the law. In a user's law,
+    Python reports the line."""
     try:
         yield
     except (ArithmeticError, ValueError) as error:
         if not law.__module__.startswith("granchain."):
             raise
         raise LawError(
-            f"contact.law {law.name}: got values for which it has no finite force ({error}), "
-            "allowed: of the order of real bodies; check "
-            "radius, mass, modulus, yield stress and the law's inputs, and their units"
+            f"contact.law {law.name}: the force is not finite for these values ({error}). They "
+            "must be of the order of real bodies. Check radius, mass, modulus, yield stress, the "
+            "inputs of the law, and their units."
         ) from None
 
 
@@ -124,11 +125,11 @@ def clean(text: str) -> str:
 
 
 class GranchainWarning(UserWarning):
-    """Something the user should know, and that does not stop the run."""
+    """A warning about a run or its input; the run continues."""
 
 
 class MissingPackage(GranchainError, ModuleNotFoundError):  # noqa: N818
-    """A package that is not installed, and that what was asked for needs."""
+    """A required package that is not installed."""
 
 
 class _Missing:
@@ -146,8 +147,8 @@ class _Missing:
         asks = str(frame.f_globals.get("__name__"))
         if name in cls.PACKAGES and asks.startswith("granchain."):
             raise MissingPackage(
-                f"{name}: got no such package, allowed one that is installed, which this needs; "
-                f"install it: pip install {name}",
+                f"{name}: package not found. This function needs it. Install it with "
+                f"pip install {name}.",
                 name=name,
             )
 

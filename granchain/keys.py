@@ -1,8 +1,8 @@
-"""The keys of a TOML table: their units and limits, and the sentences about what is wrong with a
-value, all problems together.
+"""The keys of a TOML table: their units and limits, and the messages about their errors, which are
+reported together.
 
-A key's meaning, unit and limits are declared once; sentences, checks and tables of the
-documentation are made from that.
+The meaning, unit, and limits of a key are declared once. Messages, checks, and tables of the
+documentation are derived from them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from granchain.errors import CaseError, error_text
 from granchain.errors import suggestion as suggestion
 from granchain.material import Material
 
-# Sentences reported at once: more than are corrected in one go.
+# Maximum number of errors reported at once: our choice.
 PROBLEMS = 100
 
 
@@ -162,11 +162,11 @@ def in_si(text: str, unit: str) -> float:
         With what to do about it.
     """
     if unit in ("", "1"):
-        raise ValueError("write a number without quotes and without a unit")
+        raise ValueError("Write a number without quotes and without a unit")
     match = _WITH_UNIT.fullmatch(text) if len(text) <= 60 else None
     if match is None:
         raise ValueError(
-            f'write a number [{unit}], or one number and its unit such as "2.38 mm", "200 GPa", '
+            f'Write a number [{unit}], or a number with its unit, such as "2.38 mm", "200 GPa", or '
             '"7.8 g/cm^3"'
         )
     giant = _GIANT.search(match[2])
@@ -177,7 +177,7 @@ def in_si(text: str, unit: str) -> float:
     # In decimal, so that "2.38 mm" is the same number as 2.38e-3.
     value = float(Decimal(match[1]) * _unit_factor(match[2], unit))
     if not math.isfinite(value):
-        raise ValueError(f"write a finite number [{unit}]")
+        raise ValueError(f"Write a finite number [{unit}]")
     return value
 
 
@@ -187,7 +187,7 @@ def _unit_factor(text: str, unit: str) -> Decimal:
         import pint
     except ImportError:
         raise ValueError(
-            f"write a number [{unit}], or install pint, which reads units: pip install "
+            f"Write a number [{unit}], or install pint to read units: pip install "
             '"granchain[units]"'
         ) from None
     try:
@@ -219,13 +219,13 @@ def key(
     unit: str | None = None,
     **more: Any,
 ) -> Any:
-    """A key: what it means and what is allowed, in words, for sentences and tables."""
+    """A key: its meaning and its allowed values, for messages and tables."""
     about: Any = {"allowed": allowed, "choices": list(choices), "unit": unit}
     return Field(default, description=meaning, json_schema_extra=about, **more)
 
 
 def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
-    """A key that holds a number, with the limits that a `Quantity` has: above, low, high."""
+    """A key with a number, with the limits of a `Quantity`: above, low, high."""
     names = {"above": "gt", "low": "ge", "high": "le"}
     bounds: Any = {names[name]: limit for name, limit in limits.items()}
     allowed = Quantity("", unit, **limits).range  # type: ignore[arg-type]
@@ -233,22 +233,22 @@ def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> 
 
 
 def integer_key(meaning: str, default: Any = ...) -> Any:
-    """A key that holds a whole number from 1."""
-    return key(meaning, "a whole number from 1", default, ge=1)
+    """A key with a whole number, 1 or more."""
+    return key(meaning, "a whole number, 1 or more", default, ge=1)
 
 
-# Ours: a title or a source of more signs is no line.
+# Maximum length of a title or source, in characters: our choice.
 TITLE_LENGTH = 1000
 
 
 def text_key(meaning: str) -> Any:
-    """A key that holds one line of printable text: no control character reaches a terminal."""
-    allowed = f"one line of printable text, at most {TITLE_LENGTH} signs"
+    """A key with one line of printable text: no control character reaches a terminal."""
+    allowed = f"one line of printable text, at most {TITLE_LENGTH} characters"
     return key(meaning, allowed, "", pattern=r"^\P{C}*$", max_length=TITLE_LENGTH)
 
 
 def choice(meaning: str, words: tuple[str, ...], default: Any = ..., otherwise: str = "") -> Any:
-    """A key that holds one of a few words, or something else."""
+    """A key with one of a few words, or something else."""
     *most, last = [f'"{word}"' for word in words] + ([otherwise] if otherwise else [])
     return key(meaning, f"{', '.join(most)} or {last}", default, words)
 
@@ -360,7 +360,12 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
 def add_missing(model: type[BaseModel], name: str, where: str, problems: Problems) -> None:
     """Add that a key is missing."""
     about = declared(model, name)
-    problems.add(where, "missing", f"Give {about['meaning']}: {about['allowed']}")
+    problems.add(where, "missing", give(about["meaning"], about["allowed"]))
+
+
+def give(meaning: str, allowed: str) -> str:
+    """Ask for a missing key."""
+    return f"Give {meaning}{' in' if allowed.startswith('a table [') else ':'} {allowed}"
 
 
 def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -> None:
@@ -381,8 +386,10 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
         return problems.add_unknown(unknown, (inner or model).model_fields)
     where, allowed, meaning = ".".join(place), about["allowed"], about["meaning"]
     if fault["type"] == "missing":
-        return problems.add(where, "missing", f"Give {meaning}: {allowed}")
+        return problems.add(where, "missing", give(meaning, allowed))
     requirement = f"{meaning[:1].upper()}{meaning[1:]} must be {allowed}"
+    if meaning.startswith("true "):
+        requirement = "It must be true or false"
     fix = str(fault["ctx"]["error"]) if fault["type"] == "value_error" else ""
     value, choices = fault["input"], about["choices"]
     return problems.add(where, rejected(value), requirement, fix, value, choices)

@@ -1,5 +1,5 @@
-"""How a run ends, of a chain or of a mechanism: its messages, whether its ledger closes, and
-why it failed."""
+"""The end of a run of a chain or a mechanism: its messages, its energy balance, and the reason of a
+failure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WARNED = 0.1
 
 
 def about_laws(laws: Iterable[tuple[str, bool]]) -> list[Message]:
-    """Messages about the certificates of laws, each given by its name and by whether it runs as
-    printed."""
+    """Messages about the verification of laws, each given by its name and by whether it runs as
+    published."""
     found = [about_certificate(law_named(name), as_printed) for name, as_printed in laws]
     return [message for message in found if message is not None]
 
 
 def about_step(step: TimeStep) -> Message:
-    """Which time step was taken, and why."""
+    """The time step, and the reason for it."""
     return Message(f"time step {step.value:.6g} s ({step.reason})")
 
 
@@ -37,8 +37,8 @@ def about_allowed_step(allowed: float, step: TimeStep, what: str) -> list[Messag
     if allowed >= 2.0 * step.value:
         return []
     sentence = (
-        f"the state of the {what} allows a step of {allowed:.4g} s at most, less than twice the "
-        "one taken; take a smaller step"
+        f"the stability limit decreased to {allowed:.4g} s during the run, less than twice the "
+        f"time step. The motion of the {what} may be inaccurate. Choose a smaller step."
     )
     return [Message(sentence, warning=True)]
 
@@ -89,19 +89,20 @@ def result_and_problem(
         done = min(done, step.n_steps)
         stopped = (
             f"the run stopped at t = {done * step.value:.6g} s (step {done} of {step.n_steps}) at "
-            f"{place}: {status.sentence} The step was {step.value:.4g} s, the stability limit "
-            f"{step.limit:.4g} s before the run."
+            f"{place}: {status.sentence} The time step was {step.value:.4g} s. The stability limit "
+            f"at the start was {step.limit:.4g} s."
         )
         problem = "\n".join([stopped, *map(str, messages)])
     elif not residual <= bound:  # NaN too
         status = Status.LEDGER_OPEN
         problem = (
-            f"the energy ledger is open by {residual:.3g} of the energy put in, allowed: "
+            f"energy: the balance error is {residual:.3g} of the energy supplied. The bound is "
             f"{bound:.3g} ([energy] bound). {status.sentence}"
         )
     if status is not Status.LEDGER_OPEN and not residual <= WARNED * bound:
         sentence = (
-            f"the energy ledger is open by {residual:.3g} of the energy put in; take a smaller step"
+            f"the energy balance error is {residual:.3g} of the energy supplied, so results may "
+            "be inaccurate. Choose a smaller step."
         )
         messages = [*messages, Message(sentence, warning=True)]
     result = Result(

@@ -303,12 +303,15 @@ class Journal:
     def go_on(self) -> None:
         """Take the state, and the time it took, from the checkpoint."""
         if self.checkpoint is None:
-            raise FileError("resume: got no checkpoint, allowed the path of one; give checkpoint=")
+            raise FileError("resume: no checkpoint. Give the path of a checkpoint as checkpoint=.")
         saved = self.checkpoint.load(**self._whose)
         try:
             self.state.restore(saved.arrays)
         except ValueError as error:
-            raise FileError(f"{self.checkpoint.path}: {error}; begin anew") from None
+            raise FileError(
+                f"{self.checkpoint.path}: the checkpoint cannot be used ({error}). Start the run "
+                "again."
+            ) from None
         self.started, self.clock = saved.started, self.clock - saved.wall_time
 
 
@@ -369,8 +372,8 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
     start, n = stored.start, chain.n_bodies
     if len(start.history) != len(contacts.model.history):
         raise CaseError(
-            f"initial: got a state of {len(start.history)} quantities of history, allowed "
-            f"{len(contacts.model.history)}, as the law {contacts.model.name} has now; begin anew"
+            f"initial: the state has {len(start.history)} history variables per contact. The law "
+            f"{contacts.model.name} now has {len(contacts.model.history)}. Start the run again."
         )
     going = not differences_of(case, step.value)
     if not going:

@@ -1,18 +1,18 @@
-"""How a run can end, with the sentence for each, and what it says of itself."""
+"""How a run can end, with a message for each status, and the messages of a run."""
 
 from enum import IntEnum
 from typing import NamedTuple
 
 
 class Message(NamedTuple):
-    """What the user should know of a run.
+    """A message about a run.
 
     Parameters
     ----------
     text : str
-        A sentence.
+        The message.
     warning : bool
-        Whether its numbers may be wrong by that.
+        Whether the results may be inaccurate for this reason.
     """
 
     text: str
@@ -23,7 +23,7 @@ class Message(NamedTuple):
 
 
 class Status(IntEnum):
-    """End of a run, or of a block of it; `sentence` says it to a human."""
+    """End of a run, or of a block of it; `sentence` is the message for the user."""
 
     COMPLETE = 0
     RUNNING = 1
@@ -69,18 +69,19 @@ STATUS_OF_LABEL = {label: status for status, label in _STATUS_LABELS.items()}
 _SENTENCES = {
     Status.COMPLETE: "The run reached its end time.",
     Status.RUNNING: "The run has not ended yet.",
-    Status.INTERRUPTED: "The run was stopped before its end time; what was computed is whole.",
-    Status.NOT_FINITE: "A displacement, velocity or energy is no longer a finite number: "
-    "take a smaller time step, or check the law's coefficients.",
-    Status.BEYOND_RADIUS: "Two beads overlap by more than the smaller one's radius, where no "
-    "contact law means anything: lower the speed, or check modulus, density and units.",
-    Status.OUTSIDE_LAW: "An overlap is beyond the largest one that the contact law has a force "
-    "for: lower the speed, or take a law with a wider range.",
-    Status.UNSTABLE: "The time step is above the stability limit of the state that the chain has "
-    "reached: take a smaller time step.",
-    Status.LEDGER_OPEN: "The energy ledger does not close within the bound asked for: "
-    "take a smaller time step, or raise [energy] bound if you accept it.",
-    Status.NOT_SET_UP: "The case cannot be run: nothing was computed.",
-    Status.LOST: "The workers that computed it have ended: run its case by itself, with less of "
-    "everything that takes memory.",
+    Status.INTERRUPTED: "The run was stopped before its end time. The results up to this time are "
+    "complete.",
+    Status.NOT_FINITE: "A displacement, velocity, or energy is not finite. Choose a smaller time "
+    "step, or check the coefficients of the law.",
+    Status.BEYOND_RADIUS: "Two beads overlap by more than the smaller radius, where no contact law "
+    "is valid. Reduce the speed, or check modulus, density, and units.",
+    Status.OUTSIDE_LAW: "An overlap is above the maximum of the contact law. Reduce the speed, or "
+    "choose a law with a wider range.",
+    Status.UNSTABLE: "The time step is above the stability limit of the current state. Choose a "
+    "smaller time step.",
+    Status.LEDGER_OPEN: "The energy balance error is above the requested bound. Choose a smaller "
+    "time step, or increase [energy] bound if you accept the error.",
+    Status.NOT_SET_UP: "The case cannot be run, so nothing was computed.",
+    Status.LOST: "The worker processes of this run ended. Run the case alone, and reduce its "
+    "memory use.",
 }

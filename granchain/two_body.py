@@ -22,7 +22,7 @@ from granchain.engine.at_rest import settled
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
-from granchain.errors import CaseError, LawError, RunError, suggestion
+from granchain.errors import CaseError, LawError, RunError, error_text, suggestion
 from granchain.keys import shown
 from granchain.markup import facts_card
 from granchain.material import MATERIALS, Material
@@ -227,7 +227,9 @@ def impact(
     """
     law = law_named(law, "impact: law")
     if not (np.isfinite(speed) and speed > 0.0):
-        raise CaseError(f"impact: speed: got {speed!r}, allowed: a finite number above 0 [m/s]")
+        raise CaseError(
+            f"impact: speed: {speed!r} is not valid. It must be a finite number above 0 [m/s]."
+        )
     pair = pair_of(pair, material)
     bodies = two_bodies(pair, speed)
     return collide(
@@ -281,7 +283,8 @@ def pair_with(quantities: dict[str, float], material: Material | None = None) ->
     Pair(**quantities)  # refuses what is no quantity, or not above 0
     if quantities.get("poissons_ratio", 0.0) > 0.5:
         raise LawError(
-            f"pair: poissons_ratio: got {quantities['poissons_ratio']!r}, allowed: at most 0.5"
+            f"pair: poissons_ratio: {quantities['poissons_ratio']!r} is out of range. It must be "
+            "at most 0.5."
         )
     values = example_pair().items()
     if material is not None:
@@ -313,17 +316,16 @@ def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | 
     if isinstance(pair, Pair):
         if material is not None:
             raise LawError(
-                "impact: material: got one beside a Pair, allowed one of the two: a Pair has its "
-                "constants; make it with Pair.of_spheres(radius, material)"
+                "impact: material: not allowed with a Pair. A Pair already has material constants. "
+                "Make it with Pair.of_spheres(radius, material)."
             )
         return pair
     own = MATERIALS.get(material) if isinstance(material, str) else material
     if own is None and material is not None:
-        advice = suggestion(material, MATERIALS, "name one of them")
-        raise LawError(
-            f"impact: material: got {shown(material)}, allowed: {', '.join(MATERIALS)}, or a "
-            f"granchain.Material; {advice}"
-        )
+        fix = suggestion(material, MATERIALS, "")
+        requirement = f"It must be a granchain.Material or one of {', '.join(MATERIALS)}"
+        problem = f"unknown material {shown(material)}"
+        raise LawError(error_text("impact: material", problem, requirement, fix))
     return pair_with(dict(pair or {}), own)
 
 
@@ -384,14 +386,14 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
         if left < STUCK * 0.5 * mass * speed * speed:
             raise NeverOpens(
                 f"impact with {model.name} at {speed:g} m/s: the bodies have not separated after "
-                f"{n_steps * dt:.3g} s; the law dissipates everything, or sticks"
+                f"{n_steps * dt:.3g} s. The law dissipates all energy, or the bodies stick."
             )
         n_steps *= 2
         stride *= 2 if n_steps > max(CLOSELY, FIRST_STEPS * refine) else 1
     raise NotEnded(
         f"impact with {model.name} at {speed:g} m/s: the contact has not ended after "
-        f"{step.n_steps:.4g} steps of {dt:.3g} s, allowed: {longest:.4g} steps ({auto.reason}); "
-        "take less damping, a larger restitution, or a smaller refine"
+        f"{step.n_steps:.4g} steps of {dt:.3g} s. The limit is {longest:.4g} steps "
+        f"({auto.reason}). Reduce the damping or refine, or increase the restitution."
     )
 
 

@@ -164,13 +164,13 @@ class Verification(Numbers):
             return ""
         if self.order > HIGHEST_ORDER:
             return (
-                f"An order above {HIGHEST_ORDER:g} is not the scheme's, which is two: errors of "
-                "the smaller steps cancel by chance, or the "
-                "larger steps are too long for the case."
+                f"An order above {HIGHEST_ORDER:g} is not possible for this scheme of order two. "
+                "Errors of the smaller steps cancel by chance, or the larger steps are too long "
+                "for the case."
             )
         return (
-            "The order is not reached: the step is too long for the case, or something in it "
-            "jumps that the law does not speak of."
+            "The order is not reached. The step is too long for the case, or the case has a jump "
+            "that the law does not declare."
         )
 
     @property
@@ -188,9 +188,9 @@ class Verification(Numbers):
     def _repr_html_(self) -> str:
         """What a notebook shows: order and steps, and each sensor's numbers with error bars."""
         facts = [
-            ("observed order", f"{self.order:.3g}", f"{self.law} states {self.order_stated}"),
+            ("observed order", f"{self.order:.3g}", f"{self.law} declares {self.order_stated}"),
             ("time step", f"{self.time_step:.4g}", "s"),
-            (f"step that gives {100.0 * self.tolerance:g} %", f"{self.sufficient_step:.4g}", "s"),
+            (f"step for {100.0 * self.tolerance:g} % error", f"{self.sufficient_step:.4g}", "s"),
             ("largest error bar", f"{100.0 * self.largest:.3g}", "%"),
         ]
         rows = [

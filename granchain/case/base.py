@@ -1,4 +1,5 @@
-"""How a case is checked: key by key in its tables, then across tables; all mistakes together."""
+"""Checks of a case: key by key in its tables, then across tables. All errors are reported
+together."""
 
 from __future__ import annotations
 
@@ -16,7 +17,16 @@ from granchain.case.tables import HeadingTable
 from granchain.case.title import title_of
 from granchain.contact.inputs import Slip, chosen, filled
 from granchain.errors import CaseError
-from granchain.keys import Problems, Table, add_missing, in_si, read_table, shown, table_in
+from granchain.keys import (
+    Problems,
+    Table,
+    add_missing,
+    in_si,
+    read_table,
+    rejected,
+    shown,
+    table_in,
+)
 
 
 class CheckedCase(Table):
@@ -37,7 +47,7 @@ class CheckedCase(Table):
             return document
         if not isinstance(document, (Mapping, BaseModel)):
             raise CaseError(
-                f"case: got {shown(document)}, allowed tables; give the tables of a case file"
+                f"case: {shown(document)} is not valid. Give the tables of a case file."
             )
         context = {"files": Files(Path()), **(info.context or {})}
         problems = context.get("problems") or Problems()
@@ -45,7 +55,7 @@ class CheckedCase(Table):
         names = [*HeadingTable.model_fields, *cls.model_fields]
         known = {name: value for name, value in dict(document).items() if name in names}
         for name in (name for name in dict(document) if name not in known):
-            problems.add_unknown(str(name), names, "take it out")
+            problems.add_unknown(str(name), names)
         given = plain_tables(known, problems)
         tables = cls._tables(given, problems)
         own = cls._across(tables, given, context["files"], problems)
@@ -181,17 +191,12 @@ def law_values(where: str, table: Mapping[str, Any], problems: Problems) -> dict
 
 
 def add_slips(where: str, slips: list[Slip], names: list[str], problems: Problems) -> None:
-    """Report mistakes in a law's inputs; `names` of other keys may have been meant."""
+    """Report errors in the inputs of a law; `names` of other keys may have been meant."""
     for slip in slips:
         place = f"{where}.{slip.place}"
         if slip.unknown:
-            problems.add_unknown(place, [*names, *slip.words], slip.advice)
+            problems.add_unknown(place, [*names, *slip.words], slip.fix)
         else:
             problems.add(
-                place,
-                "nothing" if slip.got is None else shown(slip.got),
-                slip.allowed,
-                slip.advice,
-                slip.got,
-                slip.words,
+                place, rejected(slip.value), slip.requirement, slip.fix, slip.value, slip.words
             )

@@ -1,8 +1,7 @@
-"""A case: what is to be computed, read from TOML, complete and checked.
+"""A case: the input of a run, read from TOML, complete and checked.
 
-Every mistake that an input can hold is found when a case is made, and all mistakes are reported
-together, each in one sentence: where, what was got, what is allowed, what to do. `tables` holds the
-keys, `checks` what they mean to each other.
+All errors of a case are found when it is made and are reported together: location, problem,
+requirement, fix. `tables` declares the keys, `checks` compares them with each other.
 """
 
 from __future__ import annotations
@@ -70,34 +69,34 @@ from granchain.material import Material
 
 
 class Case(CheckedCase):
-    """What is to be computed: frozen, complete, checked.
+    """Input of a run: complete, checked, and read-only.
 
-    Made by `load_case`, by `Case(**tables)` from the tables of a case file, or from another case by
-    `replace`. The tables and keys of the case file are its attributes: `case.chain.radius`,
-    `case.striker.speed`, `case.contact.law`; a table that is left out is None, or holds the
-    defaults.
+    Make a case with `load_case`, with `Case(**tables)` from the tables of a case file, or from
+    another case with `replace`. The tables and keys of the case file are its attributes, such as
+    `case.chain.radius`, `case.striker.speed`, `case.contact.law`. A table that is left out is None,
+    or has its default values.
 
     Raises
     ------
     CaseError
-        With every mistake of the case.
+        If the case is invalid. The message lists every error.
     """
 
-    chain: ChainTable = key("the row of beads", "a table [chain]")
+    chain: ChainTable = key("the chain of beads", "a table [chain]")
     striker: StrikerTable | None = key("the striker", "a table [striker]", None)
-    initial: InitialTable | None = key(
-        "how the beads move and stand at the start", "a table [initial]", None
-    )
+    initial: InitialTable | None = key("the initial motion of the beads", "a table [initial]", None)
     ends: EndsTable = key("the ends of the chain", "a table [ends]", EndsTable())
     drive: tuple[BeadDriveTable, ...] = key(
         "the driven beads", "tables [[drive]]", (), strict=False
     )
     contact: ChainContactTable = key("the contact law", "a table [contact]")
-    sensors: SensorsTable = key("what is recorded", "a table [sensors]", SensorsTable())
+    sensors: SensorsTable = key("the recorded data", "a table [sensors]", SensorsTable())
     snapshots: SnapshotsTable | None = key("the snapshots", "a table [snapshots]", None)
-    energy: EnergyTable = key("the energy ledger", "a table [energy]", EnergyTable())
+    energy: EnergyTable = key("the energy balance", "a table [energy]", EnergyTable())
     time: TimeTable = key("the end of the run", "a table [time]")
-    tolerance: ToleranceTable | None = key("how sure its numbers are", "a table [tolerance]", None)
+    tolerance: ToleranceTable | None = key(
+        "the uncertainties of its parameters", "a table [tolerance]", None
+    )
 
     _files: Files = PrivateAttr(default_factory=lambda: Files(None))
     _drives: dict[str, Drive] = PrivateAttr(default_factory=dict)
@@ -296,8 +295,9 @@ class Case(CheckedCase):
         end = self.drives.get(where)
         if end is None:
             raise CaseError(
-                f"{shown(where)[1:-1]}: got no drive, allowed {', '.join(self.drives) or 'none'}; "
-                "set it to a table { drive, file }"
+                f"{shown(where)[1:-1]}: drive not found. The drives of this case are "
+                f"{', '.join(self.drives) or 'none'}. To add one, set it to a table "
+                "{ drive, file }."
             )
         if end.signal is None:
             return self._drives[where]
@@ -316,43 +316,40 @@ class Case(CheckedCase):
             for where, end in self.drives.items():
                 moved = end.drive == "displacement" and end.ramp_from and (end.phase or end.dc)
                 if moved and problems.clear(where):
-                    got = "a displacement that does not begin at 0"
-                    allowed = "one that does, or the state of a run that was driven so"
-                    advice = "take out phase and dc, or give [initial]"
-                    problems.add(f"{where}.ramp_from", got, allowed, advice)
+                    problem = "the displacement does not begin at 0"
+                    requirement = "It must, unless the run starts from a state with this drive"
+                    fix = "Remove phase and dc, or give [initial]"
+                    problems.add(f"{where}.ramp_from", problem, requirement, fix)
             return
         mine = same_of(self)
         for name, what in FIXED.items():
             problems.check(
                 stored.same[name] == mine[name],
                 "initial",
-                f"a state of another {what}",
-                "one of the same beads, radii, masses, materials, gaps and contact law with its "
-                "inputs",
-                "give the case of the run that left the state; step, ends, loads, drag, on-site "
-                "springs and what is recorded may change",
+                f"the state belongs to a different {what}",
+                "Beads, radii, masses, materials, gaps, and the contact law with its inputs must "
+                "be the same",
+                "Start from the case of the run that wrote the state. You may change the step, "
+                "ends, loads, drag, on-site springs, and recorded data",
             )
         problems.check(
             stored.start.bodies.shape[1] == self.beads + (self.striker is not None),
             "initial",
-            "a state of another chain",
-            "one of its beads",
-            "take another",
+            "the state belongs to a different chain",
+            "The number of bodies must be the same",
         )
         problems.check(
             stored.start.resonators.shape[1] == self.chain.resonators()[0].size,
             "initial",
-            "a state of other resonators",
-            "one of its own",
-            "take another",
+            "the state belongs to different resonators",
+            "The number of resonators must be the same",
         )
         speed = None if self.striker is None else self.striker.speed
         problems.check(
             speed == stored.speed,
             "striker.speed",
-            f"{speed} beside a state",
-            f"{stored.speed}, that of the run that left it",
-            "take that one: the striker's motion is in the state",
+            f"{speed} differs from the run that wrote the state",
+            f"It must be {stored.speed}, because the state contains the motion of the striker",
         )
         for where, end in self.drives.items():
             if problems.clear("initial"):
@@ -364,8 +361,9 @@ class Case(CheckedCase):
                 else:
                     check_signal(where, end, time, problems)
                 first, last = lines(end, period) if end.signal == "noise" and period else (0, 0)
-                got = "a state whose noise has no frequency in its band"
-                problems.check(first <= last, "initial", got, "one that a run left", "begin anew")
+                problem = "the noise of the state has no frequency in its band"
+                requirement = "The state must come from a run of this drive"
+                problems.check(first <= last, "initial", problem, requirement)
 
     def replace(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Case:
         """Return a changed case: `case.replace({"contact.law": "flores"})`.
@@ -513,10 +511,10 @@ def in_a_table(resonators: tuple[ResonatorTable, ...], problems: Problems) -> An
 
 
 def check_case(case: Any) -> None:
-    """Refuse what is no case, such as the path of one."""
+    """Reject an object that is not a case, such as the path of one."""
     if not isinstance(case, Case):
         got = shown(case) if isinstance(case, str) else type(case).__name__
-        raise CaseError(f"case: got {got}, allowed a Case; make it with granchain.load_case")
+        raise CaseError(f"case: {got} is not a Case. Make one with granchain.load_case.")
 
 
 def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
@@ -533,9 +531,9 @@ def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
     Raises
     ------
     CaseError
-        With every mistake of the case.
+        If the case is invalid. The message lists every error.
     FileError
-        For a file that cannot be read.
+        If a file cannot be read.
     """
     check_name(name, "load_case", "Case(**tables)")
     built_in: dict[Any, Path] = {name: CASES / f"{name}.toml" for name in case_names()}
@@ -544,8 +542,8 @@ def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
     document, context = read_document(path, overrides, [*built_in], "contact.psi=2.9")
     if "mechanism" in document and "chain" not in document:
         raise CaseError(
-            f"case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "
-            f'"granchain mechanism {shown(str(name))[1:-1]}"'
+            f"case: {shown(path.name)} is a mechanism. It must be a chain of beads. Run it with "
+            f'"granchain mechanism {shown(str(name))[1:-1]}".'
         )
     return Case.model_validate(document, context={**context, "files": Files(path.parent)})
 
@@ -563,8 +561,8 @@ def case_as_given(stored: Mapping[str, Any], toml: str = "") -> Case:
         isinstance(file, list) and list(map(type, file)) == [str, str] for file in files
     ):
         raise CaseError(
-            "case: got files that are no names with texts, allowed what Case.as_given gives; take "
-            "another copy"
+            "case: the stored files are damaged. They must be those of Case.as_given. Use another "
+            "copy."
         )
     context = {"files": Files(None, dict(files)), "toml": toml, "titled": stored.get("titled")}
     return Case.model_validate(stored["tables"], context=context)

@@ -1,8 +1,8 @@
-"""Checks of a case: key by key, against the contact law's own declaration, and across keys.
+"""Checks of a case: key by key, against the declaration of the contact law, and across keys.
 
-A check across keys uses only keys without a mistake found so far, so that one slip gives one
-sentence and all slips are reported together. Nothing here makes an array of the chain: sizes are
-refused from the counts alone.
+A check across keys uses only keys without an error so far, so that each error gives one message and
+all errors are reported together. Nothing here makes an array of the chain: sizes are rejected from
+the counts alone.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
         problems.check(
             chain.total() > 1 or striker is not None or walls,
             "chain.beads",
-            "1 that has nothing to touch",
-            "two bodies, or a wall",
-            "add beads, a striker or a wall",
+            "one bead has nothing to touch",
+            "A case needs at least two bodies, or one body and a wall",
+            "Add beads, a striker, or a wall",
         )
     if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
         tables["sensors"] = read_sensors(tables["sensors"], chain, ends, striker, problems)
@@ -128,9 +128,9 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
     problems.check(
         chain.beads is None or not chain.segment,
         "chain.beads",
-        f"{chain.beads} beside [[chain.segment]]",
-        "one of the two",
-        "take one out",
+        "both beads and [[chain.segment]] are present",
+        "Only one of the two is allowed",
+        "Remove one",
     )
     for where, segment in chain.places():
         body = body_like(segment, chain)
@@ -142,9 +142,9 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
             problems.check(
                 all(0.0 < end < math.inf for end in ends),
                 f"{where}.taper",
-                f"{segment.taper:g} over {segment.count} beads",
-                "a taper that leaves the last bead a radius and a mass that are finite and above 0",
-                "take one nearer to 1",
+                f"{segment.taper:g} is out of range for {segment.count} beads",
+                "The last bead must have a finite radius and mass above 0",
+                "Choose a taper closer to 1",
             )
     if problems.clear("chain.beads"):
         check_disorder(chain, problems)
@@ -156,8 +156,7 @@ def check_disorder(chain: ChainTable, problems: Problems) -> None:
         each = "gap" if name == "gap_added" else "bead"
         given, length = getattr(chain, name), chain.total() - (each == "gap")
         if given is not None:
-            advice = f"give one for each {each}, or take it out"
-            check_length(f"chain.{name}", given, length, f"{each} of the chain", advice, problems)
+            check_length(f"chain.{name}", given, length, f"{each} of the chain", "", problems)
     if problems.clear("chain"):
         check_factors(chain, problems)
     if chain.gap_added is not None and problems.clear("chain.gap_added", "chain.gap"):
@@ -165,9 +164,9 @@ def check_disorder(chain: ChainTable, problems: Problems) -> None:
         for i in np.flatnonzero(gaps + added < 0.0)[:1]:
             problems.add(
                 f"chain.gap_added.{i}",
-                f"{added[i]:g} on a gap of {gaps[i]:g}",
-                f"a number from {0.0 - gaps[i]:g}",
-                "raise it, or the gap",
+                f"{added[i]:g} makes a gap of {gaps[i]:g} negative",
+                f"It must be {0.0 - gaps[i]:g} or more",
+                "Increase it, or increase the gap",
             )
 
 
@@ -190,9 +189,9 @@ def check_factors(chain: ChainTable, problems: Problems) -> None:
         problems.check(
             all(0.0 < value * factor < math.inf for value in values for factor in factors),
             f"chain.{name}",
-            f"factors from {factors[0]:g} to {factors[1]:g}",
-            "factors whose products are finite and above 0",
-            "take factors nearer to 1",
+            f"factors from {factors[0]:g} to {factors[1]:g} are out of range",
+            "Their products with the values of the beads must be finite and above 0",
+            "Choose factors closer to 1",
         )
 
 
@@ -207,44 +206,44 @@ def check_body(where: str, kind: Body, problems: Problems) -> None:
     if kind.mass is None:
         problems.add(
             place,
-            "nothing, of a material without density",
-            "a number above 0",
-            "give the mass [kg], or the material's density",
+            "missing, and the material has no density",
+            "The mass [kg] must be a number above 0",
+            "Give the mass, or the density of the material",
         )
     elif not 0.0 < kind.mass < math.inf:
         problems.add(
             place,
-            f"{kind.mass:g} from radius and density",
-            "a finite number above 0",
-            "check both, or give the mass [kg]",
+            f"{kind.mass:g}, computed from radius and density, is out of range",
+            "The mass must be a finite number above 0",
+            "Check the radius and the density, or give the mass [kg]",
         )
 
 
 def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> None:
     """A static load needs a closed row, and gravity a wall to press the row on."""
     names = [name for name in ("precompression", "gravity") if getattr(chain, name)]
-    loads, closed = " and ".join(names), "0 in a chain that carries a load at rest"
+    loads, closed = " and ".join(names), "All gaps of a chain with a static load must be 0"
     for where, segment in chain.places() if loads else ():
         problems.check(
             chain.of_segment(segment, "gap") == 0.0,
             "chain.gap" if segment.gap is None else f"{where}.gap",
-            f"a gap with {loads}",
+            f"a gap is not possible with {loads}",
             closed,
-            f"close the gap, or take out {loads}",
+            f"Close the gap, or remove {loads}",
         )
     problems.check(
         not loads or not any(chain.gap_added or ()),
         "chain.gap_added",
-        f"gaps with {loads}",
+        f"gaps are not possible with {loads}",
         closed,
-        f"take out gap_added or {loads}",
+        f"Remove gap_added or {loads}",
     )
     problems.check(
         not chain.gravity or not problems.clear("ends.right") or ends.has_wall("right"),
         "chain.gravity",
-        f"{chain.gravity:g} without a wall at the right end",
-        "gravity towards a wall",
-        'set [ends] right = "wall" or "rigid"',
+        f"{chain.gravity:g} requires a wall at the right end",
+        "Gravity presses the chain against this wall",
+        'Set [ends] right = "wall" or "rigid"',
     )
 
 
@@ -261,9 +260,9 @@ def check_ends(
         problems.check(
             not bare or getattr(ends, f"{side}_material") is None or not problems.clear(where),
             f"{where}_material",
-            f"a material beside {'a driven force' if driven else shown(end)}",
-            'a material of a "wall" or of a driven displacement',
-            f'set {side} = "wall", or take it out',
+            f"{'a driven force' if driven else shown(end)} has no material",
+            'Only a "wall" and a driven displacement have one',
+            f'Set {side} = "wall", or remove the key',
         )
         if driven:
             drives |= drive_under(where, end, time, files, problems)
@@ -298,25 +297,26 @@ def check_bead_drives(
         inside = problems.check(
             drive.bead <= beads,
             f"{where}.bead",
-            str(drive.bead),
-            f"1 to {beads}",
-            "name a bead of the chain; the striker is none",
+            f"{drive.bead} is out of range",
+            f"It must be from 1 to {beads}",
+            "Choose a bead of the chain; the striker is not a bead",
         )
         if drive.drive != "displacement" or not inside:
             continue
         problems.check(
             many[drive.bead] == 1,
             f"{where}.bead",
-            f"{drive.bead}, whose displacement is given, with another drive or a force on it",
-            "one drive of a bead whose displacement is given",
-            "take the other out: no force moves it",
+            f"bead {drive.bead} has a prescribed displacement and another drive or force",
+            "A bead with a prescribed displacement can have no other drive, "
+            "because forces do not move it",
+            "Remove the other drive",
         )
         problems.check(
             not problems.clear("chain") or drive.bead - 1 not in chain.resonators()[0],
             f"{where}.bead",
-            f"{drive.bead}, whose displacement is given, with resonators",
-            "a bead without",
-            "take its resonators out, or drive it with a force",
+            f"bead {drive.bead} has a prescribed displacement and resonators",
+            "A bead with a prescribed displacement can have no resonators",
+            "Remove its resonators, or drive it with a force",
         )
         if not problems.clear("initial", "chain.segment") or getattr(
             tables.get("initial"), "state", None
@@ -330,9 +330,9 @@ def check_bead_drives(
         problems.check(
             not moved,
             f"{where}.bead",
-            f"{drive.bead} with a {' and a '.join(moved)} at the start",
-            "a bead that is at rest at the start, for its displacement is given",
-            f"take out the {' and the '.join(moved)}, or drive it with a force",
+            f"bead {drive.bead} has an initial {' and an initial '.join(moved)}",
+            "A bead with a prescribed displacement must be at rest at the start",
+            f"Remove the {' and the '.join(moved)}, or drive the bead with a force",
         )
     return drives
 
@@ -357,20 +357,20 @@ def read_sensors(
             few = problems.check(
                 sum(map(len, ranges)) <= MOST_LABELS,
                 where,
-                f"{sum(map(len, ranges))} {name}",
-                f"at most {MOST_LABELS}",
-                f'give a step, such as "{known.start}-{known.stop - 1}:100"',
+                f"{sum(map(len, ranges))} {name} are too many",
+                f"At most {MOST_LABELS} can be recorded",
+                f'Add a step, such as "{known.start}-{known.stop - 1}:100"',
             )
             labels = tuple(label for one in ranges for label in one) if few else ()
         outside = [label for label in labels if label not in known]
-        allowed = f"{name} {known[0]} to {known[-1]}" if known else "none"
+        has = f"{name} {known[0]} to {known[-1]}" if known else f"no {name}"
         if known and name == "contacts":
-            allowed += ", contact k joining body k and k + 1"
-        got, advice = words or first_few(outside), "take out what is not in the chain"
-        problems.check(not outside, where, got, allowed, advice)
+            has += "; contact k joins bodies k and k + 1"
+        unknown = f"{words or first_few(outside)} not found"
+        problems.check(not outside, where, unknown, f"The chain has {has}")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
-        got = f"{first_few(doubles)} more than once"
-        problems.check(not doubles, where, got, "each once", "take out the doubles")
+        repeated = f"{first_few(doubles)} repeated"
+        problems.check(not doubles, where, repeated, f"List each of the {name} once")
         numbers[name] = labels
     return sensors.model_copy(update=numbers)
 
@@ -387,14 +387,14 @@ def check_impact_speed(
     law, chain = laws()[contact.law], tables["chain"]
     if inputs.get("impact_speed") == "striker" and needs_speed(contact):
         (words,) = (one.choices for one in law.inputs if one.name == "impact_speed")
-        allowed = "a number above 0" + ', or "onset"' * ("onset" in words)
+        allowed = "It must be a number above 0" + ', or "onset"' * ("onset" in words)
         if "onset" not in words and (chain.precompression or chain.gravity):
             problems.add(
                 f"{where}.impact_speed",
-                '"striker" in a row that carries a load at rest',
+                '"striker" is not possible in a chain with a static load, because contacts that '
+                "are closed at rest have no impact speed",
                 allowed,
-                "give the speed [m/s] at which the restitution is meant: contacts that are closed "
-                "at rest have none of their own",
+                "Give the speed [m/s] to which the restitution applies",
             )
         else:
             problems.check(
@@ -402,9 +402,9 @@ def check_impact_speed(
                 or not problems.clear("initial")
                 or fastest_closing(tables) > 0.0,
                 f"{where}.impact_speed",
-                '"striker" in a case without one',
+                '"striker" requires a striker',
                 allowed,
-                "give the speed as a number [m/s], or add a table [striker]",
+                "Give the speed [m/s], or add a table [striker]",
             )
     if (
         inputs.get("impact_speed") == "onset"
@@ -413,10 +413,9 @@ def check_impact_speed(
     ):
         problems.add(
             f"{where}.impact_speed_floor",
-            'nothing, with "onset" in a chain whose contacts touch at rest',
-            "a number above 0",
-            "give the smallest speed [m/s] that the damping term may take: here it decides the "
-            "result",
+            'missing, but needed with impact_speed = "onset" because contacts touch at rest',
+            "It must be a number above 0",
+            "Give the minimum speed [m/s] of the damping term; the result depends on it",
         )
 
 
@@ -448,17 +447,17 @@ def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
     for size, place, got, advice in large if total > MEMORY else ():
         problems.add(
             place,
-            f"{got} ({size / 2**30:.3g} of {total / 2**30:.3g} GiB)",
-            f"{MEMORY // 2**30} GiB for the whole run",
+            f"{got} need too much memory ({size / 2**30:.3g} of {total / 2**30:.3g} GiB)",
+            f"A run may use at most {MEMORY // 2**30} GiB",
             advice,
         )
     step, bodies = time.step if isinstance(time.step, float) else 0.0, bodies_in(tables)
     if step and bodies * (time.end / step) > BEAD_STEPS:
         problems.add(
             "time.step",
-            f"{time.end / step:.3g} steps of {bodies} bodies",
-            f"{BEAD_STEPS:g} bead-steps",
-            "take a longer step",
+            f"{time.end / step:.3g} steps of {bodies} bodies are too many",
+            f"The limit is {BEAD_STEPS:g} bead-steps",
+            "Choose a longer step",
         )
 
 
@@ -482,7 +481,7 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
         for one in group
     )
     size += 8.0 * ARRAYS * riders
-    amounts = [(size, beads, f"{bodies} bodies", "take fewer beads")]
+    amounts = [(size, beads, f"{bodies} bodies", "Use fewer beads")]
     # of every contact its overlaps and rate, and what its law remembers
     kept = (bodies + 1) * (3 + len(law.history)) if snapshots and snapshots.history else 0
     # Numbers per row: the time and what is recorded at it; the ledger has seven energies.
@@ -497,6 +496,6 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
     ):
         rows = time.end / max(interval, step)
         got = f"{rows:.3g} rows of {numbers} numbers"
-        advice = "take a longer interval, or an earlier time.end"
+        advice = "Choose a longer interval, or an earlier time.end"
         amounts.append((8.0 * rows * numbers, f"{name}.interval", got, advice))
     return amounts

@@ -48,9 +48,10 @@ def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:
             problems.check(
                 segments[i].count > 1,
                 where,
-                "a law between the beads of a segment of one",
-                "a segment of two beads and more",
-                "take it out: between two segments the law is that of [contact]",
+                "the segment has only one bead",
+                "A law applies between the beads of a segment of two or more beads. Between two "
+                "segments, the law under [contact] applies",
+                "Remove the law",
             )
             continue
         end = place.removesuffix("_contact")
@@ -58,9 +59,9 @@ def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:
         problems.check(
             tables["ends"].has_wall(end),
             where,
-            "a law at an end without a wall",
-            "one of a wall",
-            f'set {end} = "wall", or take it out',
+            "this end has no wall",
+            "A contact law at an end requires a wall",
+            f'Set {end} = "wall", or remove the law',
         )
 
 
@@ -87,9 +88,9 @@ def own_inputs(
     problems.check(
         "law" not in table,
         f"{where}.law",
-        shown(table.get("law")),
-        "no law: a chain has one",
-        "set the law under [contact], and its inputs here",
+        f"{shown(table.get('law'))} is not allowed here",
+        "All pairs use the law under [contact]",
+        "Set the law under [contact], and its inputs here",
     )
     values, slips = filled(law, own, in_si)
     # what a pair leaves out is as under [contact]
@@ -99,9 +100,11 @@ def own_inputs(
         names = ", ".join(quantity.name for quantity in law.inputs)
         problems.add(
             where,
-            "no input of the law",
-            f"one or more of {names}" if names else f"no pair, {law.name} has no inputs",
-            "give one, or take the pair out",
+            "the pair has no inputs",
+            f"It must have one or more of {names}"
+            if names
+            else f"The law {law.name} has no inputs",
+            "Remove the pair" if not names else "",
         )
     return {name: value for name, value in values.items() if name in own}
 
@@ -111,7 +114,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
     chain has it."""
     touching = pairs_along(tables)
     names = dict.fromkeys(sorted({name for both in touching for name in both}))
-    named = ", ".join(f'"{name}"' for name in names) or "none: no material has a name"
+    named = f"are {', '.join(f'{shown(name)}' for name in names)}" if names else "have no names"
     pairs = "; ".join(sorted(map(pair_words, touching)))
     shared = [f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs]
     met: dict[frozenset[str], int] = {}
@@ -124,26 +127,26 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
         for name in unknown:
             problems.add(
                 place,
-                shown(name),
-                f"materials of this chain: {named}",
-                'name a material of this chain; a table of constants gets its name by name = "..."',
+                f"unknown material {shown(name)}",
+                f"The materials of this chain {named}",
+                'To name a table of constants, add name = "..."',
                 name,
                 names,
             )
         problems.check(
             bool(unknown) or both in touching,
             place,
-            f"{pair_words(both)}, which touch nowhere in this chain",
-            f"pairs that touch: {pairs}",
-            "take the pair out",
+            f"{pair_words(both)} do not touch in this chain",
+            f"The pairs that touch are {pairs}" if pairs else "No pair with names touches",
+            "Remove the pair",
         )
         first = met.setdefault(both, i)
         problems.check(
             first == i,
             place,
-            f"{pair_words(both)} once more, after contact.pair.{first}",
-            "each pair once",
-            "put all its inputs into one table",
+            f"{pair_words(both)} repeat contact.pair.{first}",
+            "Each pair may occur once",
+            "Put all its inputs in one table",
         )
         if problems.clear(*shared):
             check_form(where, contact, pair, problems)
@@ -157,12 +160,13 @@ def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems
         form = law.model(formed(shared))
         for name, value in pair.inputs().items():
             if law.model(formed({**shared, name: value})) != form:
-                held = "a number" if isinstance(shared[name], float) else shown(shared[name])
+                common = "a number" if isinstance(shared[name], float) else shown(shared[name])
                 problems.add(
                     f"{where}.{name}",
-                    shown(value),
-                    f"{held}, as under [contact]: all contacts have one form of the law",
-                    f"set {name} under [contact] alone, or give both alike",
+                    f"{shown(value)} changes the form of the law",
+                    f"It must be {common}, as under [contact], because all contacts have the same "
+                    "form of the law",
+                    f"Set {name} only under [contact], or give the same value in both",
                 )
 
 

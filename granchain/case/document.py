@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.errors import CaseError, FileError, GranchainWarning
+from granchain.errors import CaseError, FileError, GranchainWarning, error_text
 from granchain.keys import PROBLEMS, Problems, shown, suggestion
 from granchain.material import MATERIALS, Material
 from granchain.plain_data import sha256_of
@@ -81,8 +81,8 @@ def check_name(name: Any, loader: str, maker: str) -> None:
     if not isinstance(name, (str, os.PathLike)):
         got = shown(name) if isinstance(name, (Mapping, BaseModel)) else type(name).__name__
         raise CaseError(
-            f"{loader}: got {got}, allowed the name of a built-in case, or the path of a TOML "
-            f"file; tables are for granchain.{maker}"
+            f"{loader}: {got} is not valid. Give the name of a built-in case or the path of a TOML "
+            f"file. For tables, use granchain.{maker}."
         )
 
 
@@ -95,37 +95,31 @@ def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) ->
             beside = f"{path.name}.toml"
             meant = path.with_name(beside).is_file() if path.name else False
             raise FileError(
-                f"{what}: got {name}, which is {'a folder' if path.is_dir() else 'not a file'}, "
-                "allowed a TOML file; "
-                + (f"did you mean {shown(beside)}?" if meant else "name the file itself")
+                f"{what}: {name} is {'a folder' if path.is_dir() else 'not a file'}. "
+                + (f"Did you mean {shown(beside)}?" if meant else "Give the path of a TOML file.")
             )
         with path.open("rb") as file:
             content = file.read(CASE_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason, advice = getattr(error, "strerror", None) or "no such path", "check the path"
+        reason, fix = getattr(error, "strerror", None) or "no such path", "Check the path"
         if names:
-            built_in = f"{advice}, or name a built-in case: {', '.join(names)}"
-            advice = suggestion(path.stem, names, built_in)
+            fix = suggestion(path.stem, names, f"The built-in cases are {', '.join(names)}")
         word = bool(names) and not path.suffix and path.name == str(path)
         if word and not isinstance(error, PermissionError):
-            raise CaseError(
-                f"case: got {name}, allowed the path of a TOML file or the name of a built-in "
-                f"case; {advice}"
-            ) from None
-        raise FileError(
-            f"{what}: got {name} ({reason}), allowed a TOML file that can be read; {advice}"
-        ) from None
+            requirement = "Give the name of a built-in case or the path of a TOML file"
+            raise CaseError(error_text("case", f"{name} not found", requirement, fix)) from None
+        problem = f"{name} cannot be read ({reason})"
+        raise FileError(error_text(what, problem, "It must be a TOML file", fix)) from None
     if len(content) > CASE_BYTES:
         raise CaseError(
-            f"{name}: got more than 1 MB, allowed a {what} of at most 1 MB; keep drive tables in "
-            "files of their own"
+            f"{name}: the file is too large. A {what} may have at most 1 MB. Put drive tables in "
+            "separate files."
         )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise CaseError(
-            f"{name}: got bytes that are not UTF-8 (at byte {error.start}), allowed UTF-8; save "
-            "the file as UTF-8"
+            f"{name}: the text is not UTF-8 (at byte {error.start}). Save the file as UTF-8."
         ) from None
 
 
@@ -138,19 +132,20 @@ def parsed(text: str, name: str) -> dict[str, Any]:
             and line.count(".") - len(_DECIMAL.findall(line)) > MOST_DOTS
         ):
             raise CaseError(
-                f"{shown(name)}: got more than {MOST_DOTS} dots in line {i}, allowed a key of at "
-                "most five parts; break the line"
+                f"{shown(name)}: line {i} has more than {MOST_DOTS} dots. A key has at most five "
+                "parts. Split the line."
             )
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise CaseError(
-            f"{shown(name)}: got brackets nested without end, allowed {DEPTH} levels; take them out"
+            f"{shown(name)}: the brackets are nested too deeply. At most {DEPTH} levels are "
+            "allowed."
         ) from None
     except ValueError as error:
         raise CaseError(
-            f"{shown(name)}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed "
-            "TOML 1.0; mend it there"
+            f"{shown(name)}: the text is not valid TOML 1.0 ({shown(str(error), 200)[1:-1]}). "
+            "Correct the text there."
         ) from None
 
 
@@ -202,14 +197,14 @@ def _as_toml(value: Any) -> str:
 def key_values(
     items: Iterable[str], example: str, problems: Problems, option: str = "--set"
 ) -> dict[str, Any]:
-    """Changes given as "KEY=VALUE"; others are reported, with an example of one that is allowed."""
+    """Changes given as "KEY=VALUE"; others are reported with an example."""
     changes = {}
     for item in items:
         where, equals, value = item.partition("=")
         if equals and where.strip():
             changes[where.strip()] = toml_value(value)
         else:
-            problems.add(option, shown(item), "KEY=VALUE", f"write for example {example}")
+            problems.add(option, f"{shown(item)} is not KEY=VALUE", f"Write for example {example}")
     return changes
 
 
@@ -265,11 +260,11 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
     elif on_way and _is_place(last, at):
         at[int(last) : int(last) + 1] = [] if value is None else [value]
     else:
-        allowed = "names of tables and a key joined by dots; write for example contact.psi"
+        requirement = "A key is the names of tables joined by dots, such as contact.psi."
         if isinstance(at, list) and at:
             name, more = ".".join(reached), f" to {'.'.join(reached)}.{len(at) - 1}"
-            allowed = f"{name}.0{more * (len(at) > 1)}; {name} has {len(at)}, counted from 0"
-        raise CaseError(f"{shown(where)}: got a key that leads nowhere, allowed {allowed}")
+            requirement = f"The keys are {name}.0{more * (len(at) > 1)}."
+        raise CaseError(f"{shown(where)}: key not found. {requirement}")
 
 
 def _is_place(word: str, entries: Any) -> bool:
@@ -374,9 +369,13 @@ def _drop_inputs(
     pairs[:] = [pair for pair in pairs if not isinstance(pair, dict) or list(pair) != ["materials"]]
     of_pairs = [key.removesuffix(".") for key in dropped if key.startswith("contact.pair.")]
     if of_pairs:
-        words = f"contact.law: {law.name} does not take {first_few(of_pairs)}: left out"
-        advice = "; give these materials inputs of it in the same change, or leave their pairs out"
-        warnings.warn(words + advice, GranchainWarning, stacklevel=4)
+        text = (
+            f"contact.law: {law.name} has no input {first_few(of_pairs)}, so granchain removed "
+            f"{'it' if len(of_pairs) == 1 else 'them'}. The contacts of these materials now use "
+            "the inputs under [contact]. To change this, give them inputs of the law in the same "
+            "change."
+        )
+        warnings.warn(text, GranchainWarning, stacklevel=4)
     if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
         document["tolerance"] = {
             key: value
@@ -403,7 +402,7 @@ def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0
     if isinstance(value, Material):
         value = value.constants()
     if depth > DEPTH:
-        problems.add(where, "tables in tables", f"{DEPTH} levels", "take them out")
+        problems.add(where, "tables are nested too deeply", f"At most {DEPTH} levels are allowed")
     elif isinstance(value, (Mapping, BaseModel)):
         plain = {}
         for name, entry in dict(value).items():
@@ -420,9 +419,7 @@ def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0
             for i, entry in enumerate(value)
         ]
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        problems.add(
-            where, "a whole number of more than 64 bits", "64 bits", "write a smaller number"
-        )
+        problems.add(where, "the whole number is too large", "It must fit in 64 bits")
     else:
         return value
     return None
@@ -503,7 +500,10 @@ class Files:
                     content = opened.read(CSV_BYTES + 1)
                 if len(content) > CSV_BYTES:
                     problems.add(
-                        where, f"{name} of more than 16 MiB", "at most 16 MiB", "take fewer rows"
+                        where,
+                        f"{name} is too large",
+                        "The file may have at most 16 MiB",
+                        "Use fewer rows",
                     )
                     return None
                 self.texts[file] = content.decode("utf-8-sig")
@@ -512,9 +512,9 @@ class Files:
             # without the reader's message, which may quote the file: a case comes from anywhere
             problems.add(
                 where,
-                f"{name}, which is no complete result of a chain",
-                "a CSV file, or the result file of a run",
-                "name another file; granchain info describes what is wrong with this one",
+                f"{name} cannot be used",
+                "It must be a CSV file or the output file of a complete run of a chain",
+                "For an output file, granchain info describes the error",
             )
             return None
         except (OSError, ValueError) as error:
@@ -522,9 +522,9 @@ class Files:
             reason = "not UTF-8" if not_text else getattr(error, "strerror", None) or "no such path"
             problems.add(
                 where,
-                f"{name} ({reason})",
-                "a CSV file that can be read",
-                "check the name, which is looked for from the case file's folder",
+                f"{name} cannot be read ({reason})",
+                "It must be a CSV file",
+                "Check the path, which is relative to the folder of the case file",
             )
             return None
 

@@ -39,9 +39,8 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
         problems.check(
             not problems.clear(where),
             where,
-            "neither file, nor both time and value, nor signal",
-            "a file, or both time and value, or a signal",
-            "give one table or signal",
+            "the drive has neither a file, nor both time and value, nor a signal",
+            "Give one of these",
         )
         return None
     for name in DRIVE_TABLE.model_fields:
@@ -49,13 +48,18 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
         if getattr(end, name) is None and name in needed and problems.clear(place):
             add_missing(DRIVE_TABLE, name, place, problems)
         elif getattr(end, name) is not None and name not in ("drive", *own):
-            problems.add(place, f"a key beside {form}", ", ".join(own), "take it out")
+            problems.add(
+                place,
+                f"not allowed with {form}",
+                f"The keys are {', '.join(own)}",
+                "Remove the key",
+            )
     if end.signal is not None:
         return None
     if end.file is None:
         return Drive(np.array(end.time, dtype=float), np.array(end.value, dtype=float))
     where, name = f"{where}.file", shown(end.file)
-    columns = "two columns, time [s] and displacement [m] or force [N]"
+    columns = "The columns are time [s] and displacement [m] or force [N]"
     text = files.text(where, end.file, problems)
     if text is None:
         return None
@@ -64,12 +68,12 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
         # The line's number alone: the file may be anybody's, and a case comes from anywhere.
         problems.add(
             where,
-            f"{name}, in which line {faulty} is no two numbers",
+            f"{name}, line {faulty}, does not have two numbers",
             columns,
-            "write a comma between the two and points in the numbers",
+            "Write a comma between the columns and decimal points in the numbers",
         )
     elif not rows:
-        problems.add(where, f"{name} without a row", columns, "fill the table")
+        problems.add(where, f"{name} has no rows", columns)
     return Drive(*np.array(rows).T.copy()) if rows else None
 
 
@@ -96,18 +100,17 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
     if end.band is not None and not (len(end.band) == 2 and 0.0 < end.band[0] < end.band[1]):
         problems.add(
             f"{where}.band",
-            " and ".join(f"{edge:g}" for edge in end.band[:3]) or "an empty list",
-            "two numbers above 0, the lower first",
-            "give the two edges of the band [Hz]",
+            f"{' and '.join(f'{edge:g}' for edge in end.band[:3]) or 'an empty list'} not valid",
+            "A band has two edges above 0 [Hz], the lower edge first",
         )
     if end.ramp_from is not None:
         good = len(end.ramp_from) == 2 and all(map(math.isfinite, end.ramp_from))
         problems.check(
             good and end.ramp_from[1] > 0.0 and ramp > 0.0 and duration is None,
             f"{where}.ramp_from",
-            shown(list(end.ramp_from[:3])),
-            "an amplitude, and a frequency above 0, beside a ramp and no duration",
-            "write ramp_from = [1e-8, 5e3] and the ramp [s] that leads from there",
+            f"{shown(list(end.ramp_from[:3]))} is not valid",
+            "It must be an amplitude and a frequency above 0, with a ramp and without a duration",
+            "Write for example ramp_from = [1e-8, 5e3], and give the ramp [s]",
         )
     if (
         duration is not None
@@ -116,9 +119,10 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
     ):
         problems.add(
             place,
-            f"{ramp:g}",
-            f"at most half the duration, {0.5 * duration:g}",
-            "shorten the ramp, which comes at the start and at the end, or lengthen the signal",
+            f"{ramp:g} is out of range",
+            f"It must be at most half the duration, {0.5 * duration:g}, because the signal ramps "
+            "at both ends",
+            "Shorten the ramp, or lengthen the signal",
         )
     if (
         end.drive == "displacement"
@@ -126,19 +130,19 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
         and (end.signal == "noise" or end.phase or end.dc)
         and problems.clear(where)
     ):
-        got = "no ramp of a displacement that does not begin at 0"
-        advice = "give the time [s] in which the signal rises"
+        problem = "missing, but needed because the displacement does not begin at 0"
+        fix = "Give the rise time [s] of the signal"
         shifted = [f"the {name}" for name in ("phase", "dc") if getattr(end, name)]
-        advice += f", or take out {' and '.join(shifted)}" if shifted else ""
-        problems.add(place, got, "a number above 0", advice)
+        fix += f", or remove {' and '.join(shifted)}" if shifted else ""
+        problems.add(place, problem, "It must be a number above 0", fix)
     if time is None or not problems.clear(where, "time.end"):
         return
     if duration is not None and duration < time.end and not ramp and end.signal != "pulse":
         problems.add(
             place,
-            f"no ramp of a signal that ends at {duration:g} s, before the run",
-            f"a number above 0, or a duration from {time.end:g}",
-            "give a ramp [s]: it ends at rest then",
+            f"missing, but needed because the signal ends at {duration:g} s, before the run",
+            f"It must be a number above 0, or the duration {time.end:g} or more",
+            "Give a ramp [s], so that the signal ends at rest",
         )
     # the coefficients of the cubics go with the third power of a knot's frequency
     many, step = knots(end, time.end), KNOTS_PER_PERIOD * highest(end)
@@ -147,27 +151,26 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
     if not many <= MOST_KNOTS:
         problems.add(
             where,
-            f"{span:g} s of a signal with {highest(end):.3g} Hz",
-            f"{MOST_KNOTS // KNOTS_PER_PERIOD - 2} periods",
-            "shorten the signal or the run, or take a lower frequency or a longer ramp",
+            f"{span:g} s of a signal with {highest(end):.3g} Hz are too long",
+            f"A signal may have at most {MOST_KNOTS // KNOTS_PER_PERIOD - 2} periods",
+            "Shorten the signal or the run, or choose a lower frequency or a longer ramp",
         )
     elif not math.isfinite(size * step * step * step):
         problems.add(
             where,
-            f"{size:g} at {highest(end):.3g} Hz",
-            "a signal whose slopes are finite numbers",
-            "take a smaller signal, or a longer one",
+            f"{size:g} at {highest(end):.3g} Hz is out of range",
+            "The slopes of the signal must be finite",
+            "Choose a smaller or a longer signal",
         )
     elif end.band is not None:
         first, last = lines(end, time.end)
         if first > last:
-            got = f"{end.band[0]:g} to {end.band[1]:g} Hz"
-            allowed = f"a band that holds a multiple of {1.0 / span:.6g} Hz, one over the length "
             problems.add(
                 f"{where}.band",
-                got,
-                allowed + "of the signal",
-                "widen the band, or lengthen the signal",
+                f"{end.band[0]:g} to {end.band[1]:g} Hz is too narrow",
+                f"The band must contain a multiple of {1.0 / span:.6g} Hz, the inverse of the "
+                "length of the signal",
+                "Widen the band, or lengthen the signal",
             )
 
 
@@ -177,8 +180,8 @@ def check_drive(
     """A drive is finite, goes forward in time, and covers the run or ends at rest."""
     time, value, _ = table
     if time.size != value.size or not time.size:
-        got, allowed = f"{time.size} times and {value.size} values", "as many values as times, "
-        problems.add(where, got, allowed + "and at least one", "complete the lists")
+        problem = f"there are {time.size} times and {value.size} values"
+        problems.add(where, problem, "The lists must have the same length, at least one")
         return False
     finite, forward = np.isfinite(time) & np.isfinite(value), time[1:] > time[:-1]
     # it can go on as it ends
@@ -187,17 +190,16 @@ def check_drive(
     if not finite.all():
         problems.add(
             where,
-            f"a number beyond all bounds in row {np.argmin(finite) + 1}",
-            "finite numbers",
-            "mend the row",
+            f"row {np.argmin(finite) + 1} has a number that is not finite",
+            "All numbers must be finite",
         )
     elif not forward.all():
         row = int(np.argmin(forward)) + 1
         problems.add(
             where,
-            f"a time in row {row + 1} that does not come after the one before",
-            "times that grow from row to row",
-            "sort the rows, and take out doubles",
+            f"the time in row {row + 1} is not later than the time before",
+            "Times must increase from row to row",
+            "Sort the rows, and remove duplicates",
         )
     elif (
         end is not None
@@ -205,14 +207,14 @@ def check_drive(
         and not (time[0] <= 0.0 and (time[-1] >= end.end or at_rest))
     ):
         # the table may be that of anybody's file: its numbers are not quoted
-        got = "times that begin after 0"
+        problem = "the times begin after 0"
         if time[0] <= 0.0:
-            got = "times that end before the run, still changing at the last"
+            problem = "the times end before the run, and the last value still changes"
         problems.add(
             where,
-            got,
-            f"a table from 0 to the end of the run at {end.end:g} s, or to rest: two equal values "
-            "at its end",
-            "lengthen the table, or shorten the run",
+            problem,
+            f"The table must start at 0 and reach the end of the run at {end.end:g} s, or end at "
+            "rest with two equal values",
+            "Extend the table, or shorten the run",
         )
     return problems.clear(where)

@@ -26,8 +26,7 @@ def read_initial(
     riding = {name: own for name in OF_RESONATORS if (own := getattr(table, name)) is not None}
     resonators = chain.resonators()[0].size if riding else 0
     for name, numbers in riding.items():
-        advice = "give one for each resonator of each bead, along the chain"
-        check_length(f"initial.{name}", numbers, resonators, "resonator", advice, problems)
+        check_length(f"initial.{name}", numbers, resonators, "resonator", "", problems)
     stated = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}
     if table.file is not None and not stated and state is None:
         content = files.text("initial.file", table.file, problems, state_of_file)
@@ -39,37 +38,39 @@ def read_initial(
         problems.check(
             not riding,
             "initial",
-            f"{' and '.join(riding)} beside a state",
-            "one of the two",
-            "take out the motion, for the state has its own",
+            f"{' and '.join(riding)} and a state are both present",
+            "The state already contains the motion",
+            "Remove the motion",
         )
         return read_state(table, state, problems)
     if table.file is None and not stated and not riding:
         problems.add(
             "initial",
-            "neither file, nor velocity, nor displacement",
-            "one of them",
-            "give one, or take the table out",
+            "file, velocity, and displacement are missing",
+            "Give at least one of them, or remove the table",
         )
         return table
     if table.file is not None and stated:
         problems.add(
             "initial",
-            f"file beside {' and '.join(stated)}",
-            "one of the two",
-            "put all into the file, or all here",
+            f"file and {' and '.join(stated)} are both present",
+            "Only one of the two is allowed",
+            "Put all values in the file, or all values here",
         )
         return table
     for name, numbers in stated.items():
-        advice = "give one for each bead, or a file with a column bead"
-        check_length(f"initial.{name}", numbers, beads, "bead of the chain", advice, problems)
+        fix = "For some of the beads only, use a file with a column bead"
+        check_length(f"initial.{name}", numbers, beads, "bead of the chain", fix, problems)
     if table.file is not None:
         stated = initial_columns(shown(table.file), text, beads, problems)
     for name in stated:
         twice = [place for place, one in chain.places() if getattr(one, name) is not None]
         if twice:
             problems.add(
-                f"initial.{name}", f"one beside {twice[0]}.{name}", "one of the two", "take one out"
+                f"initial.{name}",
+                f"{twice[0]}.{name} is also present",
+                "Only one of the two is allowed",
+                "Remove one",
             )
     return table if table.file is None else InitialTable(**stated, **riding)
 
@@ -81,29 +82,29 @@ def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTa
     except ValueError as error:
         problems.add(
             "initial.state",
-            f"no state: {error}",
-            "what a run has left",
-            "take it from the result once more: case.replace(initial=result)",
+            f"the state cannot be used because {error}",
+            "It must be the final state of a run",
+            "Take it from the result again with case.replace(initial=result)",
         )
         return table
     first = {"velocity": stored.velocity, "displacement": stored.displacement}
     problems.check(
         all(getattr(table, name) in (None, own) for name, own in first.items()),
         "initial",
-        "velocity or displacement beside a state",
-        "one of the two",
-        "take out the motion, for the state has its own",
+        "velocity or displacement, and a state, are both present",
+        "The state already contains the motion",
+        "Remove the motion",
     )
     return InitialTable(state=state, **first)
 
 
 def check_length(
-    where: str, numbers: Sequence[float], length: int, each: str, advice: str, problems: Problems
+    where: str, numbers: Sequence[float], length: int, each: str, fix: str, problems: Problems
 ) -> None:
     """A list has a number for each bead, or for each gap."""
     if len(numbers) != length and problems.clear(where):
-        allowed = f"{length}, one for each {each}"
-        problems.add(where, f"{len(numbers)} numbers", allowed, advice)
+        requirement = f"The list must have {length} numbers, one for each {each}"
+        problems.add(where, f"the list has {len(numbers)} numbers", requirement, fix)
 
 
 def initial_columns(
@@ -116,10 +117,9 @@ def initial_columns(
     if not named or len(set(head)) != len(head) or not set(named) <= set(MOTION_COLUMNS):
         problems.add(
             where,
-            f"{file}, whose first line does not name columns",
-            "a first line that names the columns: velocity, displacement or both, and bead where "
-            "not all beads have a row",
-            "write for example bead,velocity",
+            f"the first line of {file} does not name the columns",
+            "The columns are velocity, displacement, or both, and bead unless every bead has a row",
+            "Write for example bead,velocity",
         )
         return {}
     columns = {name: [0.0] * beads for name in named}
@@ -129,20 +129,20 @@ def initial_columns(
         if len(values) != len(head) or not all(map(math.isfinite, values)):
             problems.add(
                 where,
-                f"{file}, in which line {line} is no row of {len(head)} numbers",
-                ", ".join(head),
-                "write commas between and points in them",
+                f"{file}, line {line}, is not a row of {len(head)} numbers",
+                f"The columns are {', '.join(head)}",
+                "Write commas between the columns and decimal points in the numbers",
             )
             return {}
         row = dict(zip(head, values, strict=True))
         bead = row.get("bead", len(met) + 1)
         if bead not in range(1, beads + 1) or bead in met:
-            fault = "names a bead once more" if bead in met else "names no bead of this chain"
+            problem = "repeats a bead" if bead in met else "has no bead of this chain"
             problems.add(
                 where,
-                f"{file}, in which line {line} {fault}",
-                f"each bead from 1 to {beads} once at most",
-                "give the beads of this chain, the striker is none",
+                f"{file}, line {line}, {problem}",
+                f"Each bead from 1 to {beads} may occur once",
+                "Remove the line; the striker is not a bead",
             )
             return {}
         met.add(bead)
@@ -151,9 +151,9 @@ def initial_columns(
     problems.check(
         "bead" in head or len(met) == beads,
         where,
-        f"{file} with {len(met)} rows",
-        f"{beads}, one for each bead of the chain",
-        "give a row for each bead, or a column bead",
+        f"{file} has {len(met)} rows",
+        f"It must have {beads}, one for each bead of the chain",
+        "For some of the beads only, add a column bead",
     )
     return {name: tuple(values) for name, values in columns.items()}
 

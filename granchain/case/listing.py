@@ -18,8 +18,8 @@ from granchain.case.title import value_words
 from granchain.chain import DRIVEN_FORCE
 from granchain.contact import laws
 from granchain.contact.law import Quantity
-from granchain.errors import CaseError
-from granchain.keys import Table, declared, shown, suggestion, table_in
+from granchain.errors import CaseError, error_text
+from granchain.keys import Table, declared, rejected, shown, suggestion, table_in
 from granchain.markup import NUMBER_PATTERN, card, table
 
 # Tables that stand inside others: what they are called there.
@@ -129,14 +129,14 @@ def quantity_of(case: Case, key: str) -> Quantity:
         found = law_input(case, key)
         if found.kind != "number":
             raise CaseError(
-                f"{key}: got a {found.kind}, allowed an input that is a number; name another"
+                f"{key}: the input is a {found.kind}. It must be a number. Choose another input."
             )
         return found
     model = table_at(way)
     if model is None or last not in model.model_fields or not way:
         raise CaseError(
-            f"{shown(key)}: got an unknown key, allowed one of the case that holds a number; "
-            "write for example striker.speed"
+            f"{shown(key)}: unknown key. It must be a key of the case with a number, such as "
+            "striker.speed."
         )
     about = declared(model, last)
     unit, given = about["unit"], entry_at(dict(case), ".".join(way))[0]
@@ -144,8 +144,7 @@ def quantity_of(case: Case, key: str) -> Quantity:
         unit = "N" if given.drive == DRIVEN_FORCE else "m"
     if unit is None or about["choices"]:
         raise CaseError(
-            f"{key}: got a key that holds {about['allowed']}, allowed one that holds a number; "
-            "name another"
+            f"{key}: the value is {about['allowed']}. It must be a number. Choose another key."
         )
     limits = {
         name: getattr(bound, word)
@@ -185,15 +184,14 @@ def law_input(case: Case, key: str) -> Quantity:
     law = case.contact.law if isinstance(given, tables.PairTable) else law
     if law not in laws():
         raise CaseError(
-            f"{key}: got a key that leads nowhere, allowed one of the case that holds a number; "
-            "write for example contact.psi"
+            f"{key}: key not found. It must be a key of the case with a number, such as "
+            "contact.psi."
         )
     inputs = {quantity.name: quantity for quantity in laws()[law].inputs}
     if last not in inputs:
-        advice = suggestion(last, inputs, f"{law} does not know it")
-        raise CaseError(
-            f"{key}: got an unknown input, allowed {', '.join(inputs) or 'none'}; {advice}"
-        )
+        names = f"are {', '.join(inputs)}" if inputs else "do not exist"
+        requirement, fix = f"The inputs of {law} {names}", suggestion(last, inputs, "")
+        raise CaseError(error_text(key, "unknown input", requirement, fix))
     return inputs[last]
 
 
@@ -208,9 +206,6 @@ def value_at(case: Case, key: str) -> float:
     quantity = quantity_of(case, key)
     value, _, _ = entry_at(case.resolved(), key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        got = "nothing" if value is None else shown(value)
-        raise CaseError(
-            f"{key}: got {got}, allowed {quantity.range}; give the case a number there, "
-            f"{quantity.meaning}"
-        )
+        requirement = f"The case must contain {quantity.meaning}, {quantity.range}"
+        raise CaseError(error_text(key, rejected(value), requirement))
     return float(value)

@@ -16,7 +16,7 @@ from granchain.case.contacts import needs_speed
 from granchain.case.document import CASES, Files, check_name, read_document
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.errors import CaseError
-from granchain.keys import Problems, Table, choice, key, number_key, shown
+from granchain.keys import Problems, Table, choice, key, number_key, rejected, shown
 
 MECHANISMS = CASES / "mechanisms"
 # Numbers of a sample, and bytes that it takes.
@@ -26,15 +26,15 @@ _ANGLE_ROUNDING = 1e-9
 
 
 class CrankTable(Table):
-    """The crank, which turns with a constant speed whatever it takes."""
+    """The crank, which turns at a constant speed."""
 
     length: float = number_key("m", "the distance from the shaft to the pin", above=0.0)
     speed: float = number_key("rad/s", "the angular speed", low=0.0)
-    start: float = number_key("rad", "the angle at the start, 0 where the pin is farthest out", 0.0)
+    start: float = number_key("rad", "the initial angle, 0 if the pin is farthest out", 0.0)
 
 
 class RodTable(Table):
-    """The connecting rod, from the crank pin to the joint with play."""
+    """The connecting rod, from the crank pin to the joint with clearance."""
 
     length: float = number_key("m", "the distance between its two joints", above=0.0)
     mass: float = number_key("kg", "the mass", above=0.0)
@@ -48,30 +48,34 @@ class RodTable(Table):
 
 
 class SliderTable(Table):
-    """What slides along a straight line."""
+    """The slider, which moves along a straight line."""
 
-    mass: float = number_key("kg", "the mass of all that moves with it", above=0.0)
+    mass: float = number_key("kg", "the mass of all bodies that move with the slider", above=0.0)
 
 
 class BearingTable(Table):
-    """The revolute joint with play between rod and slider: a journal, which turns with the rod,
-    in a bearing."""
+    """The revolute joint with clearance between rod and slider: a journal, which turns with the
+    rod, in a bearing."""
 
     bearing_radius: float = number_key("m", "the radius of the bearing", above=0.0)
     journal_radius: float = number_key("m", "the radius of the journal", above=0.0)
     bearing_material: MaterialKey = material_of("the bearing", ...)
     journal_material: MaterialKey = material_of("the journal", ...)
     length: float | None = number_key(
-        "m", "the length of the joint, which laws of cylinders read", None, above=0.0
+        "m", "the length of the joint, for laws of cylinders", None, above=0.0
     )
 
 
 class FrictionTable(Table):
-    """Coulomb's friction, but that it rises from nothing over a range of slip."""
+    """Coulomb friction that increases from zero over a range of slip speeds."""
 
     coefficient: float = number_key("1", "the coefficient of friction", low=0.0)
-    slip_begin: float = number_key("m/s", "the slip up to which there is no friction", 0.0, low=0.0)
-    slip_full: float = number_key("m/s", "the slip from which the friction is whole", above=0.0)
+    slip_begin: float = number_key(
+        "m/s", "the slip speed up to which there is no friction", 0.0, low=0.0
+    )
+    slip_full: float = number_key(
+        "m/s", "the slip speed above which friction acts fully", above=0.0
+    )
 
 
 class SlotTable(Table):
@@ -82,96 +86,106 @@ class SlotTable(Table):
     arc: float = number_key("rad", "the angle of the arc", above=0.0, high=math.pi)
     material: MaterialKey = material_of("the slot", ...)
     length: float | None = number_key(
-        "m", "the length of the contact, which laws of cylinders read", None, above=0.0
+        "m", "the length of the contact, for laws of cylinders", None, above=0.0
     )
 
 
 class PinTable(Table):
-    """The pin of the crank, which runs in the slot."""
+    """The pin of the crank, which moves in the slot."""
 
     radius: float = number_key("m", "the radius", above=0.0)
     material: MaterialKey = material_of("the pin", ...)
 
 
 class ForceTable(Table):
-    """What stands for the contact law's own force."""
+    """The form of the contact force."""
 
     form: Literal["law", "fitted"] = choice(
-        "the law itself, or K d^n as fitted to it under [[fitted]]", ("law", "fitted"), "law"
+        "the form of the force, the law or its fit K d^n under [[fitted]]", ("law", "fitted"), "law"
     )
     alpha: float = number_key(
         "s/m",
-        "a factor (1 + 1.5 alpha rate) on the force of a law without damping, as Hunt and Crossley",
+        "the Hunt-Crossley factor alpha of a law without damping, (1 + 1.5 alpha rate)",
         0.0,
         low=0.0,
     )
 
 
 class PowerTable(Table):
-    """K d^n of one surface, in N and mm, as printed."""
+    """The power law K d^n of one surface, in N and mm, as published."""
 
-    stiffness: float = number_key("N/mm^n", "K", above=0.0)
-    exponent: float = number_key("1", "n", low=1.0)
+    stiffness: float = number_key("N/mm^n", "the stiffness K", above=0.0)
+    exponent: float = number_key("1", "the exponent n", low=1.0)
 
 
 class FittedTable(Table):
     """A fit K d^n to a contact law, for each surface of the slot."""
 
     law: str = key("the contact law", 'a name that "granchain laws" lists')
-    outer: PowerTable = key("the pin on the outer track", "a table { stiffness, exponent }")
-    inner: PowerTable = key("the pin on the inner track", "a table { stiffness, exponent }")
-    end: PowerTable = key("the pin in an end of the slot", "a table { stiffness, exponent }")
+    outer: PowerTable = key("the fit for the outer track", "a table { stiffness, exponent }")
+    inner: PowerTable = key("the fit for the inner track", "a table { stiffness, exponent }")
+    end: PowerTable = key("the fit for an end of the slot", "a table { stiffness, exponent }")
 
 
 class StartTable(Table):
-    """How the start differs from the motion without play."""
+    """The differences of the initial state from the motion without clearance."""
 
-    slider_offset: float = number_key("m", "the slider's distance from its place without play", 0.0)
-    slider_velocity: float = number_key("m/s", "the slider's velocity above that without play", 0.0)
+    slider_offset: float = number_key(
+        "m", "the initial position of the slider, relative to the motion without clearance", 0.0
+    )
+    slider_velocity: float = number_key(
+        "m/s", "the initial velocity of the slider, relative to the motion without clearance", 0.0
+    )
 
 
 class RecordTable(Table):
-    """What is recorded."""
+    """The recorded data."""
 
     interval: float = number_key("s", "the time between samples", above=0.0)
 
 
 class BalanceTable(Table):
-    """The energy ledger, which is always kept."""
+    """The energy balance, which is always computed."""
 
     interval: float | None = number_key(
-        "s", "the time between its entries; default a thousandth of the run", None, above=0.0
+        "s",
+        "the time between its entries; by default a thousandth of the run",
+        None,
+        above=0.0,
     )
     bound: float = number_key(
-        "1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0
+        "1", "the largest balance error as a fraction of the energy supplied", 1e-2, above=0.0
     )
 
 
 class TurnTable(TimeTable):
-    """How long, and in which steps."""
+    """The end of the run and the time step."""
 
-    revolutions: float | None = number_key("1", "the revolutions of the crank", None, above=0.0)
+    revolutions: float | None = number_key(
+        "1", "the number of revolutions of the crank", None, above=0.0
+    )
     end: float | None = number_key(  # type: ignore[assignment]
-        "s", "the end of the run; given, it counts in place of revolutions", None, above=0.0
+        "s", "the end of the run; it replaces revolutions if both are given", None, above=0.0
     )
 
 
 class MechanismCase(CheckedCase):
-    """What is to be computed of a mechanism: frozen, complete, checked; made by `load_mechanism`.
+    """Input of a run of a mechanism: complete, checked, and read-only. Make it with
+    `load_mechanism`.
 
-    The tables and keys of the case file are its attributes, as of a chain's case.
+    The tables and keys of the case file are its attributes, as in the case of a chain.
     """
 
     kind: ClassVar[str] = ""
 
-    mechanism: str = key("which mechanism it is", "the name of a mechanism")
+    mechanism: str = key("the type of mechanism", "the name of a mechanism")
     crank: CrankTable = key("the crank", "a table [crank]")
     slider: SliderTable = key("the slider", "a table [slider]")
     contact: ContactTable = key("the contact law", "a table [contact]")
     force: ForceTable = key("the form of the force", "a table [force]", ForceTable())
     start: StartTable = key("the start", "a table [start]", StartTable())
-    record: RecordTable = key("what is recorded", "a table [record]")
-    energy: BalanceTable = key("the energy ledger", "a table [energy]", BalanceTable())
+    record: RecordTable = key("the recorded data", "a table [record]")
+    energy: BalanceTable = key("the energy balance", "a table [energy]", BalanceTable())
     time: TurnTable = key("the end of the run", "a table [time]")
 
     @classmethod
@@ -211,41 +225,40 @@ class MechanismCase(CheckedCase):
         if time.revolutions is None and time.end is None:
             problems.add(
                 "time.revolutions",
-                "nothing",
-                "a number above 0, or an end",
-                "give the revolutions of the crank",
+                "missing",
+                "Give the revolutions of the crank, a number above 0, or time.end",
             )
         elif time.end is None and self.crank.speed == 0.0:
             problems.add(
                 "time.revolutions",
-                "revolutions of a crank at rest",
-                "those of one that turns",
-                "give time.end, or crank.speed",
+                "the crank does not turn",
+                "The number of revolutions requires a crank.speed above 0",
+                "Give time.end or crank.speed",
             )
         elif not 0.0 < self.end < math.inf:
             problems.add(
                 "time",
-                f"an end at {self.end:g} s",
-                "a finite time above 0",
-                "check crank.speed and time",
+                f"the end at {self.end:g} s is out of range",
+                "It must be a finite time above 0",
+                "Check crank.speed and time",
             )
         elif _SAMPLE_BYTES * self.end / interval > MEMORY:
             size = _SAMPLE_BYTES * self.end / interval / 2**30
             problems.add(
                 "record.interval",
-                f"{self.end / interval:.3g} samples ({size:.3g} GiB)",
-                f"{MEMORY // 2**30} GiB",
-                "take a longer interval, or fewer revolutions",
+                f"{self.end / interval:.3g} samples need too much memory ({size:.3g} GiB)",
+                f"A run may use at most {MEMORY // 2**30} GiB",
+                "Choose a longer interval, or fewer revolutions",
             )
 
 
 class SliderCrankCase(MechanismCase):
-    """A slider-crank with play between rod and slider."""
+    """A slider-crank with clearance between rod and slider."""
 
     kind: ClassVar[str] = "slider-crank"
 
     rod: RodTable = key("the connecting rod", "a table [rod]")
-    joint: BearingTable = key("the joint with play", "a table [joint]")
+    joint: BearingTable = key("the joint with clearance", "a table [joint]")
     friction: FrictionTable | None = key("the friction in the joint", "a table [friction]", None)
 
     @property
@@ -263,42 +276,38 @@ class SliderCrankCase(MechanismCase):
         problems.check(
             rod.length > self.crank.length,
             "rod.length",
-            f"{rod.length:g} m beside a crank of {self.crank.length:g} m",
-            "above the crank's length",
-            "take a longer rod or a shorter crank: this one does not come round",
+            f"{rod.length:g} m is too short for a crank of {self.crank.length:g} m",
+            "The rod must be longer than the crank, so that the crank can turn",
         )
         problems.check(
             self.clearance > _ANGLE_ROUNDING * joint.bearing_radius,
             "joint.journal_radius",
-            f"{joint.journal_radius:g} m in a bearing of {joint.bearing_radius:g} m",
-            "below the bearing's radius",
-            "give the joint a clearance above 0",
+            f"{joint.journal_radius:g} m is too large for a bearing of {joint.bearing_radius:g} m",
+            "It must be less than the radius of the bearing, so that the joint has a clearance",
         )
         if rod.centre is not None and rod.centre > rod.length:
             problems.add(
                 "rod.centre",
-                f"{rod.centre:g} m",
-                "at most rod.length",
-                "give the distance from the crank pin",
+                f"{rod.centre:g} m is out of range",
+                "It must be at most rod.length",
+                "Give the distance from the crank pin",
             )
         if friction is not None and friction.slip_full <= friction.slip_begin:
             problems.add(
                 "friction.slip_full",
-                f"{friction.slip_full:g} m/s",
-                "above friction.slip_begin",
-                "let the friction rise over a range of slip",
+                f"{friction.slip_full:g} m/s is out of range",
+                "It must be above friction.slip_begin",
             )
         problems.check(
             self.force.form == "law",
             "force.form",
-            '"fitted"',
-            '"law" for a slider-crank',
-            "no fit is given for its joint",
+            '"fitted" is not possible for a slider-crank, because its joint has no fit',
+            'It must be "law"',
         )
 
 
 class ScotchYokeCase(MechanismCase):
-    """A scotch yoke whose slot is an arc, with play between pin and slot."""
+    """A scotch yoke with an arc-shaped slot and clearance between pin and slot."""
 
     kind: ClassVar[str] = "scotch-yoke"
 
@@ -330,24 +339,24 @@ class ScotchYokeCase(MechanismCase):
             width = self.slot.outer_radius - self.slot.inner_radius
             problems.add(
                 "pin.radius",
-                f"{self.pin.radius:g} m in a slot {width:g} m wide",
-                "below half its width",
-                "give the pin a play above 0",
+                f"{self.pin.radius:g} m is too large for a slot {width:g} m wide",
+                "It must be less than half the width, so that the pin has a clearance",
             )
         elif self.crank.length >= most:
             problems.add(
                 "crank.length",
-                f"{self.crank.length:g} m, which drives the pin into the slot's end",
-                f"below {most:.6g} m, the centre line's radius times the sine of half the arc",
-                "take a shorter crank or a longer slot",
+                f"{self.crank.length:g} m drives the pin into the end of the slot",
+                f"It must be below {most:.6g} m, the radius of the centre line times the sine of "
+                "half the arc",
+                "Choose a shorter crank or a longer slot",
             )
         if self.force.form == "fitted" and self.fit() is None:
             known = ", ".join(f'"{fit.law}"' for fit in self.fitted) or "none"
             problems.add(
                 "force.form",
-                f'"fitted" without a fit to "{self.contact.law}"',
-                f"a law with a table [[fitted]]: {known}",
-                'add one, or set force.form = "law"',
+                f'"fitted" requires a fit to "{self.contact.law}"',
+                f"The laws with a table [[fitted]] are {known}",
+                'Add a table, or set force.form = "law"',
             )
 
 
@@ -374,9 +383,9 @@ def load_mechanism(name: str | Path, overrides: Iterable[str] = ()) -> Mechanism
     Raises
     ------
     CaseError
-        With every mistake of the case.
+        If the case is invalid. The message lists every error.
     FileError
-        For a file that cannot be read.
+        If a file cannot be read.
     """
     check_name(name, "load_mechanism", "case.mechanism_case(tables)")
     names = mechanism_names()
@@ -392,20 +401,20 @@ def mechanism_case(
     Raises
     ------
     CaseError
-        With every mistake.
+        If the case is invalid. The message lists every error.
     """
     named = document.get("mechanism")
     if isinstance(named, str) and named in MECHANISM_KINDS:
         return MECHANISM_KINDS[named].model_validate(document, context=dict(context or {}))
     problems = (context or {}).get("problems") or Problems()
-    advice = "name one above the tables"
+    fix = "Add the key above the tables" if named is None else ""
     if "chain" in document:
-        advice = "run a chain of beads with granchain run, or name the mechanism"
+        fix = "To run a chain of beads, use granchain run"
     problems.add(
         "mechanism",
-        "nothing" if named is None else shown(named),
-        " or ".join(f'"{kind}"' for kind in MECHANISM_KINDS),
-        advice,
+        rejected(named),
+        f"It must be {' or '.join(f'{shown(kind)}' for kind in MECHANISM_KINDS)}",
+        fix,
         named,
         MECHANISM_KINDS,
     )
@@ -428,16 +437,16 @@ def contact_table(table: Mapping[str, Any], problems: Problems) -> ContactTable:
         problems.check(
             name not in table,
             f"contact.{name}",
-            shown(table.get(name)),
-            "nothing in a mechanism",
-            f"take it out: it follows from {source}",
+            f"{shown(table.get(name))} is not allowed in a mechanism",
+            f"It follows from {source}",
+            "Remove it",
         )
     problems.check(
         values.get("impact_speed") != "striker" or not needs_speed(ContactTable(**values)),
         "contact.impact_speed",
-        '"striker" in a mechanism, which has none',
-        'a number above 0, or "onset"',
-        "give the speed of the impacts that the law is meant for [m/s]",
+        '"striker" is not possible, because a mechanism has no striker',
+        'It must be a number above 0, or "onset"',
+        "Give the speed of the impacts to which the restitution applies [m/s]",
     )
     if "dents" in values and "dents" not in table:
         # the spots of a journal and its bearing that have met do not meet again

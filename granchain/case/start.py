@@ -116,8 +116,8 @@ def state_text_of(result: Any) -> str:
     state = getattr(result, "state", None)
     if state is None:
         raise CaseError(
-            "initial: got a result without a state, allowed the result of a run of a chain that is "
-            "complete, or its file; run the case to its end with granchain.run"
+            "initial: the result has no final state. It must be the result, or the file, of a "
+            "complete run of a chain. Run the case to its end with granchain.run."
         )
     return text_of_state(state)
 
@@ -161,7 +161,7 @@ def state_in(text: str) -> StoredState:
             None if speed is None else float(speed),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
-        raise ValueError(f"it is cut off or changed ({type(error).__name__})") from None
+        raise ValueError(f"it is incomplete or was changed ({type(error).__name__})") from None
     n, times = (
         start.bodies.shape[-1],
         [number for both in stored.drives.values() for number in both],
@@ -192,7 +192,7 @@ def state_in(text: str) -> StoredState:
         and 0 < start.steps < 2**53
     )
     if not good:
-        raise ValueError("its arrays are none that a run can have left")
+        raise ValueError("its arrays cannot come from a run")
     return stored
 
 

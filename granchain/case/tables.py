@@ -43,9 +43,9 @@ class MaterialTable(Table):
     density: float | None = number_key("kg/m^3", "the density", None, above=0.0)
     yield_stress: float | None = number_key("Pa", "the yield stress", None, above=0.0)
     hardness: float | None = number_key("Pa", "the indentation hardness", None, above=0.0)
-    source: str = text_key("where the values come from")
+    source: str = text_key("the source of the values")
     name: str | None = key(
-        "what a [[contact.pair]] calls it",
+        "the name of the material in a [[contact.pair]]",
         "a word or a line of printable text",
         None,
         pattern=r"^\P{C}+$",
@@ -55,7 +55,7 @@ class MaterialTable(Table):
 
 def _expanded(value: Any) -> Any:
     if isinstance(value, str) and value not in MATERIALS:
-        raise ValueError("give one of these names, or a table of constants")
+        raise ValueError("")
     value = MATERIALS[value] if isinstance(value, str) else value
     return value.constants() if isinstance(value, Material) else value
 
@@ -88,31 +88,33 @@ class SphereTable(Table):
 
 
 class OtherSphereTable(Table):
-    """What a sphere meets: another one, a flat wall, a hollow one."""
+    """The other body of an impact: a sphere, a flat wall, or a hollow sphere."""
 
     model_config = ConfigDict(allow_inf_nan=True)
 
     radius: float | None = key(
         "the radius of the other sphere [m]",
-        "a number above 0 [m]; inf is a flat wall",
+        "a number above 0 [m], or inf for a flat wall",
         None,
         unit="m",
         gt=0.0,
     )
     material: MaterialKey | None = material_of("the other sphere")
-    internal: bool = key("whether it is hollow, and the sphere inside it", "true or false", False)
+    internal: bool = key(
+        "true if the sphere is inside the other one, which is hollow", "true or false", False
+    )
 
 
 Factors = tuple[Annotated[float, Field(gt=0.0)], ...]
 
 
 def factors(meaning: str) -> Any:
-    """A key that holds a factor for every bead."""
+    """A key with a factor for every bead."""
     return key(f"{meaning} [1]", "a list of numbers above 0, one for each bead", None, strict=False)
 
 
 class ResonatorTable(Table):
-    """A mass that rides in a bead on a spring and a dashpot; the bead's own mass is without it."""
+    """A mass inside a bead on a spring and a dashpot. The mass of the bead does not include it."""
 
     mass: float = number_key("kg", "the mass of the resonator", above=0.0)
     stiffness: float = number_key("N/m", "the stiffness of its spring", above=0.0)
@@ -129,15 +131,15 @@ ResonatorKey = Annotated[
 
 
 def on_site_key(unit: str, what: str, default: float | None) -> Any:
-    """A key of what holds beads on the spot."""
+    """A key of an on-site spring or dashpot."""
     return number_key(
-        unit, f"the {what} between each bead and the ground, without force at rest", default,
+        unit, f"the {what} between each bead and the ground, with no force at rest", default,
         low=0.0,
     )  # fmt: skip
 
 
 def resonators_key(default: Any) -> Any:
-    """A key that holds the resonators of each bead."""
+    """A key with the resonators of each bead."""
     return key(
         "the resonators in each bead",
         "a table { mass, stiffness, damping }, or a list of them",
@@ -147,7 +149,7 @@ def resonators_key(default: Any) -> Any:
 
 
 class LawInputs(Table):
-    """Keys that a contact law declares, beside those of the table."""
+    """Keys that a contact law declares, in addition to those of the table."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -157,31 +159,31 @@ class LawInputs(Table):
 
 
 class ContactTable(LawInputs):
-    """The contact law and its inputs, which the law itself declares."""
+    """The contact law and its inputs. Each law declares its inputs."""
 
     law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
 
 
 def own_contact(where: str) -> Any:
-    """A key that holds a contact law of its own."""
+    """A key with a separate contact law."""
     return key(
-        f"the contact law {where}, where it is not that of [contact]",
-        "a table { law = ..., and its inputs }",
+        f"the contact law {where}, if it differs from [contact]",
+        "a table with the law and its inputs, { law = ..., ... }",
         None,
     )
 
 
 class SegmentTable(Table):
-    """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which
-    comes that many times in all."""
+    """A number of equal beads. Segments follow one another. A segment with `repeat` ends a group,
+    which occurs that many times."""
 
-    count: int = integer_key("the number of beads that follow one another")
+    count: int = integer_key("the number of beads in the segment")
     radius: float | None = number_key("m", "the radius of these beads", None, above=0.0)
     mass: float | None = number_key("kg", "the mass of each of these beads", None, above=0.0)
     taper: float | None = number_key(
         "1",
-        "the radius of each of these beads over that of the one before it; the mass goes with the "
-        "cube, and the first bead has the radius and the mass that are given",
+        "the ratio of the radius of each of these beads to the radius of the bead before it; the "
+        "mass scales with the cube, and the first bead has the given radius and mass",
         None,
         above=0.0,
     )
@@ -190,20 +192,20 @@ class SegmentTable(Table):
         "m", "the free distance after each of these beads", None, low=0.0
     )
     velocity: float | None = number_key(
-        "m/s", "the velocity of these beads at the start, towards the right end", None
+        "m/s", "the initial velocity of these beads, positive towards the right end", None
     )
     displacement: float | None = number_key(
-        "m", "how far these beads stand at the start from where they touch or are at rest", None
+        "m", "the initial displacement of these beads from where they touch or are at rest", None
     )
     drag: float | None = number_key(
-        "1/s", "the drag force on each of these beads over its momentum", None, low=0.0
+        "1/s", "the ratio of drag force to momentum of each of these beads", None, low=0.0
     )
     on_site_stiffness: float | None = on_site_key("N/m", "stiffness of a spring", None)
     on_site_damping: float | None = on_site_key("kg/s", "damping of a dashpot", None)
     resonator: ResonatorKey | None = resonators_key(None)
     contact: ContactTable | None = own_contact("between these beads")
     repeat: int | None = integer_key(
-        "how many times the group of segments that ends here comes", None
+        "the number of times that the group of segments ending here occurs", None
     )
 
 
@@ -214,8 +216,8 @@ def _equal_beads(count: int) -> SegmentTable:
 
 
 class ChainTable(Table):
-    """The row of beads: equal ones, or segments, which take from here what is not given for
-    them."""
+    """The chain of beads: equal beads, or segments. Segments use the values given here unless they
+    have their own."""
 
     beads: int | None = integer_key("the number of beads", None)
     radius: float | None = number_key("m", "the radius of a bead", None, above=0.0)
@@ -223,14 +225,14 @@ class ChainTable(Table):
     material: MaterialKey | None = material_of("the beads")
     gap: float = number_key("m", "the free distance between neighbours", 0.0, low=0.0)
     precompression: float = number_key(
-        "N", "the constant force that presses the chain together", 0.0, low=0.0
+        "N", "the constant force that compresses the chain", 0.0, low=0.0
     )
     gravity: float = number_key(
         "m/s^2", "the acceleration along the chain, towards its right end", 0.0, low=0.0
     )
     drag: float = number_key(
         "1/s",
-        "the drag force on a bead over its momentum, of a bead in a fluid or in a guide",
+        "the ratio of drag force to momentum of a bead, for a bead in a fluid or in a guide",
         0.0,
         low=0.0,
     )
@@ -238,23 +240,21 @@ class ChainTable(Table):
     on_site_damping: float = on_site_key("kg/s", "damping of a dashpot", 0.0)
     resonator: ResonatorKey = resonators_key(())
     segment: tuple[SegmentTable, ...] = key(
-        "the runs of equal beads", "tables [[chain.segment]]", (), strict=False
+        "the segments of equal beads", "tables [[chain.segment]]", (), strict=False
     )
     radius_factor: Factors | None = factors(
-        "what each bead's radius is multiplied by, and its mass by the cube of it"
+        "the factor for the radius of each bead; its mass is multiplied by the cube of the factor"
     )
-    mass_factor: Factors | None = factors("what each bead's mass is multiplied by")
-    modulus_factor: Factors | None = factors(
-        "what the Young's modulus of each bead's material is multiplied by"
-    )
+    mass_factor: Factors | None = factors("the factor for the mass of each bead")
+    modulus_factor: Factors | None = factors("the factor for the Young's modulus of each bead")
     gap_added: tuple[float, ...] | None = key(
-        "what is added to the gap after each bead but the last [m]",
+        "the distance added to the gap after each bead except the last [m]",
         "a list of finite numbers, one for each gap",
         None,
         strict=False,
     )
     disorder_seed: int | None = key(
-        "the seed that these were drawn with", "a whole number from 0", None, ge=0
+        "the seed of the random factors and gaps", "a whole number, 0 or more", None, ge=0
     )
 
     def groups(self) -> list[tuple[int, list[SegmentTable]]]:
@@ -355,7 +355,7 @@ class ChainTable(Table):
 
 
 class StrikerTable(Table):
-    """A body that strikes bead 1; like that bead in what is not given for it."""
+    """A body that strikes bead 1. Keys that are not given are those of bead 1."""
 
     speed: float = number_key("m/s", "the speed towards the chain", above=0.0)
     radius: float | None = number_key("m", "the radius of the striker", None, above=0.0)
@@ -386,20 +386,20 @@ def body_like(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body
 
 
 class InitialTable(Table):
-    """How the beads move and stand at the start: numbers for all beads, 1 to the last, or a file
-    with columns of them.
+    """Initial motion of the beads: lists with a number for each bead, or a CSV file with columns.
 
-    Positive is towards the right end. Displacements are from where the beads touch, or from rest
-    under precompression and gravity; resonators have lists of their own, and begin at rest without.
-    The file is CSV: its first line names the columns, `bead`,
-    `velocity` [m/s], `displacement` [m]; without `bead` it has a row for each bead.
+    Positive is towards the right end. Displacements are measured from where the beads touch, or
+    from rest under precompression and gravity. Resonators have separate lists, and begin at rest by
+    default. The first line of the file names the columns: `bead`, `velocity` [m/s],
+    `displacement` [m]. Without `bead`, the file has one row for each bead.
 
-    Or the file of a run: this one goes on from its end. The case holds the state itself then.
+    The file can also be the output file of a run. The new run then resumes from its final state,
+    and the case contains this state.
     """
 
     file: str | None = key(
-        "a file of columns bead, velocity [m/s], displacement [m], or of a run to go on from",
-        "the name of a CSV file or of the file of a run",
+        "the file with columns bead, velocity [m/s], displacement [m], or the run to resume from",
+        "the name of a CSV file or of the output file of a run",
         None,
     )
     velocity: tuple[float, ...] | None = key(
@@ -415,32 +415,33 @@ class InitialTable(Table):
         strict=False,
     )
     resonator_displacement: tuple[float, ...] | None = key(
-        "the displacement of each resonator from its rest, along the chain [m]",
+        "the displacement of each resonator from its rest position, along the chain [m]",
         "a list of finite numbers",
         None,
         strict=False,
     )
     state: str | None = key(
-        "the state that the run goes on from; velocity and displacement are then those of the "
-        "first run",
-        "the text that `case.replace(initial=result)` puts there",
+        "the state from which the run resumes; velocity and displacement then describe the first "
+        "run",
+        "the text that `case.replace(initial=result)` writes",
         None,
     )
 
 
 class DriveTable(Table):
-    """An end that follows a table, or a signal: a wall's displacement, or a force on the end body;
-    positive is into the chain. A bead under [[drive]]: positive is from the striker to the far end.
+    """An end that follows a table or a signal: the displacement of a wall, or a force on the end
+    body. Positive is into the chain. For a bead under [[drive]], positive is from the striker to
+    the far end.
 
-    A table is a file, or the lists time and value; a signal is one of four, and has the keys that
-    belong to it.
+    A table is a file, or the lists time and value. A signal is one of four types, and each type has
+    its own keys.
     """
 
     drive: Literal["displacement", "force"] = choice(
-        "what is prescribed", ("displacement", "force")
+        "the prescribed quantity", ("displacement", "force")
     )
     file: str | None = key(
-        "a file of two columns, time [s] and displacement [m] or force [N]",
+        "the file with two columns, time [s] and displacement [m] or force [N]",
         "the name of a CSV file",
         None,
     )
@@ -451,35 +452,35 @@ class DriveTable(Table):
         "the displacements [m] or forces [N]", "a list of finite numbers", None, strict=False
     )
     signal: Literal["harmonic", "chirp", "noise", "pulse"] | None = choice(
-        "the signal", tuple(KEYS_NEEDED), None
+        "the type of signal", tuple(KEYS_NEEDED), None
     )
     amplitude: float | None = key(
-        "the largest displacement [m] or force [N] of a harmonic, chirp or pulse",
+        "the largest displacement [m] or force [N] of a harmonic, chirp, or pulse",
         "a finite number",
         None,
     )
     frequency: float | None = number_key("Hz", "the frequency of a harmonic", None, above=0.0)
     dc: float | None = key(
-        "the constant part of a harmonic, chirp or noise [m] or [N], which rises and falls with "
-        "its ramp",
+        "the constant part of a harmonic, chirp, or noise signal [m] or [N], which is multiplied "
+        "by the ramp",
         "a finite number",
         None,
     )
     phase: float | None = number_key("rad", "the phase of a harmonic or chirp at the start", None)
     ramp: float | None = number_key(
         "s",
-        "the time in which a harmonic, chirp or noise rises smoothly, and falls before its end",
+        "the time in which a harmonic, chirp, or noise signal rises, and falls before its end",
         None,
         low=0.0,
     )
     ramp_from: tuple[float, ...] | None = key(
-        "amplitude [m] or [N] and frequency [Hz] from which the ramp of a harmonic leads, where it "
+        "the amplitude [m] or [N] and frequency [Hz] at the start of the ramp of a harmonic, if it "
         "does not rise from 0",
         "a list of two numbers",
         None,
         strict=False,
     )
-    duration: float | None = number_key("s", "how long the signal lasts", None, above=0.0)
+    duration: float | None = number_key("s", "the duration of the signal", None, above=0.0)
     to: float | None = number_key("Hz", "the last frequency of a chirp", None, low=0.0)
     band: tuple[float, ...] | None = key(
         "the lowest and the highest frequency of noise [Hz]",
@@ -490,7 +491,7 @@ class DriveTable(Table):
     rms: float | None = key(
         "the root mean square of noise [m] or [N]", "a number above 0", None, gt=0.0
     )
-    seed: int | None = key("the seed of noise", "a whole number from 0", None, ge=0)
+    seed: int | None = key("the seed of noise", "a whole number, 0 or more", None, ge=0)
     shape: Literal["half-sine", "gaussian"] | None = choice("the shape of a pulse", SHAPES, None)
 
 
@@ -502,8 +503,8 @@ DRIVE_TABLE = create_model("DRIVE_TABLE", __base__=DriveTable, __doc__=DriveTabl
 
 
 class BeadDriveTable(DRIVE_TABLE):  # type: ignore[valid-type, misc]
-    """A bead that follows a table or a signal: its displacement from rest, or a force on it;
-    positive is from the striker to the far end.
+    """A bead that follows a table or a signal: its displacement from rest, or a force on it.
+    Positive is from the striker to the far end.
 
     The forces of several drives of one bead are added.
     """
@@ -525,7 +526,7 @@ _END = (("free", "wall", "rigid"), "free", _DRIVEN)
 
 
 class EndsTable(Table):
-    """What is at the two ends."""
+    """The two ends of the chain."""
 
     left: EndKey = choice("the left end", *_END)
     right: EndKey = choice("the right end", *_END)
@@ -541,12 +542,12 @@ class EndsTable(Table):
 
 
 class PairTable(LawInputs):
-    """Inputs of the law for the contacts of two materials; what is not given here is as under
-    `[contact]`.
+    """Inputs of the law for the contacts of two materials. Inputs that are not given here are those
+    under `[contact]`.
 
-    Materials go by name, in any order, the same one twice where equal beads touch: a named one, or
-    the `name` in a table of constants. A wall is of the material of its bead where [ends] gives
-    none; a rigid end is `"rigid"`.
+    Give the two names in any order, and the same name twice for contacts of equal beads. A name is
+    that of a built-in material, or the `name` in a table of constants. A wall has the material of
+    its bead unless [ends] gives one; a rigid end is `"rigid"`.
     """
 
     materials: tuple[str, str] = key(
@@ -555,10 +556,10 @@ class PairTable(LawInputs):
 
 
 class ChainContactTable(ContactTable):
-    """The contact law and its inputs, which the law itself declares."""
+    """The contact law and its inputs. Each law declares its inputs."""
 
     pair: tuple[PairTable, ...] | None = key(
-        "inputs of their own for the contacts of two materials",
+        "the inputs for the contacts of two materials",
         "tables [[contact.pair]]",
         None,
         strict=False,
@@ -582,10 +583,10 @@ def ranges_of(words: str) -> list[range]:
     for part in words.split(","):
         match = RANGE.fullmatch(part) if len(words) <= TITLE_LENGTH else None
         if match is None:
-            raise ValueError('write "all", or ranges such as "1-70", "1-70:5", "1-10, 40"')
+            raise ValueError('Write "all", or ranges such as "1-70", "1-70:5", or "1-10, 40"')
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if step < 1 or last < first:
-            raise ValueError("write the smaller number first, and a step from 1")
+            raise ValueError("Write the smaller number first, and a step of 1 or more")
         found.append(range(first, last + 1, step))
     return found
 
@@ -603,8 +604,8 @@ Labels = Annotated[tuple[Annotated[int, Field(strict=True)], ...], WrapValidator
 
 
 class SensorsTable(Table):
-    """What is recorded at every sample. Numbers are a list, `"all"`, or ranges with a step:
-    `"1-70"`, `"1-70:5"`, `"1-10, 40"`."""
+    """The beads and contacts that are recorded at every sample. Give a list of numbers, `"all"`, or
+    ranges with a step: `"1-70"`, `"1-70:5"`, `"1-10, 40"`."""
 
     beads: Labels = key(
         "the beads with a sensor",
@@ -626,25 +627,25 @@ class SnapshotsTable(Table):
 
     interval: float = number_key("s", "the time between snapshots", above=0.0)
     history: bool = key(
-        "true to hold what every contact has come to as well: largest overlap, residual overlap, "
-        "phase",
+        "true to store the history of every contact as well: largest overlap, residual overlap, "
+        "and contact state",
         "true or false",
         False,
     )
 
 
 class EnergyTable(Table):
-    """The energy ledger."""
+    """The energy balance."""
 
-    ledger: bool = key("true to keep the ledger, false for the bare loop", "true or false", True)
+    ledger: bool = key("true to compute the energy balance", "true or false", True)
     interval: float | None = number_key("s", "the time between its entries", None, above=0.0)
     bound: float = number_key(
-        "1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0
+        "1", "the largest balance error as a fraction of the energy supplied", 1e-2, above=0.0
     )
 
 
 class TimeTable(Table):
-    """How long, and in which steps."""
+    """The end of the run and the time step."""
 
     end: float = number_key("s", "the end of the run", above=0.0)
     step: Literal["auto", "fast"] | Annotated[float, Field(gt=0.0)] = key(
@@ -654,16 +655,14 @@ class TimeTable(Table):
         ("auto", "fast"),
         unit="s",
     )
-    force_step: bool = key(
-        "true to take a step above the stability limit all the same", "true or false", False
-    )
+    force_step: bool = key("true to allow a step above the stability limit", "true or false", False)
 
 
 class ToleranceTable(Table):
-    """How sure the numbers of the case are, for bands around what is computed: `"striker.speed" =
-    0.02` is one standard deviation, as a part of the value; `"striker.speed" = { uniform = 0.02 }`
-    the half of a width in which each value is as likely. Keys are those of the
-    case, with dots; a run takes no notice of them."""
+    """Uncertainties of the parameters of the case, for uncertainty bands. `"striker.speed" = 0.02`
+    is one standard deviation, as a fraction of the value. `"striker.speed" = { uniform = 0.02 }` is
+    half the width of a uniform distribution. Keys are those of the case, with dots. A run ignores
+    this table."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -671,7 +670,7 @@ class ToleranceTable(Table):
 class HeadingTable(Table):
     """The keys above the tables."""
 
-    title: str = text_key("a line that says what the case is")
+    title: str = text_key("the title of the case")
 
 
 def heading_of(name: str) -> str:

@@ -10,38 +10,38 @@ from typing import Any
 from pydantic import BaseModel
 
 from granchain.case.document import entry_at, flattened
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, rejected, shown
 from granchain.material import Material
 
 # Tables that say what the chain is; the others say how it is computed and recorded.
 PHYSICAL = ("chain", "striker", "ends", "drive", "contact")
 FORM = (
-    "a number above 0, one standard deviation as a part of the value, or { uniform = a number "
-    "above 0 } for the half of a width"
+    "It must be a number above 0, one standard deviation as a fraction of the value, or "
+    "{ uniform = a number above 0 }, half the width of a uniform range"
 )
 
 Tolerance = float | dict[str, float]
 
 
 def tolerances_of(stated: Any, where: str, problems: Problems) -> dict[str, Tolerance]:
-    """What each key's tolerance is, keys with dots; what is none is reported.
+    """Return the tolerance of each key, keys with dots, and report those that are not valid.
 
     Parameters
     ----------
     stated : mapping
         Keys with dots, or as TOML makes tables in tables of them.
     where : str
-        What it is called in sentences, "tolerance".
+        Its name in messages, "tolerance".
     problems : Problems
-        Takes every mistake.
+        Collects the errors.
     """
     found: dict[str, Tolerance] = {}
     if not isinstance(stated, (Mapping, BaseModel)):
         problems.add(
             where,
-            shown(stated),
-            "keys of the case, each with its tolerance",
-            'write for example "striker.speed" = 0.02',
+            f"{shown(stated)} is not valid",
+            "It must be a table of keys of the case with their tolerances",
+            'Write for example "striker.speed" = 0.02',
         )
         return found
     for key, value in flattened(dict(stated)):
@@ -51,7 +51,8 @@ def tolerances_of(stated: Any, where: str, problems: Problems) -> dict[str, Tole
         if number and 0.0 < size < math.inf:
             found[key] = {"uniform": float(size)} if uniform else float(size)
         else:
-            problems.add(f"{where}.{key}", shown(size), FORM, "write for example 0.02 for 2 %")
+            fix = "Write for example 0.02 for 2 %"
+            problems.add(f"{where}.{key}", rejected(size), FORM, fix)
     return found
 
 
@@ -65,9 +66,9 @@ def check_tolerances(
         if table not in PHYSICAL:
             problems.add(
                 place,
-                "a key of no such table",
-                f"keys of {', '.join(PHYSICAL)}",
-                "name a key of the chain, the striker, the ends, the drives or the contact law",
+                "a key of this table has no tolerance",
+                f"The tables with tolerances are {', '.join(PHYSICAL)}",
+                "",
                 table,
                 PHYSICAL,
             )
@@ -77,9 +78,9 @@ def check_tolerances(
             if problems.clear(key):
                 problems.add(
                     place,
-                    "a key that the case gives no value",
-                    "a key with a number in this case",
-                    "set the key in the case, or take the tolerance out",
+                    "the case has no value at this key",
+                    "The key must have a number in this case",
+                    "Set the key in the case, or remove the tolerance",
                     word,
                     () if word in names else names,
                 )
@@ -87,14 +88,14 @@ def check_tolerances(
             several = isinstance(value, (Mapping, BaseModel, Material, tuple, list))
             problems.add(
                 place,
-                f"a tolerance of {'a table or a list' if several else shown(value)}",
-                "a key that holds a number which may be any in a range",
-                "name another key",
+                f"{'a table or a list' if several else shown(value)} has no tolerance",
+                "The value of the key must be a real number",
+                "Choose another key",
             )
         elif value == 0.0:
             problems.add(
                 place,
-                "a tolerance of 0",
-                "a key with a number other than 0",
-                "a part of 0 is 0: take it out, or sweep the key",
+                "the value of the key is 0",
+                "It must not be 0, because the tolerance is a fraction of the value",
+                "Remove the tolerance, or sweep the key",
             )

@@ -100,8 +100,8 @@ def factors_of(unit: str) -> list[tuple[str, float]]:
         match = _STIFFNESS_FACTOR.match(unit, at)
         if match is None or match[2] not in DIMENSIONS:
             raise LawError(
-                f'unit: got "{unit}", allowed {", ".join(DIMENSIONS)} with powers and products; '
-                "write it as in N s/m^1.5"
+                f'unit: "{unit}" is not valid. It must be a product of powers of '
+                f"{', '.join(DIMENSIONS)}. Write it as in N s/m^1.5."
             )
         slash, name, power, above, below, free = match.groups()
         exponent = (

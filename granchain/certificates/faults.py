@@ -38,36 +38,36 @@ def faults_of_measures(
     problems = []
     if creates(law, created, falls):
         found = (
-            f"a closed cycle of overlap gives up to {100.0 * created.energy:.3g} % more than it "
-            f"took, measured to {100.0 * max(created.error, QUADRATURE):.2g} %"
+            f"a closed cycle of overlap returns up to {100.0 * created.energy:.3g} % more energy "
+            f"than it took (uncertainty {100.0 * max(created.error, QUADRATURE):.2g} %)"
             if created.certain > CREATION
-            else f"its loss falls with the largest overlap by up to {100.0 * falls:.3g} % of the "
-            "work"
+            else "its loss decreases with increasing maximum overlap, by up to "
+            f"{100.0 * falls:.3g} % of the work"
         )
         problems.append(
-            f"{law.name} creates energy: {found}; build it on Elastoplastic, whose energy guard "
-            "prevents it, or check force and energy"
+            f"{law.name} creates energy: {found}. A law must not create energy. Derive it from "
+            "Elastoplastic, whose energy correction prevents this, or check force and energy"
         )
     low, high = SEEN_FAULT[law.order]
     if seen is not None and not low <= seen <= high:
         problems.append(
-            f"{law.name} states order {law.order} in time, and an impact converges with order "
-            f"{seen:.2f}: where the force or its damping "
-            "jumps, name the overlap in jumps and the jump in jump, or state order = 1"
+            f"{law.name} declares order {law.order} in time, but an impact converges with order "
+            f"{seen:.2f}. If the force or its damping jumps, return the overlap from jumps and the "
+            "size of the jump from jump, or set order = 1"
             + (
-                "; where its damping begins like overlap^a, a below 1, carry the onset weight, "
-                "onset_weight(a) of granchain.contact.onset: "
-                "for sqrt(overlap) a = 0.5, see docs/add-a-law.md"
+                ". If the damping starts as overlap^a with a below 1, use the onset weight "
+                "onset_weight(a) of granchain.contact.onset; for sqrt(overlap), a = 0.5 (see "
+                "docs/add-a-law.md)"
                 if law.uses_rate
                 else ""
             )
-            + ("" if law.order == 2 else "; where it does not, state 2")
+            + ("" if law.order == 2 else ". If nothing jumps, set order = 2")
         )
     if not scales and not law.fixed_units and not problems_of_units(law):
         problems.append(
-            f"{law.name}: force or coefficients do not scale with metre, kilogram and second as "
-            "the declared units say; check the units of inputs and coefficients, or set "
-            "fixed_units = True where the source's constants hold in its own units only"
+            f"{law.name}: force or coefficients do not scale with metre, kilogram, and second as "
+            "the declared units require. Check the units of inputs and coefficients, or set "
+            "fixed_units = True if the constants of the source are valid only in its units"
         )
     return problems
 
@@ -120,8 +120,8 @@ def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
         if value != 0.0:
             yield (
                 "open",
-                f"the force is {value:.3g} N at overlap {overlap:.3g} m and rate {rate:g} m/s, "
-                "allowed: exactly 0 for an open contact",
+                f"the force is {value:.3g} N at overlap {overlap:.3g} m and rate {rate:g} m/s. It "
+                "must be exactly 0 for an open contact",
             )
     grid = loaded(contact)
     for d, h in grid:
@@ -133,7 +133,7 @@ def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
         for rate, phase in zip(RATES[1:], ("approach", "recovery"), strict=True):
             # beyond the rounding of a difference of two forces
             if (contact.force(d, h, rate) - at_rest) * rate < -1e-12 * abs(at_rest * rate):
-                drives = f"the rate term drives the {phase} instead of damping it"
+                drives = f"the rate term accelerates the {phase} instead of damping it"
                 yield "damping", f"{drives}, at overlap {d:.3g} m"
     for d in contact.overlaps(1e-3, 12):
         # central difference on the unloading curve, a little below the largest overlap: error of
@@ -144,8 +144,8 @@ def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
         if abs(slope - force) > 1e-4 * (abs(force) + abs(slope)):
             yield (
                 "energy",
-                f"the force is not the slope of the energy: {force:.6g} N against {slope:.6g} N "
-                f"at overlap {x:.3g} m",
+                f"the force is not the derivative of the energy: {force:.6g} N compared with "
+                f"{slope:.6g} N at overlap {x:.3g} m",
             )
     # the work rests on the energy
     for d in contact.overlaps(1e-3, 12):
@@ -157,8 +157,8 @@ def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
         if jump < 1e-2 * abs(force) and abs(slope - force) > 1e-4 * abs(force):
             yield (
                 "energy",
-                "the loading force is not the slope of the work (recoverable energy and what is "
-                f"lost): {force:.6g} N against {slope:.6g} N at overlap {d:.3g} m",
+                "the loading force is not the derivative of the work (recoverable energy plus "
+                f"losses): {force:.6g} N compared with {slope:.6g} N at overlap {d:.3g} m",
             )
     least, last = contact.loading(1e-9 * contact.scale), contact.loading(contact.scale)
     if abs(least) > 1e-3 * abs(last):

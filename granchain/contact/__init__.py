@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from granchain.contact.law import ContactLaw, docstring_of, registered
-from granchain.errors import LawError, suggestion
+from granchain.errors import LawError, error_text, suggestion
 
 
 def laws() -> dict[str, type[ContactLaw]]:
@@ -29,9 +29,9 @@ def law_named(law: str | type[ContactLaw], where: str = "contact law") -> type[C
     if law not in known:
         from granchain.contact.user import advice_about
 
-        one = f"take one of: {', '.join(sorted(known))}"
-        advice = advice_about(law) or suggestion(law, known, one)
-        raise LawError(f'{where}: got "{law[:60]}", allowed a known name; {advice}')
+        names = f"The laws are {', '.join(sorted(known))}"
+        fix = advice_about(law) or suggestion(law, known, "")
+        raise LawError(error_text(where, f'unknown law "{law[:60]}"', names, fix))
     return known[law]
 
 

@@ -1,5 +1,5 @@
-"""What the certificates of the package's laws found, stored with the package: a run reports it
-without measuring.
+"""Results of the verification reports of the package's laws, stored with the package. A run reports
+them without measuring.
 
 `certified.json` is written by `docs/laws.py` with the page of the laws, from the same measurements,
 and compared by `make check`. Each entry holds for the source that was measured, and for no other.
@@ -63,24 +63,31 @@ def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Messag
         Whether the law runs without its energy guard.
     """
     ours = law.__module__.startswith(_OWN_MODULES)
-    measures = f'"granchain laws {law.name}{"" if ours else " --law-module FILE"}" measures it'
+    command = f'"granchain laws {law.name}{"" if ours else " --law-module FILE"}"'
     entry = certified().get(law.name) if ours else None
+    name = f'contact law "{law.name}"'
     if entry is None:
-        words = f"has no certificate: what it delivers was not measured; {measures}"
-        return Message(f'contact law "{law.name}" {words}')
+        return Message(
+            f"{name} has no verification report. Its energy, order in time, and units were not "
+            f"checked. To check them, run {command}."
+        )
     try:
         same = source_of(law) == entry["source"]  # type: ignore[arg-type]
     except OSError:
         same = False
     if not same:
-        words = f"has no certificate: its source is not the one that was measured; {measures}"
+        text = (
+            f"{name} has no valid verification report, because its source was changed after the "
+            f"verification. To verify it, run {command}."
+        )
     elif entry["problems"]:
-        words = f"failed its certificate: {'; '.join(entry['problems'])}"
+        text = f"{name} failed its verification: {'; '.join(entry['problems'])}."
     elif as_printed and entry["created_as_printed"]:
-        words = (
-            "as printed, without the energy guard, failed its certificate: a cycle returns up to "
-            f"{100.0 * entry['created_as_printed']:.2g} % more than it took"
+        text = (
+            f"{name}, as published and without the energy correction, failed its verification. A "
+            f"cycle returns up to {100.0 * entry['created_as_printed']:.2g} % more energy than it "
+            "took."
         )
     else:
         return None
-    return Message(f'contact law "{law.name}" {words}', warning=True)
+    return Message(text, warning=True)

@@ -61,8 +61,8 @@ def length_of(pair: Pair, inputs: SimpleNamespace) -> Any:
         return inputs.length
     if not pair.has("length"):
         raise LawError(
-            "length: got nothing, allowed a number above 0 [m], the length of a line contact, for "
-            "spheres have none; give length under [contact], or with the pair"
+            "length: missing. A line contact needs a length, a number above 0 [m]. Give length "
+            "under [contact], or with the pair."
         )
     return pair.length
 
@@ -80,9 +80,9 @@ def clearance_of(pair: Pair, inputs: SimpleNamespace) -> Any:
     difference = pair.radius_1 - pair.radius_2
     if not np.all(difference > 0.0):
         raise LawError(
-            f"internal contact: got radius_1 - radius_2 = {float(np.min(difference)):.6g} m, "
-            "allowed: above 0, for body 1 is the outer "
-            "one; swap the radii, or give clearance = R1 - R2"
+            f"internal contact: radius_1 - radius_2 = {float(np.min(difference)):.6g} m is out of "
+            "range. It must be above 0, because body 1 is the outer body. Swap the radii, or give "
+            "clearance = R1 - R2."
         )
     return difference
 
@@ -341,9 +341,9 @@ def pereira_clearance(pair: Pair, inputs: SimpleNamespace) -> Any:
     # one part in 1e12 for the conversion from metres
     if not ((difference >= low * (1.0 - 1e-12)) & (difference <= high * (1.0 + 1e-12))).all():
         raise LawError(
-            f"R1 - R2: got {float(difference.min()):.6g} to {float(difference.max()):.6g} mm, "
-            f"allowed: {low:g} to {high:g} mm, for which "
-            "the law was fitted; take johnson, or other radii"
+            f"R1 - R2: {float(difference.min()):.6g} to {float(difference.max()):.6g} mm is out of "
+            f"range. It must be {low:g} to {high:g} mm, the range of the fit of this law. Use the "
+            "law johnson, or other radii."
         )
     return difference
 

@@ -380,9 +380,9 @@ class VuQuocZhang(Elastoplastic):
                     float(min([*turns, root if np.polyval(slope, root) <= 0.0 else math.inf])) ** 3
                 )
                 raise LawError(
-                    f"C_a, K_c: got {c_a:g}, {k_c:g}: the overlap does not grow with the force "
-                    f"beyond {force:.6g} N; "
-                    "allowed: values for which it always does: a larger C_a or a smaller K_c"
+                    f"C_a, K_c: {c_a:g}, {k_c:g} are out of range, because the overlap does not "
+                    f"increase with the force beyond {force:.6g} N. It must always increase. "
+                    "Choose a larger C_a or a smaller K_c."
                 )
         d_y = elementary.over(elementary.power, f_y / hertz, 2.0 / 3.0)
         pole = elementary.power(max(f_y - 1.0 / k_c, 0.0), 1.0 / 3.0) if k_c > 0.0 else 0.0
@@ -737,9 +737,9 @@ class Brake(Elastoplastic):
         if np.any(d_p <= d_y):
             # d_p/d_y = (9/4) (p0/p_y)^2
             raise LawError(
-                f"hardness: got {float(np.min(p0)):g} Pa, allowed: above (2/3) 1.6 s_y = "
-                f"{float(np.max(2.0 * pressure / 3.0)):g} Pa, "
-                "so that full plasticity comes after first yield"
+                f"hardness: {float(np.min(p0)):g} Pa is out of range. It must be above "
+                f"(2/3) 1.6 s_y = {float(np.max(2.0 * pressure / 3.0)):g} Pa, so that full "
+                "plasticity begins after first yield."
             )
         span = d_p - d_y
         slope_y, slope_p = 1.5 * hertz * np.sqrt(d_y), 2.0 * math.pi * radius * p0
@@ -841,13 +841,14 @@ class BurgoyneDaraio(Elastoplastic):
         f_p = math.pi * p0 * (2.0 * radius * d_p + c2)
         if np.any(d_p <= d_y):
             raise LawError(
-                f"d_p: got {float(np.min(d_p)):g} m, allowed: above the overlap of first yield, "
-                f"{float(np.max(d_y)):.6g} m; raise it"
+                f"d_p: {float(np.min(d_p)):g} m is out of range. It must be above the overlap of "
+                f"first yield, {float(np.max(d_y)):.6g} m."
             )
         if np.any(f_p <= f_y):
             raise LawError(
-                f"c1, c2: got a force of {float(np.min(f_p)):.6g} N at d_p, allowed: above that at "
-                f"first yield, {float(np.max(f_y)):.6g} N; take larger ones"
+                f"c1, c2: the force at d_p, {float(np.min(f_p)):.6g} N, is out of range. It must "
+                f"be above the force at first yield, {float(np.max(f_y)):.6g} N. Choose larger "
+                "values."
             )
         # alpha + beta ln d = F_y/d_y + beta ln(d/d_y)
         log = elementary.over(elementary.log, d_p / d_y)

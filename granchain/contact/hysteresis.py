@@ -264,9 +264,9 @@ class Hysteresis(ContactLaw):
             return stiffness, damping / inputs.impact_speed, lowest
         if inputs.impact_speed_floor is None:
             raise LawError(
-                "impact_speed_floor: got nothing, allowed a number above 0 [m/s]: contacts that "
-                "close at zero speed have no other speed; "
-                'give it, or an impact_speed other than "onset"'
+                "impact_speed_floor: missing. It must be a number above 0 [m/s], the speed of "
+                "contacts that close at zero speed. Give it, or choose an impact_speed other than "
+                '"onset".'
             )
         if np.ndim(inputs.restitution) == 2:
             log_step = elementary.log(inputs.fastest / inputs.impact_speed_floor) / (

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
-from granchain.contact.law import ContactLaw, in_unit
+from granchain.contact.law import ContactLaw, in_unit, not_valid
+from granchain.errors import error_text
 
 
 class Slip(NamedTuple):
-    """A mistake in the inputs of a law.
+    """An error in the inputs of a law.
 
     Parameters
     ----------
@@ -19,35 +20,30 @@ class Slip(NamedTuple):
         The law.
     place : str
         The input; "restitution.law" and the like in the table of a restitution.
-    got : object
-        The value; None where there is none.
-    allowed, advice : str
-        The allowed values, and what to do.
+    value : object
+        The value; None if it is missing.
+    requirement, fix : str
+        As of `granchain.errors.error_text`.
     words : tuple of str
-        Names or words one of which may have been meant.
+        Names or words that may have been meant.
     unknown : bool
         Whether the law has no such input.
     """
 
     law: str
     place: str
-    got: Any
-    allowed: str
-    advice: str
+    value: Any
+    requirement: str
+    fix: str
     words: tuple[str, ...] = ()
     unknown: bool = False
 
     @property
     def sentence(self) -> str:
-        """The mistake where inputs are arguments, not keys of a file."""
-        if self.unknown:
-            return f"unknown input {self.place}; allowed: {self.allowed}; {self.advice}"
-        if self.got is None:
-            return (
-                f"{self.place}: got nothing, allowed: {self.allowed}; give it, {self.law} needs it"
-            )
-        got = f'"{self.got}"' if isinstance(self.got, str) else repr(self.got)
-        return f"{self.place}: got {got}, allowed: {self.allowed}; {self.advice}"
+        """The message for inputs that are arguments, not keys of a file."""
+        problem = "missing" if self.value is None else not_valid(self.value)
+        problem = "unknown input" if self.unknown else problem
+        return error_text(self.place, problem, self.requirement, self.fix)
 
 
 def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] | Slip:
@@ -55,16 +51,16 @@ def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] |
     known = {name: law for name, law in laws().items() if issubclass(law, base)}
     if isinstance(name, str) and name in known:
         return known[name]
-    allowed = (
-        'a name that "granchain laws" lists'
+    requirement = (
+        'It must be a name that "granchain laws" lists'
         if base is ContactLaw
-        else "an elastoplastic law: " + ", ".join(known)
+        else "It must be an elastoplastic law: " + ", ".join(known)
     )
     from granchain.contact.user import advice_about
 
     installed = advice_about(name)
-    advice = installed or "check the name; a law in a file of your own is named by --law-module"
-    return Slip("", "law", name, allowed, advice, () if installed else tuple(known))
+    fix = installed or "To load a law from your own file, use --law-module"
+    return Slip("", "law", name, requirement, fix, () if installed else tuple(known))
 
 
 def filled(
@@ -72,7 +68,7 @@ def filled(
     stated: Mapping[str, Any],
     read: Callable[[str, str], float] | None = None,
 ) -> tuple[dict[str, Any], list[Slip]]:
-    """A value for each input of a law, and the mistakes; a required input that is not given has no
+    """A value for each input of a law, and the errors; a required input that is missing has no
     value.
 
     Parameters
@@ -92,8 +88,8 @@ def filled(
             law.name,
             name,
             value,
-            ", ".join(inputs) or "none",
-            f"take it out, {law.name} does not know it{homes[name]}",
+            f"The inputs of {law.name} are {', '.join(inputs) or 'none'}",
+            f"Remove it{homes[name]}",
             tuple(inputs),
             True,
         )
@@ -110,7 +106,7 @@ def filled(
             values[name], inner = of_law_table(value, read)
             slips += [slip._replace(place=f"{name}.{slip.place}") for slip in inner]
             continue
-        number, advice = value, f"give {name}: {quantity.meaning}{in_unit(quantity.unit)}"
+        number, fix = value, ""
         try:
             if (
                 read is not None
@@ -120,12 +116,15 @@ def filled(
             ):
                 number = read(value, quantity.unit)
         except ValueError as error:
-            advice = str(error)
+            fix = str(error)
         if quantity.problem(number) is not None:
-            allowed = quantity.range + (
-                " or a table { law = ..., ... }" if name == "restitution" else ""
-            )
-            slips.append(Slip(law.name, name, value, allowed, advice, quantity.choices))
+            table = " or a table { law = ..., ... }" if name == "restitution" else ""
+            needed = f"{quantity.meaning}{in_unit(quantity.unit)}"
+            requirement = f"It must be {quantity.range}{table}"
+            if value is None:
+                requirement = f"The law {law.name} needs the {needed}"
+                fix = f"Give {quantity.range}{table}"
+            slips.append(Slip(law.name, name, value, requirement, fix, quantity.choices))
         if value is not None:
             values[name] = (
                 float(number) if quantity.kind == "number" and type(number) is int else number
@@ -134,9 +133,9 @@ def filled(
 
 
 def _homes(name: str) -> str:
-    """That one law alone has this input, as the end of a sentence."""
+    """The end of a sentence if exactly one law has this input."""
     homes = [law for law, known in laws().items() if name in (one.name for one in known.inputs)]
-    return f'; it is an input of law = "{homes[0]}"' if len(homes) == 1 else ""
+    return f', or use law = "{homes[0]}", which has this input' if len(homes) == 1 else ""
 
 
 def of_law_table(

@@ -136,13 +136,19 @@ class Quantity:
                 and (self.below is None or value < self.below)
                 and (self.high is None or value <= self.high)
             )
-        got = f'"{value}"' if isinstance(value, str) and self.kind != "switch" else repr(value)
-        return None if allowed else f"got {got}, allowed: {self.range}"
+        return None if allowed else f"{not_valid(value)}. It must be {self.range}."
 
 
 def in_unit(unit: str) -> str:
     """A unit as a sentence ends with it; nothing for a pure number or a word."""
     return "" if unit in ("", "1") else f" [{unit}]"
+
+
+def not_valid(value: Any) -> str:
+    """Describe a value that is not allowed, as the problem of an error."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    text = f'"{value}"' if isinstance(value, str) else repr(value)
+    return f"{text} is {'out of range' if number else 'not valid'}"
 
 
 def positive(name: str, unit: str, meaning: str = "", **more: Any) -> Quantity:
@@ -308,9 +314,8 @@ class ContactLaw:
             known = _REGISTRY.setdefault(cls.name, cls)
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 raise LawError(
-                    f'contact law {cls.__qualname__}: name: got "{cls.name}", which is taken by '
-                    f"{known.__module__}.{known.__qualname__}, "
-                    "allowed: a name of its own; choose another"
+                    f'contact law {cls.__qualname__}: name: "{cls.name}" already exists. It is '
+                    f"the name of {known.__module__}.{known.__qualname__}. Choose another name."
                 )
             _REGISTRY[cls.name] = cls
 
@@ -461,56 +466,58 @@ def check_law(cls: type[ContactLaw]) -> None:
     wrong: list[tuple[object, str]] = [
         (
             not isinstance(name, str) or not name or name != name.lower() or " " in name,
-            f"name: got {name!r}, allowed: lower-case words joined by hyphens; rename it",
+            f"name: {name!r} is not valid. It must be lower-case words joined by hyphens.",
         ),
         (
             not isinstance(getattr(cls, "source", None), Source),
-            "source: got nothing, allowed: a Source; set source = Source(author and year, "
-            "equation, doi)",
+            "source: missing. A law needs a Source. Set source = Source(author and year, "
+            "equation, doi).",
         ),
         (
             # PYTHONOPTIMIZE=2 removes docstrings; they are text for readers only
             sys.flags.optimize < 2 and not (cls.__doc__ or "").strip(),
-            "docstring: got nothing, allowed: some lines; say what the law is, the first line is "
-            "what tables print",
+            "docstring: missing. A law needs a description. Tables print its first line.",
         ),
         *(
             (
                 names is None,
-                f"{group}: got {type(getattr(cls, group)).__name__}, allowed: a tuple of "
-                "Quantity; did a comma get lost?",
+                f"{group}: {type(getattr(cls, group)).__name__} is not valid. It must be a tuple "
+                "of Quantity. Check the commas.",
             )
             for group, names in groups.items()
         ),
         *(
-            (names.count(twice) > 1, f"{group}: got {twice} twice, allowed: each name once; rename")
+            (
+                names.count(twice) > 1,
+                f"{group}: {twice} is repeated. Each name may occur once.",
+            )
             for group, names in groups.items()
             if names is not None
             for twice in sorted(set(names))
         ),
         (
             cls.onset_jump and ONSET_HISTORY[0].name not in (groups["history"] or ()),
-            "onset_jump: needs the onset weight; begin its history with ONSET_HISTORY, and see "
-            "KelvinVoigt",
+            "onset_jump: the onset weight is missing. A law whose force jumps at the onset needs "
+            "it. Begin its history with ONSET_HISTORY, as KelvinVoigt does.",
         ),
         (
             not set(cls.phases) <= set(PHASES)
             or ("plastic" in cls.phases) != cls.has_full_plasticity(),
-            f"phases: got {', '.join(cls.phases)}, allowed: some of {', '.join(PHASES)}, plastic "
-            "where plastic_overlap is defined and nowhere else; name those that occur",
+            f"phases: {', '.join(cls.phases)} not valid. They must be from {', '.join(PHASES)}; "
+            "plastic is required if plastic_overlap is defined, and not allowed otherwise.",
         ),
         *(
             (
                 not isinstance(inspect.getattr_static(cls, function), staticmethod),
-                f"{function}: got no @staticmethod, allowed: a pure function of its arguments; "
-                "write @staticmethod above it",
+                f"{function}: not a static method. It must be a pure function of its arguments. "
+                "Write @staticmethod above it.",
             )
             for function in functions
         ),
         *(
             (
                 getattr(cls, function) is getattr(ContactLaw, function),
-                f"{function}: got nothing, allowed: a function; define it",
+                f"{function}: missing. A law must define this function.",
             )
             for function in ("force", "energy")
         ),

@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain.contact import elementary
 from granchain.contact.law import RESTITUTION, checked
-from granchain.errors import LawError, suggestion
+from granchain.errors import LawError, error_text, suggestion
 from granchain.material import MATERIALS, Material
 
 # What a pair may carry; a law needs those that it reads.
@@ -57,12 +57,16 @@ class Pair:
         for name, value in quantities.items():
             if name not in PAIR_QUANTITIES:
                 problems.append(
-                    f"pair: unknown quantity {name}; allowed: {', '.join(PAIR_QUANTITIES)}"
+                    f"pair: unknown quantity {name}. The quantities are "
+                    f"{', '.join(PAIR_QUANTITIES)}."
                 )
             elif value is not None:
                 array = np.asarray(value, dtype=float)
                 if not (np.isfinite(array) & (array > 0.0)).all():
-                    problems.append(f"pair: {name}: got {value!r}, allowed: finite numbers above 0")
+                    problems.append(
+                        f"pair: {name}: {value!r} is out of range. It must be a finite number "
+                        "above 0."
+                    )
         if problems:
             raise LawError("\n".join(problems))
         self.__dict__.update(
@@ -111,7 +115,7 @@ class Pair:
         if other_radius is None:
             other_radius = radius
         problems = [
-            f"pair: {name}: got {value!r}, allowed: {allowed} [m]"
+            f"pair: {name}: {value!r} is out of range. It must be {allowed} [m]."
             for name, value, allowed, good in (
                 ("radius", radius, "a finite number above 0", 0.0 < radius < math.inf),
                 ("other_radius", other_radius, "a number above 0, or inf", other_radius > 0.0),
@@ -120,8 +124,9 @@ class Pair:
         ]
         if internal and not problems and not radius < other_radius < math.inf:
             problems.append(
-                f"pair: other_radius: got {other_radius!r}, allowed: a finite number above the "
-                f"sphere's, {radius!r} [m]; give the radius of the hollow, or leave internal out"
+                f"pair: other_radius: {other_radius!r} is out of range. It must be a finite number "
+                f"above the radius of the sphere, {radius!r} [m]. Give the radius of the hollow "
+                "body, or leave out internal."
             )
         materials = {"material": material}
         if other_material is not None:
@@ -130,9 +135,10 @@ class Pair:
             if not isinstance(stated, Material) and not (
                 isinstance(stated, str) and stated in MATERIALS
             ):
+                known = f"It must be a granchain.Material or one of {', '.join(MATERIALS)}"
+                fix = suggestion(stated, MATERIALS, "")
                 problems.append(
-                    f'pair: {name}: got "{stated}", allowed: {", ".join(MATERIALS)}, or a '
-                    f"granchain.Material; {suggestion(stated, MATERIALS, 'name one of them')}"
+                    error_text(f"pair: {name}", f'unknown material "{stated}"', known, fix)
                 )
         if problems:
             raise LawError("\n".join(problems))
@@ -142,8 +148,8 @@ class Pair:
         )
         if not first.compliance + second.compliance > 0.0:
             raise LawError(
-                "pair: material: got two rigid bodies, allowed: one at most; give one of them a "
-                "Young's modulus"
+                "pair: material: both bodies are rigid. At most one may be rigid. Give one of them "
+                "a Young's modulus."
             )
         curved = (
             1.0 / radius - 1.0 / other_radius if internal else 1.0 / radius + 1.0 / other_radius
@@ -164,8 +170,8 @@ class Pair:
     def __getattr__(self, name: str) -> Any:
         if name in PAIR_QUANTITIES:
             raise LawError(
-                f"{name}: got nothing, allowed a number above 0 [{PAIR_QUANTITIES[name]}], which "
-                "this contact law takes from the two bodies; give it with the material"
+                f"{name}: missing. This contact law needs it, a number above 0 "
+                f"[{PAIR_QUANTITIES[name]}]. Give it with the material."
             )
         raise AttributeError(name)
 

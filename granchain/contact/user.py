@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, registered, reinstate
-from granchain.errors import FileError, LawError, printable, suggestion
+from granchain.errors import FileError, LawError, error_text, printable, suggestion
 
 # Under which a package announces laws: the law's name, and the module that defines it.
 ANNOUNCED = "granchain.laws"
@@ -74,8 +74,8 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     module.__file__ = str(file)
     if loaded is not None and loaded.__file__ != module.__file__:
         raise LawError(
-            f"law file {shown}: got a second file of this name beside {loaded.__file__}, allowed "
-            "one; rename one of the two"
+            f"law file {shown}: a file with this name is already loaded, {loaded.__file__}. The "
+            "names must differ. Rename one of the two."
         )
     sys.modules[name] = module
     try:
@@ -88,13 +88,13 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
             sys.modules[name] = loaded
         if from_outside(error):
             raise
-        allowed = "" if isinstance(error, LawError) else "; allowed: code that runs to its end"
-        raise LawError(f"law file {shown}: {blame(error, file)}{allowed}; mend it there") from error
+        fault = blame(error, file).rstrip(".")
+        raise LawError(f"law file {shown}: {fault}. Correct the file there.") from error
     found = {law: made for law, made in registered().items() if before.get(law) is not made}
     if not found:
         raise LawError(
-            f"law file {shown}: got no contact law, allowed one or more; define a class based on "
-            "granchain.ContactLaw and set its name"
+            f"law file {shown}: the file defines no contact law. It must define at least one. "
+            "Define a class based on granchain.ContactLaw and set its name."
         )
     _CONTENT[name] = digest
     return found
@@ -157,9 +157,12 @@ def load_law_package(package: str) -> dict[str, type[ContactLaw]]:
     if not named:
         others = sorted({one.package for one in known.values()})
         raise LawError(
-            f'law package: got "{printable(package[:60])}", allowed an installed package that '
-            f"announces contact laws, {', '.join(others) or 'of which there is none'}; "
-            f"{suggestion(package, others, 'install it with pip')}"
+            error_text(
+                "law package",
+                f'"{printable(package[:60])}" not found',
+                f"The installed packages with contact laws are {', '.join(others) or 'none'}",
+                suggestion(package, others, "Install the package with pip"),
+            )
         )
     before = laws()
     for module in dict.fromkeys(one.module for one in named.values()):
@@ -170,14 +173,14 @@ def load_law_package(package: str) -> dict[str, type[ContactLaw]]:
             if from_outside(error):
                 raise
             raise LawError(
-                f"law package {package}: {module}: {blame(error, '')}; mend it, or install another "
-                "version"
+                f"law package {package}: {module}: {blame(error, '').rstrip('.')}. The module must "
+                "run without errors. Install another version."
             ) from error
     missing = sorted(named.keys() - registered().keys())
     if missing:
         raise LawError(
-            f"law package {package}: got no law {', '.join(missing)}, allowed what it announces; "
-            "ask who made it"
+            f"law package {package}: law {', '.join(missing)} not found. A package must define the "
+            "laws that it announces. Ask its authors."
         )
     return {law: registered()[law] for law in named}
 
@@ -207,7 +210,7 @@ def advice_about(law: object) -> str:
         ""
         if found is None
         else (
-            f"the installed package {found.package} {found.version} has it: name that with "
+            f"The installed package {found.package} {found.version} has this law. Load it with "
             f"--law-package {found.package} (in Python: import {found.module})"
         )
     )
@@ -229,10 +232,10 @@ def check_imports(module: ModuleType, file: Path) -> None:
             _READ[name] = (spec, now)
         elif now != then:
             raise LawError(
-                f"{spec.origin}, which {file.name} imports: got a file that was edited after "
-                "Python had read it, and Python goes on with what it read; allowed: one as it was "
-                f"read; importlib.reload(sys.modules[{name!r}]) and load the law file again, or "
-                "start a new process"
+                f"{spec.origin}, which {file.name} imports: the file was edited after Python read "
+                "it. Python still uses the previous version. Call "
+                f"importlib.reload(sys.modules[{name!r}]) and load the law file again, or start a "
+                "new process."
             )
 
 
@@ -311,8 +314,8 @@ def _code_of(file: Path, shown: str) -> tuple[CodeType, str]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(
-            f"law file {shown}: got one that cannot be read ({reason}), allowed a Python file; "
-            "look at its name and its permissions"
+            f"law file {shown}: cannot be read ({reason}). It must be a Python file. Check its "
+            "name and permissions."
         ) from None
     try:
         code = compile(content, os.fspath(file), "exec", dont_inherit=True)
@@ -322,5 +325,5 @@ def _code_of(file: Path, shown: str) -> tuple[CodeType, str]:
         where = f"line {line}: " if line else ""
         said = getattr(error, "msg", str(error).strip()) or type(error).__name__
         raise LawError(
-            f"law file {shown}: {where}got {said}, allowed Python; mend it there"
+            f"law file {shown}: {where}{said}. The file must be valid Python. Correct it there."
         ) from None

@@ -104,11 +104,10 @@ def identified_ratio(inputs: SimpleNamespace) -> Any:
         return damping_ratio(e)
     if inputs.separation == "clamped" and np.min(e) <= LEAST_CLAMPED:
         raise LawError(
-            f'restitution: got {np.min(e):.6g}, allowed with damping = "identified" and '
-            'separation = "clamped": above exp(-2) = '
-            f"{LEAST_CLAMPED:.6f}, the least that a clamped contact of this law returns; ask for "
-            "more, or let it pull: "
-            'separation = "tensile"'
+            f'restitution: {np.min(e):.6g} is out of range. With damping = "identified" and '
+            f'separation = "clamped" it must be above exp(-2) = {LEAST_CLAMPED:.6f}, the minimum '
+            "for a clamped contact of this law. Choose a larger value, or "
+            'separation = "tensile".'
         )
     return delivering_ratio(inputs)
 

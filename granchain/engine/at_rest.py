@@ -72,10 +72,10 @@ def static_overlaps(
         largest = min(float(limits[k]), model.functions.overlap_limit(tuple(c[:, k])))
         labels = np.concatenate([np.append(masses.contact_labels, 0) for masses in rows])
         raise CaseError(
-            f"chain.precompression: got {force[k]:.6g} N that contact {int(labels[k])} has to "
-            f"carry at rest, allowed: at most the force of the law {model.name} at its largest "
-            f"overlap, {largest:.6g} m{largest_force(model, c[:, k], largest)}; lower the "
-            "precompression or gravity, or take another law"
+            f"chain.precompression: the static force of contact {int(labels[k])}, {force[k]:.6g} "
+            f"N, is out of range. It must be at most the force of the law {model.name} at its "
+            f"maximum overlap, {largest:.6g} m{largest_force(model, c[:, k], largest)}. Reduce the "
+            "precompression or gravity, or choose another law."
         )
     return found
 

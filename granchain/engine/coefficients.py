@@ -74,9 +74,9 @@ def own_coefficients(
     own = model.own
     if len(values) != len(own):
         raise LawError(
-            f"contact law {model.name}: coefficients_of: got {len(values)} values, allowed: "
-            f"{len(own)}, one for each of its coefficients "
-            f"({', '.join(q.name for q in own)}); return these"
+            f"contact law {model.name}: coefficients_of: the function returned {len(values)} "
+            f"values. It must return {len(own)}, one for each coefficient "
+            f"({', '.join(q.name for q in own)})."
         )
     table = np.empty((len(values), n_contacts))
     for row, value in zip(table, values, strict=True):
@@ -84,8 +84,8 @@ def own_coefficients(
     bad = np.isnan(table).any(axis=1)
     if bad.any():
         raise LawError(
-            f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: got a value "
-            "that is not a number, allowed: numbers; check the inputs and the material"
+            f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: a value is not "
+            "a number. Coefficients must be numbers. Check the inputs and the material."
         )
     return table
 
@@ -106,9 +106,9 @@ def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndar
     )
     if windows[-1].max() > GUARD_WINDOWS:
         raise LawError(
-            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows "
-            f"of the largest overlap, allowed: at most {GUARD_WINDOWS}, which the energy guard "
-            "holds; make the loading curve or the residual overlap smoother"
+            f"contact law {model.name}: the loss decreases in more than {GUARD_WINDOWS} ranges of "
+            f"the largest overlap. The energy correction can store at most {GUARD_WINDOWS} ranges. "
+            "Make the loading curve or the residual overlap smoother."
         )
     return np.vstack([table, windows[:-1]])
 

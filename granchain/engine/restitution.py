@@ -99,9 +99,9 @@ def _speeds(inputs: SimpleNamespace, velocity: np.ndarray) -> np.ndarray:
     own = float(impact_speed) if isinstance(impact_speed, (int, float)) else speed
     if not own > 0.0:
         raise LawError(
-            f"restitution = {{ law = {inputs.restitution['law']} }}: got no impact speed, for "
-            "nothing moves at the start, allowed: a number above 0 [m/s]; give impact_speed or "
-            "restitution as a number"
+            f"restitution = {{ law = {inputs.restitution['law']} }}: the impact speed is unknown, "
+            "because nothing moves at the start. It must be a number above 0 [m/s]. Give "
+            "impact_speed, or restitution as a number."
         )
     return np.array([own])
 

@@ -206,9 +206,9 @@ def _own_and_limits(
         most, own_model = row.limits[group.selected], group.model
         if not row.own and own_model != groups[0].model:
             raise LawError(
-                f"contact law {model.name}: got inputs of a pair of materials that make it another "
-                "law, allowed: one form of the law for all "
-                "contacts; set these inputs for all of them"
+                f"contact law {model.name}: the inputs of a pair of materials change the form of "
+                "the law. All contacts must have the same form of the law. Set these inputs for "
+                "all contacts."
             )
         asked = own_model, group.pair, group.inputs
         if len(models) == 1:

@@ -550,13 +550,13 @@ class State:
         names = self._views(self._clock)
         if set(arrays) != set(names):
             raise ValueError(
-                f"holds the arrays {', '.join(sorted(arrays))}, and must hold "
+                f"it contains the arrays {', '.join(sorted(arrays))}, but must contain "
                 f"{', '.join(sorted(names))}"
             )
         own = names["clock"]
         if arrays["clock"].dtype != own.dtype or arrays["clock"].shape != own.shape:
             raise ValueError(
-                f"clock is {arrays['clock'].dtype} {arrays['clock'].shape}, and must be "
+                f"clock is {arrays['clock'].dtype} {arrays['clock'].shape}, but must be "
                 f"{own.dtype} {own.shape}"
             )
         clock = np.array(arrays["clock"]).view(fields.CLOCK)
@@ -566,16 +566,16 @@ class State:
             values = arrays[name]
             if values.dtype != own.dtype or values.shape != own.shape:
                 raise ValueError(
-                    f"{name} is {values.dtype} {values.shape}, and must be {own.dtype} {own.shape}"
+                    f"{name} is {values.dtype} {values.shape}, but must be {own.dtype} {own.shape}"
                 )
         for field, row in zip(fields.EVENT, arrays["events"], strict=True):
             if not ((row >= 0) & (row < self.limits[field.most])).all():
-                raise ValueError(f"{field.name} names a contact that is not there")
+                raise ValueError(f"{field.name} refers to an unknown contact")
         events = fields.EventRows(*arrays["events"])
         active = events.active[: int(clock["n_active"][0])]
         if not (np.bincount(active, minlength=events.listed.size) == events.listed).all():
             # the loop would write beyond the list
-            raise ValueError("active and listed do not name the same contacts, each once")
+            raise ValueError("active and listed do not contain the same contacts, each once")
         for name, own in views.items():
             own[:] = arrays[name]
 
@@ -586,9 +586,9 @@ class State:
         for field in fields.RUN:
             mine, theirs = self._clock[field.name][0], clock[field.name][0]
             if not field.changes and mine != theirs:
-                raise ValueError(f"{field.name} is {theirs}, and must be {mine}")
+                raise ValueError(f"{field.name} is {theirs}, but must be {mine}")
             if field.most and not 0 <= theirs <= limits[field.most]:
-                raise ValueError(f"{field.name} is {theirs}, and must be 0 to {limits[field.most]}")
+                raise ValueError(f"{field.name} is {theirs}, but must be 0 to {limits[field.most]}")
 
     @property
     def events(self) -> fields.EventRows:

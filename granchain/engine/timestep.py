@@ -172,9 +172,9 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
     label = chain.first_label + body
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(
-            f"time.step: got a stiffness or damping of the contacts of body {label} that is no "
-            "finite number, allowed: of the order of real bodies; check radius, mass, modulus, "
-            "yield stress and the law's inputs, and their units"
+            f"time.step: the stiffness or damping of the contacts of body {label} is not finite. "
+            "Values must be of the order of real bodies. Check radius, mass, modulus, yield "
+            "stress, the inputs of the law, and their units."
         )
     limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega * omega)) if omega > 0.0 else math.inf
     shown = (
@@ -201,9 +201,9 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
             value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
         if not value * BEAD_STEPS > end * chain.n_bodies:
             raise CaseError(
-                f'time.step: got "{step}", which is {value:.4g} s here ({rule}; {shown}), allowed '
-                f"{BEAD_STEPS:g} bead-steps; check "
-                "radius, mass, modulus and their units, or take an earlier time.end"
+                f'time.step: "{step}" gives {value:.4g} s here ({rule}; {shown}), which is too '
+                f"short. The limit is {BEAD_STEPS:g} bead-steps. Check radius, mass, modulus, and "
+                "their units, or choose an earlier time.end."
             )
         n_steps = step_count(end, value)
         return TimeStep(

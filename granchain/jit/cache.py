@@ -68,19 +68,22 @@ def loop_content(path: str) -> bytes | None:
         return None
     content = stored[:-LOOP_SEAL_LENGTH]
     if stored != sealed(os.path.basename(path), content):
-        discard(path, "is cut off, or was changed after it was written")
+        discard(path, "is incomplete or was changed after it was written")
         return None
     return content
 
 
 def discard(path: str, what: str) -> None:
-    """Warn that a file is of no use, and remove it."""
-    done = "removed"
+    """Warn that a file cannot be used, and remove it."""
+    done = "granchain removed it"
     try:
         Path(path).unlink(missing_ok=True)
     except OSError as error:
-        done = f"still there ({error.strerror})"
-    warn(f"the file {path} of a compiled loop {what}; it is {done}, and the loop is compiled again")
+        done = f"granchain could not remove it ({error.strerror})"
+    warn(
+        f"the file {path} of a compiled loop {what}. {done} and compiles the loop again. Results "
+        "do not change."
+    )
 
 
 def warn(sentence: str) -> None:
@@ -184,8 +187,8 @@ def _loop_cache() -> type:
                 super().save_overload(sig, data)
             except OSError as error:
                 warn(
-                    f"a compiled loop is not saved: {error}. The next process compiles it again; "
-                    "make room, or set NUMBA_CACHE_DIR"
+                    f"a compiled loop was not saved: {error}. The next process compiles it again. "
+                    "Free disk space, or set NUMBA_CACHE_DIR to another folder."
                 )
 
     return LoopCache
@@ -221,8 +224,8 @@ def compiled(function: Callable) -> Callable:
             dispatcher._cache = writable_cache(function, key)
     except (RuntimeError, OSError) as problem:
         warn(
-            f"compiled loops are not kept on disk: {problem}. Each process compiles again; "
-            "set NUMBA_CACHE_DIR to a folder that can be written"
+            f"compiled loops are not saved to disk: {problem}. Each process compiles them again. "
+            "Set NUMBA_CACHE_DIR to a writable folder."
         )
     tell_what_numba_lacks()
     return dispatcher
@@ -308,6 +311,6 @@ def tell_what_numba_lacks() -> None:
     without it."""
     if LACKS:
         warn(
-            f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are "
-            f"the same, but: {'; '.join(LACKS)}"
+            f"granchain was not tested with Numba {numba.__version__}. Results do not change, but "
+            f"{'; '.join(LACKS)}."
         )

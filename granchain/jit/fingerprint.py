@@ -340,8 +340,8 @@ class Reach:
         for function in functions:
             if not isinstance(function, types.FunctionType):
                 raise LawError(
-                    f"contact law: got {function!r}, allowed: a plain Python function; a law is "
-                    "made of such alone"
+                    f"contact law: {function!r} is not valid. The functions of a law must be plain "
+                    "Python functions."
                 )
             digest.update(self._met(function))
         for function in self.members:  # which grows as functions are met
@@ -382,7 +382,7 @@ class Reach:
                 and isinstance(read.value, types.FunctionType)
                 and library_name(read.value) is None
             ):
-                what = "a function that was put in a library's place"
+                what = "a function that replaced a library function"
                 raise refusal(read.value, function, read.chain, what)
             contents += [
                 repr(read.chain[:2]).encode(),
@@ -536,20 +536,19 @@ def _bind_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
 
 
 def refusal(value: Any, function: Callable, chain: NameChain, what: str = "") -> LawError:
-    """The error on something that cannot be hashed: what it is, where its type does not say, and
-    what to write instead."""
+    """The error for an object that cannot be hashed: what it is, and what to use instead."""
     if isinstance(value, types.ModuleType):
-        what, instead = "a module as a whole", "name what is meant of it where it is used"
+        what, instead = "a whole module", "Use one of its attributes directly"
     elif isinstance(value, type):
-        what, instead = "a class", "put its functions and numbers at the top level of the file"
+        what, instead = "a class", "Move its functions and numbers to the top level of the file"
     elif callable(value):
-        instead = "write a plain function in its place"
+        instead = "Use a plain function instead"
     else:
-        instead = "put its numbers into constants, a tuple or a NumPy array of numbers"
+        instead = "Use constants, a tuple, or a NumPy array of numbers instead"
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     code = function.__code__
     return LawError(
         f"{code.co_filename}, line {chain.line}: {function.__qualname__} reads "
-        f"{'.'.join(chain.names)}, {what or f'an object of type {kind}'}, which can change without "
-        f"the compiled loop noticing; allowed: {REACHABLE}; {instead}"
+        f"{'.'.join(chain.names)}, {what or f'an object of type {kind}'}. The compiled loop cannot "
+        f"detect its changes. A law may read {REACHABLE}. {instead}."
     )

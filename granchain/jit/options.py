@@ -368,7 +368,7 @@ def refusal_of(error: NumbaError) -> LawError | None:
     reason = reason.rpartition("Failed in nopython mode pipeline")[2].partition("\n")[2] or reason
     first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
     return LawError(
-        f"{place[1]}, line {place[2]}: Numba cannot compile it: {first}; allowed: + - * /, "
-        "math.sqrt, comparisons, a if b else c, plain functions, and log, exp, power of "
-        "granchain.contact.elementary; write it with these"
+        f"{place[1]}, line {place[2]}: Numba cannot compile this line: {first.rstrip('.')}. A law "
+        "may use + - * /, math.sqrt, comparisons, a if b else c, plain functions, and log, exp, "
+        "and power of granchain.contact.elementary."
     )

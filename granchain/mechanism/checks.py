@@ -66,8 +66,11 @@ def checks_of(result: Result) -> list[Check]:
     ]
     case = result.case
     if missing or not isinstance(case, MechanismCase):
-        got = f"nothing of {', '.join(missing)}" if missing else "the case of a chain"
-        raise GranchainError(f"checks: got {got}, allowed the result of a mechanism; run it anew")
+        problem = f"{', '.join(missing)} missing" if missing else "the case is a chain"
+        raise GranchainError(
+            f"checks: {problem}. The result must be that of a complete run of a mechanism. Run it "
+            "again."
+        )
     residual = relative_residual(
         {name: variable.data for name, variable in result.variables.items()}
     )
@@ -82,9 +85,9 @@ def checks_of(result: Result) -> list[Check]:
             else scotch_yoke(case, result)
         ),
         Check("work of the crank", lost["external"], "J"),
-        Check("lost in the contact, damping and dents", lost["viscous"] + lost["plastic"], "J"),
-        Check("lost to friction", lost["friction"], "J"),
-        Check("largest residual of the ledger, of the energy put in", residual, "1"),
+        Check("loss in the contact, damping and plastic", lost["viscous"] + lost["plastic"], "J"),
+        Check("loss by friction", lost["friction"], "J"),
+        Check("largest energy balance error, as a fraction of the energy supplied", residual, "1"),
     ]
 
 
@@ -95,14 +98,14 @@ def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:
     closed = np.count_nonzero((force[1:] > 0.0) & (force[:-1] == 0.0))
     return [
         *statics(case),
-        Check("acceleration without play, crank at 0 deg", outer, "m/s2"),
-        Check("acceleration without play, crank at 180 deg", inner, "m/s2"),
+        Check("acceleration without clearance, crank at 0 deg", outer, "m/s2"),
+        Check("acceleration without clearance, crank at 180 deg", inner, "m/s2"),
         Check("smallest slider acceleration", float(result.slider_acceleration.min()), "m/s2"),
         Check("largest slider acceleration", float(result.slider_acceleration.max()), "m/s2"),
         Check("largest contact force", float(force.max()), "N"),
         Check("largest penetration", float(result.penetration.max()), "m"),
-        Check("part of the samples in contact", float((force > 0.0).mean()), "1"),
-        Check("times that the joint closed", float(closed), "1"),
+        Check("fraction of samples in contact", float((force > 0.0).mean()), "1"),
+        Check("number of times the joint closed", float(closed), "1"),
     ]
 
 
@@ -136,9 +139,9 @@ def scotch_yoke(case: MechanismCase, result: Result) -> list[Check]:
     share = force[steady] / carried(case, angle[steady])
     return [
         Check("contact lost at", lost, "deg"),
-        Check("contact found again at", found, "deg"),
+        Check("contact regained at", found, "deg"),
         Check(
-            "mean of force over that without play, 30 to 80 deg",
+            "mean ratio of force to force without clearance, 30 to 80 deg",
             float(share.mean()) if share.size else math.nan,
             "1",
         ),

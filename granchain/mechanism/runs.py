@@ -203,6 +203,8 @@ def messages_of_mechanism(machine: Machine, case: MechanismCase) -> list[Message
     messages = [about_step(machine.time_step), *about_laws([(case.contact.law, as_printed)])]
     if machine.clock.clamped:
         messages.append(
-            Message(f"the clamp at zero force acted in {int(machine.clock.clamped)} contact-steps")
+            Message(
+                f"the no-tension cutoff was active in {int(machine.clock.clamped)} contact-steps"
+            )
         )
     return messages + about_allowed_step(machine.clock.allowed_step, machine.time_step, "joint")

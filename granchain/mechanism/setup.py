@@ -161,8 +161,9 @@ def contacts_of_joint(case: MechanismCase) -> Contacts:
     if case.force.alpha > 0.0:
         if model.uses_rate:
             raise CaseError(
-                f'force.alpha: got {case.force.alpha:g} s/m beside "{model.name}", allowed 0 with '
-                "a law that has damping of its own; take it out, or take a law without damping"
+                f'force.alpha: {case.force.alpha:g} s/m is out of range. With "{model.name}", '
+                "which already has damping, it must be 0. Remove it, or choose a law without "
+                "damping."
             )
         model, c = damped(model, c, case.force.alpha)
         model = with_copies(model)
