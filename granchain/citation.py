@@ -84,8 +84,10 @@ def cite(*objects: Any) -> str:
     for item in objects:
         names, about = _laws_of(item), getattr(getattr(item, "trace", item), "about", None)
         if not names and about is None:
-            allowed = "a case, a result, a comparison, a fit, a trace or the name of a law"
-            raise GranchainError(f"cite: got {type(item).__name__}, allowed {allowed}")
+            raise GranchainError(
+                f"cite: {type(item).__name__} is not valid. Give a case, a result, a comparison, a "
+                "fit, a trace, or the name of a law."
+            )
         stated = dict(getattr(item, "provenance", None) or {}).get("granchain_version")
         versions.append(str(stated or granchain_version()))
         for name in names:
@@ -108,8 +110,8 @@ def _laws_of(item: Any) -> list[str]:
     if isinstance(item, str):
         if item not in laws():
             raise GranchainError(
-                f'cite: got "{item[:60]}", allowed the name of a contact law: granchain laws lists '
-                "them; name one"
+                f'cite: unknown law "{item[:60]}". It must be the name of a contact law. '
+                '"granchain laws" lists them.'
             )
         return [item]
     names = []

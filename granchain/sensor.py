@@ -78,25 +78,27 @@ class Sensor:
         }
         corners = self.corners or (None,)
         wrong = [
-            f"{name}: got {value!r}, allowed: a finite number above 0"
+            f"{name}: {value!r} is out of range. It must be a finite number above 0."
             for name, value in [*above.items(), *(("high_pass", one) for one in corners)]
             if value is not None and not 0.0 < value < math.inf
         ]
         if not 0.0 <= self.noise < math.inf:
-            wrong.append(f"noise: got {self.noise!r}, allowed: a finite number from 0 [N]")
+            wrong.append(
+                f"noise: {self.noise!r} is out of range. It must be a finite number, 0 or more [N]."
+            )
         wrong += [
-            f"{name}: got {order!r}, allowed: a whole number from 1 to 8"
+            f"{name}: {order!r} is out of range. It must be a whole number, 1 to 8."
             for name, order in (("order", self.order), ("filter_order", self.filter_order))
             if order not in range(1, 9)
         ]
         if not wrong and max(self.corners, default=0.0) >= (self.low_pass or math.inf):
             wrong.append(
-                f"high_pass: got {self.high_pass!r} Hz with a low_pass of {self.low_pass!r} Hz, "
-                "allowed: less than low_pass; give the lower end of the instrument's band as "
-                "high_pass, the upper as low_pass"
+                f"high_pass: {self.high_pass!r} Hz is out of range. It must be below low_pass, "
+                f"{self.low_pass!r} Hz. Give the lower limit of the instrument's band as "
+                "high_pass, and the upper limit as low_pass."
             )
         if wrong:
-            raise GranchainError("sensor: " + "; ".join(wrong))
+            raise GranchainError("\n".join(f"sensor: {message}" for message in wrong))
 
     @property
     def corners(self) -> tuple[float, ...]:
@@ -140,9 +142,9 @@ class Sensor:
         if self.front_mass is not None:
             if bead_mass is None or not self.front_mass < bead_mass:
                 raise GranchainError(
-                    f"sensor: front_mass: got {self.front_mass!r} kg of a bead of {bead_mass!r} "
-                    "kg, allowed: less than the bead's mass; "
-                    "give the mass of the half bead, or leave it out for equal halves"
+                    f"sensor: front_mass: {self.front_mass!r} kg is out of range. It must be less "
+                    f"than the mass of the bead, {bead_mass!r} kg. Give the mass of the half bead, "
+                    "or leave it out for equal halves."
                 )
             share = self.front_mass / bead_mass
         return np.asarray((1.0 - share) * near + share * far)
@@ -168,8 +170,8 @@ class Sensor:
         each = isinstance(self.high_pass, tuple)
         if each and samples.shape[1:2] != (len(self.corners),):
             raise GranchainError(
-                f"sensor: high_pass: got {len(self.corners)} numbers for values of the shape "
-                f"{samples.shape}, allowed: one for each of the sensors along the second axis"
+                f"sensor: high_pass: {len(self.corners)} numbers do not fit values of the shape "
+                f"{samples.shape}. Give one number for each sensor along the second axis."
             )
         filters: list[tuple[str, float, Literal["highpass", "lowpass"], Any]] = [
             ("high_pass", corner, "highpass", np.s_[:, k] if each else np.s_[:])
@@ -181,9 +183,9 @@ class Sensor:
         for name, frequency, kind, where in filters:
             if not frequency < highest:
                 raise GranchainError(
-                    f"sensor: {name}: got {frequency:.6g} Hz, allowed: below half the sampling "
-                    f"rate, {highest:.6g} Hz at {interval:.6g} s between samples; leave it out, "
-                    "or record the force more often"
+                    f"sensor: {name}: {frequency:.6g} Hz is out of range. It must be below half "
+                    f"the sampling rate, {highest:.6g} Hz at {interval:.6g} s between samples. "
+                    "Leave it out, or record the force more often."
                 )
             from scipy.signal import butter, sosfilt
 
@@ -215,9 +217,9 @@ class Sensor:
         highest = NYQUIST / interval
         if not self.cutoff < highest:
             raise GranchainError(
-                f"sensor: cutoff: got {self.cutoff:.6g} Hz, allowed: below half the sampling "
-                f"rate, {highest:.6g} Hz at {interval:.6g} s "
-                "between samples; lower it, or leave the filter out"
+                f"sensor: cutoff: {self.cutoff:.6g} Hz is out of range. It must be below half the "
+                f"sampling rate, {highest:.6g} Hz at {interval:.6g} s between samples. Reduce it, "
+                "or leave out the filter."
             )
         from scipy.signal import butter, sosfiltfilt
 
@@ -249,11 +251,13 @@ class Sensor:
         times, forces = np.asarray(time, dtype=float), np.asarray(force, dtype=float)
         if self.noise > 0.0 and seed is None:
             raise GranchainError(
-                "sensor: seed: got none beside noise, allowed a whole number, so that the reading "
-                "can be made again; give seed=0, say"
+                "sensor: seed: missing. Noise needs a seed, a whole number, so that the reading is "
+                "reproducible. Give for example seed=0."
             )
         if len(times) < 2:
-            raise GranchainError(f"sensor: got {len(times)} samples, allowed: two or more")
+            raise GranchainError(
+                f"sensor: {len(times)} samples are too few. At least two are required."
+            )
         dt = float(times[-1] - times[0]) / (len(times) - 1)
         smoothed = self.smooth(dt, self.instrument(dt, forces))
         if self.interval is not None:

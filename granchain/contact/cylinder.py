@@ -28,11 +28,13 @@ from granchain.errors import LawError
 
 AUTIERO_2022 = "Autiero et al. 2022, doi:10.3390/machines10110966"
 
-LENGTH = positive("length", "m", "length of the line contact; default the pair's", default=None)
+LENGTH = positive(
+    "length", "m", "length of the line contact; default that of the pair", default=None
+)
 INTERNAL_CONTACT = Quantity(
     "contact",
     "",
-    "cylinders side by side, or body 2 inside body 1",
+    "type of contact: two cylinders side by side, or body 2 inside body 1",
     default="external",
     choices=("external", "internal"),
     kind="word",
@@ -40,7 +42,7 @@ INTERNAL_CONTACT = Quantity(
 CLEARANCE = positive(
     "clearance",
     "m",
-    "R1 - R2 of an internal contact; default from the radii of the pair",
+    "clearance R1 - R2 of an internal contact; default from the radii of the pair",
     default=None,
 )
 

@@ -56,7 +56,7 @@ HARDNESS = 2.8
 HARDNESS_FACTOR = positive(
     "hardness_factor",
     "1",
-    "hardness over yield stress; default: the material's hardness, or 2.8 s_y where it has none",
+    "ratio of hardness to yield stress; default: the hardness of the material, or else 2.8 s_y",
     default=None,
 )
 
@@ -169,7 +169,7 @@ class Thornton(ConstantPressure):
         positive(
             "yield_pressure_factor",
             "1",
-            "contact yield pressure over yield stress, p_y/s_y",
+            "ratio of contact yield pressure to yield stress, p_y/s_y",
             default=YIELD_PRESSURE,
         ),
         AS_PRINTED,
@@ -224,7 +224,7 @@ class Stronge(Elastoplastic):
         Quantity(
             "theta",
             "1",
-            "mean contact pressure at first yield over the yield stress",
+            "ratio of mean contact pressure at first yield to yield stress",
             above=0.0,
             below=HARDNESS,
             default=1.1,

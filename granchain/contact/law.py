@@ -177,11 +177,13 @@ def checked(quantity: Quantity, values: Any) -> Any:
 REVIEW = "Wang et al. 2022, review of contact force models"
 
 # Inputs that many laws share, under one name each.
-RESTITUTION = Quantity("restitution", "1", "asked coefficient of restitution", above=0.0, high=1.0)
+RESTITUTION = Quantity(
+    "restitution", "1", "nominal coefficient of restitution", above=0.0, high=1.0
+)
 DAMPING = Quantity(
     "damping",
     "",
-    "damping as its source has it, or identified so that an impact delivers the asked restitution",
+    "damping as published, or identified so that an impact has the nominal restitution",
     default="published",
     choices=("published", "identified"),
     kind="word",
@@ -189,14 +191,14 @@ DAMPING = Quantity(
 AS_PRINTED = Quantity(
     "as_printed",
     "",
-    "the law as its source prints it, without the energy guard",
+    "true to use the law as published, without the energy correction",
     default=False,
     kind="switch",
 )
 SEPARATION = Quantity(
     "separation",
     "",
-    "how a contact ends: force clamped at zero, or allowed to pull until the overlap is zero",
+    "end of a contact: with a no-tension cutoff, or with tension until the overlap is zero",
     default="clamped",
     choices=("clamped", "tensile"),
     kind="word",
@@ -204,8 +206,8 @@ SEPARATION = Quantity(
 IMPACT_SPEED = Quantity(
     "impact_speed",
     "m/s",
-    "approach speed in the damping term: the striker's, a number, or each contact's own at its "
-    "onset",
+    "approach speed in the damping term: the speed of the striker, a number, or the speed of each "
+    "contact at its onset",
     above=0.0,
     default="striker",
     choices=("striker", "onset"),
@@ -213,7 +215,7 @@ IMPACT_SPEED = Quantity(
 IMPACT_SPEED_FLOOR = positive(
     "impact_speed_floor",
     "m/s",
-    "smallest speed that an onset may put into the damping term",
+    "minimum speed in the damping term",
     default=None,
 )
 STIFFNESS = positive(
@@ -222,8 +224,8 @@ STIFFNESS = positive(
 DENTS = Quantity(
     "dents",
     "",
-    "whether a contact keeps its dent; one that forgets does so where the overlap is gone, not "
-    "where its force has ended, at the dent",
+    "whether a contact keeps its residual indentation; otherwise it loses it when the overlap "
+    "reaches zero, not when the force reaches zero",
     default="keep",
     choices=("keep", "forget"),
     kind="word",
@@ -233,10 +235,13 @@ DENTS = Quantity(
 PSI = positive(
     "psi",
     "1",
-    "mean contact pressure of full plasticity over the yield stress: k1 = 2 pi R psi s_y",
+    "ratio of the mean contact pressure at full plasticity to the yield stress: k1 = 2 pi R psi "
+    "s_y",
 )
 # d_p = xi^2 d_y/2 must exceed d_y, so that the logarithm of xi^2/2 is positive: xi > sqrt(2).
-XI = Quantity("xi", "1", "full plasticity begins at d_p = xi^2 d_y/2", above=math.sqrt(2.0))
+XI = Quantity(
+    "xi", "1", "ratio in the onset of full plasticity, d_p = xi^2 d_y/2", above=math.sqrt(2.0)
+)
 
 # Speeds at which a dashpot that takes its restitution from another law holds its damping factor,
 # per contact: cubic interpolation in ln v between them is good to 1e-6 of the factor over three
