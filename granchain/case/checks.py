@@ -369,7 +369,7 @@ def read_sensors(
         unknown = f"{words or first_few(outside)} not found"
         problems.check(not outside, where, unknown, f"The chain has {has}")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
-        repeated = f"{first_few(doubles)} repeated"
+        repeated = f"the list repeats {first_few(doubles)}"
         problems.check(not doubles, where, repeated, f"List each of the {name} once")
         numbers[name] = labels
     return sensors.model_copy(update=numbers)

@@ -120,7 +120,7 @@ def filled(
         if quantity.problem(number) is not None:
             table = " or a table { law = ..., ... }" if name == "restitution" else ""
             needed = f"{quantity.meaning}{in_unit(quantity.unit)}"
-            requirement = f"It must be {quantity.range}{table}"
+            requirement = f"{quantity.requirement}{table}"
             if value is None:
                 requirement = f"The law {law.name} needs the {needed}"
                 fix = f"Give {quantity.range}{table}"

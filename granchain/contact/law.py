@@ -120,8 +120,13 @@ class Quantity:
         limits = " and ".join(f"{word} {limit:g}" for word, limit in ends if limit is not None)
         return " or ".join(text for text in (f"a number {limits}".rstrip(), words) if text)
 
+    @property
+    def requirement(self) -> str:
+        """The allowed values as the requirement of an error."""
+        return f"It must be {'one of ' * (self.kind == 'word')}{self.range}"
+
     def problem(self, value: Any) -> str | None:
-        """What is wrong with a value; None where it is allowed."""
+        """Problem and requirement of a value that is not allowed; None if it is allowed."""
         if self.kind == "switch":
             allowed = isinstance(value, bool)
         elif isinstance(value, str):
@@ -136,7 +141,7 @@ class Quantity:
                 and (self.below is None or value < self.below)
                 and (self.high is None or value <= self.high)
             )
-        return None if allowed else f"{not_valid(value)}. It must be {self.range}."
+        return None if allowed else f"{not_valid(value)}. {self.requirement}."
 
 
 def in_unit(unit: str) -> str:
