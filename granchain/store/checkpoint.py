@@ -41,14 +41,19 @@ _IN_OUTPUT = ("sensor_force", "contact_force", "contact_overlap", "displacement"
 RECORDS_IN_OUTPUT = 2**20
 # No run has more: its records are in memory.
 _LARGEST_CHECKPOINT = 2**40
-_ANEW = "begin anew with --overwrite (in Python: without resume)"
+_ANEW = "To start a new run, use --overwrite (in Python: omit resume)"
 # What must be the same for the same bits, with the sentence where it is not.
 _MUST_MATCH = {
-    "case_sha256": "is of another case; give the case and the changes of the run that wrote it",
-    "source_hash": "was written by another granchain; go on with that one",
-    "packages": "was written with other versions of numpy or numba; go on with those",
-    "machine": "was written on another kind of computer; go on with such a one",
-    "set_up": "was set up from other numbers than this run; go on with those",
+    "case_sha256": "the checkpoint belongs to a different case. Use the case and the changes of "
+    "the run that wrote it.",
+    "source_hash": "the checkpoint was written by another version of granchain. Resume with "
+    "that version.",
+    "packages": "the checkpoint was written with other versions of NumPy or Numba. Resume with "
+    "those versions.",
+    "machine": "the checkpoint was written on a different kind of computer. Resume on a computer "
+    "of that kind.",
+    "set_up": "the checkpoint was set up with other parameters than this run. Resume with those "
+    "parameters.",
 }
 
 
@@ -145,7 +150,10 @@ class Checkpoint:
         except FileError as error:
             if not self._warned:
                 warnings.warn(
-                    f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2
+                    "The checkpoint was not written. The run continues, but it cannot be "
+                    f"resumed from this point. {error}",
+                    GranchainWarning,
+                    stacklevel=2,
                 )
             self._warned = True
         ended = time.monotonic()
@@ -187,8 +195,9 @@ class Checkpoint:
         rows = {name: known[name].data[:first] for name, first in left.items() if name in known}
         if _sha256_of(rows) != header["output"]:
             raise FileError(
-                f"{self._output}: got another file than the stopped run left, allowed that one, "
-                f"which holds its records; put it back, or {_ANEW}"
+                f"{self._output}: not the file that the interrupted run wrote. The "
+                "checkpoint requires that file, because it contains the records. Restore "
+                f"it. {_ANEW}."
             )
         self._left, self._left_sha256 = left, header["output"]
         return rows
@@ -208,14 +217,14 @@ class Checkpoint:
         """
         if not self.exists:
             raise FileError(
-                f"{self.path}: got no checkpoint, allowed one to go on from; run without --resume "
-                "(in Python: resume=False)"
+                f"{self.path}: checkpoint not found. A run can be resumed only from a "
+                "checkpoint. Run without --resume (in Python: resume=False)."
             )
         file, frames = self._journal.read("a checkpoint")
         if not self._journal.length:
             raise FileError(
-                f"{self.path}: got a file that is not a checkpoint of this granchain, allowed one "
-                f"to go on from; {_ANEW}"
+                f"{self.path}: not a checkpoint of this version of granchain. A run can be resumed "
+                f"only from its checkpoint. {_ANEW}."
             )
         if not frames:
             raise FileError(f"{self.path}: {DAMAGED}")
@@ -241,13 +250,13 @@ class Checkpoint:
             raise
         except Exception as error:  # A forged one ends in any error of json or NumPy.
             raise FileError(
-                f"{self.path}: got a checkpoint that granchain did not write "
-                f"({quoted(str(error))}), allowed one of its own; {_ANEW}"
+                f"{self.path}: not a valid checkpoint ({quoted(str(error))}). It must be "
+                f"written by granchain. {_ANEW}."
             ) from None
         if self._journal.length < len(file):
             warnings.warn(
-                f"{self.path}: got a last state that is not whole, as a killed run leaves it; the "
-                "one before it is taken",
+                f"{self.path}: the last checkpoint is incomplete because the run was "
+                "killed. The run resumes from the previous one.",
                 GranchainWarning,
                 stacklevel=2,
             )
@@ -259,13 +268,13 @@ class Checkpoint:
         # another version sets up otherwise: that is the reason to state
         for name, reason in _MUST_MATCH.items():
             if name in needed and header.get(name) != needed[name]:
-                raise FileError(f"{self.path}: {reason}, or {_ANEW}")
+                raise FileError(f"{self.path}: {reason} {_ANEW}.")
         law = LawRecord.of_text(facts.get("law", ""))
         changed = "" if law is None else law.difference(LawRecord.of_text(str(header.get("law"))))
         if changed:
             raise FileError(
-                f"{self.path}: got that of another law: {changed}, allowed this one's; go on with "
-                f"that law, or {_ANEW}"
+                f"{self.path}: the checkpoint belongs to a different contact law: "
+                f"{changed}. Resume with that law. {_ANEW}."
             )
 
     def remove(self) -> None:

@@ -105,8 +105,9 @@ def save_conclusion(
     text = json.dumps(document, allow_nan=False, indent=1)
     if len(text) > LARGEST_CONCLUSION:
         raise FileError(
-            f"{os.fspath(path)}: got {len(text)} bytes of numbers, allowed {LARGEST_CONCLUSION}; "
-            "take fewer beads, sensors or samples, or print them with --json"
+            f"{os.fspath(path)}: the results have {len(text)} bytes. A JSON file may have "
+            f"at most {LARGEST_CONCLUSION} bytes. Use fewer beads, sensors, or samples, or "
+            "print the results with --json."
         )
     write_atomically(path, text.encode() + b"\n", overwrite, marks=(OUTPUT_MARK,))
 
@@ -119,7 +120,7 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
     FileError
         Where it is missing, too large, of another kind or changed.
     """
-    with open_for_reading(path, "a file of numbers", LARGEST_CONCLUSION) as file:
+    with open_for_reading(path, "a JSON results file", LARGEST_CONCLUSION) as file:
         content = file.read()
     try:
         document = json.loads(content)
@@ -129,8 +130,8 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
         kind = None
     if not isinstance(kind, str) or OUTPUT_MARK.decode() not in document:
         raise FileError(
-            f"{os.fspath(path)}: got a file that granchain did not write, allowed one that --out "
-            "FILE.json of a command, or granchain.save, wrote"
+            f"{os.fspath(path)}: not a results file of granchain. It must be written by --out "
+            "FILE.json of a command or by granchain.save."
         )
     if not sealed and not unsealed:
         raise FileError(f"{os.fspath(path)}: {UNSEALED if seal is None else DAMAGED}")

@@ -168,16 +168,17 @@ class EnsembleWriter:
         found = {
             "run": Variable(run, np.arange(self._count), "1", "index of the run"),
             **{
-                key: Variable(run, _values(values), "", f"of the case: {key}")
+                key: Variable(run, _values(values), "", f"case parameter {key}")
                 for key, values in self.varied.items()
             },
             "status": Variable(run, labels_of_runs, "", "how the run ended"),
-            "message": Variable(run, _values(messages), "", "why it failed"),
+            "message": Variable(run, _values(messages), "", "reason why the run failed"),
             "time_step": Variable(run, self._step, "s", "time step"),
             "kind": Variable(
                 run,
                 self._kind,
-                "1",
+                "index of the kind of result, defined by law and variables, in the "
+                "provenance; -1 if the run has no result",
                 "which of the kinds in the provenance it is, by law and variables; -1: nothing "
                 "there",
             ),
@@ -199,7 +200,7 @@ class EnsembleWriter:
         for axis, lengths in lengths_of.items():
             name, count = (COUNTED | UNSHARED)[axis]
             dimension[axis] = name
-            found[count] = Variable(run, lengths, "1", f"how many values of {axis} there are")
+            found[count] = Variable(run, lengths, "1", f"number of values of {axis}")
             found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
         for name, column in self._columns.items():
             dims = ("run", *(dimension.get(axis, axis) for axis in column.dims))
@@ -265,8 +266,9 @@ def ensemble_file(
     needed = sum(case.file_size for case in cases)
     if needed > LARGEST_ENSEMBLE:
         raise FileError(
-            f"{os.fspath(path)}: got an ensemble of up to {needed:.3g} bytes, allowed at most "
-            f"{LARGEST_ENSEMBLE}; record less, or save parts of it"
+            f"{os.fspath(path)}: the ensemble can have up to {needed:.3g} bytes. The limit "
+            f"is {LARGEST_ENSEMBLE} bytes. Record less, or save the ensemble in several "
+            "files."
         )
     room_beside(path, needed)
     with new_hdf5(path, overwrite, needed + TEXT_OF_RUN * len(cases)) as file:

@@ -65,13 +65,13 @@ OUTPUT_MARK = b"granchain_format"
 BYTES_WITH_MARK = 65_536
 
 DAMAGED = (
-    "the file was damaged or changed after it was written; take another copy, or run the case again"
+    "the file was damaged or changed after it was written. It must be unchanged. Use "
+    "another copy, or run the case again."
 )
 UNSEALED = (
-    "got a file without its seal, the hash of all its bytes that stands behind them: another "
-    "program changed it or cut it off, allowed one that is as granchain wrote it; take another "
-    "copy, run the case again, or read it at your own risk with --unsealed (in Python: "
-    "unsealed=True)"
+    "the checksum at the end of the file is missing, so another program changed or "
+    "truncated it. The file must be as granchain wrote it. Use another copy, run the case "
+    "again, or read it at your own risk with --unsealed (in Python: unsealed=True)."
 )
 
 
@@ -110,8 +110,8 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
                 lock.acquire()
         except Timeout:
             raise FileError(
-                f"{target}: got a file that another run is writing, allowed one run at a time; "
-                "wait for it, or name another file"
+                f"{target}: another run is writing this file. Only one run at a time can "
+                "write a file. Wait until that run ends, or choose another output file."
             ) from None
     if nested:
         yield
@@ -158,8 +158,8 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
     place = Path(path)
     if "\0" in str(place):
         raise FileError(
-            f"{printable(str(place))}: got a name with a null character, allowed a file's; name "
-            "another"
+            f"{printable(str(place))}: the file name contains a null character. File names "
+            "cannot contain null characters. Choose another name."
         )
     for links in range(MOST_LINKS):
         # links in the folder's own name are followed by the system
@@ -167,8 +167,8 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
         no_file = any(map(name.is_relative_to, _NO_FILES))
         if (no_file and not name.is_relative_to(_FILES_IN_MEMORY)) or portable.is_device(name):
             raise FileError(
-                f"{os.fspath(path)}: got {name}, a name of the system's for a device or a process, "
-                "allowed a file; name one in a folder of yours"
+                f"{os.fspath(path)}: {name} is a device or a system file. The path must be "
+                "a regular file. Choose a file in one of your folders."
             )
         if not os.path.islink(name):
             return name if links else Path(path)
@@ -176,8 +176,8 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
             _check_target(Path(path), overwrite)
         place = name.parent / os.readlink(name)
     raise FileError(
-        f"{os.fspath(path)}: got a link that leads in a circle, allowed a file; take it away, or "
-        "name another file"
+        f"{os.fspath(path)}: circular symbolic link. The path must lead to a file. Remove "
+        "the link, or choose another file."
     )
 
 
@@ -196,8 +196,9 @@ def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
         place.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         raise FileError(
-            f"{os.fspath(path)}: got a place where no folder can be made "
-            f"({getattr(error, 'strerror', None) or error}), allowed a folder; name another"
+            f"{os.fspath(path)}: cannot create a folder here "
+            f"({getattr(error, 'strerror', None) or error}). The path must be a folder that "
+            "exists or can be created. Choose another path."
         ) from None
     if made:
         PASSING[place] = os.getpid()
@@ -214,9 +215,9 @@ def file_ending(path: str | os.PathLike[str], known: Iterable[str]) -> str:
     """The end of a file's name, one of those that are known."""
     ending = Path(path).suffix.lower()
     if ending not in known:
+        problem = f"{ending!r} is not a supported extension" if ending else "no file extension"
         raise FileError(
-            f"{os.fspath(path)}: got the ending {ending!r}, allowed {', '.join(known)}; name the "
-            "file accordingly"
+            f"{os.fspath(path)}: {problem}. It must be one of {', '.join(known)}. Rename the file."
         )
     return ending
 
@@ -261,25 +262,32 @@ def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) 
             "name."
         )
     if target.is_dir():
-        raise FileError(f"{target}: got a folder, allowed a file; name one in it")
+        raise FileError(
+            f"{target}: this is a folder. The path must be a file. Choose a file in the folder."
+        )
     if not target.parent.is_dir():
         raise FileError(
-            f"{target}: got the folder {target.parent}, which does not exist, allowed one that "
-            "does; make it first, or name another"
+            f"{target}: the folder {target.parent} does not exist. It must exist before the "
+            "file is written. Create it, or choose another folder."
         )
     if not os.path.lexists(target):
         return
     if target.exists() and not target.is_file():
-        raise FileError(f"{target}: got a device, pipe or socket, allowed a file; name one")
+        raise FileError(
+            f"{target}: this is a device, a pipe, or a socket. The path must be a regular file. "
+            "Choose another path."
+        )
     if not overwrite:
         raise FileError(
-            f"{target}: got a file that exists and is kept, allowed a new one; name another file, "
-            "or replace it with --overwrite (in Python: overwrite=True)"
+            f"{target}: the file already exists and was not changed. Existing files are "
+            "overwritten only on request. Choose another file, or use --overwrite (in "
+            "Python: overwrite=True)."
         )
     if not replaceable(target, marks):
         raise FileError(
-            f"{target}: got a file that granchain did not write, and keeps it, allowed one of its "
-            "own; name another file, or delete it"
+            f"{target}: granchain did not write this file and did not change it. Only files "
+            "written by granchain can be overwritten. Choose another file, or delete this "
+            "one."
         )
 
 
@@ -394,8 +402,9 @@ def room_beside(path: str | os.PathLike[str], needed: float) -> None:
         free = shutil.disk_usage(target.parent).free
         if needed > free:
             raise FileError(
-                f"{target}: got a file of up to {needed:.3g} bytes, allowed {free:.3g}, which are "
-                "free on its disk; make room, name a file on another disk, or record less"
+                f"{target}: the file can have up to {needed:.3g} bytes, but only {free:.3g} "
+                "bytes are free on the disk. The file must fit on the disk. Free disk "
+                "space, choose another disk, or record less."
             )
 
 
@@ -405,29 +414,29 @@ def sentences(target: Path, needed: int | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        advice = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; name a file elsewhere")
+        advice = _ADVICE.get(error.errno or 0, f"{error.strerror or error}. Choose another file.")
         bytes_needed = "" if needed is None else f" ({needed} bytes needed)"
         raise FileError(
-            f"{target}: not written{bytes_needed}: {advice.format(target.parent)}"
+            f"{target}: the file was not written{bytes_needed}. {advice.format(target.parent)}"
         ) from error
 
 
-_FULL = "the disk is full; make room, or name a file on another disk"
-_FORBIDDEN = "the folder {} may not be written to; name a file in a folder of yours"
+_FULL = "The disk is full. Free disk space, or choose a file on another disk."
+_FORBIDDEN = "The folder {} is not writable. Choose a file in a folder that you can write to."
 if portable.WINDOWS:
     _FORBIDDEN = (
-        "another program has the file open, or the folder {} may not be written to; close it "
-        "there, or name another file, in a folder of yours"
+        "Another program has the file open, or the folder {} is not writable. Close the "
+        "file in the other program, or choose a file in a folder that you can write to."
     )
 _ADVICE = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
-    errno.EFBIG: "files of this size are not allowed here (ulimit -f); raise the limit, or record "
-    "less",
-    errno.EROFS: "the folder {} is on a read-only disk; name a file in another folder",
+    errno.EFBIG: "Files of this size are not allowed here (ulimit -f). Raise the limit, or "
+    "record less.",
+    errno.EROFS: "The folder {} is on a read-only disk. Choose a file in another folder.",
     errno.EACCES: _FORBIDDEN,
     errno.EPERM: _FORBIDDEN,
-    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+    errno.ENAMETOOLONG: "The file name is too long. Choose a shorter name.",
 }
 
 
@@ -455,17 +464,18 @@ def open_for_reading(
         file = os.fdopen(os.open(name, portable.TO_READ), "rb")
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError)
-        reason = f"a file that cannot be read ({getattr(error, 'strerror', None) or error})"
+        reason = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         raise FileError(
-            f"{name}: got {'no file of this name' if missing else reason}, allowed {what}; look at "
-            "its name, folder and permissions"
+            f"{name}: {'file not found' if missing else reason}. It must be {what}. Check "
+            "the name, the folder, and the permissions."
         ) from error
     state = os.fstat(file.fileno())
     if not stat.S_ISREG(state.st_mode) or state.st_size > largest:
         file.close()
         raise FileError(
-            f"{name}: got a device, a pipe, or {state.st_size} bytes, allowed {what}: a file of at "
-            f"most {largest} bytes; name another"
+            f"{name}: this is a device or a pipe, or it has too many bytes "
+            f"({state.st_size}). It must be {what} with at most {largest} bytes. Choose "
+            "another file."
         )
     return file
 

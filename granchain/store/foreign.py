@@ -59,7 +59,10 @@ def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]
     import h5py
 
     where, size = os.fspath(path), Path(path).stat().st_size
-    advice = "cannot be read as HDF5; take another copy, or export it as CSV"
+    advice = (
+        "cannot be read as HDF5. It must be a valid HDF5 file. Use another copy, or export it "
+        "as CSV."
+    )
     with refusing(path, advice), h5py.File(path, "r", locking=False) as file:
         datasets = {
             name: dataset

@@ -43,9 +43,9 @@ class Limit:
         """
         needed = size + COPIES * 8 * numbers
         if needed > self.bytes:
-            what = f"{numbers} numbers, which take" if numbers else f"{size} bytes, which take"
+            what = f"{numbers} numbers" if numbers else f"{size} bytes"
             raise FileError(
-                f"{where}: got {what} {needed / 1e6:.3g} MB of memory to read, allowed "
-                f"{self.bytes / 1e6:.3g} MB; cut out the part with "
-                f"the pulses, or allow more: {self.more.format(1.1 * needed)}"
+                f"{where}: reading {what} takes {needed / 1e6:.3g} MB of memory. The limit "
+                f"is {self.bytes / 1e6:.3g} MB. Cut out the part with the pulses, or raise "
+                f"the limit: {self.more.format(1.1 * needed)}."
             )

@@ -34,7 +34,7 @@ TEXTS = (
     "law_packages",
     "started",
 )
-NUMBERS = {"wall_time": ("s", "time that the run took, without compiling")}
+NUMBERS = {"wall_time": ("s", "duration of the run, without compilation")}
 
 
 def data_sha256(variables: Mapping[str, Variable]) -> str:

@@ -53,8 +53,8 @@ Choice = Callable[[Mapping[str, Unread]], Iterable[str]]
 
 # What reads the file of a study.
 OPENS_STUDY = (
-    "granchain plot and granchain report read it, and in Python xarray.open_dataset(FILE, "
-    'engine="h5netcdf")'
+    "Use granchain plot, granchain report, or, in Python, xarray.open_dataset(FILE, "
+    'engine="h5netcdf").'
 )
 
 
@@ -129,7 +129,9 @@ def open_result(
         result.provenance = provenance | {"granchain_version": file.attrs["granchain_version"]}
         result.unread = {name: header for name, header in headers.items() if name not in chosen}
         if not result.unread and result.data_sha256 != provenance["data_sha256"]:
-            raise RefusedError(f"its data differ from their hash; {DAMAGED}")
+            raise RefusedError(
+                f"the data differ from their checksum. {DAMAGED[:1].upper()}{DAMAGED[1:]}"
+            )
     # says where it is completed to another case today; one that this version does not take is read
     # all the same
     with contextlib.suppress(GranchainError):
@@ -164,11 +166,11 @@ def open_hdf5(
     import h5py
 
     largest = LARGEST_ENSEMBLE if wanted == ENSEMBLE else LARGEST_FILE
-    with open_for_reading(path, "an output file", largest) as content:
+    with open_for_reading(path, "an output file of granchain", largest) as content:
         if OUTPUT_MARK not in content.read(BYTES_WITH_MARK) or not h5py.is_hdf5(path):
             raise FileError(
-                f"{os.fspath(path)}: got a file that granchain did not write, allowed an output "
-                "file of granchain; name another"
+                f"{os.fspath(path)}: not an output file of granchain. It must be written by "
+                "granchain. Choose another file."
             )
         sealed = check_seal(path, content, unsealed)
         with refusing(path), h5py.File(content, "r") as file:
@@ -190,7 +192,7 @@ def refusing(path: str | os.PathLike[str], otherwise: str = DAMAGED) -> Iterator
         raise FileError(f"{os.fspath(path)}: {refused}") from None
     except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
         reason = quoted(f"{type(error).__name__}: {error}")
-        raise FileError(f"{os.fspath(path)}: {otherwise} ({reason})") from error
+        raise FileError(f"{os.fspath(path)}: {otherwise} Reason: {reason}.") from error
 
 
 def check_format(path: str, file: Any, wanted: str) -> None:
@@ -198,20 +200,20 @@ def check_format(path: str, file: Any, wanted: str) -> None:
     content, written = file.attrs.get(CONTENT, ""), file.attrs["granchain_format"]
     if content == ENSEMBLE != wanted:
         raise HoldsEnsembleError(
-            f"{path}: got an ensemble, allowed the result of one run; open it with "
-            f"granchain.open_ensemble, or save one of its runs: granchain.open_ensemble({path!r})"
-            '[0].save("one.h5")'
+            f"{path}: the file contains an ensemble. It must contain the result of one run. "
+            "Open it with granchain.open_ensemble, or save one of its runs: "
+            f'granchain.open_ensemble({path!r})[0].save("one.h5").'
         )
     if content != wanted:
         raise RefusedError(
-            f"holds {quoted(content) or 'the result of one run'}, allowed "
-            f"{wanted or 'the result of one run'}; "
-            f"{OPENS_STUDY if content == STUDY_OF_RUNS else 'open it as such'}"
+            f"the file contains {quoted(content) or 'the result of one run'}. It must "
+            f"contain {wanted or 'the result of one run'}. "
+            f"{OPENS_STUDY if content == STUDY_OF_RUNS else 'Open it as what it is.'}"
         )
     if written != FORMAT:
         raise RefusedError(
-            f"has the format {quoted(written)!r}, allowed {FORMAT!r}; read it with the granchain "
-            "that wrote it"
+            f"the file format is {quoted(written)!r}. It must be {FORMAT!r}. Read the file "
+            "with the version of granchain that wrote it."
         )
 
 
@@ -237,8 +239,8 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
             if links:
                 continue
             raise RefusedError(
-                f"{quoted(path)!r} is a link to another place, allowed data of the file's own: "
-                "such a link can read your other files; take another copy"
+                f"{quoted(path)!r} is a link to data outside the file. Such a link can read "
+                "your other files, so the file must contain all its data. Use another copy."
             )
         member = file[path]
         if isinstance(member, h5py.Group):
@@ -246,16 +248,16 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
         made = member.id.get_create_plist()
         if member.is_virtual or made.get_external_count():
             raise RefusedError(
-                f"{quoted(path)!r} keeps its data in another file, allowed data of the file's "
-                "own; copy them into it"
+                f"the data of {quoted(path)!r} are in another file. The file must contain "
+                "all its data. Copy them into it."
             )
         found[path] = member
     # reading any of a piece takes the whole of it
     claimed = sum(max(bytes_of(one), bytes_of(one, one.chunks or (0,))) for one in found.values())
     if claimed > most:
         raise RefusedError(
-            f"claims {claimed} bytes of data, more than it can hold, allowed {most}; it is "
-            "damaged, or made to do harm"
+            f"the file declares {claimed} bytes of data, more than it can contain. The "
+            f"limit is {most} bytes. It is damaged or malicious. Use another copy."
         )
     return found
 

@@ -57,8 +57,8 @@ def check_result(result: Any, where: str) -> None:
     if not hasattr(result, "variables") or hasattr(result, "data_vars"):
         got = f'"{result[:60]}"' if isinstance(result, str) else type(result).__name__
         raise GranchainError(
-            f"{where}: got {got}, allowed a Result; open a file with granchain.open_result, or "
-            "make one with granchain.run"
+            f"{where}: {got} is not a Result. It must be a Result. Open a file with "
+            "granchain.open_result, or run a case with granchain.run."
         )
 
 
@@ -153,8 +153,7 @@ class Result:
                     and holds_nan(variable.data)
                 ):
                     raise ValueError(
-                        f"{name} holds a value that is not a number, in a run that ended as "
-                        f'"{self.status.label}"'
+                        f'{name} contains NaN although the run ended as "{self.status.label}"'
                     )
 
     if TYPE_CHECKING:
@@ -239,8 +238,8 @@ class Result:
                 raise AttributeError(name)
             if name in self.__dict__.get("unread", {}):
                 raise AttributeError(
-                    f"{name} was not read from the file; read all of it: "
-                    "granchain.open_result(FILE)"
+                    f"{name} was not read from the file. To read all variables, use "
+                    "granchain.open_result(FILE)."
                 )
             raise AttributeError(what_to_ask_for(name, variables))
 
@@ -297,10 +296,11 @@ class Result:
             )
             if self._case.sha256 != self.provenance["case_sha256"]:
                 warnings.warn(
-                    "case: got one that this granchain completes to another "
-                    f"({self._case.sha256[:12]}) than that of the run "
-                    f"({self.provenance['case_sha256'][:12]}), allowed the same; what was run is "
-                    "case_resolved_json of its provenance",
+                    "case: this version of granchain completes the case differently "
+                    f"({self._case.sha256[:12]}) than the version that ran it "
+                    f"({self.provenance['case_sha256'][:12]}). A new run may give other "
+                    "results. The case that was run is stored in case_resolved_json of the "
+                    "provenance.",
                     GranchainWarning,
                     stacklevel=3,
                 )
@@ -388,21 +388,21 @@ class Result:
         """
         if not self.sealed:
             raise FileError(
-                f"{os.fspath(path)}: got a result that was read from a file without its seal, "
-                "allowed one of a run; a new seal would vouch for what another program wrote: run "
-                "the case again"
+                f"{os.fspath(path)}: the result was read from a file without a valid "
+                "checksum. It cannot be saved, because a new checksum would confirm "
+                "unverified data. Run the case again."
             )
         if self.unread:
             raise FileError(
-                f"{os.fspath(path)}: got a result that was read from its file in part, allowed a "
-                "whole one; read all of it: granchain.open_result(FILE)"
+                f"{os.fspath(path)}: only some variables of the result were read. The "
+                "result must be complete. Read it again with granchain.open_result(FILE)."
             )
         size = sum(variable.data.nbytes for variable in self.variables.values())
         if size > LARGEST_FILE:
             raise FileError(
-                f"{os.fspath(path)}: got a result of {size} bytes, allowed at most "
-                f"{LARGEST_FILE}; record less: raise the interval "
-                "under [sensors] or [snapshots], or name fewer beads and contacts"
+                f"{os.fspath(path)}: the result has {size} bytes. The limit is "
+                f"{LARGEST_FILE} bytes. Increase the interval under [sensors] or "
+                "[snapshots], or list fewer beads and contacts."
             )
         about = {**self.provenance, "messages": json.dumps(self.messages)}
         del about["granchain_version"]

@@ -120,7 +120,10 @@ class StoredEnsemble:
                 messages=[Message(*message) for message in self._about["messages"][place]],
             )
             if result.data_sha256 != self._about["run_sha256"][place]:
-                raise RefusedError(f"the data of run {place} differ from their hash; {DAMAGED}")
+                raise RefusedError(
+                    f"the data of run {place} differ from their checksum. "
+                    f"{DAMAGED[:1].upper()}{DAMAGED[1:]}"
+                )
             laws = self._about["laws"]
             law_sha256, record = laws["records"][laws["of_run"][place]]
         # what is of all runs together is not of this one

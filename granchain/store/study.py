@@ -75,17 +75,17 @@ class StudyPart:
                 or not replaceable(self.path, (PART_HEAD,))
             ):
                 raise FileError(
-                    f"{self.path}: got something that granchain did not write, allowed a part of "
-                    "a study; take it away"
+                    f"{self.path}: granchain did not write this file. It must be the "
+                    "unfinished file of a study. Move it to another folder."
                 )
             if not go_on and not anew:
                 raise FileError(
-                    f"{self.path}: got an unfinished study, which is kept, allowed none; go on "
-                    "with --resume, begin anew with --overwrite "
-                    "(in Python: resume=True, overwrite=True), or name another file"
+                    f"{self.path}: an unfinished study exists and was not changed. To "
+                    "continue it, use --resume (in Python: resume=True). To start again, "
+                    "use --overwrite (overwrite=True), or choose another file."
                 )
             if go_on:
-                _, frames = self._journal.read("a part of a study")
+                _, frames = self._journal.read("an unfinished study")
                 self.found = [columns_in(frame) for frame in frames]
 
     def add(self, columns: Mapping[str, Any]) -> None:

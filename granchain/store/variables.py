@@ -53,130 +53,149 @@ VARIABLES: dict[str, VariableEntry] = {
     "time": VariableEntry(("time",), "s", "time of the samples"),
     "sensor_bead": VariableEntry(("sensor_bead",), "1", "label of the sensor bead"),
     "sensor_force": VariableEntry(
-        _OVER_SAMPLES, "N", "force of the sensor bead: mean of its two contact forces"
+        _OVER_SAMPLES, "N", "force of the sensor bead, the mean of its two contact forces"
     ),
     "sensor_beside_force": VariableEntry(
         _OVER_SAMPLES,
         "N",
-        "largest force beside a jump since the sample before; not a number where there is none",
+        "largest force next to a jump since the previous sample; NaN if there is no jump",
     ),
-    "sensor_beside_time": VariableEntry(_OVER_SAMPLES, "s", "time of that jump"),
+    "sensor_beside_time": VariableEntry(
+        _OVER_SAMPLES, "s", "time of the largest force next to a jump"
+    ),
     "sensor_jump_force": VariableEntry(
         ("sensor_bead",),
         "N",
-        "largest force beside a jump in the first pulse; not a number where there is none",
+        "largest force next to a jump in the first pulse; NaN if there is no jump",
     ),
-    "sensor_jump_time": VariableEntry(("sensor_bead",), "s", "time of that jump"),
+    "sensor_jump_time": VariableEntry(
+        ("sensor_bead",), "s", "time of the largest force next to a jump in the first pulse"
+    ),
     "sensor_contact": VariableEntry(
-        ("sensor_contact",), "1", "label of the recorded contact: k joins body k and k+1"
+        ("sensor_contact",), "1", "label of the recorded contact; contact k joins bodies k and k+1"
     ),
     "contact_force": VariableEntry(
-        _RECORDED, "N", "force of the recorded contact, positive in repulsion"
+        _RECORDED, "N", "force of the recorded contact, positive in compression"
     ),
     "contact_overlap": VariableEntry(_RECORDED, "m", "overlap of the recorded contact"),
     "bead": VariableEntry(
-        ("bead",), "1", "label of the body: 0 is the striker, beads count from 1"
+        ("bead",), "1", "label of the body; 0 is the striker, and beads count from 1"
     ),
     "radius": VariableEntry(("bead",), "m", "radius"),
     "mass": VariableEntry(("bead",), "kg", "mass"),
     "position": VariableEntry(
         ("bead",),
         "m",
-        "centre of the body at the start, before any load; that of the first body is 0",
+        "initial position of the centre of the body without load, relative to the first body",
     ),
-    "final_displacement": VariableEntry(("bead",), "m", "displacement at the end, from the start"),
+    "final_displacement": VariableEntry(
+        ("bead",), "m", "displacement at the end, from the initial position"
+    ),
     "final_velocity": VariableEntry(("bead",), "m/s", "velocity at the end"),
-    "contact": VariableEntry(("contact",), "1", "label of the contact: k joins body k and k+1"),
+    "contact": VariableEntry(
+        ("contact",), "1", "label of the contact; contact k joins bodies k and k+1"
+    ),
     "contact_peak_force": VariableEntry(("contact",), "N", "largest force of the contact"),
     "largest_overlap": VariableEntry(
-        ("contact",), "m", "largest overlap of the contact; 0 where it never closed"
+        ("contact",), "m", "largest overlap of the contact; 0 if it never closed"
     ),
     "residual_overlap": VariableEntry(
-        ("contact",), "m", "overlap at which the unloading contact opens"
+        ("contact",), "m", "overlap at which the contact opens during unloading"
     ),
-    "phase": VariableEntry(("contact",), "1", "what the contact is doing at the end"),
-    "contact_law": VariableEntry(("contact",), "1", "law of the contact, in a row of several"),
-    "contact_radius": VariableEntry(("contact",), "m", "largest radius of the circle of contact"),
+    "phase": VariableEntry(("contact",), "1", "contact state at the end"),
+    "contact_law": VariableEntry(
+        ("contact",), "1", "law of the contact, in a chain with several laws"
+    ),
+    "contact_radius": VariableEntry(("contact",), "m", "largest radius of the contact area"),
     "contact_plastic": VariableEntry(
-        ("contact",), "J", "energy that the contact has lost to its dent"
+        ("contact",), "J", "energy lost by the contact to residual indentation"
     ),
-    "contact_viscous": VariableEntry(
-        ("contact",), "J", "energy that the contact has lost to damping"
-    ),
+    "contact_viscous": VariableEntry(("contact",), "J", "energy lost by the contact to damping"),
     "contact_clamp": VariableEntry(
         ("contact",),
         "J",
-        "work of the force that the clamp at zero adds to the contact; negative: damping that did "
-        "not act",
+        "work of the forces added by the no-tension cutoff at the contact; negative "
+        "values are damping that did not occur",
     ),
-    "energy_time": VariableEntry(_LEDGER, "s", "time of the energy ledger"),
+    "energy_time": VariableEntry(_LEDGER, "s", "time of the energy balance"),
     "energy_kinetic": VariableEntry(_LEDGER, "J", "kinetic energy"),
-    "energy_recoverable": VariableEntry(_LEDGER, "J", "energy that the contacts can give back"),
-    "energy_plastic": VariableEntry(_LEDGER, "J", "energy lost to dents"),
+    "energy_recoverable": VariableEntry(_LEDGER, "J", "recoverable energy of the contacts"),
+    "energy_plastic": VariableEntry(_LEDGER, "J", "energy lost to residual indentation"),
     "energy_viscous": VariableEntry(_LEDGER, "J", "energy lost to damping"),
     "energy_clamp": VariableEntry(
         _LEDGER,
         "J",
-        "work of the forces that the clamp at zero adds; negative: damping that did not act",
+        "work of the forces added by the no-tension cutoff; negative values are damping that "
+        "did not occur",
     ),
     "energy_drag": VariableEntry(_LEDGER, "J", "energy lost to drag on the beads"),
-    "energy_on_site": VariableEntry(_LEDGER, "J", "energy of the on-site springs, over rest"),
-    "energy_on_site_damping": VariableEntry(_LEDGER, "J", "energy lost in on-site dashpots"),
+    "energy_on_site": VariableEntry(
+        _LEDGER, "J", "energy of the on-site springs relative to the rest position"
+    ),
+    "energy_on_site_damping": VariableEntry(_LEDGER, "J", "energy lost in the on-site dashpots"),
     "energy_resonator_kinetic": VariableEntry(_LEDGER, "J", "kinetic energy of the resonators"),
     "energy_resonator_elastic": VariableEntry(
-        _LEDGER, "J", "energy of the resonators' springs, over rest"
+        _LEDGER, "J", "elastic energy of the resonators relative to the rest position"
     ),
     "energy_resonator_damping": VariableEntry(
-        _LEDGER, "J", "energy lost in the resonators' dashpots"
+        _LEDGER, "J", "energy lost in the dashpots of the resonators"
     ),
     "energy_external": VariableEntry(
         _LEDGER,
         "J",
-        "work from outside: gravity, precompression and drives; a wall at rest does none",
+        "work of external forces: gravity, precompression, and drives; a wall at rest does no work",
     ),
-    "energy_gravity": VariableEntry(_LEDGER, "J", "part of it: work of gravity"),
+    "energy_gravity": VariableEntry(_LEDGER, "J", "work of gravity, included in energy_external"),
     "energy_precompression": VariableEntry(
-        _LEDGER, "J", "part of it: work of the precompression at the free ends"
+        _LEDGER, "J", "work of the precompression at the free ends, included in energy_external"
     ),
-    "energy_drives": VariableEntry(_LEDGER, "J", "part of it: work of the driven ends and beads"),
-    "drive": VariableEntry(("drive",), "1", "number of the drive: driven ends, then beads"),
+    "energy_drives": VariableEntry(
+        _LEDGER, "J", "work of the driven ends and beads, included in energy_external"
+    ),
+    "drive": VariableEntry(
+        ("drive",), "1", "number of the drive; driven ends come first, then driven beads"
+    ),
     "drive_bead": VariableEntry(
         ("drive",),
         "1",
-        "label of the driven body; that of a wall is one beyond the row",
+        "label of the driven body; a wall has the next label beyond the chain",
     ),
     "drive_work": VariableEntry(
-        ("energy_time", "drive"), "J", "part of it: work of each of several drives"
+        ("energy_time", "drive"), "J", "work of each drive, included in energy_external"
     ),
-    "energy_residual": VariableEntry(_LEDGER, "J", "what the ledger does not account for"),
+    "energy_residual": VariableEntry(_LEDGER, "J", "error of the energy balance"),
     "snapshot_time": VariableEntry(("snapshot_time",), "s", "time of the snapshots"),
-    "displacement": VariableEntry(_SHOTS, "m", "displacement from the start"),
+    "displacement": VariableEntry(_SHOTS, "m", "displacement from the initial position"),
     "velocity": VariableEntry(_SHOTS, "m/s", "velocity"),
     "resonator": VariableEntry(
-        ("resonator",), "1", "number of the resonator, from 1 along the chain"
+        ("resonator",), "1", "number of the resonator, counted from 1 along the chain"
     ),
-    "resonator_bead": VariableEntry(("resonator",), "1", "label of the bead that it rides in"),
+    "resonator_bead": VariableEntry(
+        ("resonator",), "1", "label of the bead that carries the resonator"
+    ),
     "resonator_mass": VariableEntry(("resonator",), "kg", "mass of the resonator"),
-    "resonator_stiffness": VariableEntry(("resonator",), "N/m", "stiffness of its spring"),
+    "resonator_stiffness": VariableEntry(
+        ("resonator",), "N/m", "stiffness of the spring of the resonator"
+    ),
     "final_resonator_displacement": VariableEntry(
-        ("resonator",), "m", "displacement of the resonator at the end, from its rest"
+        ("resonator",), "m", "displacement of the resonator at the end, from its rest position"
     ),
     "final_resonator_velocity": VariableEntry(
         ("resonator",), "m/s", "velocity of the resonator at the end"
     ),
     "resonator_displacement": VariableEntry(
-        ("snapshot_time", "resonator"), "m", "displacement of the resonator from its rest"
+        ("snapshot_time", "resonator"), "m", "displacement of the resonator from its rest position"
     ),
     "resonator_velocity": VariableEntry(
         ("snapshot_time", "resonator"), "m/s", "velocity of the resonator"
     ),
     "snapshot_largest_overlap": VariableEntry(
-        _HISTORIES, "m", "largest overlap of the contact until then; 0 where it had not closed"
+        _HISTORIES, "m", "largest overlap of the contact up to this time; 0 if it has not closed"
     ),
     "snapshot_residual_overlap": VariableEntry(
-        _HISTORIES, "m", "overlap at which the unloading contact opens"
+        _HISTORIES, "m", "overlap at which the contact opens during unloading"
     ),
-    "snapshot_phase": VariableEntry(_HISTORIES, "1", "what the contact is doing"),
+    "snapshot_phase": VariableEntry(_HISTORIES, "1", "contact state"),
 }
 # The axis in CF conventions, 4: along time, and along the row.
 AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
@@ -185,30 +204,32 @@ _TURN = ("time",)
 
 # The variables that the file of a mechanism has beside time and ledger, or has with other axes.
 VARIABLES_OF_MECHANISM: dict[str, VariableEntry] = {
-    "crank_angle": VariableEntry(
-        _TURN, "rad", "angle by which the crank has turned since the start"
-    ),
+    "crank_angle": VariableEntry(_TURN, "rad", "angle of rotation of the crank since the start"),
     "slider_position": VariableEntry(
         _TURN,
         "m",
-        "distance of the slider, or of the centre of its slot's arc, from the shaft, positive "
-        "outward",
+        "distance from the shaft to the slider, or to the centre of the arc of its slot, "
+        "positive outward",
     ),
     "slider_velocity": VariableEntry(_TURN, "m/s", "velocity of the slider"),
     "slider_acceleration": VariableEntry(_TURN, "m/s2", "acceleration of the slider"),
-    "ideal_acceleration": VariableEntry(_TURN, "m/s2", "acceleration of the slider without play"),
+    "ideal_acceleration": VariableEntry(
+        _TURN, "m/s2", "acceleration of the slider without clearance"
+    ),
     "joint_x": VariableEntry(
         _TURN,
         "m",
-        "along the slider's line: the journal from the bearing's centre, or the pin from the "
-        "slot's centre line",
+        "position along the line of the slider: of the journal relative to the centre of "
+        "the bearing, or of the pin relative to the centre line of the slot",
     ),
-    "joint_y": VariableEntry(_TURN, "m", "across it"),
+    "joint_y": VariableEntry(
+        _TURN, "m", "position as in joint_x, but perpendicular to the line of the slider"
+    ),
     "penetration": VariableEntry(
-        _TURN, "m", "largest overlap of the joint's surfaces; 0 where they are apart"
+        _TURN, "m", "largest overlap of the joint surfaces; 0 if they are separated"
     ),
     "contact_force": VariableEntry(
-        _TURN, "N", "normal force in the joint: the sum of the surfaces'"
+        _TURN, "N", "normal force in the joint, summed over the surfaces"
     ),
     "energy_friction": VariableEntry(_LEDGER, "J", "energy lost to friction"),
 }
@@ -231,10 +252,10 @@ SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sen
 
 # Keys of a case that give the variables along a dimension; the first that fits.
 _ASKED_BY = {
-    "sensor_contact": "name the contacts: `contacts = [...]` under [sensors]",
-    "sensor_bead": "name the beads: `beads = [...]` under [sensors]",
-    "time": "name the beads: `beads = [...]` under [sensors]",
-    "energy_time": "keep the ledger: `ledger = true` under [energy]",
+    "sensor_contact": "list the contacts: `contacts = [...]` under [sensors]",
+    "sensor_bead": "list the beads: `beads = [...]` under [sensors]",
+    "time": "list the beads: `beads = [...]` under [sensors]",
+    "energy_time": "record the energy balance: `ledger = true` under [energy]",
     "snapshot_time": "set `interval` under [snapshots]",
 }
 # Of the ledger, though along another dimension.
@@ -320,7 +341,7 @@ def _about_phases(name: str, variable: Variable, law: str) -> dict[str, Any]:
     for one in law.split(", "):
         # the law of a file need not be installed
         absent = [phase for phase in PHASES if one in known and phase not in known[one].phases]
-        lines += [f"under {one} cannot occur: {', '.join(absent)}"] if absent else []
+        lines += [f"states that cannot occur with {one}: {', '.join(absent)}"] if absent else []
     comment = {"comment": "; ".join(lines)} if lines else {}
     return {"flag_values": numbers, "flag_meanings": " ".join(PHASES)} | comment
 
@@ -368,7 +389,7 @@ def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str
             raise ValueError(f"history: {name!r} cannot be the name of a variable")
     unknown = sorted(set(data) - set(table) - set(laws))
     if unknown:
-        raise ValueError(f"there is no variable {', '.join(map(repr, unknown))} in an output file")
+        raise ValueError(f"{', '.join(map(repr, unknown))}: not a variable of an output file")
     return {name: entry for name, entry in table.items() if name in data} | {
         name: laws[name] for name in sorted(laws)
     }
@@ -381,7 +402,8 @@ def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[i
         expected = tuple(map(length_of, axes))
         if shapes[name] != expected:
             raise ValueError(
-                f"{name} has the shape {shapes[name]}, its axes {', '.join(axes)} have {expected}"
+                f"{name} has the shape {shapes[name]}, but its axes {', '.join(axes)} have "
+                f"the shape {expected}"
             )
 
 
@@ -415,18 +437,21 @@ def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
         dims = _LEDGER if name in LOSSES else VARIABLES[name].dims
         if dims == _HISTORIES:
             return (
-                f"this result has no {name}; to get it, set `interval` and `history = true` under "
-                "[snapshots] in the case, and run it again"
+                f"This result has no {name}. To record it, set `interval` and `history = "
+                "true` under [snapshots] in the case, and run it again."
             )
         for axis, advice in _ASKED_BY.items():
             if axis in dims:
                 return (
-                    f"this result has no {name}; to get it, {advice} in the case, and run it again"
+                    f"This result has no {name}. To record it, {advice} in the case, and "
+                    "run it again."
                 )
-        return f"this result has no {name}"
+        return f"This result has no {name}."
     if name in VARIABLES_OF_MECHANISM:
-        return f"this result has no {name}: it is not that of a mechanism"
+        return f"This result has no {name}, because it is not the result of a mechanism."
     near = nearest(name, [*variables, *VARIABLES, *_RESERVED])
-    return f"a result has no {name}" + (
-        f"; did you mean {near}?" if near else f"; this one has {', '.join(variables)}"
+    return f"Results have no variable {name}." + (
+        f" Did you mean {near}?"
+        if near
+        else f" The variables of this result are {', '.join(variables)}."
     )

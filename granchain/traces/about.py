@@ -17,7 +17,7 @@ from granchain.errors import TraceError
 from granchain.keys import Problems, Table, choice, key, number_key, read_table, text_key
 
 # A number for all sensors, or one for each, in the order of the trace.
-_EACH = "a number from 0, or a list of them in the order of the sensors"
+_EACH = "a number of 0 or more, or a list of such numbers in the order of the sensors"
 _EACH_ABOVE_ZERO = _EACH.replace("from", "above")
 EachSensor = (
     Annotated[float, Field(ge=0.0)]
@@ -33,20 +33,20 @@ class UncertaintyTable(Table):
     """How sure the trace is: one standard deviation each."""
 
     gain: EachSensor = key(
-        "the relative uncertainty of each sensor's own calibration, the same for all its samples",
+        "the relative calibration uncertainty of each sensor, the same for all its samples",
         _EACH,
         0.0,
         unit="1",
     )
     common_gain: float = number_key(
-        "1", "the relative uncertainty of the calibration that all sensors share", 0.0, low=0.0
+        "1", "the relative calibration uncertainty common to all sensors", 0.0, low=0.0
     )
     noise: float | None = number_key(
-        "N", "the noise of one sample; left out, it is estimated from the trace", None, low=0.0
+        "N", "the noise of one sample, by default estimated from the trace", None, low=0.0
     )
     time: EachSensor = key(
-        "the uncertainty of each sensor's own clock, beside the noise, such as that of reading a "
-        "figure [s]",
+        "the uncertainty of the clock of each sensor in addition to noise, such as the error "
+        "of reading a figure [s]",
         _EACH,
         0.0,
         unit="s",
@@ -67,29 +67,34 @@ class SensorTable(Table):
 
     front_mass: float | None = number_key(
         "kg",
-        "the mass of the half bead that the wave meets first, with half of the piezo",
+        "the mass of the half bead that the wave reaches first, including half of the piezo "
+        "element",
         None,
         above=0.0,
     )
     cutoff: float | None = number_key(
-        "Hz", "the frequency that the zero-phase filter halves", None, above=0.0
+        "Hz", "the frequency at which the zero-phase filter halves the amplitude", None, above=0.0
     )
     order: int = key("the order of the filter", "a whole number from 1 to 8", 2, ge=1, le=8)
     high_pass: EachAboveZero | None = key(
-        "the frequency below which the instrument itself loses more than half of the power, of all "
-        "sensors or of each; the computed side goes through it",
+        "the frequency below which the instrument loses more than half of the power, for all "
+        "sensors or for each; the same filter is applied to the simulation",
         _EACH_ABOVE_ZERO,
         None,
         unit="Hz",
     )
     low_pass: float | None = number_key(
-        "Hz", "the same, above which it loses more than half of the power", None, above=0.0
+        "Hz",
+        "the frequency above which the instrument loses more than half of the power",
+        None,
+        above=0.0,
     )
     filter_order: int = key(
         "the order of high_pass and low_pass", "a whole number from 1 to 8", 1, ge=1, le=8
     )
     gain: EachAboveZero | None = key(
-        "the reading of the recorder per newton of each sensor, already divided out",
+        "the sensitivity of each sensor, recorder output per newton; the forces are already "
+        "divided by it",
         _EACH_ABOVE_ZERO,
         None,
         unit="V/N",
@@ -99,10 +104,10 @@ class SensorTable(Table):
 class FactTable(Table):
     """One thing that is known of the experiment."""
 
-    what: str = text_key("what it is")
-    value: Any = key("the value", "a number, a word or a list of them")
-    unit: str = text_key("its unit")
-    source: str = text_key("where it is printed")
+    what: str = text_key("a description")
+    value: Any = key("the value", "a number, a text, or a list of them")
+    unit: str = text_key("the unit")
+    source: str = text_key("the location in the publication")
 
 
 class PrintedTable(Table):
@@ -113,8 +118,8 @@ class PrintedTable(Table):
         "the name of a CSV file in the folder",
         pattern=r"^[\w-][\w.-]*\.csv$",
     )
-    what: str = text_key("what it is")
-    source: str = text_key("where it is printed")
+    what: str = text_key("a description")
+    source: str = text_key("the location in the publication")
 
 
 class AboutTable(Table):
@@ -122,25 +127,25 @@ class AboutTable(Table):
 
     title: str = text_key("a title")
     kind: Literal["measured", "digitised", "synthetic"] = choice(
-        "what the trace is", ("measured", "digitised", "synthetic")
+        "the kind of the trace", ("measured", "digitised", "synthetic")
     )
-    what: str = text_key("what was done")
-    who: str = text_key("who did it")
-    doi: str = text_key("where it is published")
-    figure: str = text_key("the figure it was read from")
-    digitised: str = text_key("how it was read from the figure")
-    licence: str = text_key("under what terms it may be passed on")
-    origin: str = text_key("the file it was imported from, and its hash")
+    what: str = text_key("a description of the experiment")
+    who: str = text_key("the authors")
+    doi: str = text_key("the DOI of the publication")
+    figure: str = text_key("the figure that the trace was digitized from")
+    digitised: str = text_key("the digitization method")
+    licence: str = text_key("the licence of the data")
+    origin: str = text_key("the name and the checksum of the imported file")
     uncertainty: UncertaintyTable = key(
-        "how sure it is", "a table [uncertainty]", UncertaintyTable()
+        "the uncertainty of the trace", "a table [uncertainty]", UncertaintyTable()
     )
     tolerance: ToleranceTable | None = key(
-        "how sure the numbers of the chain are, keys of a case", "a table [tolerance]", None
+        "the tolerances of case parameters", "a table [tolerance]", None
     )
     sensor: SensorTable = key(
         "the sensor bead and its instrument", "a table [sensor]", SensorTable()
     )
-    fact: list[FactTable] = key("what is known of the experiment", "tables [[fact]]", [])
+    fact: list[FactTable] = key("facts about the experiment", "tables [[fact]]", [])
     table: list[PrintedTable] = key("published tables", "tables [[table]]", [])
 
 
@@ -162,9 +167,10 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
         problems.check(
             high is None or low is None or np.max(high) < low,
             "sensor.high_pass",
-            f"{high!r} Hz with a low_pass of {low!r} Hz",
-            "less than low_pass",
-            "give the lower end of the instrument's band as high_pass, the upper as low_pass",
+            f"{high!r} Hz is not below the low_pass frequency {low!r} Hz",
+            "It must be less than sensor.low_pass",
+            "Set high_pass to the lower limit of the pass band of the instrument, and "
+            "low_pass to the upper limit",
         )
         for name, said in (
             ("figure", about.figure),
@@ -174,9 +180,9 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
             problems.check(
                 bool(said) or about.kind != "digitised",
                 name,
-                "nothing",
-                "what was read, from where and how",
-                f'say it: --set {name}="...", or in about.toml',
+                "missing",
+                "Digitized data require the source, the figure, and the digitization method",
+                f'Set it with --set {name}="...", or in about.toml',
             )
     if problems.sentences or about is None:
         raise TraceError([f"{where}: {sentence}" for sentence in problems.sentences])

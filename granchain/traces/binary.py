@@ -67,8 +67,8 @@ def binary_columns(path: Path, content: bytes, asked: Asked, limit: Limit) -> Re
     except Exception as error:  # Damaged, a file ends in any error of its reader.
         reason = shown(f"{type(error).__name__}: {error}")[1:-1]
         raise FileError(
-            f"{path}: cannot be read as a whole {kind} file ({reason}), allowed arrays of numbers; "
-            "save it again, or export it as CSV"
+            f"{path}: not a valid {kind} file ({reason}). It must contain arrays of numbers. "
+            "Save it again, or export it as CSV."
         ) from None
     return _columns_of(arrays, units, clock, asked)
 
@@ -85,8 +85,8 @@ def _numpy(content: bytes, where: str, limit: Limit) -> _Arrays:
     for name, array in arrays.items():
         if array.dtype.kind not in "fiu":
             raise TraceError(
-                f"{shown(name)}: got values of type {array.dtype!s:.40}, allowed real numbers; "
-                "save the numbers alone, those of a spreadsheet as CSV"
+                f"{shown(name)}: the values have the type {array.dtype!s:.40}. They must be "
+                "real numbers. Save only the numbers, or export a spreadsheet as CSV."
             )
     limit.check(where, len(content) + unpacked, sum(array.size for array in arrays.values()))
     return arrays, {}, None
@@ -110,8 +110,9 @@ def _optional(module: str, package: str, kind: str, where: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise FileError(
-            f"{where}: is {kind}, which the optional {package} reads: pip install "
-            '"granchain[traces]"; or export it as CSV'
+            f"{where}: {kind} requires the optional package {package}, which is not "
+            'installed. Install it with pip install "granchain[traces]", or export the file '
+            "as CSV."
         ) from None
 
 
@@ -128,7 +129,10 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     if asked.sheet is not None and asked.sheet not in book.sheetnames:
         names = ", ".join(map(shown, book.sheetnames))
-        raise TraceError(f"--sheet: got {shown(asked.sheet)}, allowed {names}; name one of them")
+        raise TraceError(
+            f"--sheet: {shown(asked.sheet)} is not a sheet of the workbook. It must be one of "
+            f"{names}."
+        )
     found = {}
     # a cell takes 15 bytes and more, but a row number alone makes a reader go through all the rows
     # before it, and a column letter through all the cells
@@ -151,17 +155,19 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
             lines.append("\t".join(cells).rstrip("\t"))
         if plain and commas and asked.decimal is None:
             raise TraceError(
-                f"{shown(sheet.title)}: got {shown(commas)}, a text beside numbers, allowed "
-                "numbers; say that it is one with --decimal comma, or mend it in the workbook"
+                f"{shown(sheet.title)}: {shown(commas)} is text, but other cells are numbers. "
+                "All cells of a record must be numbers. If the comma is a decimal comma, use "
+                "--decimal comma. Otherwise, correct the workbook."
             )
         if numbers >= LEAST_SAMPLES:
             found[sheet.title] = "\n".join(lines)
     if len(found) != 1:
         names = ", ".join(map(shown, found or book.sheetnames))
         raise TraceError(
-            f"got {len(found)} sheets with {LEAST_SAMPLES} rows of numbers and more, {names}, "
-            "allowed one; say which it is, --sheet NAME; formulas without saved values count for "
-            "nothing: save the workbook once by a spreadsheet program"
+            f"{len(found)} sheets have {LEAST_SAMPLES} or more rows of numbers ({names}). "
+            "Exactly one sheet must be imported. Select it with --sheet NAME. Formulas "
+            "without saved values are ignored; to save their values, save the workbook in a "
+            "spreadsheet program."
         )
     return found.popitem()[1].encode()
 
@@ -185,8 +191,9 @@ def _matlab(content: bytes, where: str, limit: Limit) -> _Arrays:
     if not claimed:
         others = ", ".join(f"{shown(name)} ({kind})" for name, _, kind in whosmat(stream)[:NAMED])
         raise TraceError(
-            f"got no array of numbers among {others or 'nothing'}, allowed arrays of numbers; save "
-            'them as such, those of a struct with save("record.mat", "-struct", "NAME")'
+            f"no array of numbers found (other contents: {others or 'none'}). At least one "
+            "array of numbers is required. Save the numbers as arrays; for a struct, use "
+            'save("record.mat", "-struct", "NAME").'
         )
     stream.seek(0)
     variables = loadmat(stream, variable_names=list(claimed)) if claimed else {}
@@ -211,8 +218,9 @@ def _tdms(content: bytes, where: str, limit: Limit) -> _Arrays:
     }
     if len(clocks) > 1 or len(arrays) < len(channels):
         raise TraceError(
-            f"got {len(channels)} channels with {len(clocks)} clocks and {len(arrays)} names, "
-            "allowed one clock and a name for each; export the channels of one clock"
+            f"the file has {len(channels)} channels with {len(clocks)} clocks and "
+            f"{len(arrays)} names. All channels must have one clock and different names. "
+            "Export the channels of one clock."
         )
     start, interval = map(float, clocks.pop() if clocks else (0.0, 0.0))
     clock = Clock(interval, start, "s", f"wf_increment {interval:g}")
@@ -262,8 +270,8 @@ def _columns_of(
         times = [name for name in arrays if asked.time in (name, last[name])]
         if not times:
             raise TraceError(
-                f"--time: got {shown(asked.time)}, allowed an array that is there: {names}; name "
-                "the one that holds the times"
+                f"--time: array {shown(asked.time)} not found. It must be one of {names}. "
+                "Specify the array that contains the times."
             )
     elif asked.interval is not None:
         times = []
@@ -276,9 +284,10 @@ def _columns_of(
         return Record(columns, Preamble(clock=clock))
     if len(times) > 1 or not (times or clock or alone or asked.interval):
         raise TraceError(
-            f'got {len(times)} arrays of time among {names}, allowed one named "time" with the '
-            "forces beside it, or a single table; say which it is, --time NAME, or how often "
-            "samples were taken, --interval 1e-6; give each record a file of its own"
+            f'{len(times)} time arrays found among {names}. Exactly one array named "time" '
+            "with the forces next to it, or a single table, is required. Specify the time "
+            "array with --time NAME, or the sampling interval with --interval 1e-6. Put each "
+            "record into a separate file."
         )
     n = len(arrays[times[0]]) if times else max(map(len, arrays.values()), default=0)
     group = times[0].rpartition("/")[0] if times else ""
@@ -289,14 +298,14 @@ def _columns_of(
             continue
         if group and not name.startswith(f"{group}/"):
             raise TraceError(
-                f"got {shown(name)} in another group than the only times, {shown(times[0])}, "
-                "allowed one record; copy the times and forces that belong together into a file "
-                "of their own"
+                f"{shown(name)} is not in the same group as the only time array, "
+                f"{shown(times[0])}. A file must contain one record. Copy the times and their "
+                "forces into a separate file."
             )
         if values.shape == (n, n):
             raise TraceError(
-                f"{shown(name)}: got as many rows as columns, allowed one axis of samples; save "
-                "each sensor under its name"
+                f"{shown(name)}: the array has as many rows as columns. The axis of the "
+                "samples must be unambiguous. Save each sensor as a separate array."
             )
         heading = name.rpartition("/")[2]
         unit, factor = units.get(name) or unit_in(heading), factor_in(heading)
@@ -305,6 +314,6 @@ def _columns_of(
             Column(name if len(table) == 1 else f"{name}, column {k}", unit, one, factor=factor)
             for k, one in enumerate(table, start=1)
         ]
-    left_out = f"left out, being no array of {n} numbers: {first_few(out, NAMED)}"
+    left_out = f"ignored because they are not arrays of {n} numbers: {first_few(out, NAMED)}"
     notes = (left_out,) if out else ()
     return Record(columns, Preamble(clock=clock, notes=notes))

@@ -135,15 +135,15 @@ def joined(records: Mapping[str, Record], asked: Asked) -> tuple[Record, Asked]:
         clock = columns[0].values
         if len(times) != len(clock):
             problems.append(
-                f"{where}: got {len(times)} samples, where {first} has {len(clock)}, allowed one "
-                "record of one clock; export all channels over the same stretch"
+                f"{where}: the record has {len(times)} samples, but {first} has {len(clock)}. "
+                "All files must share one clock. Export all channels for the same time range."
             )
         elif (off := ~(np.abs(times - clock) <= MOST_UNEVEN * np.ptp(clock) / len(clock))).any():
             k = int(off.argmax())
             problems.append(
-                f"{where}: got {times[k]:.15g} s at sample {k + 1}, where {first} has "
-                f"{clock[k]:.15g} s, allowed one clock; give channels of one recording, or bring "
-                "each in by itself"
+                f"{where}: sample {k + 1} is at {times[k]:.15g} s, but in {first} it is at "
+                f"{clock[k]:.15g} s. All files must share one clock. Specify channels of one "
+                "recording, or import each file separately."
             )
         of_file = f", {Path(where).stem}"
         columns += [replace(column, name=f"{column.name}{of_file}") for column in forces]
@@ -168,15 +168,16 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
     names = ", ".join(shown(column.name) for column in forces)
     if len(beads) != len(forces):
         problems.append(
-            f"--beads: got {len(beads)} labels for {len(forces)} columns of force, {names}, "
-            "allowed one for each; write - for a column to leave out"
+            f"--beads: {len(beads)} labels for {len(forces)} force columns ({names}). One "
+            "label per column is required. Write - for a column to ignore."
         )
     elif asked.beads is None and None in beads:
         offered = ",".join(str(bead or 9 + 7 * i) for i, bead in enumerate(beads))
         problems.append(
-            f"got {len(forces)} {'column' if len(forces) == 1 else 'columns'} of force, {names}, "
-            "allowed columns that name one bead each, such as bead 9; say which bead each is, and "
-            f"- for a column that is none: --beads {offered}"
+            f"{len(forces)} force {'column' if len(forces) == 1 else 'columns'} ({names}) "
+            'without bead labels. Each heading must name one bead, such as "bead 9". '
+            "Otherwise, specify the bead of each column, or - to ignore a column: --beads "
+            f"{offered}."
         )
     else:
         forces = [one for bead, one in zip(beads, forces, strict=True) if bead is not None]
@@ -186,9 +187,9 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
         own: Any = [stated] * len(forces) if alike else stated
         if len(own) != len(forces):
             problems.append(
-                f"{option}: got {len(own)} numbers for {len(forces)} sensors, allowed one for all, "
-                "or one for each; give them in the order of --beads, none for a column that is "
-                "left out"
+                f"{option}: {len(own)} numbers for {len(forces)} sensors. One number for all "
+                "sensors, or one per sensor, is required. Use the order of --beads, and omit "
+                "ignored columns."
             )
             own = [own[0]] * len(forces)
         each.append(own)
@@ -202,8 +203,8 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
     for k, (newton, column) in enumerate(zip(newtons, forces, strict=True)):
         np.multiply(column.values, newton, out=force[:, k])
     if asked.resample is not None:
-        samples = f"{len(times)} samples were put on an even grid of {asked.resample:g} s"
-        notes = (*notes, f"{samples} by straight lines between them")
+        samples = f"{len(times)} samples were resampled to an interval of {asked.resample:g} s"
+        notes = (*notes, f"{samples} by linear interpolation")
         times, force = _resampled(times, force, asked.resample, where, limit)
     labels = np.array([bead for bead in beads if bead is not None], dtype=np.int64)
     return Trace(times, labels, force, about, notes)
@@ -213,10 +214,14 @@ def _timed(record: Record, asked: Asked, problems: list[str]) -> tuple[np.ndarra
     """The times in seconds, and the other columns with the units that the lines above give."""
     lengths = sorted({len(column.values) for column in record.columns})
     if len(lengths) != 1:
-        got = f"columns of {', '.join(map(str, lengths))} values" if lengths else "no column"
+        got = (
+            f"columns have different lengths ({', '.join(map(str, lengths))})"
+            if lengths
+            else "no column of numbers found"
+        )
         raise TraceError(
-            f"got {got} of numbers, allowed columns of one length; give one record of all sensors "
-            "on one clock"
+            f"{got}. All columns must have the same length. The file must contain one record "
+            "of all sensors on one clock."
         )
     time, forces = _clocked(record, asked, problems)
     second = _size(time, asked.time_unit, TIME_UNITS, "time", problems)
@@ -247,7 +252,10 @@ def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column,
     ]
     if asked.time is not None and not named:
         names = ", ".join(shown(column.name) for column in columns)
-        raise TraceError(f"--time: got {shown(asked.time)}, allowed one of {names}; name the times")
+        raise TraceError(
+            f"--time: column {shown(asked.time)} not found. It must be one of {names}. Specify "
+            "the column that contains the times."
+        )
     time = named[0] if named else columns[0]
     # Tektronix writes the times again in front of each channel, with a heading or without.
     again = [
@@ -261,8 +269,8 @@ def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column,
     if len(named) > 1 + len(again):
         names = ", ".join(shown(column.name) for column in named)
         raise TraceError(
-            f"got {len(named)} columns of time, {names}, allowed one clock; give each record a "
-            "file of its own"
+            f"{len(named)} time columns found ({names}). A record must have one clock. Put "
+            "each record into a separate file."
         )
     forces = [column for column in columns if column not in (time, *again)]
     stated = record.preamble.time_unit
@@ -285,22 +293,23 @@ def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column,
         elif unit and second and not abs(unit * step / (second * clock.interval) - 1) < _SAME_CLOCK:
             interval = f"{second * clock.interval:.6g}"
             raise TraceError(
-                f"{shown(time.name)}: got times {unit * step:.6g} s apart, where {clock.words} "
-                f"says {interval} s, allowed one clock; take out the line that is wrong, or say "
-                f"the interval and leave the column out: --interval {interval} --beads -,..."
+                f"{shown(time.name)}: the times are {unit * step:.6g} s apart, but "
+                f"{clock.words} specifies {interval} s. The two must agree. Remove the line "
+                "that is wrong, or set the interval and ignore the column: --interval "
+                f"{interval} --beads -,...."
             )
     elif not named and asked.time_unit is None and (time.unit or not _UNNAMED.match(time.name)):
         raise TraceError(
-            f"got no heading that names a time, allowed one such as time [s]; where "
-            f"{shown(time.name)} holds times, say their unit: --time-unit us; where they are "
-            "in another column: --time HEADING; where there are none, "
-            "say how often the samples were taken: --interval 1e-6, with - among the --beads for "
-            "a column that is no force"
+            "no heading names a time. One is required, such as time [s]. If "
+            f"{shown(time.name)} contains times, set their unit with --time-unit us. If "
+            "another column does, use --time HEADING. If the file has no times, set the "
+            "sampling interval with --interval 1e-6, and write - in --beads for each column "
+            "that is not a force."
         )
     if not forces:
         raise TraceError(
-            "got one column, allowed a time and a force at least; where the file holds forces "
-            "alone, say how often they were taken: --interval 1e-6"
+            "the file has only one column. A time and at least one force are required. If "
+            "the file contains only forces, set the sampling interval with --interval 1e-6."
         )
     return time, forces
 
@@ -309,13 +318,13 @@ def _time_of_clock(record: Record, clock: Clock) -> Column:
     """A column of time from a clock alone: the file must be one record."""
     if record.broken is not None:
         raise TraceError(
-            f"line {record.broken}: got a line without numbers in the midst of numbers that have "
-            "no times, allowed one record without a gap; give each record a file of its own"
+            f"line {record.broken}: this line without numbers divides a record that has no "
+            "times. A record must not have gaps. Put each record into a separate file."
         )
     if clock.unit is None:
         raise TraceError(
-            f"{clock.words}: got no unit, allowed {symbols(TIME_UNITS)}; where it is seconds, say "
-            f"--interval {clock.interval:g}"
+            f"{clock.words}: the unit is missing. It must be one of {symbols(TIME_UNITS)}. If "
+            f"the unit is seconds, use --interval {clock.interval:g}."
         )
     samples = np.arange(len(record.columns[0].values))
     return Column("time", clock.unit, clock.start + clock.interval * samples)
@@ -325,8 +334,8 @@ def _with_unit(column: Column, unit: str, problems: list[str]) -> Column:
     """A column with the unit that the lines above give."""
     if column.unit is not None and not same(column.unit, unit):
         problems.append(
-            f"{shown(column.name)}: got the unit {column.unit} where the lines above say "
-            f"{shown(unit)}, allowed one; take out the one that is wrong"
+            f"{shown(column.name)}: the unit is {column.unit}, but the lines above specify "
+            f"{shown(unit)}. The two must agree. Remove the one that is wrong."
         )
     return replace(column, unit=column.unit if column.unit is not None else unit)
 
@@ -338,20 +347,22 @@ def _size(
     unit = asked if asked is not None else column.unit
     size = size_of(unit, units)
     option, one = f"--{what}-unit", "us" if what == "time" else "N"
-    where = f"{shown(column.name)}: got"
+    where = f"{shown(column.name)}:"
     if asked is None and column.factor:
         problems.append(
-            f"{where} a number in a heading, {shown(column.factor)}, that may be a factor, allowed "
-            f"a unit alone; say {option} {one} where the numbers are in {one}, or what one of them "
-            f'is: {option} "10 {one}"'
+            f"{where} the number {shown(column.factor)} in the heading may be a factor. The "
+            f"heading must contain only a unit. Use {option} {one} if the numbers are in "
+            f'{one}, or specify the size of one unit: {option} "10 {one}".'
         )
     elif size is None:
-        got = "no unit" if unit is None else f"the unit {shown(unit)}"
-        advice = f'say which it is: {option} {one}, or a number of it: {option} "10 {one}"' + (
-            f", or {option} V with --gain 0.02, for readings" if what == "force" else ""
+        got = "the unit is missing" if unit is None else f"the unit {shown(unit)} is unknown"
+        advice = (
+            f'Set it with {option} {one}, or with a multiple of a unit: {option} "10 {one}"'
+            + (f". For voltages, use {option} V with --gain 0.02" if what == "force" else "")
         )
         problems.append(
-            f"{where} {got}, allowed {symbols(units)}; {suggestion(unit, units, advice)}"
+            f"{where} {got}. It must be one of {symbols(units)}. "
+            f"{suggestion(unit, units, f'{advice}.')}"
         )
     return size or 1.0
 
@@ -363,13 +374,14 @@ def _newton(column: Column, gain: float | None, asked: Asked, problems: list[str
     readings = size_of(unit, READING_UNITS) is not None
     if readings and gain is None:
         problems.append(
-            f"{shown(column.name)}: got readings in {unit}, allowed forces, or readings and the "
-            "gain of the sensor; say how many volts a newton makes: --gain 0.02"
+            f"{shown(column.name)}: the values are in {unit}. Forces, or voltages and the "
+            "gain of the sensor, are required. Set the gain in volts per newton, such as "
+            "--gain 0.02."
         )
     elif gain is not None and size_of(unit, FORCE_UNITS) is not None:
         problems.append(
-            f"{shown(column.name)}: got --gain for forces in {unit}, allowed for readings in V; "
-            "leave --gain out"
+            f"{shown(column.name)}: --gain was set for forces in {unit}. A gain applies only "
+            "to values in V. Remove --gain."
         )
     return size / gain if readings and gain is not None else size
 
@@ -397,8 +409,8 @@ def _evened(times: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
     if digit > 0.1 * step or np.abs(times - grid).max() > digit:
         return times, none
     return grid, (
-        f"times are printed to {digit:.3g} s; they were put on the even grid of {slope:.6g} s that "
-        "fits them",
+        f"times are rounded to {digit:.3g} s; they were replaced by the closest uniform grid, "
+        f"with an interval of {slope:.6g} s",
     )
 
 
@@ -408,14 +420,15 @@ def _resampled(
     """Times and forces on an even grid, by straight lines between the samples."""
     if not (np.isfinite(time).all() and np.isfinite(force).all() and (np.diff(time) > 0.0).all()):
         raise TraceError(
-            "--resample: got samples that are no finite numbers or out of order, allowed finite "
-            "numbers, time increasing; mend the file first"
+            "--resample: some samples are not finite or not in order. All numbers must be "
+            "finite, and times must increase. Correct the file first."
         )
     count = int((time[-1] - time[0]) / interval * (1.0 + 1e-12)) + 1
     if not 1 < count <= 100 * len(time):
         raise TraceError(
-            f"--resample: got {interval:g} s, which makes {count} samples of {len(time)}, allowed "
-            "from 2 to 100 times as many; give the interval in seconds"
+            f"--resample: {interval:g} s makes {count} samples from {len(time)}. The number "
+            "of samples must be between 2 and 100 times the original number. Specify the "
+            "interval in seconds."
         )
     limit.check(where, time.nbytes + force.nbytes, count * (1 + force.shape[1]))
     grid = time[0] + interval * np.arange(count)

@@ -50,8 +50,8 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
     path = Path(folder) / ABOUT
     if not Path(folder).is_dir():
         raise FileError(
-            f"{folder}: got no folder, allowed one with {ABOUT} and {CURVES}; make one: granchain "
-            "traces import FILE"
+            f"{folder}: folder not found. A folder with {ABOUT} and {CURVES} is required. To "
+            "create one, use granchain traces import FILE."
         )
     return about_of(document_of(path), str(path), (Path(folder) / CURVES).exists())
 
@@ -94,9 +94,9 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
     path = Path(folder) / CURVES
     if not path.exists():
         raise FileError(
-            f"{path}: got no such file, allowed a curve: this folder says what is known of the "
-            "experiment and holds no curve; bring one: "
-            f"granchain traces import FILE --kind {about.kind} --out {folder}"
+            f"{path}: file not found. A measured trace is required, but this folder contains "
+            "only facts about the experiment. To add the trace, use granchain traces import "
+            f"FILE --kind {about.kind} --out {folder}."
         )
     allowed = Limit(limit, "granchain.read_trace(FOLDER, limit={0:.1e})")
     # As it was written here: a point is the decimal sign.
@@ -112,8 +112,8 @@ def _check_kind(kind: str, words: str) -> None:
     word = next((word for word in COMPUTED_WORDS if word in words.lower()), None)
     if word and kind != "synthetic":
         raise TraceError(
-            f'got kind "{kind}" for a file that calls itself "{word}", allowed "synthetic"; say '
-            "--kind synthetic"
+            f'kind "{kind}" does not match the file, which contains the word "{word}". '
+            'Computed data must have the kind "synthetic". Use --kind synthetic.'
         )
 
 
@@ -162,7 +162,7 @@ def import_trace(
     files = [file] if isinstance(file, (str, os.PathLike)) else file
     sources = [Path(one) for one in dict.fromkeys(files)]
     if not sources:
-        raise TraceError("file: got none, allowed one or more; name the file of the instrument")
+        raise TraceError("file: missing. At least one file of the instrument is required.")
     document = _document_in(Path(folder), sources, kind, changes, overwrite)
     asked, allowed = asked or Asked(), Limit(limit)
     records: dict[str, Record] = {}
@@ -194,9 +194,9 @@ def import_trace(
         if isinstance(sensor, dict) and problems.check(
             sensor.setdefault(name, value) == value,
             option,
-            f"{value} for sensor.{name}, and {shown(sensor[name])} for it elsewhere",
-            "one of them",
-            "leave the other out",
+            f"{value} for sensor.{name} contradicts the value {shown(sensor[name])} set elsewhere",
+            "Only one value is possible",
+            "Remove one of them",
         ):
             document["sensor"] = sensor
     if problems.sentences:
@@ -224,8 +224,8 @@ def _document_in(
     for path in (curves, about):
         if path.exists() and any(one.exists() and one.samefile(path) for one in sources):
             raise TraceError(
-                f"{path}: got the file that is imported, allowed a folder that does not hold it; "
-                "name another folder with --out"
+                f"{path}: this is the file to import. The output folder must not contain the "
+                "imported file. Choose another folder with --out."
             )
     document: dict[str, Any] = {}
     if about.exists() and not overwrite:
@@ -234,8 +234,9 @@ def _document_in(
         if refused or document["kind"] != kind:
             got = "--set" if refused else f"--kind {shown(kind)[1:-1]}"
             raise TraceError(
-                f'{about}: got {got} for a folder that says "{document["kind"]}" already, '
-                "allowed what it says; change it there, or make it anew with --overwrite"
+                f"{about}: {got} contradicts the existing folder of kind "
+                f'"{document["kind"]}". Options must agree with this file. Edit it, or create '
+                "the folder again with --overwrite."
             )
     if os.path.lexists(curves):
         # of text, which has no mark

@@ -254,14 +254,14 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
         values = [value for value in values if key_of(value) != key]
         if key == "mode" and values and values[0].lower() == "fast":
             raise TraceError(
-                f"line {line}: got the mode Fast, which holds counts of the converter, allowed "
-                "volts or newtons; save it as Detail CSV"
+                f"line {line}: the data were saved in mode Fast, which contains counts of the "
+                "converter. Volts or newtons are required. Save the data as Detail CSV."
             )
         if key == "factor" and any(_printed_number(value) not in (None, 1.0) for value in values):
             raise TraceError(
-                f"line {line}: got a factor, {shown(', '.join(values))}, allowed numbers that need "
-                "none; multiply the numbers by it where that is still to be done, and take the "
-                "line out"
+                f"line {line}: the file specifies a factor, {shown(', '.join(values))}. The "
+                "numbers must not need a factor. Multiply them by it if this has not been "
+                "done, and remove the line."
             )
         if key in KEYS and values:
             found.setdefault(KEYS[key], (line, values + ["s"] * (key == "deltax")))
@@ -275,8 +275,8 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
     )
     if max(len(set(several)) for several in (units, starts, intervals)) > 1:
         raise TraceError(
-            f"line {line or found['time unit'][0]}: got channels with clocks of their own, allowed "
-            "one clock; export them one by one"
+            f"line {line or found['time unit'][0]}: the channels have different clocks. All "
+            "channels must share one clock. Export them separately."
         )
     time_unit = units[0] if units else None
     clock = _clock_in_headings(rows)
@@ -290,7 +290,7 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
     notes: tuple[str, ...] = ()
     if _LECROY.match(words) and not (time_unit or force_units):
         time_unit, force_units = "s", ("V",)
-        notes = ("LeCroy names no units: its times are taken as s, its amplitudes as V",)
+        notes = ("LeCroy files do not specify units: times are assumed in s and amplitudes in V",)
     return Preamble(words, clock, time_unit, force_units, names, notes)
 
 

@@ -68,10 +68,10 @@ BESIDE = 200
 # Rows with a fault that are listed one by one.
 LISTED_ROWS = 5
 _TWO_MEANINGS = {
-    ",": "got commas that could be both separator and decimal sign, allowed one meaning; export it "
-    "with semicolons or tabs between the columns, or with decimal points",
-    None: "got spaces that could be both separator and part of a number, allowed one meaning; "
-    "export it with semicolons or tabs between the columns",
+    ",": "commas can be column separators or decimal commas. Their meaning must be unambiguous. "
+    "Export the file with semicolons or tabs between columns, or with decimal points.",
+    None: "spaces can be column separators or part of a number. Their meaning must be "
+    "unambiguous. Export the file with semicolons or tabs between columns.",
 }
 
 
@@ -105,8 +105,8 @@ class _Form:
         for i, line in enumerate(lines, start=start):
             if len(line) > HEAD:
                 raise TraceError(
-                    f"line {i}: got more than {HEAD} signs in one line, allowed fewer; export one "
-                    "row a line"
+                    f"line {i}: the line has more than {HEAD} characters. Lines must be "
+                    "shorter. Export one row per line."
                 )
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
@@ -205,8 +205,8 @@ def _text_of(content: bytes) -> io.TextIOWrapper:
         encoding = "latin-1"
     if not readable:
         raise TraceError(
-            "got bytes that are no text, allowed CSV, .npy, .npz, HDF5, MATLAB or TDMS; export it "
-            "as CSV"
+            "the file is not text. It must be CSV, .npy, .npz, HDF5, MATLAB, or TDMS. Export "
+            "it as CSV."
         )
     return io.TextIOWrapper(io.BytesIO(content.replace(b"\r\r\n", b"\n")), encoding)
 
@@ -232,7 +232,8 @@ def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], 
                 best, rank = (form, rows, places), (min(len(places), 2), number)
     if best is None:
         raise TraceError(
-            "got no row of numbers, allowed columns of numbers, time first; export the trace as CSV"
+            "no row of numbers found. Columns of numbers are required, with the time first. "
+            "Export the trace as CSV."
         )
     return best
 
@@ -259,9 +260,9 @@ def _check_meaning(
         whole_number, point = cell.replace(form.decimal, ""), cell.replace(",", ".")
         names = ("point", "comma") if form.decimal == "." else ("comma", "point")
         raise TraceError(
-            f"line {line}: got {shown(cell)}, which is {whole_number} or {point}, and no other "
-            "number shows which, allowed one meaning; say which sign is the decimal one: --decimal "
-            f"{names[0]} for {point}, --decimal {names[1]} for {whole_number}"
+            f"line {line}: {shown(cell)} can mean {whole_number} or {point}. The meaning must "
+            f"be unambiguous, and no other number decides it. Use --decimal {names[0]} for "
+            f"{point}, or --decimal {names[1]} for {whole_number}."
         )
 
 
@@ -342,25 +343,26 @@ def _numbers(read: Iterable[_Read], count: int) -> tuple[np.ndarray, int | None]
 
 def _fault(row: _Row, form: _Form, places: tuple[int, ...]) -> str:
     """Why a row is no row of numbers like the others; empty where it is one."""
-    where = f"line {row.line}: got "
+    where = f"line {row.line}: "
     for column, i in enumerate(places, start=1):
         if i >= len(row.cells):
             return (
-                f"{where}{column - 1} of {len(places)} numbers, allowed all; the file is cut off "
-                "there, or two records are in it"
+                f"{where}only {column - 1} of {len(places)} numbers. Each row must be "
+                "complete. The file is truncated here or contains two records."
             )
         if row.numbers[i] is None:
-            got = shown(row.cells[i]) if row.cells[i] else "nothing"
+            cell = row.cells[i]
+            got = f"{shown(cell)} is not a number" if cell else "the number is missing"
             return (
-                f"{where}{got} in column {column}, allowed a number with the decimal sign "
-                f'"{form.decimal}"; mend the file at its source, or cut the trace before it; '
-                "where the other sign parts thousands, say --decimal comma or point"
+                f"{where}{got} in column {column}. It must be a number with the decimal sign "
+                f'"{form.decimal}". Correct the file, or cut the trace before this line. If '
+                "the other sign separates thousands, use --decimal comma or --decimal point."
             )
     extra = [cell for i, cell in enumerate(row.cells) if cell and i not in places]
     if extra:
         return (
-            f"{where}{shown(extra[0])} where the other rows have nothing, allowed rows of one "
-            "kind; take it out"
+            f"{where}{shown(extra[0])} is in a column that is empty in the other rows. All "
+            "rows must have the same columns. Remove it."
         )
     if form.delimiter in _TWO_MEANINGS and any(_LED.fullmatch(row.cells[i]) for i in places):
         return f"line {row.line}: {_TWO_MEANINGS[form.delimiter]}"

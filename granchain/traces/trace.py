@@ -59,12 +59,12 @@ class Trace:
         labels = self.sensor_bead.tolist()
         if len(set(labels)) < len(labels) or min(labels, default=0) < 1:
             problems.append(
-                f"sensor beads: got {labels}, allowed different whole numbers from 1; name each "
-                "sensor by its own bead"
+                f"sensor beads: {labels} is not valid. Labels must be different whole "
+                "numbers, 1 or more. Label each sensor with its bead."
             )
         problems += [
-            f"{name}: got {len(stated)} numbers, allowed one, or {len(labels)}, as the "
-            "trace has sensors; give one for each, in their order"
+            f"{name}: the list has {len(stated)} numbers. It must have one number, or "
+            f"{len(labels)}, one per sensor in their order."
             for name in ("uncertainty.gain", "uncertainty.time", "sensor.gain", "sensor.high_pass")
             if isinstance(stated := attrgetter(name)(self.about), list)
             and len(stated) != len(labels)
@@ -87,8 +87,8 @@ class Trace:
         """What it is, as figures and tables call it."""
         return {
             "measured": "measured",
-            "digitised": "measured, read off a figure",
-            "synthetic": "SYNTHETIC, no experiment",
+            "digitised": "measured, digitized from a figure",
+            "synthetic": "synthetic data",
         }[self.about.kind]
 
     def as_dict(self) -> dict[str, str]:
@@ -101,19 +101,19 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     """Everything that makes samples no clean trace, a sentence each."""
     if time.ndim != 1 or force.ndim != 2 or force.shape != (len(time), len(names)):
         return [
-            f"trace: got {force.shape} forces at {time.shape} times, allowed one force of each of "
-            f"{len(names)} sensors at each time"
+            f"trace: the forces have the shape {force.shape}, and the times {time.shape}. One "
+            f"force per time and sensor is required ({len(names)} sensors)."
         ]
     problems = []
     if not names:
         problems.append(
-            "trace: got no force, allowed one column or more; give a file with the force beside "
-            "the time"
+            "trace: no force found. At least one force column is required. Use a file that "
+            "contains forces and times."
         )
     if len(time) < LEAST_SAMPLES:
         problems.append(
-            f"trace: got {len(time)} samples, allowed {LEAST_SAMPLES} or more; give the whole "
-            "recording"
+            f"trace: only {len(time)} samples. At least {LEAST_SAMPLES} are required. Use the "
+            "complete recording."
         )
     for values, name in [(time, "time"), *zip(force.T, names, strict=True)]:
         bad = np.flatnonzero(~np.isfinite(values))
@@ -122,8 +122,8 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
                 f" and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
             )
             problems.append(
-                f"{name}: got a value that is no finite number at sample {places}, allowed finite "
-                "numbers; mend the file at its source, or cut the trace before it"
+                f"{name}: not a finite number at sample {places}. All values must be finite. "
+                "Correct the file, or cut the trace before this sample."
             )
     if problems:
         return problems
@@ -132,18 +132,17 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     if len(back):
         i = int(back[0])
         return [
-            f"time: got {time[i + 1]:.15g} s at sample {i + 2} after {time[i]:.15g} s, allowed "
-            "time that increases from sample to sample; "
-            "give one record in the order it was taken, with enough digits"
+            f"time: {time[i + 1]:.15g} s at sample {i + 2} follows {time[i]:.15g} s. Times "
+            "must increase. Use one record in its original order, with enough digits."
         ]
     mean = float(time[-1] - time[0]) / len(steps)
     off = np.abs(steps / mean - 1.0)
     worst = int(np.argmax(off))
     if off[worst] > MOST_UNEVEN:
         problems.append(
-            f"time: got a step of {steps[worst]:.6g} s after sample {worst + 1} where the mean is "
-            f"{mean:.6g} s, allowed steps that differ from their mean by at most {MOST_UNEVEN:g} "
-            f"of it; put the samples on an even grid first: --resample {mean:.6g}; where times are "
-            f"only printed to few digits, leave them out: --interval {mean:.6g} --beads -,..."
+            f"time: the step after sample {worst + 1} is {steps[worst]:.6g} s, but the mean "
+            f"is {mean:.6g} s. Steps must agree with their mean within {MOST_UNEVEN:g} of it. "
+            f"Resample the trace with --resample {mean:.6g}. If the times are only rounded, "
+            f"ignore them: --interval {mean:.6g} --beads -,...."
         )
     return problems
