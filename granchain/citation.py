@@ -91,7 +91,7 @@ def cite(*objects: Any) -> str:
         stated = dict(getattr(item, "provenance", None) or {}).get("granchain_version")
         versions.append(str(stated or granchain_version()))
         for name in names:
-            source, law = "its law is not installed: load its file to cite it", laws().get(name)
+            source, law = "the law is not installed; load its file to cite it", laws().get(name)
             if law is not None:
                 source = str(law.source)
                 entries += works_of(law.source)

@@ -85,8 +85,8 @@ def need_bands(bands: Any, name: str) -> None:
     if name not in getattr(bands, "variables", {}) or "key" not in getattr(bands, "dims", {}):
         how = "..., sensitivity=True" if "order" in name else "..."
         raise GranchainError(
-            f"figure: got a {type(bands).__name__} without the variable {name} of bands, allowed "
-            f"one with it; make it with granchain.bands({how})"
+            f"figure: {type(bands).__name__} has no variable {name}. It must be a result of "
+            f"granchain.bands. Create it with granchain.bands({how})."
         )
 
 
@@ -135,13 +135,13 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
     """
     if name not in ("peak", "arrival"):
         raise GranchainError(
-            f'sensitivities: got {name!r}, allowed "peak" or "arrival"; name one of them'
+            f'sensitivities: {name!r} is not valid. It must be "peak" or "arrival".'
         )
     prefix = "" if name == "peak" else f"{name}_"
     need_bands(bands, f"{prefix}first_order")
     sheet = Sheet(ax, 8.0, 7.0 if narrow() else 4.2)
     axes, keys, beads = sheet.top, bands["key"].values.tolist(), bands.sensor_bead.values
-    _, note = evenly_spaced(len(keys), len(palette()), "keys")
+    _, note = evenly_spaced(len(keys), len(palette()), "parameters")
     means = np.nan_to_num(bands[f"{prefix}total_order"].values).mean(axis=1)
     order = np.argsort(-means, kind="stable")[: len(palette())].tolist()
     # beside each other, where limits would lie over each other
@@ -157,11 +157,11 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
         axes.vlines(at, low, high, **line)
         axes.plot(at, total, "--", **line)
         axes.fill_between(at, least, most, color=colour, alpha=0.15, linewidth=0.0)
-    set_panel(axes, zero=True, xlabel="bead", ylabel=f"part of the variance of the {name}")
+    set_panel(axes, zero=True, xlabel="bead", ylabel=f"fraction of the variance of the {name}")
     low, high = axes.get_ylim()
     limits = (0.0, 1.04 * float(beads.max())), (min(-0.02, low), max(1.02, high))
     set_panel(axes, integer="x", xlim=limits[0], ylim=limits[1])
     sheet.legend(axes, beside=True)
-    lines = "lines: first order, with bars of 95 % confidence", "dashed: total, with bands"
-    most = note + ", those that matter most" if note else ""
+    lines = "solid: first order, with 95 % confidence bars", "dashed: total, with bands"
+    most = note + ", those with the largest effect" if note else ""
     return write_bands_heading(bands, sheet, *lines, most)

@@ -90,14 +90,14 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
     left.plot(beads, found.residuals, "o", color=palette()[0], markersize=4.0)
     most = 1.15 * max(3.0, largest(found.residuals))
-    set_panel(left, zero=True, ylabel="what is left [deviations]", ylim=(-most, most))
+    set_panel(left, zero=True, ylabel="normalized residual", ylim=(-most, most))
     for axes in (values, left):
         set_panel(axes, integer="x", xlabel="bead", xmargin=0.05)
     keys = list(found.values)
     names = [textwrap.fill(key_words(key), MOST_LETTERS) for key in keys]
     matrix.imshow(np.nan_to_num(found.correlation), cmap="RdBu", vmin=-1.5, vmax=1.5)
     for (i, j), value in np.ndenumerate(found.correlation):
-        words = f"{value:+.2f}" if math.isfinite(value) else "not told"
+        words = f"{value:+.2f}" if math.isfinite(value) else "not determined"
         colour = "white" if abs(value) > 0.9 else BLACK
         matrix.annotate(words, (j, i), ha="center", va="center", fontsize=7, color=colour)
     matrix.set_yticks(range(len(keys)), names)
@@ -107,7 +107,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     numbers = (
         f"{key} {number:.4g} \N{PLUS-MINUS SIGN} {found.errors[key]:.2g}"
         if math.isfinite(found.errors[key])
-        else f"{key} {number:.4g}, not told"
+        else f"{key} {number:.4g}, not determined"
         for key, number in found.values.items()
     )
     # names of keys push the axes to the right, where these are one below the other
@@ -136,7 +136,7 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
         Ranking; what is left bead by bead.
     """
     drawn = list(found)[: len(palette())]
-    refuse_empty(drawn, "fit", "fit a law")
+    refuse_empty(drawn, "fit", "Fit a law first")
     first = min(drawn, key=lambda one: one.aic if math.isfinite(one.aic) else math.inf)
     sheet = side_by_side(ax, 9.0, max(3.4, 2.0 + 0.28 * len(drawn)), [1.2, 1.0])
     ranking, beads = sheet.panels
@@ -146,7 +146,7 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
         next((other for other in one.others if other.law == first.law), None) for one in drawn
     ]
     scatters = [2.0 * other.scatter if other else math.nan for other in from_first]
-    notes = ["" if other is None or other.told else "not told apart" for other in from_first]
+    notes = ["" if other is None or other.told else "not distinguishable" for other in from_first]
     ends = np.array(more) + np.nan_to_num(scatters)
     places = ranked_bars(ranking, drawn, ends.tolist(), notes)
     for bar, value in zip(ranking.patches, more, strict=True):
@@ -154,14 +154,14 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
     ranking.errorbar(
         more, places, xerr=scatters, fmt="none", ecolor=BLACK, elinewidth=0.8, capsize=2
     )
-    words = f"AIC less that of {first.law}, \N{PLUS-MINUS SIGN} two scatters"
+    words = f"AIC difference from {first.law}, \N{PLUS-MINUS SIGN} two standard deviations"
     ranking.set(xlim=(0.0, 1.3 * max(*ends, 1.0)), xlabel=words)
     widths = np.linspace(2.2, 1.0, len(drawn)).tolist()
     for one, colour, width in zip(drawn, palette(), widths, strict=False):
         at = [sensor.bead for sensor in one.sensors]
         left = [sensor.residual for sensor in one.sensors]
         beads.plot(at, left, "o-", color=colour, linewidth=width, ms=3.0 + width, label=one.law)
-    words = "what is left [standard deviations]"
+    words = "normalized residual"
     set_panel(beads, zero=True, integer="x", xlabel="bead", ylabel=words, xmargin=0.05)
     beads.legend(loc="best", fontsize=7)
     return write_trace_heading(
@@ -184,7 +184,7 @@ def _pulses_and_residuals(force: Axes, rest: Axes, samples: Sequence[Mapping[str
         {key: np.asarray(samples[i][key], dtype=float) for key in FORCES} for i in places
     ]
     if not sensor_samples:
-        force.annotate("no pulse was read whole", (0.5, 0.5), xycoords="axes fraction", ha="center")
+        force.annotate("no complete pulse", (0.5, 0.5), xycoords="axes fraction", ha="center")
     times = [one["time"] - 0.5 * (one["time"][0] + one["time"][-1]) for one in sensor_samples]
     factor, unit = time_unit(largest(*times))
     wide = factor * max((float(np.ptp(time)) for time in times), default=1.0)
@@ -206,6 +206,6 @@ def _pulses_and_residuals(force: Axes, rest: Axes, samples: Sequence[Mapping[str
     step = 10.0 ** math.floor(math.log10(0.5 * wide))
     for axes in (force, rest):
         axes.xaxis.set_minor_locator(MultipleLocator(step))
-    rest.set_xlabel(f"time (small ticks {step:g} {unit} apart)")
+    rest.set_xlabel(f"time (tick interval {step:g} {unit})")
     force.tick_params(axis="x", labelbottom=False)
     return note

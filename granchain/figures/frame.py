@@ -149,7 +149,8 @@ def page(width: str | None = None, title: bool = True, traces: int | None = None
         raise unknown("width", width, JOURNAL_WIDTHS, words)
     if traces is not None and not 1 <= traces <= MOST_TRACES:
         raise GranchainError(
-            f"traces: got {traces}, allowed 1 to {MOST_TRACES}; name the beads for others"
+            f"traces: {traces} is out of range. It must be 1 to {MOST_TRACES}. To plot other "
+            "sensors, select beads."
         )
     before = _PAGE.set(Page(width, title, traces))
     try:
@@ -160,9 +161,10 @@ def page(width: str | None = None, title: bool = True, traces: int | None = None
 
 def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainError:
     """Error message for an unknown name."""
-    advice = suggestion(str(got), known, "name one of them")
+    advice = suggestion(str(got), known, "")
     return GranchainError(
-        f'{where}: got "{str(got)[:60]}", allowed {allowed or ", ".join(known)}; {advice}'
+        f'{where}: "{str(got)[:60]}" is not valid. It must be '
+        f"{allowed or 'one of ' + ', '.join(known)}.{advice and ' ' + advice}"
     )
 
 
@@ -170,15 +172,15 @@ def need_found(found: Any, of: type, maker: str) -> None:
     """Refuse what another function made."""
     if not isinstance(found, of):
         raise GranchainError(
-            f"figure: got a {type(found).__name__}, allowed a {of.__name__}; make it with "
-            f"granchain.{maker}"
+            f"figure: {type(found).__name__} is not supported. It must be a {of.__name__}. "
+            f"Create it with granchain.{maker}."
         )
 
 
-def refuse_empty(found: Sized, what: str, advice: str = "give one") -> None:
+def refuse_empty(found: Sized, what: str, advice: str = "Pass at least one") -> None:
     """Refuse a figure of nothing."""
     if not len(found):
-        raise GranchainError(f"figure: got no {what}, allowed one at least; {advice}")
+        raise GranchainError(f"figure: no {what} to plot. At least one is required. {advice}.")
 
 
 def narrow() -> bool:
@@ -343,7 +345,7 @@ class Sheet:
         drawn = self.figure, self.top if self.alone else self.panels
         if not _PAGE.get().title:
             phrases = tuple(
-                phrase for phrase in phrases if phrase.startswith((FAILURE, "SYNTHETIC"))
+                phrase for phrase in phrases if phrase.startswith((FAILURE, "synthetic"))
             )
             title = ""
         if self.on_callers_axes or not (title or phrases):
@@ -449,8 +451,8 @@ def panels_of_axes(ax: Any, count: int) -> np.ndarray:
     if len(panels) != count or not all(isinstance(one, Axes) for one in panels):
         kinds = ", ".join(sorted({type(one).__name__ for one in panels}))
         raise GranchainError(
-            f"ax: got {len(panels)} of type {kinds}, allowed {count} of type Axes, one for each "
-            f"panel; make them with matplotlib.pyplot.subplots({count}), or leave ax out"
+            f"ax: {len(panels)} objects of type {kinds} do not fit. It must be {count} Axes, "
+            f"one per panel. Create them with matplotlib.pyplot.subplots({count}), or omit ax."
         )
     return panels
 
@@ -680,7 +682,7 @@ def chosen_labels(
     if asked is None:
         return evenly_spaced(len(labels), most, what)
     if not len(asked) or not set(asked) <= set(labels):
-        raise GranchainError(f"{what}: got {list(asked)}, allowed: one or more of {labels}")
+        raise GranchainError(f"{what}: {list(asked)} is not valid. Each must be one of {labels}.")
     return [labels.index(label) for label in asked], ""
 
 
@@ -702,7 +704,8 @@ def labels_of(
     if labels is not None:
         if len(labels) != len(results):
             raise GranchainError(
-                f"labels: got {len(labels)}, allowed {len(results)}, one for each result; name each"
+                f"labels: {len(labels)} labels for {len(results)} results. One label per "
+                "result is required."
             )
         return [str(label) for label in labels]
     laws, titles = [result.law for result in results], [one.title.split("; ") for one in results]
@@ -733,7 +736,7 @@ def case_differences(results: Sequence[Result]) -> list[str]:
         return []
     return [
         ", ".join(
-            f"{key} {f'{value:g}' if isinstance(value, float) else value or 'not given'}"
+            f"{key} {f'{value:g}' if isinstance(value, float) else value or 'not set'}"
             for key, value in zip(unlike, own, strict=True)
         )
         for own in values

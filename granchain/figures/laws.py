@@ -147,7 +147,7 @@ def impact_history(
         axes.set_ylim(low.min(), high.max())
     lines = [line for line in sheet.panels[0].get_lines() if not line.get_label().startswith("_")]
     sheet.legend(sheet.panels[0], handles=lines)
-    return impact_heading(sheet, results, "Two bodies over time")
+    return impact_heading(sheet, results, "Impact of two bodies versus time")
 
 
 @styled
@@ -209,7 +209,7 @@ def restitution_against_speed(
         sheet.top.xaxis.set_major_formatter("{x:g}")
     limits = min(speeds), max(speeds)
     sheet.top.set(xlim=limits, xlabel="approach speed [m/s]", ylabel="restitution")
-    title = "Restitution of two bodies over their speed"
+    title = "Restitution of two bodies versus speed"
     return sheet.write(title, "simulated", named_laws(curves))
 
 
@@ -233,10 +233,10 @@ def restitution_delivered(
     -------
     Figure, Axes
     """
-    sheet = _restitutions(curves, ax, "as asked")
+    sheet = _restitutions(curves, ax, "effective = nominal")
     sheet.top.set_aspect("equal", anchor="W")
-    sheet.top.set(xlim=(0.0, 1.0), xlabel="asked restitution", ylabel="delivered restitution")
-    title = f"Delivered restitution at {speed:g} m/s"
+    sheet.top.set(xlim=(0.0, 1.0), xlabel="nominal restitution", ylabel="effective restitution")
+    title = f"Effective restitution at {speed:g} m/s"
     return sheet.write(title, "simulated", named_laws(curves))
 
 
@@ -246,8 +246,8 @@ def _restitutions(
     """Lines by name over one axis, from 0 to 1, and a diagonal."""
     if not curves or min(len(curve) for curve in curves.values()) < 2:
         raise GranchainError(
-            "figure: got fewer than two values, allowed two values at least; give more speeds or "
-            "restitutions"
+            "figure: too few values. At least two values are required. Use more speeds or "
+            "nominal restitutions."
         )
     sheet = Sheet(ax, 6.4, 5.4 if narrow() else 4.4)
     # The later the thinner: several laws deliver the same, and none shall hide another.
@@ -285,7 +285,7 @@ def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> 
     -------
     Figure, Axes
     """
-    refuse_empty(q, "q", "usual are 2, 3 and 4")
+    refuse_empty(q, "q", "Common values are 2, 3, and 4")
     sheet = Sheet(ax, 6.4, 4.4)
     # twice the width of the transition: its end, a kink, is in the middle
     overlap = np.linspace(0.0, 2.0, POINTS)[1:]
@@ -294,7 +294,7 @@ def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> 
         sheet.top.plot(overlap, part, **look(i), label=f"q = {one:g}")
     sheet.top.set(
         xlim=(0.0, 2.0), ylim=(0.0, 1.05), xlabel="overlap / \N{GREEK SMALL LETTER EPSILON}",
-        ylabel="part of the dashpot that acts",
+        ylabel="active fraction of the dashpot",
     )  # fmt: skip
     sheet.legend(sheet.top, beside=True)
     sources = "Lee & Wang 1983", "Autiero et al. 2022, eq. (41)"
@@ -305,7 +305,7 @@ def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> 
 COMPARED_QUANTITIES = {
     "peaks": "peaks of the first pulse",
     "arrivals": "arrivals of the first pulse",
-    "traces": "whole traces",
+    "traces": "complete traces",
 }
 
 
@@ -330,7 +330,7 @@ def equivalence(
         Ranking; residual over the free input, where it is one; bead by bead.
     """
     drawn = [answer for answer in found if answer.inputs][: len(palette())]
-    refuse_empty(drawn, "law with an answer", "see the messages of each")
+    refuse_empty(drawn, "law with an answer", "See the message of each law")
     first = drawn[0]
     free = list(dict.fromkeys(name for answer in drawn for name in answer.free))
     one_free = len(free) == 1
@@ -345,7 +345,7 @@ def equivalence(
             f"{value:.3g}" if alike else f"{name} {value:.3g}"
             for name, value in answer.inputs.items()
         )
-        + (" (at an end)" if answer.at_bound else "")
+        + (" (at limit)" if answer.at_bound else "")
         for answer in drawn
     ]
     ranked_bars(ranking, drawn, residuals, notes)
@@ -377,7 +377,7 @@ def equivalence(
     hidden = len(drawn) < len(found)
     more = f"{len(drawn)} of {len(found)} laws shown" if hidden else ""
     indent = indent_of(drawn)
-    return sheet.write(f"What stands in for {first.to}", "simulated", by, more, indent=indent)
+    return sheet.write(f"Surrogate laws for {first.to}", "simulated", by, more, indent=indent)
 
 
 def ranked_bars(

@@ -107,9 +107,9 @@ def comparison(
         about.who,
         about.figure,
         about.doi,
-        "" if cutoff is None else f"both sides filtered, {1e-3 * cutoff:.4g} kHz halved",
-        f"computed side through the instrument, {sensor.band}" if sensor.band else "",
-        *(f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results),
+        "" if cutoff is None else f"low-pass filtered (half amplitude at {1e-3 * cutoff:.4g} kHz)",
+        f"simulation with instrument filter, {sensor.band}" if sensor.band else "",
+        *(f"time shift of {one.label}: {factor * one.shift:+.4g} {unit}" for one in found.results),
         *(
             f"band of {one.label}: {100.0 * IN_BAND:g} % of {one.members} members with tolerances"
             for one in found.results
@@ -124,7 +124,7 @@ def write_trace_heading(
     sheet: Sheet, trace: Trace, *phrases: str, indent: float = 46.0
 ) -> tuple[Figure, Any]:
     """Title and lines over what a trace is drawn in; a synthetic one is named as such, in red."""
-    first = "SYNTHETIC TRACE, no experiment" if trace.synthetic else trace.words
+    first = "synthetic data" if trace.synthetic else trace.words
     title = trace.about.title or "untitled trace"
     return sheet.write(title, first, *phrases, failed=trace.synthetic, indent=indent)
 
@@ -170,7 +170,12 @@ def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[
         times = np.array([one.arrival.computed for one in ours])
         arrivals.plot(beads, factor * (times - arrival), **look(i))
     peaks.set(ylim=(0.0, None), ylabel="peak force [N]")
-    set_panel(arrivals, integer="x", ylabel=f"later than measured [{unit}]", xlabel="sensor bead")
+    set_panel(
+        arrivals,
+        integer="x",
+        ylabel=f"delay relative to measurement [{unit}]",
+        xlabel="sensor bead",
+    )
     for panel in (peaks, arrivals):
         panel.margins(x=0.03)
     sheet.legend(peaks, inside={"ncols": 2})
@@ -220,8 +225,8 @@ def _forces_and_residuals(
         words = f"{before}residual {100.0 * smallest:.2g} %"
     else:
         missing = [agreement for agreement in ours if math.isnan(agreement.arrival.computed)]
-        words = "no pulse computed" if len(missing) == len(ours) else "not recorded whole"
-        words = words if math.isfinite(sensor.arrival.measured) else "no pulse measured"
+        words = "no simulated pulse" if len(missing) == len(ours) else "incomplete pulse"
+        words = words if math.isfinite(sensor.arrival.measured) else "no measured pulse"
     # Two lines: beside each other they would not fit.
     merged = ", merged" if any(agreement.merged for agreement in ours) else ""
     words = textwrap.fill(textwrap.shorten(words, 44), 26 if narrow() else 44)
@@ -298,12 +303,12 @@ def impact_comparison(
     ]
     add_legend(sheet, handles, 3)
     fit = {
-        "yield_stress_ratio": "hardness over yield stress fitted",
-        "damping": "one damping constant fitted",
-    }.get(found.fit or "", "nothing fitted")
-    hidden = f"not drawn: {len(laws) - len(shown)} more" if len(laws) > len(shown) else ""
+        "yield_stress_ratio": "fitted ratio of hardness to yield stress",
+        "damping": "one fitted damping constant",
+    }.get(found.fit or "", "no fitted parameter")
+    hidden = f"{len(laws) - len(shown)} more laws not shown" if len(laws) > len(shown) else ""
     ranked = {MEASURABLE[row.quantity][0] for row in found.data.rows if row.use != "show"}
     of_rms = "".join(f" [{unit}]" for unit in ranked - {"1"})
-    parts = about.who, fit, f"behind each law: rms{of_rms} over the cases in bold", hidden
+    parts = about.who, fit, f"after each law: rms error{of_rms} over the cases in bold", hidden
     # names of cases, in type of 7 points, push the axes to the right
     return sheet.write(about.title, *parts, indent=16.0 + LETTER * 7.0 * letters)

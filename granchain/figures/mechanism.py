@@ -76,8 +76,8 @@ def window_of_time(result: Result, between: Sequence[float] | None) -> Window:
     chosen = (turned - begin >= low - 1e-9) & (turned - begin <= high + 1e-9)
     if not chosen.any():
         raise GranchainError(
-            f"between: got {low:g} to {high:g} degrees, where the result has no sample, allowed: "
-            f"two angles within 0 to {turned[-1]:.6g}; name others, or run longer"
+            f"between: no samples from {low:g} to {high:g} degrees. It must be two angles "
+            f"from 0 to {turned[-1]:.6g}. Choose other angles, or run longer."
         )
     return Window(chosen, turned[chosen] - begin, (low, high))
 
@@ -113,7 +113,7 @@ def _over_the_turn(
     from matplotlib.ticker import MaxNLocator
 
     window = window_of_time(results[0], between)
-    alone = "with play" if len(without) else "_alone"
+    alone = "with clearance" if len(without) else "_alone"
     words = labels_of(results, labels) if len(results) > 1 or labels else [alone]
     for axes, name in zip(sheet.panels, names, strict=True):
         factor, label = (1e3 if name == "slider_position" else 1.0), OVER_THE_TURN.get(name)
@@ -133,11 +133,11 @@ def _over_the_turn(
     for axes in sheet.panels[::-1][:panels]:
         for i, (curve, word) in enumerate(zip(ideals[:1] if same else ideals, words, strict=False)):
             how = WITHOUT if same else WITHOUT | {"color": look(i)["color"]}
-            label = "without play" if same else f"{word}, without play"
+            label = "without clearance" if same else f"{word}, without clearance"
             axes.plot(*curve, **how, label=label)
     last = sheet.panels[-1]
     since = "revolution" if between is None else "run"
-    whole = f"crank angle since the start of the {since} [deg]"
+    whole = f"crank angle from the start of the {since} [deg]"
     last.set(xlim=window.ends, xlabel="crank angle [deg]" if narrow() else whole, **named)
     last.xaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 3, 6, 10]))
     if last.get_legend_handles_labels()[0]:
@@ -301,7 +301,11 @@ def joint_orbit(
     axes.plot(x, y, color=palette()[0], linewidth=0.6, label="free")
     axes.plot(closed * x, closed * y, color=palette()[2], linewidth=1.8, label="in contact")
     axes.margins(0.06)
-    axes.set(aspect="equal", xlabel="along the slider's line [mm]", ylabel="across it [mm]")
+    axes.set(
+        aspect="equal",
+        xlabel="position along the slider line [mm]",
+        ylabel="position across the slider line [mm]",
+    )
     sheet.legend(axes, most=3)
     return sheet.head([result])
 
@@ -317,8 +321,8 @@ def impact_of(force: np.ndarray) -> slice:
     complete = [slice(a - 1, b + 1) for a, b in edges if a > 0 and b < force.size]
     if not complete:
         raise GranchainError(
-            "impact: got samples without an impact from opening to opening, allowed: one at "
-            "least; take a longer run, or other crank angles"
+            "impact: no complete impact in the samples. At least one impact, from open to "
+            "open, is required. Run longer, or choose other crank angles."
         )
 
     def rises_once_and_far(span: slice) -> tuple[bool, float]:
@@ -379,16 +383,18 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
     sheet = Sheet(ax, 7.0, 7.0 if narrow() else 5.6, [2.0, 1.3, 1.0], sharex=True)
     ledger, lost, rest = sheet.panels
     scale, joule = scaled(largest(moving, work), "J")
-    ledger.plot(turned, scale * moving, color=palette()[0], label="kinetic, since the start")
+    ledger.plot(
+        turned, scale * moving, color=palette()[0], label="kinetic energy, relative to start"
+    )
     ledger.plot(turned, scale * work, **WITHOUT, label="work of the crank")
     set_panel(ledger, zero=True, ylabel=f"energy [{joule}]")
-    losses = {"viscous": "damping", "friction": "friction", "plastic": "dents"}
+    losses = {"viscous": "damping", "friction": "friction", "plastic": "residual indentation"}
     scale, joule = scaled(largest(*(getattr(result, f"energy_{name}") for name in losses)), "J")
     for (name, word), colour in zip(losses.items(), palette()[1:], strict=False):
         values = getattr(result, f"energy_{name}")
         if np.any(values != 0.0):
             lost.plot(turned, scale * values, color=colour, label=word)
-    lost.set_ylabel(f"lost [{joule}]")
+    lost.set_ylabel(f"energy lost [{joule}]")
     supplied = supplied_energy(result.energy_kinetic, work)
     draw_residual(rest, turned, residual_share(result.energy_residual, supplied))
     rest.set_xlabel("crank angle since the start of the run [deg]")

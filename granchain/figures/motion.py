@@ -115,8 +115,8 @@ def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motio
     time = np.asarray(result.snapshot_time)
     if len(time) < 2:
         raise GranchainError(
-            "animation: got one snapshot, allowed two and more; make `interval` under [snapshots] "
-            "shorter"
+            "animation: only one snapshot. At least two snapshots are required. Reduce "
+            "`interval` under [snapshots] in the case."
         )
     rows = np.unique(
         np.searchsorted(time, np.linspace(time[0], time[-1], frames) - 1e-9 * (time[-1] - time[0]))
@@ -125,8 +125,8 @@ def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motio
     chosen = np.flatnonzero((result.bead >= low) & (result.bead <= high))
     if not len(chosen) or low < result.bead[0] or high > result.bead[-1]:
         raise GranchainError(
-            f"beads: got {low} to {high}, allowed a first and a last one from {result.bead[0]} to "
-            f"{result.bead[-1]}; name others"
+            f"beads: {low} to {high} is out of range. It must be a first and a last bead from "
+            f"{result.bead[0]} to {result.bead[-1]}."
         )
     forces = contact_forces(result, rows)
     mean = None
@@ -138,8 +138,8 @@ def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motio
     moved, speed = result.displacement[np.ix_(rows, chosen)], result.velocity[np.ix_(rows, chosen)]
     if not (np.isfinite(moved).all() and np.isfinite(speed).all()):
         raise GranchainError(
-            f"animation: got motions that are no finite numbers (status {result.status.label}), "
-            "allowed finite ones; see why the run failed"
+            "animation: the motion contains values that are not finite (status "
+            f"{result.status.label}). All values must be finite. See why the run failed."
         )
     over = float(
         np.median(time[np.minimum(rows + 1, len(time) - 1)] - time[np.maximum(rows - 1, 0)])
@@ -205,18 +205,17 @@ def animation(
 
     if not isinstance(frames, int) or not 2 <= frames <= MOST_FRAMES:
         raise GranchainError(
-            f"frames: got {frames!r}, allowed a whole number from 2 to {MOST_FRAMES}; ask for "
-            "fewer pictures"
+            f"frames: {frames!r} is not valid. It must be a whole number, 2 to {MOST_FRAMES}."
         )
     if magnify is not None and not (math.isfinite(magnify) and magnify > 0.0):
         raise GranchainError(
-            f"magnify: got {magnify!r}, allowed a number above 0; leave it out for one that shows "
-            "the overlaps"
+            f"magnify: {magnify!r} is not valid. It must be a number greater than 0. Omit it "
+            "for an automatic magnification."
         )
     if beads is not None and len(beads) != 2:
         raise GranchainError(
-            f"beads: got {list(beads)[:6]}, allowed two labels, the first and the last that "
-            "is drawn; name two"
+            f"beads: {list(beads)[:6]} is not valid. It must be two labels, the first and the "
+            "last bead to plot."
         )
     motion = motion_of(result, frames, beads)
     times = magnification(motion) if magnify is None else float(magnify)
@@ -229,12 +228,12 @@ def animation(
     if motion.force is not None:
         values, name, colours = motion.force, "force [N]", "magma_r"
         norm = PowerNorm(0.5, 0.0, float(values.max(initial=0.0)) or 1.0)
-        what = f"forces: mean over {factor * motion.over:.3g} {unit}, beyond the static ones"
+        what = f"forces: mean over {factor * motion.over:.3g} {unit}, in addition to static forces"
     else:
         values, name, colours = motion.speed, "velocity [m/s]", "RdBu_r"
         largest = float(np.abs(values).max(initial=0.0)) or 1.0
         norm = Normalize(-largest, largest)
-        what = "both ends held: velocities, as momenta do not give the forces"
+        what = "both ends fixed: velocities, because forces cannot be derived from momenta"
     # a row of many beads, which are round, is low
     low = 0.15 if len(radius) > FEW_BODIES else 1.0
     sheet = Sheet(None, 7.0, 3.2, [low, 1.6], sharex=True)
@@ -261,13 +260,13 @@ def animation(
     (curve,) = line.plot(x[0], values[0], **look(0))
     low, high = float(min(values.min(), 0.0)), float(max(values.max(), 0.0))
     line.set_ylim(low - 0.03 * (high - low), high + 0.06 * (high - low) if high > low else 1.0)
-    set_panel(line, zero=True, xlabel=f"place [{metre}]", ylabel=name)
+    set_panel(line, zero=True, xlabel=f"position [{metre}]", ylabel=name)
     clock = line.text(
         0.99, 0.96, "", fontsize=small_type(), transform=line.transAxes, ha="right", va="top"
     )
     sheet.head(
         [result],
-        f"displacements {times:g} times",
+        f"displacements magnified {times:g} times",
         what,
         "" if beads is None else f"bodies {beads[0]} to {beads[1]}",
     )
@@ -352,8 +351,8 @@ def film_writer() -> FFMpegWriter:
         import imageio_ffmpeg
     except ImportError:
         raise GranchainError(
-            "animation: got an MP4 without the package that writes it, allowed a GIF, or an MP4 "
-            "with imageio-ffmpeg; pip install imageio-ffmpeg, or name a .gif"
+            "animation: imageio-ffmpeg is not installed. MP4 files require it. Run pip "
+            "install imageio-ffmpeg, or use a .gif file."
         ) from None
     matplotlib.rcParams["animation.ffmpeg_path"] = imageio_ffmpeg.get_ffmpeg_exe()
     # H.264 takes an even number of dots each way; nothing of the day is written

@@ -72,14 +72,16 @@ def orbit(
     circle.plot(np.cos(angle), np.sin(angle), color="0.5", linewidth=0.8)
     inside = np.abs(found.multipliers) <= 1.0 + found.modulus_error
     for which, mark, colour, words in (
-        (inside, "o", palette()[0], "within 1"),
-        (~inside, "D", palette()[1], "beyond 1"),
+        (inside, "o", palette()[0], "modulus up to 1"),
+        (~inside, "D", palette()[1], "modulus above 1"),
     ):
         if which.any():
             z = found.multipliers[which]
             circle.plot(z.real, z.imag, mark, color=colour, markersize=4, label=words)
     circle.margins(0.05)
-    circle.set(xlabel="multiplier, real part", ylabel="imaginary part", aspect="equal")
+    circle.set(
+        xlabel="real part of multiplier", ylabel="imaginary part of multiplier", aspect="equal"
+    )
     if not inside.all():
         circle.legend(loc="center")
     state = "stable" if found.stable else "unstable"
@@ -99,24 +101,24 @@ def _section(found: Orbit, passed: Result | None, ax: Axes) -> None:
     at, n = int(np.abs(own.displacement).max(axis=0).argmax()), found.displacement.size
     start = np.array([found.displacement[at], found.velocity[at]])
     if passed is None and not found.multipliers.size:
-        points, words = start[np.newaxis], "a small change"
+        points, words = start[np.newaxis], "small perturbation"
     elif passed is None:
         first, vector = found.multipliers[0], found.vectors[0][[at, n + at]]
         around = (first ** np.arange(SECTION))[:, None] * vector
         size = 0.1 * np.abs(own.displacement[:, at]).max() / np.abs(around[:, 0]).max()
-        points, words = start + size * around.real, "a small change"
+        points, words = start + size * around.real, "small perturbation"
     else:
         instants = np.arange(0.0, float(passed.snapshot_time[-1]), found.period)
         points = np.column_stack([
             np.interp(instants, passed.snapshot_time, one[:, at])
             for one in (passed.displacement, passed.velocity)
         ])  # fmt: skip
-        words = "a run"
+        words = "run"
     by, length = scaled(float(np.abs([*points[:, 0], start[0]]).max()), "m")
     times, speed = scaled(float(np.abs([*points[:, 1], start[1]]).max()), "m/s")
     ax.plot(by * points[:, 0], times * points[:, 1], ".-", color=palette()[2], linewidth=0.5,
             markersize=5, label=words)  # fmt: skip
-    ax.plot(by * start[0], times * start[1], "o", color=palette()[1], label="the orbit")
+    ax.plot(by * start[0], times * start[1], "o", color=palette()[1], label="orbit")
     ax.set(xlabel=f"displacement of bead {found.bead[at]} [{length}]", ylabel=f"velocity [{speed}]")
     ax.ticklabel_format(useOffset=False)
     ax.margins(0.1)
@@ -155,13 +157,14 @@ def bifurcation(
     points, labels = branch.points, branch.points[0].orbit.bead.tolist()
     if bead is not None and bead not in labels:
         raise CaseError(
-            f"bead: got {bead}, allowed {labels[0]} to {labels[-1]}; leave it out for the largest"
+            f"bead: {bead} is out of range. It must be {labels[0]} to {labels[-1]}. Omit it "
+            "for the largest displacement."
         )
     sheet = Sheet(ax, 6.4, 4.4)
     excursion = np.array([one.excursion[: len(labels)] for one in points])
     y = excursion.max(axis=1) if bead is None else excursion[:, labels.index(bead)]
     x = np.array([one.parameter for one in points])
-    whose = "a bead" if bead is None else f"bead {bead}"
+    whose = "any bead" if bead is None else f"bead {bead}"
     upward, measure = f"largest displacement of {whose}", "m"
     if bead is None and not branch.case.drives and branch.along != "period":
         y, upward, measure = 1.0 / np.array([one.period for one in points]), "frequency", "Hz"
@@ -187,8 +190,8 @@ def bifurcation(
     sheet.top.set(xlabel=xlabel, ylabel=f"{upward} [{length}]")
     sheet.top.margins(0.05)
     return sheet.write(
-        f"Orbits: {branch.case.title or 'untitled case'}",
+        f"Periodic orbits: {branch.case.title or 'untitled case'}",
         "simulated",
         f"contact law {branch.case.contact.law}",
-        "stable solid, unstable dashed",
+        "solid: stable, dashed: unstable",
     )

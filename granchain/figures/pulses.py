@@ -109,7 +109,7 @@ def force_traces(
                 force = force - at_rest
                 (handles[label],) = axes.plot(factor * result.time, force, **look(i), label=label)
                 if len(results) == 1 and beyond:
-                    text += f"\nbeyond\n{at_rest:.3g} N"
+                    text += f"\nabove\n{at_rest:.3g} N"
                 elif len(results) == 1:
                     # the first pulse, on lines of its own
                     top = sensor_peak(result, column)
@@ -130,7 +130,7 @@ def force_traces(
         axes.tick_params(axis="x", length=3.0 if last else 0.0)
         set_panel(axes, zero=True, ticks="y", most=3)
     _share_limits(sheet.panels)
-    name = "sensor force beyond that at rest [N]" if beyond else "sensor force [N]"
+    name = "sensor force minus static force [N]" if beyond else "sensor force [N]"
     sheet.panels[-1].set_xlabel(f"time [{unit}]")
     if sheet.on_callers_axes:
         sheet.panels[len(beads) // 2].set_ylabel(name)
@@ -168,7 +168,7 @@ def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
     left_out: dict[str, list[str]] = {}
     for pulse in pulses:
         # the force of a sensor is the mean of its two contacts
-        why = "" if {pulse.bead - 1, pulse.bead} <= contacts else "with one contact"
+        why = "" if {pulse.bead - 1, pulse.bead} <= contacts else "only one contact"
         if pulse.merged:
             why = "merged"
         elif not pulse.complete:
@@ -178,7 +178,7 @@ def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
         else:
             seen.append(pulse)
     return seen, [
-        f"left out, {why}: bead {first_few(beads, MOST_NAMED_BEADS)}"
+        f"omitted ({why}): bead {first_few(beads, MOST_NAMED_BEADS)}"
         for why, beads in left_out.items()
     ]
 
@@ -189,7 +189,7 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.
     good = np.isfinite(values) & (bead > 0.0) & (values > 0.0)
     bead, values, none = bead[good], values[good], np.zeros(0)
     if len(np.unique(bead)) < LEAST_FITTED_BEADS:
-        return f"{len(bead)} values: no fit", none, none
+        return f"{len(bead)} values, too few for a fit", none, none
     fit = power_law(bead, values)
     line = fit.factor * bead**fit.value
     off = float(np.abs(values / line - 1.0).max())
@@ -204,28 +204,33 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.
         trend = "no decay" if off < NO_CHANGE else f"no trend, scatter {percent}"
         return f"{words}: {trend}", bead, line
     if off > MOST_MISFIT:
-        return f"no power law: the best is off by {percent}", none, none
+        return f"no power law, best fit deviates by {percent}", none, none
     if not abs(fit.value) > 2.0 * fit.error:
         return f"{words}: no power law", none, none
-    return f"{words}, off by {percent}", bead, line
+    return f"{words}, deviation {percent}", bead, line
 
 
 def without_course(result: Result) -> str:
     """Why the first pulse of a result has no course."""
     if len(result.sensor_bead) < 2:
         return (
-            "peaks: got one sensor, allowed two and more: one has no course; record more under "
-            "[sensors] in the case"
+            "peaks: only one sensor. At least two sensors are required. Add beads under "
+            "[sensors] in the case."
         )
     driven = driven_without_pulse(result)
     seen, left_out = ([], []) if driven else first_pulses(result)
     if not driven and len(seen) < 2:
         return (
-            f"peaks: got {len(seen)} sensors whose first pulse has ended and not merged "
-            f"({'; '.join(left_out)}), allowed two and more; see its force-traces, or record "
-            "other beads"
+            f"peaks: only {len(seen)} sensors have a complete, separate first pulse "
+            f"({'; '.join(left_out)}). At least two are required. Plot force-traces, or "
+            "record other beads."
         )
-    return f"driven with {driven}, it has no first pulse; see granchain spectrum" if driven else ""
+    return (
+        f"peaks: a run driven with {driven} has no first pulse. A pulse is required. Use "
+        "granchain spectrum."
+        if driven
+        else ""
+    )
 
 
 @of_results("sensor_force", "sensor_bead", "time", "contact", unless=without_course)
@@ -264,8 +269,8 @@ def peaks(
     # long words stand in the legend alone, with a number
     numbered = max(map(len, words)) > LONGEST_AXIS
     texts: list[list[str]] = [[], [], [], []]
-    notes = ["speeds by peaks of force"]
-    powers = "dotted: power law of the bead's number"
+    notes = ["speed from peaks of force"]
+    powers = "dotted: power-law fit versus bead number"
     for i, ((seen, left_out), word) in enumerate(zip(courses, words, strict=True)):
         tag = f"{i + 1}" if numbered else word
         before = f"{tag}: " if len(results) > 1 else ""
@@ -280,7 +285,7 @@ def peaks(
         for axes, (x, values), found in zip(sheet.panels, quantities, texts, strict=True):
             mark_values(axes, x, values, **look(i), label=label)
             if axes is sheet.panels[1]:
-                of_peaks = "no line"
+                of_peaks = "no fit"
                 if math.isfinite(front_of(seen)[0]):
                     of_peaks = speed_in_words(position, arrival)
                 found.append(before + of_peaks)

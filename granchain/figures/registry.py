@@ -54,7 +54,7 @@ def of_results(
         def checked(*args: _P.args, **kwargs: _P.kwargs) -> _Made:
             results: Any = args if several else args[:1]
             if not results:
-                raise GranchainError(f"{name}: got no result, allowed: one or more")
+                raise GranchainError(f"{name}: no result. At least one result is required.")
             for result in results:
                 if absent := lack(result, _REGISTERED[name]):
                     raise GranchainError(absent)
@@ -77,8 +77,8 @@ def need(result: Result, *names: str) -> None:
             raise GranchainError(str(error)) from None
         if not len(values):
             raise GranchainError(
-                f"figure: got a result with an empty {name}, allowed one with entries: there is "
-                "nothing to draw; run longer, or record more"
+                f"figure: {name} is empty. It must have at least one entry. Run longer, or "
+                "record more."
             )
 
 

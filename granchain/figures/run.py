@@ -64,15 +64,15 @@ FRONT = 1.2, 2.8
 COURSE = 4000
 # Parts of the energy that are lost, in words.
 LOST = {
-    "plastic": "plastic (dents)",
+    "plastic": "plastic (residual indentation)",
     "viscous": "viscous (damping)",
-    "clamp": "clamp (damping that did not act)",
+    "clamp": "no-tension cutoff (damping that did not occur)",
 }
 # Parts of what beads have of their own that are drawn as one.
 OF_ITS_OWN = {
     "on-site springs": ("on_site",),
     "resonators": ("resonator_kinetic", "resonator_elastic"),
-    "dashpots of a bead's own": ("on_site_damping", "resonator_damping"),
+    "on-site and resonator dashpots": ("on_site_damping", "resonator_damping"),
 }
 
 
@@ -127,8 +127,12 @@ def _course(result: Result, places: Sequence[int]) -> tuple[np.ndarray, np.ndarr
         time, np.asarray(result.displacement)[:, places], velocity, max(1, COURSE // len(time))
     )
     if found is None:
-        return time, velocity, "too far apart for these pulses: straight between them"
-    return *found, "between them by displacement and velocity"
+        return (
+            time,
+            velocity,
+            "linear between snapshots, because their interval is too long for these pulses",
+        )
+    return *found, "interpolated from displacement and velocity"
 
 
 def _interval(time: np.ndarray) -> str:
@@ -137,7 +141,7 @@ def _interval(time: np.ndarray) -> str:
         return ""
     every = float(np.median(np.diff(time)))
     factor, unit = scaled(every, "s")
-    return f"a value every {factor * every:.3g} {unit}"
+    return f"one value every {factor * every:.3g} {unit}"
 
 
 @of_results("velocity", "snapshot_time", "bead")
@@ -164,8 +168,8 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     time, beads, values = result.snapshot_time, result.bead, result.velocity
     if len(time) < 2 or len(beads) < 2:
         raise GranchainError(
-            "space_time: got fewer than two instants or places, allowed two of each at least; "
-            "raise the end time, or record more"
+            "space_time: too few snapshots or beads. At least two of each are required. "
+            "Increase the end time, or record more."
         )
     factor, unit = time_unit(float(time[-1]))
     sheet = Sheet(ax, 7.0, 4.6)
@@ -196,13 +200,13 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     passed = beads[np.isfinite(arrivals)]
     # between half heights, near enough
     high = values > 0.5 * np.nanmax(values, axis=0, initial=0.0)
-    note = f"no line: driven with {driven}" if driven else ""
+    note = f"no wave front, because the run is driven with {driven}" if driven else ""
     if len(passed) > 1:
         if out_of_order(beads, arrivals, np.median(np.diff(time)) * high.sum(axis=0)) is not None:
-            note = "no line: the pulses are of more than one front"
+            note = "no wave front, because the pulses have more than one front"
         else:
             speed = speed_in_words(result.position, arrivals)
-            label = "wave front by peaks of velocity," + ("\n" if narrow() else " ")
+            label = "wave front from peaks of velocity," + ("\n" if narrow() else " ")
             label += f"beads {passed[0]} to {passed[-1]}: {speed}"
             # Black with white about it stands out from every colour of the map.
             line: dict[str, Any] = {"color": "black", "linewidth": FRONT[0], "label": label}
@@ -316,9 +320,11 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     energies["recoverable"], total = moving.recoverable, moving.total
     rests = moving.resting > OF_ROUNDING * energies["kinetic"].max()
     (by, unit), static_work = scaled(moving.resting, "J"), largest(moving.static_work)
-    beyond_rest = f"beyond the state at rest, of {by * moving.resting:.4g} {unit} in the contacts"
+    beyond_rest = (
+        f"relative to the state at rest, with {by * moving.resting:.4g} {unit} in the contacts"
+    )
     by, unit = scaled(static_work, "J")
-    apart = f"static work apart, up to {by * static_work:.3g} {unit}"
+    apart = f"without static work of up to {by * static_work:.3g} {unit}"
     each, undersampled = _entries_of_a_mean(result)
     if each > 1:
         energies = {name: moving_mean(values, each) for name, values in energies.items()}
@@ -339,7 +345,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         alpha=0.85,
         linewidth=0.0,
     )
-    ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="put in")
+    ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="energy supplied")
     low = 0.0 if all(energies[name].min() >= 0.0 for name in names) else None
     ledger.set(ylabel=f"energy [{joule}]", ylim=(low, None))
     draw_residual(rest, time, size)
@@ -352,8 +358,8 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
             label="bound of the run",
         )
     if not supplied > 0.0:
-        of_held = f"residual / {OF_ROUNDING:g}\nof what is held"
-        rest.set_ylabel(of_held if static else "residual [J]")
+        of_held = f"balance error / {OF_ROUNDING:g}\nof stored energy"
+        rest.set_ylabel(of_held if static else "balance error [J]")
     over_time(rest, unit)
     sheet.legends(ledger, rest, reverse=True)
     notes = beyond_rest if rests else "", apart if static_work > 0.0 else "", undersampled
@@ -376,10 +382,10 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     # make less than one, it holds one phase and is none
     turns = every / (4.0 * limit)
     one_phase = each * abs(turns - round(turns)) < 1.0
-    what = "entries fall on one phase of the drive" if one_phase else "means over "
+    what = "the samples are in phase with the drive" if one_phase else "means over "
     what += "" if one_phase else f"{by * each * every:.3g} {unit}"
     return 1 if one_phase else each, (
-        f"{what}: for the course set energy.interval to {less * limit:.2g} {small}"
+        f"{what}; to resolve the cycle, set energy.interval to {less * limit:.2g} {small}"
     )
 
 
@@ -394,19 +400,19 @@ def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
     """What a ledger leaves over, on a logarithmic axis."""
     axes.set_yscale("log")
     seen = np.where(size > 0.0, size, math.nan)
-    axes.plot(x, seen, color=GREY, linewidth=1.0, label="residual")
+    axes.plot(x, seen, color=GREY, linewidth=1.0, label="balance error")
     if not np.any(size > 0.0):
         axes.set_ylim(1e-18, 1.0)
         axes.text(
             0.5,
             0.5,
-            "exactly 0 throughout",
+            "exactly 0 at all times",
             fontsize=small_type(),
             transform=axes.transAxes,
             ha="center",
             va="center",
         )
-    axes.set_ylabel("residual\n/ put in")
+    axes.set_ylabel("balance error\n/ supplied")
     axes.grid(axis="y")
     axes.yaxis.set_major_formatter(lambda value, place: number_words(value))
 
@@ -417,7 +423,8 @@ def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
     unless=lambda result: (
         ""
         if any(np.any(getattr(result, f"contact_{name}") != 0.0) for name in LOST)
-        else "got no contact that lost anything, allowed a law with losses; look at the energy"
+        else "losses: no contact lost energy. A law with losses is required. Plot the energy "
+        "instead."
     ),
 )
 def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
@@ -473,7 +480,7 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     unless=lambda result: (
         ""
         if np.any(result.largest_overlap > 0.0)
-        else "got no contact that closed, allowed one at least; run longer"
+        else "overlaps: no contact closed. At least one closed contact is required. Run longer."
     ),
 )
 def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
@@ -501,7 +508,7 @@ def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
             color=palette()[1],
             alpha=0.85,
             linewidth=0.0,
-            label="residual (dent)",
+            label="residual overlap",
         )
     sheet.top.stairs(
         scale * result.largest_overlap,
@@ -509,7 +516,7 @@ def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
         baseline=None,
         color=palette()[0],
         linewidth=1.2,
-        label="largest",
+        label="largest overlap",
     )
     sheet.legend(sheet.top, beside=True)
     set_panel(
@@ -520,4 +527,4 @@ def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
         xlabel="contact (k joins body k and k + 1)",
         ylabel=f"overlap [{metre}]",
     )
-    return sheet.head([result], "" if np.any(dent != 0.0) else "no contact keeps a dent")
+    return sheet.head([result], "" if np.any(dent != 0.0) else "no residual indentation")

@@ -93,16 +93,17 @@ def shown_values(
     if not hasattr(study, "data_vars"):
         got = f'"{study[:60]}"' if isinstance(study, str) else f"a {type(study).__name__}"
         raise GranchainError(
-            f"study: got {got}, allowed the Dataset of a study; make it with granchain.sweep, or "
-            "open its file with xarray.open_dataset(FILE, engine='h5netcdf')"
+            f"study: {got} is not a study. It must be the Dataset of a study. Create one with "
+            "granchain.sweep, or open its file with xarray.open_dataset(FILE, "
+            "engine='h5netcdf')."
         )
     if name not in study_numbers(study):
         known = study_numbers(study)
-        raise unknown("study", name, known, f"a number of the study: {', '.join(known)}")
+        raise unknown("study", name, known, f"a variable of the study: {', '.join(known)}")
     values, notes, labels = study[name], [], []
     for dim in filter(None, (lines, *along)):
         if dim not in values.dims and dim != "draw":
-            dims = ", ".join(map(str, values.dims)) or "none, it is a single number"
+            dims = ", ".join(map(str, values.dims)) or "none, because it is a single number"
             raise unknown("study", dim, values.dims, f"a dimension of {name}: {dims}")
     for other in [dim for dim in values.dims if dim not in (lines, *along)]:
         place = len(study[other]) // 2
@@ -195,7 +196,7 @@ def write_study_heading(
     states = study["status"].values if "status" in study else np.array([])
     failed = int((states != Status.COMPLETE.label).sum())
     laws = named_laws([str(study.attrs.get("law", ""))])
-    more = f"{failed} of them not complete" if failed else ""
+    more = f"{failed} not complete" if failed else ""
     what = key_words(name)
     of, *changes = str(study.attrs.get("title", "study")).split("; ")
     title = f"{what[:1].upper()}{what[1:]}: {of}"
@@ -212,8 +213,8 @@ def number_values(study: Any, key: str, what: str) -> tuple[np.ndarray, str]:
     values = np.asarray(study[key].values)
     if values.dtype.kind not in "fiu":
         raise GranchainError(
-            f"{what}: got {key}, whose values are words, allowed a key with numbers; draw a line "
-            "for each of them"
+            f"{what}: the values of {key} are text. A key with numbers is required. Plot one "
+            "line for each of them instead."
         )
     factor, label = label_of(study, key)
     return factor * values, label
@@ -327,7 +328,7 @@ def study_power_law(
             f"exponent {number} \N{PLUS-MINUS SIGN} {number_words(float(f'{fit.error:.1g}'))}"
         )
         followed.append(np.count_nonzero(np.isfinite(line)) > 1 and off <= MOST_MISFIT)
-        none = f"no power law, the best is off by {100.0 * off:.2g} %"
+        none = f"no power law, best fit deviates by {100.0 * off:.2g} %"
         labels.append(word + (exponent if followed[-1] else none))
     sheet = lines_over(found, (x, label), labels, ax, wide=bool(lines))
     for fit, follows, middle in zip(fits, followed, middles, strict=True):
@@ -366,8 +367,8 @@ def study_hysteresis(
     keys = [str(key) for key in study.coords if key != "run" and study[key].dims == ("run",)]
     if len(keys) != 1:
         raise GranchainError(
-            f"study_hysteresis: got {len(keys)} keys along run, allowed one; make the study with "
-            "granchain.sweep(..., chained=True)"
+            f"study_hysteresis: the study has {len(keys)} keys along run. Exactly one is "
+            "required. Create the study with granchain.sweep(..., chained=True)."
         )
     (x, label), sheet = number_values(study, keys[0], "study_hysteresis"), Sheet(ax, 6.4, 4.2)
     turns = np.flatnonzero(np.diff(np.sign(np.diff(x)))) + 1
@@ -436,9 +437,7 @@ def study_map(
         # as far as a panel of such values reaches
         low, high = full_height(good)
         colours |= {"vmin": low, "vmax": high}
-        notes.append(
-            f"the same within {max(100.0 * spread / size, 1e-3):.1g} % over all of the map"
-        )
+        notes.append(f"uniform within {max(100.0 * spread / size, 1e-3):.1g} % over the map")
     drawn = colours | {
         f"{one}scale": "log" for one, places in (("x", x), ("y", y)) if spans(places)
     }
@@ -455,7 +454,7 @@ def study_map(
         ticks_at(sheet.top, which, places)
     if good.size < values.size:
         sheet.top.set_facecolor(MISSING)
-        notes.append("grey: no number")
+        notes.append("grey: no value")
     return write_study_heading(study, sheet, name, notes)
 
 
@@ -485,8 +484,8 @@ def study_distribution(
     found = shown_values(study, name, lines, over, most=len(palette()))
     if found.values.shape[-1] < 2:
         raise GranchainError(
-            f"study_distribution: got a study without draws, allowed one with many; sweep {name} "
-            "with n = 100, say"
+            "study_distribution: the study has no draws. Many draws are required. For "
+            f"example, sweep {name} with n = 100."
         )
     sheet = Sheet(ax, 6.4, 4.2)
     axes = sheet.top

@@ -107,8 +107,9 @@ def transmission(
             f"{spectrum.source} to {spectrum.sensor} [{spectrum.unit}]" for spectrum in found
         )
         raise GranchainError(
-            f"transmission: got {got}, allowed at most {len(palette())} spectra of one unit; take "
-            "them from bead to bead: granchain.spectrum(result, source, sensor)"
+            f"transmission: {got} is not valid. At most {len(palette())} spectra with the "
+            "same unit are supported. Compute spectra from bead to bead with "
+            "granchain.spectrum(result, source, sensor)."
         )
     sheet = Sheet(ax, 7.0, 3.6)
     axes, first = sheet.top, found[0]
@@ -116,7 +117,8 @@ def transmission(
     words = [*(labels or [f"{spectrum.source} to {spectrum.sensor}" for spectrum in found])]
     if len(words) != len(found):
         raise GranchainError(
-            f"labels: got {len(words)}, allowed {len(found)}, one for each spectrum; name each"
+            f"labels: {len(words)} labels for {len(found)} spectra. One label per spectrum is "
+            "required."
         )
     words = words if len(found) > 1 else ["transmission"]
     pale = f"coherence below {INCOHERENT:g}"
@@ -135,7 +137,7 @@ def transmission(
         axes.axvspan(
             kilo * low,
             kilo * min(high, top),
-            label="bands by dispersion" if i == 0 else "_band",
+            label="predicted passbands" if i == 0 else "_band",
             color="#000000",
             alpha=0.07,
             linewidth=0.0,
@@ -153,9 +155,9 @@ def transmission(
 
 
 def draw_edges(axes: Axes, found: Spectrum, kilo: float) -> None:
-    """The edges of bands that were measured, with their errors."""
+    """The edges of bands that were measured, with errors."""
     red = palette()[2]
-    measured = "edges measured" + ("" if narrow() else ", with their errors")
+    measured = "measured edges" + ("" if narrow() else ", with errors")
     edges = zip(found.band_edges.ravel(), found.band_edge_errors.ravel(), strict=True)
     for i, (edge, error) in enumerate((edge, error) for edge, error in edges if edge > 0.0):
         axes.axvline(
@@ -186,10 +188,10 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """
     need_found(found, Spectrum, "spectrum(result)")
     if not found.power.size:
-        why = "; ".join(found.messages) or "nothing was recorded"
+        why = "; ".join(found.messages) or "no data recorded"
         raise GranchainError(
-            f"wave_map: got a spectrum without map ({why}), allowed one with it; set an interval "
-            "under [snapshots]"
+            f"wave_map: the spectrum has no map ({why}). A map is required. Set `interval` "
+            "under [snapshots]."
         )
     sheet = Sheet(ax, 7.0, 4.6)
     axes = sheet.top
@@ -247,7 +249,7 @@ def write_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]
     """Titles, laws, from where to where, and the resolution, each once."""
     ways = [f"{one.source} to {one.sensor}" for one in found]
     laws = named_laws(one.law for one in found)
-    resolved = f"resolved to {max(one.resolution for one in found):.3g} Hz"
+    resolved = f"resolution {max(one.resolution for one in found):.3g} Hz"
     title = figure_title(found) or "untitled case"
     return sheet.write(title, "simulated", laws, *dict.fromkeys(ways), resolved)
 
@@ -273,7 +275,7 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
     per, unit = scaled(top, "Hz")
     for i, (low, high) in enumerate(per * found.gaps):
         axes.axhspan(
-            low, high, color="#000000", alpha=0.08, linewidth=0.0, label="_gap" if i else "gap"
+            low, high, color="#000000", alpha=0.08, linewidth=0.0, label="_gap" if i else "band gap"
         )
     q = np.linspace(0.0, math.pi, CURVE_POINTS)
     axes.plot(q / math.pi, per * found.frequency(q), color=palette()[0])
@@ -288,10 +290,10 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
         sheet.legend(axes)
     count, length = found.masses.size, found.length
     return sheet.write(
-        "Small waves in a row of equal cells",
+        "Small waves in a periodic chain",
         "computed at rest",
-        f"a cell of {count} bead{'s' * (count > 1)}",
-        "" if length is None else f"long waves {length * found.long_wave_speed:.5g} m/s",
+        f"unit cell of {count} bead{'s' * (count > 1)}",
+        "" if length is None else f"long-wave speed {length * found.long_wave_speed:.5g} m/s",
     )
 
 
@@ -318,8 +320,8 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     top = float(found.frequencies.max())
     per, unit = scaled(top, "Hz")
     for those, mark, size, colour, words in (
-        (~gap, "o", 4, palette()[0], "within the bands"),
-        (gap, "D", 5, palette()[1], "outside the bands"),
+        (~gap, "o", 4, palette()[0], "in passbands"),
+        (gap, "D", 5, palette()[1], "outside passbands"),
     ):
         at = per * found.frequencies[those], found.participation[those]
         participations.plot(*at, mark, color=colour, markersize=size, label=words)
@@ -328,7 +330,7 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     participations.set(
         xlim=(0.0, 1.04 * per * top),
         ylim=(0.0, 1.08 * found.participation.max()),
-        ylabel="beads that take part",
+        ylabel="participating beads",
         xlabel=f"frequency [{unit}]",
     )
     count = np.arange(1, found.frequencies.size + 1)
@@ -340,7 +342,7 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     set_panel(shapes, integer="xy", xlabel="bead", ylabel="mode")
     if found.resonator_bead.size:
         shapes.axvline(found.bead[-1] + 0.5, color="black", linewidth=0.9)
-        shapes.set(xlabel="bead, and behind the line the resonators")
-    shapes.figure.colorbar(mesh, ax=shapes, label="displacement, largest 1", aspect=30)
+        shapes.set(xlabel="bead, and resonators beyond the line")
+    shapes.figure.colorbar(mesh, ax=shapes, label="normalized displacement", aspect=30)
     title = f"Modes: {found.title or 'untitled case'}"
     return sheet.write(title, "computed at rest", f"contact law {found.law}")

@@ -57,7 +57,7 @@ class Same:
     @property
     def text(self) -> str:
         """In a sentence."""
-        return f"{self.what}: as for {self.law}."
+        return f"{self.what}: same as for {self.law}."
 
 
 class Link(str):
@@ -273,8 +273,8 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
             else block_in_html(block, anchors.get(id(block), ""))
             for block in shown
         ),
-        f"<footer>Printed by granchain {__version__}. Computed numbers unless it says "
-        "measured.</footer>",
+        f"<footer>Written by granchain {__version__}. All numbers are computed unless they are "
+        "labelled as measured.</footer>",
         "</body>",
         "</html>",
     ]
@@ -301,8 +301,8 @@ def picture_in_html(picture: Picture, number: Iterator[int]) -> str:
                 images.append(base64.b64encode(image_of(figure, ".svg")).decode("ascii"))
                 caption = str(figure.get_label())
     except STRANGE as error:
-        reason = str(error) if isinstance(error, GranchainError) else "the file does not hold it"
-        return block_in_html(Paragraph(f"Not drawn: {picture.words} Reason: {reason}."))
+        reason = str(error) if isinstance(error, GranchainError) else "the data are not in the file"
+        return block_in_html(Paragraph(f"Figure not available: {picture.words} Reason: {reason}."))
     words = escaped(picture.words)
     caption = f" <small>{linked(caption[0].upper() + caption[1:])}.</small>" if caption else ""
     shown = "".join(

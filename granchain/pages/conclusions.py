@@ -35,11 +35,11 @@ from granchain.sensor import Sensor
 MOST_FITS = 3
 # Factor and title of a table.
 COMPARED_NUMBERS = {
-    "peak": (1.0, "peak force [N]"),
-    "arrival": (1e6, "arrival of the peak [us]"),
-    "width": (1e6, "width at half height [us]"),
-    "impulse": (1e3, "impulse of the pulse [mN s]"),
-    "speed": (1.0, "speed to the next sensor [m/s]"),
+    "peak": (1.0, "Peak force [N]"),
+    "arrival": (1e6, "Arrival of the peak [us]"),
+    "width": (1e6, "Width at half height [us]"),
+    "impulse": (1e3, "Impulse of the pulse [mN s]"),
+    "speed": (1.0, "Speed to the next sensor [m/s]"),
 }
 
 
@@ -61,7 +61,7 @@ def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
         named = [block for law in dict.fromkeys(laws) for block in law_blocks(law, {})]
     except STRANGE:
         text = json.dumps(facts, indent=1)[:LARGEST_TEXT]
-        blocks, named, laws = [Boxed("What the file holds", text)], [], []
+        blocks, named, laws = [Boxed("Contents of the file", text)], [], []
         blocks = [Heading(f"{facts['kind']}: {name}", 1), *blocks]
     about = {
         **{key: value for key, value in facts.items() if isinstance(value, str)},
@@ -90,11 +90,14 @@ def messages_of(facts: Mapping[str, Any]) -> list[Block]:
 def comparison_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of a comparison."""
     results, title = facts["results"], f"Comparison with {facts['trace']['title']}"
-    words = "Measured force at each sensor, the computed ones over it, and what is left."
+    words = "Measured and simulated force at each sensor, and their difference."
     pictures = [Picture(lambda: comparison(as_comparison(facts)), words)]
     if len(results[0]["sensors"]) > 1:
-        words = "Peak force and arrival of the first pulse against the sensor bead, measured and "
-        pictures.append(Picture(lambda: pulse_numbers(as_comparison(facts)), f"{words}computed."))
+        words = (
+            "Measured and simulated peak force and arrival time of the first pulse versus sensor "
+            "bead."
+        )
+        pictures.append(Picture(lambda: pulse_numbers(as_comparison(facts)), words))
     about, *tables = comparison_tables(facts)
     return title, [about, *pictures, *tables], [one["law"] for one in results]
 
@@ -145,20 +148,19 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
     source = ", ".join(part for part in (trace["who"], trace["figure"], trace["doi"]) if part)
     lines = [f"{trace['title']}: {trace['words']}" + (f" ({source})" if source else "")]
     lines += [
-        f"{one['label']}: computed time + "
-        f"{time_text(one['time_shift'], one['time_shift_uncertainty'])} us is the "
-        f"trace's, +- {number_text(one['time_shift_uncertainty'], '.2g', 1e6)} us".replace(
-            "+ -", "- "
-        )
+        f"{one['label']}: time shift applied to the simulation: "
+        f"{time_text(one['time_shift'], one['time_shift_uncertainty'])} +- "
+        f"{number_text(one['time_shift_uncertainty'], '.2g', 1e6)} us".replace("+ -", "- ")
         for one in results
     ]
     sensor = Sensor(**facts["sensor"])
     if sensor.cutoff is not None:
         lines.append(
-            f"Both sides went through a zero-phase filter that halves {sensor.cutoff:.3g} Hz."
+            "Both traces were low-pass filtered (zero phase; half amplitude at "
+            f"{sensor.cutoff:.3g} Hz)."
         )
     if sensor.band:
-        lines.append(f"The computed side went through the instrument's own filter: {sensor.band}.")
+        lines.append(f"The instrument filter was applied to the simulated traces: {sensor.band}.")
     labels = [one["label"] for one in results]
     blocks: list[Block] = [Paragraph("\n".join(lines))]
     places = [
@@ -187,8 +189,8 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
         )
         for k, (place, sensor) in enumerate(zip(places, sensors, strict=True))
     )  # fmt: skip
-    columns = ("bead", "of noise", *labels, *(["nearest"] if several else []))
-    blocks.append(number_grid(columns, rows, "residual, part of the measured pulse"))
+    columns = ("bead", "noise alone", *labels, *(["smallest"] if several else []))
+    blocks.append(number_grid(columns, rows, "Residual relative to the measured pulse"))
     if several and nearest:
         blocks.append(Paragraph(nearest_words(labels, list(nearest.values()))))
     return blocks + [band_table(one, places) for one in results if one["bands"]]
@@ -233,8 +235,12 @@ def nearest_words(labels: Sequence[str], nearest: Sequence[Sequence[str]]) -> st
     counted = ", ".join(f"{label} at {count}" for label, count in ranked if count)
     undecided = sum(len(one) > 1 for one in nearest)
     return (
-        f"Nearest, by the residual, of {len(nearest)} sensors: {counted or 'none alone'}"
-        + (f"; at {undecided} noise does not tell them apart" if undecided else "")
+        f"Law with the smallest residual, of {len(nearest)} sensors: {counted or 'none'}"
+        + (
+            f". At {undecided} sensors, laws are not distinguishable within the noise"
+            if undecided
+            else ""
+        )
         + "."
     )
 
@@ -250,7 +256,8 @@ def band_table(result: Mapping[str, Any], places: Sequence[str]) -> Grid:
         for key, part in bands["tolerance"].items()
     )
     columns = (
-        "bead", "peak [N]", "from", "to", "", "arrival [us]", "from", "to", "", "force in band",
+        "bead", "peak [N]", "low", "high", "band", "arrival [us]", "low", "high", "band",
+        "force in band",
     )  # fmt: skip
     rows = (
         (place, *band_cells(sensor, "peak"), *band_cells(sensor, "arrival"),
@@ -258,8 +265,9 @@ def band_table(result: Mapping[str, Any], places: Sequence[str]) -> Grid:
         for place, sensor in zip(places, result["sensors"], strict=True)
     )  # fmt: skip
     title = (
-        f"{result['label']}: is it within the band? {spread}; {bands['members']} members, "
-        f"{100.0 * bands['part']:g} % of measurements would be from ... to"
+        f"{result['label']}: measurement compared with uncertainty bands ({spread}; "
+        f"{bands['members']} members; {100.0 * bands['part']:g} % of measurements are "
+        "expected between low and high)"
     )
     return number_grid(columns, rows, title)
 
@@ -291,10 +299,10 @@ def equivalence_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[s
     as_found: list[Any] = [
         SimpleNamespace(**drawable(shared), **drawable(one)) for one in facts["laws"]
     ]
-    words = "Ranking of the laws, and what is left bead by bead."
+    words = "Ranking of the laws, and residual at each bead."
     blocks = [about, Picture(lambda: equivalence(as_found), words), *tables]
     laws = [facts["to"], *(one["law"] for one in facts["laws"])]
-    return f"What stands in for {facts['to']}", blocks, laws
+    return f"Surrogate laws for {facts['to']}", blocks, laws
 
 
 def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
@@ -302,7 +310,7 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
     laws, to = facts["laws"], facts["to"]
     free = list(dict.fromkeys(name for one in laws for name in one["free"]))
     traces = facts["measure"] == "traces"
-    what = "whole traces" if traces else f"{facts['measure']} of the first pulse"
+    what = "complete traces" if traces else f"the {facts['measure']} of the first pulse"
     names = [one["law"] for one in laws]
     cells = [
         {name: number_text(one["inputs"].get(name)) for name in free}
@@ -318,22 +326,22 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
         (str(bead), *(number_text(one["per_bead"][k], "+.3g", 100.0) for one in laws))
         for k, bead in enumerate(facts["sensor_bead"])
     )
-    sign = "norm of the difference" if traces else f"more or less than {to}"
+    sign = "norm of the difference" if traces else f"relative to {to}"
     blocks: list[Block] = [
         Paragraph(
-            f"{title}: which law does what {to} does, by the {what} at "
-            f"{len(facts['sensor_bead'])} sensors?"
+            f"{title}: laws that approximate {to}, compared by {what} at "
+            f"{len(facts['sensor_bead'])} sensors."
         ),
-        ranking_grid(laws, cells, "the laws by what is left"),
+        ranking_grid(laws, cells, "Laws ranked by residual"),
         *(
             Paragraph(
-                f"{', '.join(tied)} reach the same residual: at these inputs they do the same in "
-                "this chain."
+                f"{', '.join(tied)} have the same residual: with these inputs, they give the "
+                "same results in this chain."
             )
             for tied in ties
             if len(tied) > 1
         ),
-        number_grid(("bead", *names), rows, f"what remains unexplained, {sign} [%]"),
+        number_grid(("bead", *names), rows, f"Residual at each bead, {sign} [%]"),
     ]
     moves: dict[tuple[str, float], dict[str, Any]] = {}
     for one in laws:
@@ -344,10 +352,13 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
             (key, f"{value:g}", *(moved_cell(there.get(name)) for name in names))
             for (key, value), there in moves.items()
         )
-        now = ("", "as it is", *map(moved_cell, laws))
+        now = ("", "unchanged", *map(moved_cell, laws))
         alike = all(list(one["free"]) == free for one in laws)
-        inputs = ", ".join(free) if alike else "each law's free inputs"
-        words = f"how the answer moves: {inputs}, and residual [%]; * at an end of its range"
+        inputs = ", ".join(free) if alike else "free inputs of each law"
+        words = (
+            f"Fits after changes of the case: {inputs}, and residual [%] in parentheses; * means "
+            "at a limit of the range"
+        )
         blocks.append(number_grid(("", "", *names), (now, *moved), words, words=1))
     return blocks
 
@@ -412,8 +423,8 @@ def fit_figure(facts: Mapping[str, Any]) -> Any:
 
 # Below it.
 OF_A_FIT = (
-    "Measured pulses with the fitted ones over them and what is left; their numbers at every "
-    "sensor; the correlation of the keys."
+    "Measured and fitted pulses and their difference, pulse properties at each sensor, and "
+    "correlations of the fitted parameters."
 )
 
 
@@ -436,7 +447,7 @@ def values_grid(facts: Mapping[str, Any], title: str) -> Grid:
         (
             key,
             number_text(facts["values"][key]),
-            "not told" if facts["errors"][key] is None else f"{facts['errors'][key]:.2g}",
+            "not determined" if facts["errors"][key] is None else f"{facts['errors'][key]:.2g}",
             number_text(facts["interval_degrees"][key], ".2g"),
             *(interval(level, key) for level in ("0.68", "0.9", "0.95")),
             number_text(facts["start"][key]),
@@ -444,8 +455,8 @@ def values_grid(facts: Mapping[str, Any], title: str) -> Grid:
         for key in facts["values"]
     )
     columns = (
-        "key", "value", "+-", "degrees", "68 % interval", "90 % interval", "95 % interval",
-        "began with",
+        "key", "value", "+-", "degrees of freedom", "68 % interval", "90 % interval",
+        "95 % interval", "initial value",
     )  # fmt: skip
     return number_grid(columns, rows, title, words=1)
 
@@ -453,7 +464,10 @@ def values_grid(facts: Mapping[str, Any], title: str) -> Grid:
 def fits_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of fits of several laws."""
     about, *tables = fits_tables(facts)
-    words = "Ranking of the laws by Akaike's criterion, and what is left at every sensor."
+    words = (
+        "Ranking of the laws by the Akaike information criterion (AIC), and residual at each "
+        "sensor."
+    )
     ranking = Picture(lambda: fits([as_fit(one) for one in facts["laws"]]), words)
     best = (
         Picture(partial(fit_figure, one), f"{one['law']}. {OF_A_FIT}")
@@ -474,11 +488,9 @@ def fits_tables(facts: Mapping[str, Any]) -> list[Block]:
         {key: number_text(one["values"].get(key), ".5g") for key in keys}
         | {
             "AIC": number_text(one["aic"], ".5g"),
-            "more than the least": number_text(
-                None if one["aic"] is None else one["aic"] - least, ".4g"
-            ),
+            "delta AIC": number_text(None if one["aic"] is None else one["aic"] - least, ".4g"),
             "misfit [%]": number_text(one["misfit"], ".3g", 100.0),
-            "describes it": "yes" if one["describes"] else "no",
+            "describes the data": "yes" if one["describes"] else "no",
         }
         for one in laws
     ]
@@ -488,27 +500,29 @@ def fits_tables(facts: Mapping[str, Any]) -> list[Block]:
             other["law"],
             number_text(other["difference"], "+.4g"),
             number_text(other["scatter"], ".2g"),
-            "told apart" if other["told"] else "not told apart",
+            "distinguishable" if other["told"] else "not distinguishable",
         )
         for i, one in enumerate(laws)
         for other in one["others"]
         if other["law"] not in [before["law"] for before in laws[:i]]
     )
-    columns = ("law", "other law", "AIC, this less the other", "+-", "")
+    columns = ("law", "other law", "difference of AIC", "+-", "conclusion")
     rows = (
         (str(sensor["bead"]), *(number_text(one["sensors"][k]["residual"], "+.3g") for one in laws))
         for k, sensor in enumerate(laws[0]["sensors"])
     )
     names = [one["law"] for one in laws]
     return [
-        Paragraph(
-            f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}: which law "
-            "describes it?"
+        Paragraph(f"{trace['title']}: {trace['words']}. Laws fitted to {facts['measure']}."),
+        ranking_grid(laws, cells, "Laws ranked by AIC"),
+        Grid(
+            columns,
+            tuple(pairs),
+            "Pairwise comparison of the laws, from blocks of the trace",
+            "<<>><",
         ),
-        ranking_grid(laws, cells, "the laws by AIC"),
-        Grid(columns, tuple(pairs), "which laws are told apart, by blocks of the trace", "<<>><"),
-        number_grid(("bead", *names), rows, "what is left [+-]"),
-        *(values_grid(one, f"values of {one['law']}") for one in laws if one["values"]),
+        number_grid(("bead", *names), rows, "Normalized residual"),
+        *(values_grid(one, f"Values of {one['law']}") for one in laws if one["values"]),
     ]
 
 
@@ -529,8 +543,8 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
         for one in facts["sensors"]
     )
     columns = (
-        "bead", "peak [N]", "+-", "fitted", "off [%]",
-        "arrival [us]", "+-", "fitted", "off [us]", "left [+-]",
+        "bead", "peak [N]", "+-", "fitted", "error [%]",
+        "arrival [us]", "+-", "fitted", "error [us]", "normalized residual",
     )  # fmt: skip
     shared = facts["common_gain"]
     own = [one / shared - 1.0 for one in facts["gain"]]
@@ -538,42 +552,42 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
         (str(one["bead"]), f"{100.0 * gain:+.2g}", f"{1e6 * shift:+.2g}")
         for one, gain, shift in zip(facts["sensors"], own, facts["shift"], strict=True)
     )
-    named = ("bead", "its own gain is off by [%]", "its own clock is off by [us]")
+    named = ("bead", "gain error [%]", "clock error [us]")
     calibration = (
-        f"Calibration: the forces of the trace are taken to be {100.0 * (shared - 1.0):+.2g} % "
-        "off. The fitted forces above are shown as it reads them."
+        f"Calibration: the fit attributes an error of {100.0 * (shared - 1.0):+.2g} % to the "
+        "measured forces. The fitted forces above include this error."
     )
     clock = facts["time_shift"]
     degrees = facts["degrees_of_freedom"]
     return [
-        Paragraph(f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}."),
-        values_grid(facts, "the fitted values"),
+        Paragraph(f"{trace['title']}: {trace['words']}. Fitted to {facts['measure']}."),
+        values_grid(facts, "Fitted values"),
         *(
             [
                 number_grid(
-                    ("correlation", *keys), correlations, "correlations of their errors", words=1
+                    ("correlation", *keys), correlations, "Correlations of the errors", words=1
                 )
             ]
             if len(keys) > 1
             else []
         ),
-        number_grid(columns, sensors, "measured and fitted first pulses"),
+        number_grid(columns, sensors, "Measured and fitted first pulses"),
         *(
-            [number_grid(named, of_sensors, "each sensor's own instrument")]
+            [number_grid(named, of_sensors, "Gain and clock errors of each sensor")]
             if any(own) or any(facts["shift"])
             else []
         ),
         *([Paragraph(calibration)] if shared != 1.0 else []),
         *(
-            [Paragraph(f"The clock of the trace is {1e6 * clock:.5g} us ahead of the run's.")]
+            [Paragraph(f"Time shift applied to the simulation: {1e6 * clock:.5g} us.")]
             if clock is not None
             else []
         ),
         *(
             [
                 Paragraph(
-                    f"What is left scatters by {number_text(facts['scatter'], '.2g')} of its "
-                    f"standard deviations, with {degrees:.3g} degrees of freedom."
+                    f"Normalized residual: {number_text(facts['scatter'], '.2g')} "
+                    f"({degrees:.3g} degrees of freedom)."
                 )
             ]
             if degrees

@@ -20,15 +20,15 @@ PULSES = (
     "impulse [mN s]",
 )
 SAMPLED = (
-    "these peaks are the largest samples: the force jumps between samples, and the file does not "
-    "hold its jumps"
+    "These peaks are the largest samples. The force jumps between samples, and the file does "
+    "not contain the forces next to the jumps."
 )
 MERGED = (
-    "merged: a second, larger pulse has passed the first before it had fallen to half; peak and "
-    "arrival are the second's"
+    "merged: a second, larger pulse overtook the first one before it fell to half of its "
+    "peak. Peak and arrival are those of the second pulse."
 )
 
-AT_REST = ", static work with it; recoverable is beyond the state at rest"
+AT_REST = ", including static work; recoverable energy is relative to the state at rest"
 
 
 def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
@@ -63,10 +63,10 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
         local = speed_in_words([one.position for one in of], [one.arrival for one in of])
         blocks.append(
             Paragraph(
-                f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at "
+                f"wave speed {summary.wave_speed:.6g} m/s (linear fit to arrivals at "
                 f"{len(beads)} sensors, beads {min(beads)} to {max(beads)}"
-                + f"; {local}"
-                * local.startswith("local")
+                + f"; {local}" * local.startswith("local")
+                + ")"
             )
         )
     if summary.energy is not None:
@@ -79,12 +79,12 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
         rests = balance.moving_recoverable != balance.recoverable
         if rests:
             terms.append(("static work", number_text(balance.static_work), ""))
-        columns = ("energy at the end", "[J]", "[% of put in]")
-        blocks.append(number_grid(columns, terms, "Energy ledger", words=1))
+        columns = ("energy at the end", "[J]", "[% of supplied]")
+        blocks.append(number_grid(columns, terms, "Energy balance", words=1))
         blocks.append(
             Paragraph(
-                f"largest residual of the ledger {balance.largest_residual:.1e} of "
-                f"{balance.supplied:.6g} J put in{AT_REST if rests else ''}"
+                f"maximum energy-balance error: {balance.largest_residual:.1e} of the "
+                f"{balance.supplied:.6g} J supplied{AT_REST if rests else ''}"
             )
         )
     return blocks

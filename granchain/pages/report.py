@@ -65,7 +65,9 @@ def report(
     """
     named = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     if not named:
-        raise FileError("report: got no file, allowed one or more; name output files of granchain")
+        raise FileError(
+            "report: no file specified. At least one output file of granchain is required."
+        )
     if out is not None:
         check_new(out, PAGES, overwrite)
     blocks: list[Block] = []
@@ -111,7 +113,7 @@ def without_repeats(blocks: Iterable[Block]) -> list[Block]:
         if isinstance(block, Heading):
             name, before = block.text, [block]
             if (name, block) in met:
-                before.append(Paragraph("What it is stands above."))
+                before.append(Paragraph("See the description above."))
         if name == HOW_TO_CITE:
             cited[block] = None
         elif not name.startswith(OF_A_LAW):

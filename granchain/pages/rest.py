@@ -61,9 +61,9 @@ def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
         if isinstance(found, of):
             return kind, found.as_dict()
     raise CaseError(
-        f"save: got a {type(found).__name__}, allowed what compare, equivalent, fit, bands, "
-        "spectrum, dispersion or modes found; a result, an ensemble and a study have a save of "
-        "their own"
+        f"save: {type(found).__name__} is not supported. It must be a result of compare, "
+        "equivalent, fit, bands, spectrum, dispersion, or modes. Results of runs, ensembles, "
+        "and studies have a save method."
     )
 
 
@@ -101,7 +101,7 @@ def save(
     case = getattr(found, "case", None) or case
     if case is None and kind != "comparison":
         raise CaseError(
-            f"save: got no case, allowed that of which {kind} was found; give it as case=..."
+            f"save: the case is missing. The file contains the case of the {kind}. Pass it as case."
         )
     if case is not None:
         check_case(case)
@@ -141,9 +141,11 @@ def as_bands(facts: Mapping[str, Any]) -> Any:
 def bands_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of bands."""
     found = as_bands(facts)
-    words = "First pulse at every sensor: the case as it stands as a line, and the bands of its "
-    blocks = [Picture(lambda: band_traces(found), f"{words}members.")]
-    words = "Which uncertain number matters where: first-order and total indices of the peak."
+    words = (
+        "First pulse at each sensor: the case as a line, and the uncertainty bands of the ensemble."
+    )
+    blocks = [Picture(lambda: band_traces(found), words)]
+    words = "Sensitivity of the peak to each uncertain parameter: first-order and total indices."
     blocks += [Picture(lambda: sensitivities(found), words)] * ("first_order" in found)
     spread = ", ".join(
         f"{key} {number_text(abs(deviation / value), '.3g', 100.0)} %"
@@ -155,8 +157,8 @@ def bands_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
         )
     )
     runs, status = found.attrs["runs"], found.attrs["status"]
-    about = f"{runs} runs: {status}. Standard deviations of the numbers of the case: {spread}."
-    title = f"Bands of {found.attrs['title'] or 'the case'}"
+    about = f"{runs} runs: {status}. Relative standard deviations of the parameters: {spread}."
+    title = f"Uncertainty bands of {found.attrs['title'] or 'the case'}"
     told = found.attrs.get("missing_note")
     notes = [Paragraph(str(told), warning=True)] if told else []
     return (
@@ -183,7 +185,7 @@ def band_tables(found: Any) -> list[Grid]:
             values = (float(here[f"nominal_{name}"]), *here[name].values.tolist())
             rows.append((str(bead), *(number_text(value, factor=factor) for value in values)))
         columns = ("sensor bead", f"{name} [{unit}]", *quantiles)
-        made.append(number_grid(columns, rows, f"{name} and its quantiles"))
+        made.append(number_grid(columns, rows, f"{name} and quantiles"))
     for name in ("first_order", "total_order") if "first_order" in found else ():
         keys = found["key"].values.tolist()
         indices = (
@@ -196,7 +198,7 @@ def band_tables(found: Any) -> list[Grid]:
             )
             for bead in found.sensor_bead.values
         )
-        title = f"part of the peak's variance, {name.replace('_', ' ')}"
+        title = f"fraction of the variance of the peak, {name.replace('_', ' ')}"
         made.append(number_grid(("sensor bead", *keys), indices, title))
     return made
 
@@ -228,8 +230,8 @@ def spectrum_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]
     """Title, blocks and laws of a spectrum."""
     found = as_spectrum(facts)
     words = (
-        "Amplitude at the sensor over that at the source, its coherence and, where the beads make "
-        "one, the map of frequency over wavenumber."
+        "Amplitude ratio of sensor to source, its coherence, and, if it was computed, "
+        "frequency versus wavenumber."
     )
     grid = spectrum_table(found)
     blocks: list[Block] = [
@@ -237,30 +239,30 @@ def spectrum_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]
         Picture(lambda: spectrum(found), words),
         *([grid] if grid.rows else []),
     ]
-    return f"Waves measured in {found.title or 'the run'}", blocks, [found.law]
+    return f"Measured spectrum of {found.title or 'the run'}", blocks, [found.law]
 
 
 def spectrum_words(found: Spectrum) -> list[str]:
     """From where to where a spectrum is, how fine, and what a driven end adds."""
     lines = [
-        f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies to "
-        f"{float(found.frequency[-1]):.6g} Hz, {found.resolution:.4g} Hz apart"
+        f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies up to "
+        f"{float(found.frequency[-1]):.6g} Hz, resolution {found.resolution:.4g} Hz"
     ]
     if found.source.endswith(" drive"):
         lines.append(
-            f"source: the {found.source}; what it and the first contacts let through is part of "
-            "the transmission (--from BEAD for the row alone)"
+            f"The source is the {found.source}, so the transmission includes the drive and "
+            "the first contacts. For the chain alone, use --from BEAD."
         )
     return lines
 
 
 def spectrum_table(found: Spectrum) -> Grid:
     """Every edge that was measured, or why not, beside that of the dispersion."""
-    columns = ("band", "edge", "measured [Hz]", "+- [Hz]", "dispersion [Hz]", "off [%]", "")
+    columns = ("band", "edge", "measured [Hz]", "+- [Hz]", "predicted [Hz]", "error [%]", "note")
     rows = []
     edges, errors = found.band_edges.tolist(), found.band_edge_errors.tolist()
     for i, band in enumerate(edges):
-        for j, name in enumerate(("begins", "ends")):
+        for j, name in enumerate(("lower", "upper")):
             there = math.nan
             if found.dispersion is not None:
                 there = float(found.dispersion.band_edges[i, j])
@@ -269,17 +271,17 @@ def spectrum_table(found: Spectrum) -> Grid:
             cells = (number_text(there, ".6g"), number_text(off, "+.2f"))
             reason = str(found.band_edge_reasons[i, j])
             rows.append((str(i + 1), name, edge, error, *cells, reason))
-    return Grid(columns, tuple(rows), "edges of the bands", "><>>>><")
+    return Grid(columns, tuple(rows), "Passband edges", "><>>>><")
 
 
 def dispersion_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of small waves."""
     case = facts["case_resolved"]
     found = Dispersion(**arrays(facts, Dispersion.__dataclass_fields__))
-    words = "Frequency over the wavenumber, of small waves about the static state; gaps are grey."
+    words = "Frequency versus wavenumber of small waves about the static state. Band gaps are grey."
     picture = Picture(lambda: dispersion_curves(found), words)
     blocks: list[Block] = [picture, *dispersion_tables(found)]
-    title = f"Small waves in {case.get('title') or 'the case'}"
+    title = f"Dispersion of {case.get('title') or 'the case'}"
     return title, blocks, [case["contact"]["law"]]
 
 
@@ -289,10 +291,12 @@ def dispersion_tables(found: Dispersion) -> tuple[Grid, Paragraph]:
     rows = [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
     speed = found.long_wave_speed * (found.length or math.nan)
     count = found.masses.size
-    cell = f"a cell of {count} bead{'s' * (count > 1)}, {found.length or math.nan:.6g} m long; "
+    cell = (
+        f"unit cell of {count} bead{'s' * (count > 1)}, length {found.length or math.nan:.6g} m; "
+    )
     return (
-        number_grid(("", "from [Hz]", "to [Hz]"), rows, "bands and gaps", words=1),
-        Paragraph(f"{cell}long waves run at {speed:.6g} m/s"),
+        number_grid(("", "from [Hz]", "to [Hz]"), rows, "Passbands and band gaps", words=1),
+        Paragraph(f"{cell}long-wave speed {speed:.6g} m/s"),
     )
 
 
@@ -300,10 +304,10 @@ def modes_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of modes."""
     found = Modes(**arrays(facts, Modes.__dataclass_fields__))
     grid = modes_table(found)
-    words = "How many beads take part in each mode, and the shapes of the modes."
-    few = [Grid(grid.columns, grid.rows[:MOST_MODES], "the modes", grid.alignment)]
+    words = "Number of participating beads in each mode, and mode shapes."
+    few = [Grid(grid.columns, grid.rows[:MOST_MODES], "Modes", grid.alignment)]
     more = len(grid.rows) - MOST_MODES
-    rest = [Paragraph(f"{more} higher modes are in the file.")] if more > 0 else []
+    rest = [Paragraph(f"The file contains {more} higher modes.")] if more > 0 else []
     title = f"Modes of {found.title or 'the case'}"
     return title, [Picture(lambda: mode_shapes(found), words), *few, *rest], [found.law]
 

@@ -41,30 +41,32 @@ EQUATIONS = Path(__file__).with_name("equations.json")
 
 # What a figure shows: its caption.
 FIGURE_WORDS = {
-    "force_traces": "Force over time at each sensor.",
-    "peaks": "Peak force, arrival, width and speed of the first pulse along the chain, with power "
-    "laws of the bead's number.",
-    "space_time": "Velocity of every body over time and place.",
-    "bead_velocities": "Velocities of bodies over time.",
-    "hysteresis": "Contact force over overlap of the recorded contacts.",
-    "energy": "Kinetic, recoverable and lost energy over time, and the residual of the ledger.",
-    "losses": "Energy lost in each contact.",
-    "overlaps": "Largest and residual overlap of every contact.",
-    "slider_acceleration": "Acceleration of the slider over the crank angle, with that without "
-    "play.",
-    "slider_kinematics": "Position, velocity and acceleration of the slider over the crank angle.",
-    "joint_force": "Contact force in the joint over the crank angle.",
-    "joint_penetration": "Penetration in the joint over the crank angle.",
-    "joint_orbit": "Way of one centre of the joint about the other, within the circle where they "
-    "touch.",
-    "joint_impact": "Contact force over penetration in one impact.",
-    "crank_energy": "Work of the crank, kinetic energy, losses, and the residual of the ledger.",
+    "force_traces": "Force versus time at each sensor.",
+    "peaks": "Peak force, arrival, width, and speed of the first pulse along the chain, with "
+    "power-law fits versus bead number.",
+    "space_time": "Velocity of each body versus time and position.",
+    "bead_velocities": "Velocities of bodies versus time.",
+    "hysteresis": "Contact force versus overlap at the recorded contacts.",
+    "energy": "Kinetic, recoverable, and dissipated energy versus time, and error of the energy "
+    "balance.",
+    "losses": "Energy dissipated in each contact.",
+    "overlaps": "Largest and residual overlap of each contact.",
+    "slider_acceleration": "Acceleration of the slider versus crank angle, with and without "
+    "clearance.",
+    "slider_kinematics": "Position, velocity, and acceleration of the slider versus crank angle.",
+    "joint_force": "Contact force in the joint versus crank angle.",
+    "joint_penetration": "Penetration in the joint versus crank angle.",
+    "joint_orbit": "Path of the journal centre relative to the bearing centre, within the "
+    "clearance circle.",
+    "joint_impact": "Contact force versus penetration in one impact.",
+    "crank_energy": "Work of the crank, kinetic energy, dissipated energy, and error of the "
+    "energy balance.",
 }
 
 IDENTIFIED = (
-    'This run was with damping = "identified" where the inputs say so: an impact then delivers '
-    "the restitution that is asked for. What is "
-    "said above of the restitution delivered is of the published damping."
+    'This run used damping = "identified" where listed in the inputs. With this setting, the '
+    "effective restitution equals the nominal restitution. The remarks above on the "
+    "effective restitution refer to the published damping."
 )
 
 # Headings that several files on one page share.
@@ -93,7 +95,9 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
     step = "" if told else f", time step {result.time_step:.6g} s"
     first = f"Simulated{end}, contact law {result.law}{step}: {result.status.label}."
     case, laws_met = resolved(result.provenance), result.law.split(", ")
-    unsealed = "warning: the file has no seal: another program changed it or cut it off."
+    unsealed = (
+        "warning: the checksum of the file is missing, so another program changed or truncated it."
+    )
     return [
         Heading(result.title or name, 1),
         Paragraph(first),
@@ -146,6 +150,12 @@ def setup_blocks(case: Mapping[str, Any], varied: Container[str] = ()) -> list[B
     return [grid] if grid.rows else []
 
 
+def reason(name: str, message: str) -> str:
+    """Return why a figure is missing, as sentences without the name of the figure."""
+    text = message.removeprefix(f"{name}: ")
+    return text[:1].upper() + text[1:]
+
+
 def pictures(result: Result) -> list[Block]:
     """The figures that the file has the variables for, and what the others lack."""
     return [
@@ -155,7 +165,7 @@ def pictures(result: Result) -> list[Block]:
             for name, draw in all_figures(result).items()
         ),
         *(
-            Paragraph(f"No {name.replace('_', ' ')}: {advice}.")
+            Paragraph(f"No figure of {name.replace('_', ' ')}. {reason(name, advice)}")
             for name, advice in lacking(result).items()
         ),
     ]
@@ -192,7 +202,7 @@ def law_blocks(name: str, stated: Mapping[str, Any]) -> list[Block]:
     if law is None:
         return [
             Heading(f"{OF_A_LAW}{name}", 2),
-            Paragraph("It is not installed here: what it is stands in its own file."),
+            Paragraph("This law is not installed here. Its definition is in a separate file."),
         ]
     summary, *more = paragraphs(docstring_of(law)) or [""]
     pairs = stated.get("pair")
@@ -206,7 +216,7 @@ def law_blocks(name: str, stated: Mapping[str, Any]) -> list[Block]:
     inputs = {f"Inputs of {name}": input_rows(law, stated)}
     for pair in pairs:
         both = " and ".join(map(str, pair["materials"]))
-        inputs[f"Inputs of {name} between {both}, in place of these"] = input_rows(law, pair)
+        inputs[f"Inputs of {name} between {both}"] = input_rows(law, pair)
     return [
         Heading(f"{OF_A_LAW}{name}", 2),
         Paragraph(summary),
@@ -236,11 +246,11 @@ def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
     """The case as it was given, and as it was run."""
     found: list[Block] = []
     if provenance.get("case_toml"):
-        found.append(Boxed("Case file, as given", str(provenance["case_toml"])))
+        found.append(Boxed("Case file", str(provenance["case_toml"])))
     if case := resolved(provenance):
         text = json.dumps(case, indent=1)
         text = _LIST.sub(lambda found: in_lines(found[1], found[2]), text)
-        found.append(Boxed("Case as run: all defaults filled, SI units", text))
+        found.append(Boxed("Complete case with all defaults, in SI units", text))
     return [Heading("Case", 2), *found] if found else []
 
 
@@ -257,7 +267,7 @@ def origin(provenance: Mapping[str, Any], name: str, more: Sequence[str] = ()) -
     rows = [("file", name), *((key, str(provenance[key])) for key in more if key in provenance)]
     # names and versions without the signs of JSON
     rows += [(key, re.sub(r'[{}"]|:(?= )', "", text)) for key, text in provenance_rows(provenance)]
-    return [Heading("Where it comes from", 2), Grid(("", ""), tuple(rows))]
+    return [Heading("Provenance", 2), Grid(("", ""), tuple(rows))]
 
 
 def citation(names: list[str]) -> list[Block]:
@@ -265,7 +275,7 @@ def citation(names: list[str]) -> list[Block]:
     known = laws()
     sources = [f"{name}: {known[name].source}" for name in dict.fromkeys(names) if name in known]
     package = (
-        f"The granchain developers: granchain {__version__}, discrete-element simulation of "
+        f"The granchain developers: granchain {__version__}, discrete element simulation of "
         "one-dimensional chains of beads."
     )
     return [

@@ -72,7 +72,7 @@ def setup_grid(case: Mapping[str, Any], varied: Container[str] = ()) -> Grid:
         text = "varied" if where in varied else name if again else value
         rows.append((table if table != last else "", what, text))
         last = table
-    return Grid(("", "quantity", "value"), tuple(rows), "what was computed" if rows else "")
+    return Grid(("", "quantity", "value"), tuple(rows), "Setup" if rows else "")
 
 
 def setup_rows(
@@ -89,9 +89,9 @@ def setup_rows(
         inner = table_in(field.annotation)
         if inner is SegmentTable:
             for i, one in enumerate(value[:MOST_SEGMENTS], start=1):
-                yield where, f"beads, run {i}", words_of(one, table=inner)
+                yield where, f"beads, section {i}", words_of(one, table=inner)
             if len(value) > MOST_SEGMENTS:
-                yield where, "runs of beads in all", str(len(value))
+                yield where, "number of sections", str(len(value))
         elif inner in (None, MaterialTable) or not isinstance(value, Mapping) or "drive" in value:
             yield where, what, words_of(value, about["unit"], inner)
         else:

@@ -44,7 +44,10 @@ from granchain.studies.measures import missing_note
 # Values of a key that a page lists, and members of an ensemble.
 MOST_ROWS_OF_A_STUDY, MOST_MEMBERS = 12, 40
 # What a figure is called in its caption, where its name is too short.
-OTHERWISE = {"peaks": "peaks along the chain", "hysteresis": "each value from the last one"}
+OTHERWISE = {
+    "peaks": "peaks along the chain",
+    "hysteresis": "hysteresis of the chained sweep",
+}
 # Messages of a study.
 MOST_MESSAGES = 12
 
@@ -86,7 +89,7 @@ def study_blocks(study: Any, name: str) -> list[Block]:
         name for name in study.data_vars if study[name].dtype.kind == "f" and study[name].size
     ]
     rows = tuple((name.replace("_", " "), *spread_row(study[name])) for name in measured)
-    columns = ("", "mean", "standard deviation", "least", "largest", "unit")
+    columns = ("", "mean", "standard deviation", "minimum", "maximum", "unit")
     laws = str(study.attrs["law"]).split(", ") if "law" in study.attrs else []
     for key in ("contact.law", "law"):
         if key in study.coords:
@@ -94,15 +97,15 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     facts = {name: str(value) for name, value in study.attrs.items() if np.ndim(value) == 0}
     return [
         Heading(str(study.attrs.get("title") or name), 1),
-        Paragraph(f"A study of {study['status'].size} members: {ended}."),
+        Paragraph(f"Study of {study['status'].size} members: {ended}."),
         *(Paragraph(one, warning=True) for one in notes),
         Grid(
             ("key", "values", "", "unit"),
             tuple(keys),
-            "what was varied, and where it was measured",
+            "Varied parameters, and sensors",
         ),
         *setup_blocks(resolved(about), [*map(str, study.coords), *follows]),
-        Grid(columns, rows, "what was measured, over all members and sensors"),
+        Grid(columns, rows, "Results, over all members and sensors"),
         Heading("Figures", 2),
         *(
             Picture(draw, f"{re.sub('[-_]', ' ', OTHERWISE.get(what, what)).capitalize()}.")
@@ -158,7 +161,7 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
     ends = [{pulse.bead: pulse.complete for pulse in one.sensors} for one in numbers.values()]
     late = np.array([[not one.get(bead, True) for bead in beads] for one in ends], dtype=bool)
     words = missing_note(late, beads)
-    columns = ("run", "of it", "ended", "wave speed [m/s]", *(f"bead {k} [N]" for k in shown))
+    columns = ("run", "parameters", "status", "wave speed [m/s]", *(f"bead {k} [N]" for k in shown))
     laws = list(dict.fromkeys(law for result in results for law in result.law.split(", ")))
     drawn: list[Block] = []
     if found:
@@ -174,11 +177,11 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
         ]
     return [
         Heading(f"{len(ensemble)} runs" + (f": {title}" if title else ""), 1),
-        Paragraph(f"An ensemble of {len(ensemble)} members: {counts}."),
+        Paragraph(f"Ensemble of {len(ensemble)} members: {counts}."),
         *(Paragraph(one, warning=True) for one in ensemble.messages if one),
         *([Paragraph(f"{note}.")] if note else []),
         *([Paragraph(words, warning=True)] if words else []),
-        number_grid(columns, rows, "members: wave speed, and peak force at sensors", 3),
+        number_grid(columns, rows, "Members: wave speed, and peak force at sensors", 3),
         *drawn,
         *(block for law in laws for block in law_blocks(law, {})),
         *(case_blocks(results[0].provenance) if found else []),
