@@ -1,9 +1,9 @@
-"""The pages of the contact laws, family by family: equation, symbols, source, what a law delivers,
-and a picture of its loop.
+"""Pages of the contact laws by family: equation, symbols, source, effective restitution, and a
+figure of the loop.
 
-`conf.py` writes them into docs/reference/laws/ when the documentation is built. The text is that of
-the classes, the equations are those of docs/equations, the restitutions those of docs/laws.md, the
-pictures those of docs/loops.py: nothing is written here.
+`conf.py` writes the pages into docs/reference/laws/ when the documentation is built. The texts come
+from the classes, the equations from docs/equations, the restitutions from docs/laws.md, and the
+figures from docs/loops.py.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ from granchain.pages.blocks import escaped_markdown, paragraphs
 from granchain.pages.blocks import markdown_table as grid
 
 LAWS = Path(__file__).with_name("laws.md")
-SYMBOL_COLUMNS = ("symbol", "meaning", "in a case")
+SYMBOL_COLUMNS = ("symbol", "meaning", "key of a case")
 
 HEAD = """# Equations of the contact laws
 
-Each law with its equation as its source prints it, or as its text says that it is put right; a test evaluates every equation here against
-the law's functions. In a case a law is one line, `law = "ma-liu"` under `[contact]`, and its symbols are the keys named beside them. What
-was measured of each law, its inputs with their limits, and all laws in one table are on [their own page](../../laws.md).
+These pages give the equation of each contact law as published, or as corrected in the description of the law. A test compares every
+equation with the functions of the law. In a case, you select a law with one line under `[contact]`, for example `law = "ma-liu"`. The tables
+list the key of each symbol that a case can set. [Contact laws](../../laws.md) lists the verification report of each law, its inputs with
+their limits, and a summary table of all laws.
 
-The pictures are the force over the overlap in one impact of two steel beads of 2.38 mm at 1.77 m/s (Wang, Liu & Liu 2022, table 8): Hertz's
-contact in grey, the law in blue, its approach above and its recovery below; e is the restitution that it returned. Where a contact that may
-pull, or the law without its energy guard, takes another way, that is dashed."""
+The figures show the force versus the overlap in one impact of two steel beads of 2.38 mm at 1.77 m/s (Wang, Liu & Liu 2022, table 8). The
+grey curve is Hertz's law, and the blue curve is the law, with the approach above and the recovery below. The symbol e is the effective
+restitution. A dashed curve shows a contact that may pull, or the law without the energy correction, if it differs."""
 
 
 @cache
 def printed() -> dict[str, dict[str, list[str]]]:
-    """Tables of docs/laws.md by their heading: cells of each row by the first one, the columns
-    under the empty name."""
+    """Return the tables of docs/laws.md by heading, and the cells of each row by the first cell; the
+    column names have the empty name."""
     found: dict[str, dict[str, list[str]]] = {}
     heading = ""
     for line in LAWS.read_text(encoding="utf-8").splitlines():
@@ -56,17 +57,17 @@ def printed() -> dict[str, dict[str, list[str]]]:
 
 
 def delivered(law: type[ContactLaw]) -> str:
-    """What an impact returns: for restitutions that are asked for, or over the speed."""
-    table = printed()["Delivered restitution"]
+    """Return the effective restitutions, for nominal restitutions or impact speeds."""
+    table = printed()["Effective restitution"]
     if law.name in table:
-        columns = ("asked restitution", *table[""])
-        return grid(columns, [("delivered", *table[law.name])])
+        columns = ("nominal restitution", *table[""])
+        return grid(columns, [("effective restitution", *table[law.name])])
     returned = printed().get(law.name, {}).get("restitution", ["not measured"])[0]
-    return f"Restitution, measured: {returned}."
+    return f"Measured restitution: {returned}."
 
 
 def symbol_rows(law: type[ContactLaw], equation: Equation) -> dict[Symbol, tuple[str, ...]]:
-    """The rows of an equation's symbols."""
+    """Return the table rows of the symbols in an equation."""
     rows = {}
     for symbol in symbols_of(equation):
         text, unit, given = quantity_of(law, equation.meaning(symbol))
@@ -78,7 +79,7 @@ def symbol_rows(law: type[ContactLaw], equation: Equation) -> dict[Symbol, tuple
             choice.meaning,
             f"`contact.{choice.name}`",
         )
-    # what a case gives first
+    # Symbols that a case gives come first.
     return dict(
         sorted(
             rows.items(), key=lambda item: (not item[1][2].startswith("`contact"), not item[1][2])
@@ -89,29 +90,29 @@ def symbol_rows(law: type[ContactLaw], equation: Equation) -> dict[Symbol, tuple
 def law_section(
     law: type[ContactLaw], equation: Equation, shared: set[tuple[str, ...]]
 ) -> list[str]:
-    """One law; rows of symbols that are shared stand at the top of the page."""
+    """Return the section of a law, without the symbols that are listed at the top of the page."""
     summary, *rest = paragraphs(law.__doc__)
     own = [row for row in symbol_rows(law, equation).values() if row not in shared]
     blocks = [f"## {law.name}", escaped_markdown(summary), f"$$\n{latex(equation)}\n$$"]
-    # the last column says something for symbols that a case gives
+    # The last column is needed only for symbols that a case gives.
     width = 3 if any(row[2] for row in own) else 2
     blocks += [grid(SYMBOL_COLUMNS[:width], [row[:width] for row in own])] if own else []
     blocks += [
-        f"```{{image}} {law.name}.png\n:alt: Force over overlap of one impact under "
-        f"{law.name}\n:width: 420px\n```"
+        f"```{{image}} {law.name}.png\n:alt: Force versus overlap in one impact with "
+        f"{law.name} contacts\n:width: 420px\n```"
     ]
     blocks += [escaped_markdown(text) for text in rest]
     blocks += [delivered(law)]
     blocks += [f"Valid for: {escaped_markdown(law.validity)}."] if law.validity else []
     blocks += [
         f"Source: {escaped_markdown(str(law.source))}. Status: {escaped_markdown(law.status)}. "
-        f"[What was measured of it](../../laws.md#{law.name})."
+        f"[Verification report](../../laws.md#{law.name})."
     ]
     return blocks
 
 
 def own_families() -> list[Family]:
-    """Those of the package: a law file that was loaded has its laws among the others."""
+    """Return the families of the package, without the laws of a loaded law file."""
     return [
         family
         for family in families()
@@ -125,10 +126,10 @@ def family_of(law: type[ContactLaw]) -> Family:
 
 
 def family_page(family: Family) -> str:
-    """The page of a family."""
+    """Return the page of a family."""
     told = [(law, equations()[law.name]) for law in family.laws]
     count = Counter(row for law, equation in told for row in symbol_rows(law, equation).values())
-    # of a symbol that means one thing here and another there, the meaning that more laws have
+    # If a symbol has several meanings, take the most frequent one.
     common = {row[0]: row for row, times in reversed(count.most_common()) if times > 1}
     shared = set(common.values())
     blocks = [f"# {family.title}", *(escaped_markdown(text) for text in family.paragraphs)]
@@ -139,7 +140,7 @@ def family_page(family: Family) -> str:
     if shared:
         blocks += [
             "## Symbols",
-            "Those of two laws or more; each law has its own beside its equation.",
+            "This table lists the symbols of two or more laws. The section of each law lists the others.",
         ]
         blocks += [
             grid(
@@ -155,7 +156,7 @@ def family_page(family: Family) -> str:
 
 
 def index() -> str:
-    """The page that leads to the others: spheres, then cylinders."""
+    """Return the index page: spheres, then cylinders."""
     blocks = [HEAD]
     for title, cylinders in (("Spheres", False), ("Parallel cylinders", True)):
         blocks.append(f"## {title}")
@@ -168,18 +169,18 @@ def index() -> str:
                     )
                     for law in family.laws
                 ]
-                blocks += [f"### {family.title}", grid(("law", "what it is"), rows)]
+                blocks += [f"### {family.title}", grid(("law", "description"), rows)]
     pages = "\n".join(family.module for family in own_families())
     return "\n\n".join([*blocks, f"```{{toctree}}\n:hidden:\n\n{pages}\n```"]) + "\n"
 
 
 def pages() -> dict[str, str]:
-    """Every page, by the name of its file."""
+    """Return every page by the name of its file."""
     return {"index": index(), **{family.module: family_page(family) for family in own_families()}}
 
 
 def write(folder: Path) -> None:
-    """Write the pages whose text has changed, and draw what is not there yet or older than the
+    """Write the pages whose text has changed, and plot the figures that are missing or older than the
     package."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():

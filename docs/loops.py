@@ -1,8 +1,8 @@
-"""The loop of every contact law: force over overlap in one impact of two steel beads, drawn when
+"""Loop of every contact law: force versus overlap in one impact of two steel beads, plotted when
 the documentation is built.
 
-The law's own functions are integrated here as plain Python, for `gc.impact` compiles a loop for
-each set of functions; a long test compares the two (tests/test_law_pages.py).
+This module integrates the functions of a law in plain Python, because `gc.impact` compiles a loop
+for each set of functions. A long test compares the two.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from granchain.two_body import contact_of_two, example_pair, two_bodies
 # Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: the striker of the steel chain
 # [m/s].
 SPEED = 1.77
-# Steps in a Hertz impact of this pair and speed, and at most; the loops are drawn, not measured.
+# Number of steps in a Hertz impact of this pair and speed, and its upper limit: enough for a figure.
 STEPS, MOST = 600, 20000
 
 
 class Loop(NamedTuple):
-    """A contact step by step: overlap [m], rate [m/s], force [N]."""
+    """Overlap [m], rate [m/s], and force [N] at every step of a contact."""
 
     overlap: np.ndarray
     rate: np.ndarray
@@ -37,14 +37,14 @@ class Loop(NamedTuple):
 
     @property
     def restitution(self) -> float:
-        """Speed at the end over that at the start."""
+        """Final speed divided by initial speed."""
         return float(-self.rate[-1] / self.rate[0])
 
 
 def loop_of(
     law: type[ContactLaw], speed: float = SPEED, steps: int = STEPS, **changes: object
 ) -> Loop:
-    """One impact of the example's pair under a law, from touching until the force has ended.
+    """Compute one impact of the example pair with a law, from the contact onset until the force ends.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def loop_of(
     speed : float
         Approach speed [m/s].
     steps : int
-        Steps in a Hertz impact.
+        Number of steps in a Hertz impact.
     **changes
-        Inputs that differ from the example's.
+        Inputs that differ from the example inputs.
     """
     pair = example_pair()
     known = (
@@ -77,8 +77,7 @@ def loop_of(
         half = v + 0.5 * dt * acceleration
         d += dt * half
         rate = half + 0.5 * dt * acceleration
-        # an opened or closed contact, and then the weight of its onset, which the picture leaves
-        # out
+        # The second update resets the onset weight, which the figure neglects.
         for _ in range(2):
             if functions.needs_update(d, rate, c, h):
                 h = functions.update((d, rate, rate, min(1.0, abs(d / (dt * half)))), c, h)
@@ -92,16 +91,16 @@ def loop_of(
 
 
 def loops_of(law: type[ContactLaw]) -> dict[str, Loop]:
-    """A law's loop, and beside it that of a contact that may pull, or of the law as printed,
-    where it is another."""
+    """Return the loop of a law, and the loops with a tensile contact or without the energy correction
+    if they differ."""
     found = {"": loop_of(law)}
     for word, changes in (
         ("may pull", {"separation": "tensile"}),
-        ("as printed", {"as_printed": True}),
+        ("as published", {"as_printed": True}),
     ):
         try:
             other = loop_of(law, **changes)
-        except CaseError:  # the law has no such input
+        except CaseError:  # The law has no such input.
             continue
         if (
             other.force.size != found[""].force.size
@@ -113,16 +112,16 @@ def loops_of(law: type[ContactLaw]) -> dict[str, Loop]:
 
 @cache
 def reference(cylinders: bool) -> tuple[str, Loop]:
-    """The loop that others are laid on, with its name: Hertz's, or of cylinders Johnson's."""
+    """Return the name and the loop of the law for comparison: Hertz, or Johnson for cylinders."""
     name = "johnson" if cylinders else "hertz"
     return name, loop_of(laws()[name])
 
 
 @styled
 def picture(law: type[ContactLaw], cylinders: bool) -> Figure:
-    """One law's loop, on Hertz's, or of cylinders on Johnson's, in grey."""
+    """Plot the loop of a law on the grey loop of Hertz, or of Johnson for cylinders."""
     figure = new_figure(4.2, 2.9)
-    # the labels are of one size: no layout to be found
+    # All labels have the same size, so no layout is computed.
     figure.set_layout_engine("none")
     axes = figure.add_axes((0.125, 0.155, 0.855, 0.825))
     grey, colour = "#b4b4b4", palette()[0]
@@ -169,7 +168,7 @@ def picture(law: type[ContactLaw], cylinders: bool) -> Figure:
 
 
 def arrow(axes: Axes, loop: Loop, approach: bool, colour: str) -> None:
-    """The sense of a branch, near its middle."""
+    """Draw an arrow along a branch, near its middle."""
     top = int(np.argmax(loop.overlap))
     branch = slice(0, top + 1) if approach else slice(top, None)
     overlap, force = 1e6 * loop.overlap[branch], loop.force[branch]

@@ -29,7 +29,7 @@ L = symbol("L", key="length")
 W = symbol("W", "force per length", "N/m")
 dr = symbol(
     r"\Delta R",
-    "sum of the radii, or their difference: the clearance",
+    "sum of the radii, or their difference (clearance)",
     "m",
     given="`contact.clearance`, or the radii",
 )
@@ -46,20 +46,25 @@ MILLIMETRES = {
         "effective_modulus",
         "material: `youngs_modulus`, `poissons_ratio`",
     ),
-    L: Meaning("length of the line contact, in mm here; default the pair's", "mm", "length"),
+    L: Meaning(
+        "length of the line contact, in mm here; default: the length of the pair", "mm", "length"
+    ),
     dr: Meaning(
-        "sum of the radii, or their difference: the clearance",
+        "sum of the radii, or their difference (clearance)",
         "mm",
         given="`contact.clearance`, or the radii",
     ),
     R_1: Meaning(
-        "radius of body 1, the outer one of an internal contact", "mm", "radius_1", "`chain.radius`"
+        "radius of body 1, the outer body of an internal contact",
+        "mm",
+        "radius_1",
+        "`chain.radius`",
     ),
     R_2: Meaning("radius of body 2", "mm", "radius_2", "`chain.radius`"),
-    a: Meaning("of the stiffness"),
-    b: Meaning("of the stiffness"),
+    a: Meaning("slope factor of the stiffness"),
+    b: Meaning("constant of the stiffness"),
     n: Meaning("exponent"),
-    Y: Meaning("of the exponent"),
+    Y: Meaning("factor of the exponent"),
 }
 
 with evaluate(False):

@@ -37,29 +37,29 @@ from equations.notation import (
 
 kappa = symbol(r"\kappa", key="yield_pressure_factor")
 theta = symbol(r"\theta", key="theta")
-z = symbol("z", "overlap in units of the first yield")
+z = symbol("z", "overlap variable, 2 d/d_y - 1")
 z_p = symbol("z_p", "z at full plasticity")
-d_c = symbol("d_c", "critical overlap: first yield", "m")
+d_c = symbol("d_c", "critical overlap (first yield)", "m")
 F_c = symbol("F_c", "Hertz's force at the critical overlap", "N")
-k = symbol("k", "of the critical overlap")
-C = symbol("C", "of the critical overlap")
-w = symbol("w", "overlap in critical overlaps")
-w_max = symbol(r"w_{\max}", "largest overlap in critical overlaps")
+k = symbol("k", "factor of the critical overlap")
+C = symbol("C", "factor of the critical overlap")
+w = symbol("w", "overlap divided by the critical overlap")
+w_max = symbol(r"w_{\max}", "largest overlap divided by the critical overlap")
 n = Symbol("n")
-B = symbol("B", "growth of the contact area beyond Hertz")
+B = symbol("B", "exponent of the contact area beyond Hertz's")
 a_c = Symbol("a")
-H_G = symbol("H_G", "hardness, which falls as the contact grows", "Pa")
+H_G = symbol("H_G", "hardness, which decreases as the contact grows", "Pa")
 p_p = symbol("p_p", "pressure of the plastic contact", "Pa")
 p_0 = symbol("p_0", "pressure of full plasticity", "Pa")
 a_p = symbol("a_p", "contact radius at full plasticity", "m")
 F_m = symbol("F_m", "force between first yield and full plasticity: Hermite's cubic", "N")
-G_y = symbol("G_y", "slope at first yield times the way to full plasticity", "N")
-G_p = symbol("G_p", "slope beyond full plasticity times the way to it", "N")
-s = symbol("s", "part of the way from first yield to full plasticity")
+G_y = symbol("G_y", "slope at first yield times the overlap from there to full plasticity", "N")
+G_p = symbol("G_p", "slope beyond full plasticity times the overlap from first yield to there", "N")
+s = symbol("s", "relative overlap between first yield and full plasticity, 0 to 1")
 C_a = symbol("C_a", key="C_a")
 K_c = symbol("K_c", key="K_c")
 alpha = Symbol(r"\alpha")
-beta = symbol(r"\beta", "of the logarithmic branch", "N/m")
+beta = symbol(r"\beta", "factor of the logarithm in the logarithmic branch", "N/m")
 
 
 def first_yield(pressure: Symbol) -> tuple[tuple[Symbol, object], ...]:
@@ -136,7 +136,7 @@ with evaluate(False):
                 (k, 0.454 + 0.41 * nu),
                 (F_c, 4 * E * sqrt(R) * d_c**THREE_HALVES / 3),
             ),
-            {n: Meaning("exponent on unloading")},
+            {n: Meaning("exponent of unloading")},
         ),
         "jackson-green": Equation(
             (
@@ -242,7 +242,7 @@ with evaluate(False):
                 c_1: Meaning(key="c1"),
                 c_2: Meaning(key="c2"),
                 d_p: Meaning(key="d_p"),
-                alpha: Meaning("of the logarithmic branch", "N/m"),
+                alpha: Meaning("constant of the logarithmic branch", "N/m"),
             },
         ),
     }

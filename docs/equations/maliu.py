@@ -33,7 +33,7 @@ from equations.notation import (
 )
 
 k_1 = symbol("k_1", "slope of the plastic branch", "N/m")
-L = symbol(r"\Lambda", "logarithm of the overlap of full plasticity over that of first yield")
+L = symbol(r"\Lambda", "logarithm of the ratio of the overlaps at full plasticity and first yield")
 TWO_THIRDS, THREE_HALVES = Rational(2, 3), Rational(3, 2)
 
 with evaluate(False):

@@ -1,5 +1,4 @@
-"""What equations are made of: symbols with their meaning, unit and key; how they are evaluated,
-and printed as LaTeX."""
+"""Equations of contact laws: symbols with meaning, unit, and key; evaluation; and LaTeX output."""
 
 from __future__ import annotations
 
@@ -16,19 +15,19 @@ from granchain.contact.law import ContactLaw
 
 
 class Meaning(NamedTuple):
-    """What a symbol stands for.
+    """Meaning of a symbol.
 
     Parameters
     ----------
     text : str
-        In words; empty for an input of the law, whose own words are taken.
+        Description. Default: the meaning of the input of the law.
     unit : str
         SI unit, "1" for a pure number.
     key : str
-        The input of the law, or the quantity of the pair, that holds its value; empty for what an
-        equation defines, and for variables.
+        Input of the law, or quantity of the pair, with the value. Default: none, for variables and
+        symbols that an equation defines.
     given : str
-        Where a case says it, for quantities of the pair.
+        Keys of a case that determine a quantity of the pair.
     """
 
     text: str = ""
@@ -39,18 +38,18 @@ class Meaning(NamedTuple):
 
 @dataclass(frozen=True)
 class Equation:
-    """The lines of a law's equation, in the order in which they are read.
+    """Lines of the equation of a law, in reading order.
 
     Parameters
     ----------
     lines : tuple of (expression, expression)
-        Left and right side. A symbol on the left is defined by the right side; any other left side
-        makes an equation to be solved.
+        Left and right side. A right side defines the symbol on the left; any other left side makes
+        an equation to be solved.
     where : dict
         Meanings of symbols that differ from those of `MEANINGS`.
     millimetres : bool
-        Whether lengths are in mm, pressures in MPa: the numbers of the source hold in these units
-        only.
+        Whether lengths are in mm and pressures in MPa, because the numbers of the source are valid
+        in these units only.
     """
 
     lines: tuple[tuple[Expr, Expr], ...]
@@ -58,9 +57,9 @@ class Equation:
     millimetres: bool = False
 
     def meaning(self, symbol: Symbol) -> Meaning:
-        """What a symbol stands for in this equation."""
+        """Return the meaning of a symbol in this equation."""
         if symbol == F and F_u in self.definitions:
-            return Meaning("force on loading, beyond the largest overlap so far", "N")
+            return Meaning("force on loading, beyond the largest previous overlap", "N")
         return self.where.get(symbol) or MEANINGS[symbol]
 
     @property
@@ -194,26 +193,26 @@ def symbol(text: str, *meaning: str, **more: str) -> Symbol:
     made = Symbol(text)
     if MEANINGS.setdefault(made, Meaning(*meaning, **more)) != Meaning(*meaning, **more):
         raise ValueError(
-            f"{text}: got two meanings, allowed one; state the other in the equation's `where`"
+            f"{text}: two meanings. A symbol must have one. Give the other in the equation's `where`."
         )
     return made
 
 
-# Of a contact.
+# Symbols of a contact.
 d = symbol("d", "overlap", "m")
 rate = symbol(r"\dot{d}", "rate of the overlap, positive in approach", "m/s")
 F = symbol("F", "force", "N")
 F_u = symbol(
     "F_u",
-    "force on unloading and reloading, up to the largest overlap; 0 below the residual one",
+    "force on unloading and reloading, up to the largest overlap; 0 below the residual overlap",
     "N",
 )
-d_max = symbol(r"d_{\max}", "largest overlap so far", "m")
+d_max = symbol(r"d_{\max}", "largest previous overlap", "m")
 F_max = symbol(r"F_{\max}", "force at the largest overlap, on the loading curve", "N")
-d_r = symbol("d_r", "residual overlap: the dent", "m")
+d_r = symbol("d_r", "residual overlap (residual indentation)", "m")
 R_u = symbol("R_u", "radius of curvature on unloading", "m")
 
-# Of the two bodies.
+# Symbols of the two bodies.
 E = symbol(
     "E",
     "effective modulus, 1/E = (1 - ν₁²)/E₁ + (1 - ν₂²)/E₂",
@@ -248,17 +247,17 @@ H = symbol(
 )
 R_1 = symbol(
     "R_1",
-    "radius of body 1, the outer one of an internal contact",
+    "radius of body 1, the outer body of an internal contact",
     "m",
     "radius_1",
     "`chain.radius`",
 )
 R_2 = symbol("R_2", "radius of body 2", "m", "radius_2", "`chain.radius`")
 
-# Of the law.
+# Symbols of the law.
 e = symbol("e", key="restitution")
 v_0 = symbol("v_0", key="impact_speed")
-K = symbol("K", "stiffness; the key's value where it is given", "N/m^1.5", key="stiffness")
+K = symbol("K", "stiffness, or the value of the key if it is given", "N/m^1.5", key="stiffness")
 a = symbol("a", "damping factor")
 psi = symbol(r"\psi", key="psi")
 xi = symbol(r"\xi", key="xi")
@@ -268,10 +267,10 @@ F_y = symbol("F_y", "force at first yield", "N")
 d_p = symbol("d_p", "overlap at full plasticity", "m")
 F_p = symbol("F_p", "force at full plasticity", "N")
 K_p = symbol("K_p", "slope from first yield to full plasticity", "N/m")
-c_1 = symbol("c_1", "of the elastoplastic branch", "N/m")
-c_2 = symbol("c_2", "of the elastoplastic branch", "N/m")
-c_3 = symbol("c_3", "of the elastoplastic branch", "N")
+c_1 = symbol("c_1", "constant of the elastoplastic branch", "N/m")
+c_2 = symbol("c_2", "factor of the logarithm in the elastoplastic branch", "N/m")
+c_3 = symbol("c_3", "force offset of the elastoplastic branch", "N")
 
-# When a branch holds, in words: true or false by the input `contact`.
+# Descriptions of the conditions of branches, which the input `contact` determines.
 external, internal = Symbol("external"), Symbol("internal")
 CONDITIONS = {external: "external contact", internal: "internal contact"}

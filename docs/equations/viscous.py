@@ -15,7 +15,7 @@ chi = symbol(r"\chi", key="chi")
 xi_j = symbol(r"\xi_J", "Jankowski's damping ratio")
 q = symbol("q", key="q")
 epsilon = symbol(r"\varepsilon", key="epsilon")
-T = symbol("T", "transition: how much of the dashpot acts")
+T = symbol("T", "transition factor of the dashpot")
 omega = symbol(r"\omega", "frequency of mass and spring", "1/s")
 LINEAR = {K: Meaning("stiffness", "N/m", "stiffness")}
 

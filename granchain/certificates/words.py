@@ -1,4 +1,4 @@
-"""What was measured of a contact law, in the words of pages and notebooks."""
+"""Texts of the verification report of a contact law, for pages and notebooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def findings(certificate: Certificate) -> tuple[tuple[str, str], ...]:
-    """What a certificate found: names and results."""
+    """Return the names and results of the measurements."""
     speeds = [(v, f"{e:.4f}") for v, e in certificate.speeds]
     facts = []
     if len({e for _, e in speeds}) == 1:
@@ -24,14 +24,14 @@ def findings(certificate: Certificate) -> tuple[tuple[str, str], ...]:
         facts.append(("restitution", ", ".join(f"{e} at {v:g} m/s" for v, e in speeds)))
     facts.append(("energy", energy_words(certificate)))
     if certificate.created_as_printed is not None and "as_printed" in certificate.inputs:
-        facts.append(("energy, as printed", creation(certificate.created_as_printed)))
-    jumps = [f"at the onset, to {certificate.onset:.3g} N"] if certificate.onset else []
+        facts.append(("energy, as published", creation(certificate.created_as_printed)))
+    jumps = [f"to {certificate.onset:.3g} N at the onset"] if certificate.onset else []
     jumps += [f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in certificate.jumps]
     order = "-" if certificate.order is None else f"{certificate.order:.1f}"
     if certificate.law.order != 2:
-        order += f" (stated: {certificate.law.order}, the force jumps)"
+        order += f" (declared: {certificate.law.order}, because the force jumps)"
     consistent = (
-        "constants hold in the source's own units"
+        "constants are valid in the units of the source only"
         if certificate.law.fixed_units
         else "NOT consistent"
     )
@@ -40,43 +40,43 @@ def findings(certificate: Certificate) -> tuple[tuple[str, str], ...]:
 
 
 def energy_words(certificate: Certificate) -> str:
-    """Whether cycles create energy, what was measured, and its error."""
-    error = f"to {max(certificate.created_error, QUADRATURE):.1e} of the work put in"
+    """Describe whether cycles create energy, with the measured value and its error."""
+    error = f"{max(certificate.created_error, QUADRATURE):.1e} of the work supplied"
     if not certificate.admissible:
         return (
-            f"{creation(certificate.created)}, measured {error}; the loss falls by up to "
+            f"{creation(certificate.created)} (error {error}); the loss decreases by up to "
             f"{100.0 * certificate.falls:.2g} % of the work"
         )
-    # below its error it counts as zero
-    found = (
-        f"{certificate.created:.1e}, {error}"
+    # A value below its error counts as zero.
+    measured = (
+        f"measured: {certificate.created:.1e}, error {error}"
         if certificate.created > max(certificate.created_error, QUADRATURE)
-        else f"none, {error}"
+        else f"measured: none, error {error}"
     )
     if certificate.law.history:
-        return f"no cycle creates any (measured: {found})"
+        return f"no cycle creates energy ({measured})"
     return (
-        "no cycle creates any: without history the force at rest follows from the overlap alone "
-        f"(measured: {found})"
+        "no cycle creates energy, because without history the force at rest depends on the overlap "
+        f"only ({measured})"
     )
 
 
 def creation(created: float) -> str:
-    """Energy that a cycle creates."""
+    """Describe the energy that a cycle creates."""
     return (
-        "no cycle creates any"
+        "no cycle creates energy"
         if created <= CREATION
-        else f"a cycle returns up to {100.0 * created:.2g} % more than it took"
+        else f"a cycle returns up to {100.0 * created:.2g} % more energy than is supplied"
     )
 
 
 def toml(value: Any) -> str:
-    """A value as a case file has it."""
+    """Format a value as in a case file."""
     return f"{value:g}" if isinstance(value, float) else json.dumps(value)
 
 
 def delivered_words(restitution: float | None) -> str:
-    """A delivered restitution; a law may refuse the asked one, or never let go."""
+    """Format an effective restitution; a law may reject the nominal one, or never open."""
     if restitution is None:
-        return "refused"
+        return "rejected"
     return f"{restitution:.4f}" if restitution > 0.0 else "never opens"

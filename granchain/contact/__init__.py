@@ -1,4 +1,4 @@
-"""Contact laws. Every module in this folder is read, so that a law is added by adding its file."""
+"""Contact laws. All modules in this folder are imported, so a new file adds a law."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def law_named(law: str | type[ContactLaw], where: str = "contact law") -> type[C
 
 
 class Family(NamedTuple):
-    """The laws of one module.
+    """Contact laws of a module.
 
     Parameters
     ----------
     module : str
-        Its name, the last part.
+        Last component of the module name.
     title : str
-        What it is called: the first line of the module's docstring, up to the colon.
+        Title: the first line of the docstring of the module, up to the colon.
     paragraphs : tuple of str
-        The rest of that docstring, each paragraph in one line.
+        Remaining paragraphs of this docstring, each in one line.
     laws : tuple of type of ContactLaw
-        By name.
+        Laws, sorted by name.
     """
 
     module: str
@@ -57,8 +57,7 @@ class Family(NamedTuple):
 
     @property
     def of_cylinders(self) -> bool:
-        """Whether all its laws are of parallel cylinders: these ask for the clearance of an
-        internal contact."""
+        """True if all laws are for parallel cylinders, so that `clearance` is an input."""
         return all(
             any(quantity.name == "clearance" for quantity in law.inputs) for law in self.laws
         )

@@ -1,8 +1,8 @@
 """Results of the verification reports of the package's laws, stored with the package. A run reports
 them without measuring.
 
-`certified.json` is written by `docs/laws.py` with the page of the laws, from the same measurements,
-and compared by `make check`. Each entry holds for the source that was measured, and for no other.
+`docs/laws.py` writes `certified.json` and the page of the laws from the same measurements, and
+`make check` compares them. Each entry is valid only for the source that was measured.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ _OWN_MODULES = __name__.rpartition(".")[0] + "."
 
 @cache
 def source_of(law: type[ContactLaw]) -> str:
-    """Hash of the files of this package that a law is made of: its own, those of its bases, the
-    pair's, and those that these take functions from.
+    """Return the hash of the source files of a law.
+
+    These are the files of its class and bases, of the pair, and of the modules whose functions they
+    use.
 
     Raises
     ------
     OSError
-        Where a file is not there.
+        If a file does not exist.
     """
     modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_OWN_MODULES)}
     modules.add(f"{_OWN_MODULES}pair")
@@ -46,21 +48,24 @@ def source_of(law: type[ContactLaw]) -> str:
 
 @cache
 def certified() -> dict[str, dict[str, Any]]:
-    """For each law of the package: `source`, the hash of what was measured; `problems`, what was
-    wrong; `created_as_printed`, the part of
-    the work that a cycle returns beyond it without the energy guard, 0 for none."""
+    """Return the entry of each law of the package.
+
+    The keys are `source`, the hash of the measured source; `problems`, the problems; and
+    `created_as_printed`, the energy that a cycle creates without the energy correction, as a
+    fraction of the work supplied.
+    """
     table: dict[str, dict[str, Any]] = json.loads(CERTIFIED.read_text(encoding="ascii"))
     return table
 
 
 def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Message | None:
-    """The message about a law's certificate, in one line; None where it is clean.
+    """Return the message about the verification report of a law; None if it has no problems.
 
     Parameters
     ----------
     law : type of ContactLaw
     as_printed : bool
-        Whether the law runs without its energy guard.
+        Whether the law runs without the energy correction.
     """
     ours = law.__module__.startswith(_OWN_MODULES)
     command = f'"granchain laws {law.name}{"" if ours else " --law-module FILE"}"'

@@ -1,16 +1,16 @@
-"""Line contact of parallel cylinders, elastic: the laws reviewed by Autiero et al. 2022.
+"""Line contact of parallel cylinders, elastic: these laws are reviewed by Autiero et al. 2022.
 
-Five of them state the overlap d by the force per length W = F/L,
+Five of the laws give the overlap d as a function of the force per length W = F/L,
 
     d = W/(pi E) [ln(B/W) + c],   E = 1/((1 - nu1^2)/E1 + (1 - nu2^2)/E2),
 
-each with its own B and c. d has a maximum, l = B exp(c - 1)/(pi E): a larger overlap has no force.
-With y = pi E d/W the same reads y - ln y = 1 + ln(l/d), y >= 1, so that F = pi E L d/y in closed
-form; y is -W of the lower real branch of Lambert's function.
+where B and c depend on the law. The overlap has a maximum, l = B exp(c - 1)/(pi E). There is no
+force for a larger overlap. With y = pi E d/W the equation becomes y - ln y = 1 + ln(l/d), y >= 1,
+so that F = pi E L d/y is a closed form: -y is the lower real branch of Lambert's W function.
 
-In an internal contact body 1 is the outer one. A flat wall has no finite compliance in plane
-strain: where a row ends at one, radius_1 and radius_2 are both the bead's, and the wall counts as
-one more cylinder of its size.
+In an internal contact, body 1 is the outer body. A flat wall has no finite compliance in plane
+strain. If a chain ends at a wall, radius_1 and radius_2 are both the radius of the bead, and the
+wall counts as another cylinder of the same size.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def inverse_log_root(ratio: float) -> float:
 
 
 class Logarithmic(ContactLaw):
-    """Base of d = W/(pi E) [ln(B/W) + c]: a law gives B exp(c - 1)/(pi E), its largest overlap."""
+    """Base of d = W/(pi E) [ln(B/W) + c]: a law gives its largest overlap, B exp(c - 1)/(pi E)."""
 
     inputs = (LENGTH, INTERNAL_CONTACT, CLEARANCE)
     coefficients = (
@@ -155,12 +155,12 @@ class Logarithmic(ContactLaw):
     )
     examples: ClassVar[dict[str, Any]] = CYLINDER
     validity = (
-        "elastic, plane strain, force spread evenly over the length; overlap below the law's "
-        "largest"
+        "elastic contact in plane strain with the force distributed evenly along the length; "
+        "overlap below the largest overlap of the law"
     )
     status = (
-        "verified: inverse, energy, and the fits of Autiero et al. 2022; not validated against "
-        "experiment"
+        "verified for its inverse, its energy, and the fits of Autiero et al. 2022; not validated "
+        "against experiment"
     )
 
     @staticmethod
@@ -197,8 +197,9 @@ class Radzimovsky(Logarithmic):
     """Radzimovsky, cylinders: d = W/(pi E) [2/3 + ln(8 dR E/(1.6^2 W))], W = F/L, dR = R1 + R2 or
     R1 - R2.
 
-    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is
-    lost; the contact ends at d = 0. Has no force beyond d = .7127 dR.
+    The law is elastic and quasi-static. External and internal contacts with the same dR have the
+    same force. No energy is lost, and the contact ends at d = 0. There is no force beyond d =
+    0.7127 dR.
     """
 
     name = "radzimovsky"
@@ -219,8 +220,9 @@ class Radzimovsky(Logarithmic):
 class Johnson(Logarithmic):
     """Johnson, cylinders: d = W/(pi E) [ln(4 pi E dR/W) - 1], W = F/L, dR = R1 + R2 or R1 - R2.
 
-    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is
-    lost; the contact ends at d = 0. Has no force beyond d = 4 dR/e^2 = .5413 dR.
+    The law is elastic and quasi-static. External and internal contacts with the same dR have the
+    same force. No energy is lost, and the contact ends at d = 0. There is no force beyond d = 4
+    dR/e^2 = 0.5413 dR.
     """
 
     name = "johnson"
@@ -239,9 +241,10 @@ class Johnson(Logarithmic):
 class Esdu(Logarithmic):
     """ESDU-78035, cylinders: d = W/(pi E) [ln(4 pi E dR/W) + 1], W = F/L, dR = R1 + R2 or R1 - R2.
 
-    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is
-    lost; the contact ends at d = 0. Deeper than Johnson by 2 W/(pi E). The review of Autiero et al.
-    computes its tables without the pi, three times too soft. Has no force beyond 4 dR.
+    The law is elastic and quasi-static. External and internal contacts with the same dR have the
+    same force. No energy is lost, and the contact ends at d = 0. The overlap is larger than with
+    Johnson's law by 2 W/(pi E). Autiero et al. 2022 compute their tables without the factor pi,
+    which makes the contact three times too soft. There is no force beyond d = 4 dR.
     """
 
     name = "esdu-78035"
@@ -257,9 +260,9 @@ class Goldsmith(Logarithmic):
     """Goldsmith, cylinders: d = W/(pi E) [ln(pi E L^2/(W R)) + 1], W = F/L, R = R1 R2/(R1 + R2) or
     R1 R2/(R1 - R2).
 
-    Elastic, quasi-static. Nothing is lost; the contact ends at d = 0. The exponent of L that has
-    the right dimension, L^3 in terms of the force, not L as the review prints. Has no force beyond
-    d = L^2/R.
+    The law is elastic and quasi-static. No energy is lost, and the contact ends at d = 0. The
+    exponent of L is the dimensionally correct value: L^3 if the equation is written in terms of the
+    force, not L as in Autiero et al. 2022. There is no force beyond d = L^2/R.
     """
 
     name = "goldsmith"
@@ -278,8 +281,9 @@ class DubowskyFreudenstein(Goldsmith):
     """Dubowsky and Freudenstein, cylinders: d = F/(pi E L) [ln(pi E L^3/(F R)) + 1], R = R1 R2/(R1
     + R2) or R1 R2/(R1 - R2).
 
-    Goldsmith's law with L^3. The review prints pi (h1 + h2) for (h1 + h2)/pi in its table 1 and eq.
-    (8), pi^2 too soft. Has no force beyond d = L^2/R.
+    This is Goldsmith's law with L^3. Table 1 and eq. (8) of Autiero et al. 2022 print pi (h1 + h2)
+    instead of (h1 + h2)/pi, which makes the contact pi^2 times too soft. There is no force beyond d
+    = L^2/R.
     """
 
     name = "dubowsky-freudenstein"
@@ -294,9 +298,9 @@ class LankaraniNikraveshCylinder(ContactLaw):
     """Lankarani and Nikravesh, for cylinders: F = (4/3) E sqrt(R) d^1.5, R = R1 R2/(R1 + R2) or R1
     R2/(R1 - R2).
 
-    The elastic part of their law, a formula for spheres that is used for cylinders: it does not
-    know the length. Nothing is lost; the contact ends at d = 0. The review's table 11 has pi/10 of
-    this stiffness.
+    This is the elastic part of their law. It is a formula for spheres that is used for cylinders,
+    so it does not depend on the length. No energy is lost, and the contact ends at d = 0. Table 11
+    of Autiero et al. 2022 uses pi/10 of this stiffness.
     """
 
     name = "lankarani-nikravesh-cylinder"
@@ -304,7 +308,7 @@ class LankaraniNikraveshCylinder(ContactLaw):
     inputs = (INTERNAL_CONTACT, CLEARANCE)
     coefficients = (Quantity("stiffness", "N/m^1.5", "K = (4/3) E sqrt(R)"),)
     examples: ClassVar[dict[str, Any]] = {"clearance": CYLINDER["clearance"]}
-    validity = "bodies that touch in a point; no yield"
+    validity = "bodies that touch at a point; no yield"
     status = "verified against the closed form; not validated against experiment"
 
     @staticmethod
@@ -379,12 +383,12 @@ def pereira_coefficients(
 
 class Pereira2011(ContactLaw):
     """Pereira et al. 2011, a pin in a bush: F = (a dR + b) L E/dR d^n, in mm and MPa, dR = R1 - R2
-    from .005 to 10 mm.
+    from 0.005 to 10 mm.
 
-    a = .49, b = .10, n = Y dR^-.005, Y = 1.56 ln(1000 dR)^-.192 up to dR = .75 mm and .0028 dR +
-    1.1083 above; n jumps up by 2.3 % between the branches. Always an internal contact. n is part of
-    the dimension, so the numbers hold in mm and MPa only. Nothing is lost; the contact ends at d =
-    0.
+    The constants are a = 0.49, b = 0.10, and n = Y dR^-0.005, with Y = 1.56 ln(1000 dR)^-0.192 up
+    to dR = 0.75 mm and Y = 0.0028 dR + 1.1083 above. Between the two ranges n jumps up by 2.3 %.
+    The contact is always internal. The dimension of the constants depends on n, so the formula is
+    valid in mm and MPa only. No energy is lost, and the contact ends at d = 0.
     """
 
     name = "pereira-2011"
@@ -393,9 +397,9 @@ class Pereira2011(ContactLaw):
     coefficients = (Quantity("stiffness", "N/m^n", "K"), Quantity("exponent", "1", "n"))
     fixed_units = True
     examples: ClassVar[dict[str, Any]] = CYLINDER
-    validity = "internal contact, R1 - R2 from 0.005 to 10 mm"
+    validity = "internal contacts with R1 - R2 from 0.005 to 10 mm"
     status = (
-        "verified against the formula as the review prints it; not validated against experiment"
+        "verified against the formula as published in the review; not validated against experiment"
     )
 
     @staticmethod
@@ -421,16 +425,16 @@ class Pereira2015(Pereira2011):
     """Pereira et al. 2015, cylinders: F = (a dR + b) L E/dR d^n, in mm and MPa, dR = R1 + R2 or R1
     - R2.
 
-    External: a = .39, b = .85, n = 1.094. Internal, from .005 to 10 mm: a = .965, b = .0965, n = Y
-    dR^-.005, Y = 1.51 ln(1000 dR)^-.151 up to dR = .34954 mm and .0151 dR + 1.151 above. n is part
-    of the dimension, so the numbers hold in mm and MPa only. Nothing is lost; the contact ends at d
-    = 0.
+    For an external contact a = 0.39, b = 0.85, and n = 1.094. For an internal contact with dR from
+    0.005 to 10 mm, a = 0.965, b = 0.0965, and n = Y dR^-0.005, with Y = 1.51 ln(1000 dR)^-0.151 up
+    to dR = 0.34954 mm and Y = 0.0151 dR + 1.151 above. The dimension of the constants depends on n,
+    so the formula is valid in mm and MPa only. No energy is lost, and the contact ends at d = 0.
     """
 
     name = "pereira-2015"
     source = Source("Pereira et al. 2015; " + AUTIERO_2022, "table 1", "10.1007/s11044-015-9463-x")
     inputs = (LENGTH, INTERNAL_CONTACT, CLEARANCE)
-    validity = "internal contact: R1 - R2 from 0.005 to 10 mm"
+    validity = "external contacts, and internal contacts with R1 - R2 from 0.005 to 10 mm"
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:

@@ -1,12 +1,12 @@
-"""Elastoplastic laws from the literature: a loading curve that leaves a dent, and one unloading
-curve from each largest overlap.
+"""Elastoplastic laws from the literature: each has a loading curve that leaves a residual
+indentation, and one unloading curve for each largest overlap.
 
-All of them are collected in table 3 of the review of Wang et al. 2022 (Research progress of contact
-force models in the collision mechanics of multibody system). The table has many misprints; the
-forms below are the consistent ones, each checked for continuity and for energy, and each class
-states where it departs from the table. "Completed" marks what the table leaves open and what is
-taken as generally known: it was not checked against the original. Several of these laws create
-energy as printed: the energy guard prevents it.
+All of these laws are collected in table 3 of the review by Wang et al. 2022 (Research progress of
+contact force models in the collision mechanics of multibody system). The table has many misprints.
+The forms below are the consistent ones. Each was checked for continuity and for energy, and each
+description lists the differences from the table. "Not in the table" marks what the table omits and
+what is generally known from the literature; it was not checked against the original publication.
+Several of these laws create energy as published. The energy correction prevents this.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from granchain.contact.pair import Pair, hertz_contact_radius, yield_force, yiel
 from granchain.errors import LawError
 
 VERIFIED = "verified against an independent computation of its energy and restitution"
-# Measured by docs/measured.py; each law says what came out.
+# Measured by docs/measured.py; the status of each law reports the result.
 STEEL = (
-    "compared with printed restitutions of steel of 200 to 800 HV under a ball of carbide "
+    "compared with published restitutions of steel of 200 to 800 HV hit by a carbide ball "
     "(docs/measured.md)"
 )
 NO_TRACE = "not validated against a measured trace"
@@ -41,7 +41,7 @@ def compared_with_steel(verified: str, found: str) -> str:
 def fitted_to_steel(rms: str, ratio: str, verified: str = VERIFIED) -> str:
     """The status of a law with the best ratio of hardness to yield stress."""
     return compared_with_steel(
-        verified, f"rms {rms} of e with the best ratio of hardness to yield stress, {ratio}"
+        verified, f"rms error {rms} of e with the best ratio of hardness to yield stress, {ratio}"
     )
 
 
@@ -60,7 +60,7 @@ HARDNESS_FACTOR = positive(
     default=None,
 )
 
-# What most of these laws carry.
+# Coefficients that most of these laws use.
 YIELD_OVERLAP = Quantity("yield_overlap", "m", "d_y, first yield")
 YIELD_FORCE = Quantity("yield_force", "N", "F_y, force at d_y")
 HERTZ_STIFFNESS = Quantity("hertz_stiffness", "N/m^1.5", "K = (4/3) E sqrt(R)")
@@ -111,8 +111,8 @@ def hardness(pair: Pair, inputs: SimpleNamespace) -> Any:
 
 
 class ConstantPressure(Elastoplastic):
-    """Base: Hertz up to d_y, then a straight line at constant contact pressure, F_y + slope (d -
-    d_y)."""
+    """Base: Hertz's law up to d_y, then a straight line at constant contact pressure, F_y + slope
+    (d - d_y)."""
 
     coefficients: ClassVar[tuple[Quantity, ...]] = (
         YIELD_OVERLAP,
@@ -152,15 +152,16 @@ def constant_pressure(pair: Pair, pressure: Any) -> tuple[Any, ...]:
 
 
 class Thornton(ConstantPressure):
-    """Hertz up to first yield, then a straight line at constant contact pressure; unloading on a
-    flattened radius.
+    """Hertz's law up to first yield, then a straight line at constant contact pressure; unloading
+    on a flattened radius.
 
-    F_y + pi p_y R (d - d_y) above d_y; unloading on R_p = (4 E/(3 F_max)) ((2 F_max + F_y)/(2 pi
-    p_y))^1.5, through the largest overlap. Force and slope are continuous; the law never creates
-    energy, and its restitution has a closed form (`theory.thornton_restitution`). Contact radius:
-    from force and pressure, sqrt((2 F + F_y)/(2 pi p_y)), the root in R_p; sqrt(R d) up to first
-    yield. The table prints s_y where the contact yield pressure p_y stands: with p_y = s_y the
-    contact is soft beyond first yield.
+    Above d_y the force is F_y + pi p_y R (d - d_y). Unloading follows a Hertz curve with the radius
+    R_p = (4 E/(3 F_max)) ((2 F_max + F_y)/(2 pi p_y))^1.5, through the largest overlap. The force
+    and its slope are continuous. The law never creates energy, and its restitution has a closed
+    form (`theory.thornton_restitution`). The contact radius is sqrt(R d) up to first yield; above,
+    it follows from the force and the pressure, sqrt((2 F + F_y)/(2 pi p_y)), which is the root in
+    R_p. The table prints s_y instead of the contact yield pressure p_y. With p_y = s_y the contact
+    would be soft beyond first yield.
     """
 
     name = "thornton"
@@ -181,7 +182,7 @@ class Thornton(ConstantPressure):
         COMPLIANCE,
         YIELD_WORK,
     )
-    validity = "elastic, perfectly plastic spheres; no hardening, strain-rate effects neglected"
+    validity = "elastic, perfectly plastic spheres without hardening; strain-rate effects neglected"
     status = fitted_to_steel("0.043", "1.26", "verified against its closed-form restitution")
 
     @staticmethod
@@ -207,14 +208,15 @@ class Thornton(ConstantPressure):
 
 
 class Stronge(Elastoplastic):
-    """Elastic, logarithmic elastoplastic and linear plastic loading in one variable, 2 d/d_y - 1.
+    """Elastic, logarithmic elastoplastic, and linear plastic loading in one variable, 2 d/d_y - 1.
 
-    With z = 2 d/d_y - 1: F_y z (1 + ln(z)/(3 theta)) above d_y, (2.8/theta) F_y z from d_p = d_y (1
-    + exp(3 (2.8 - theta)))/2 on, where the force is continuous. The slope jumps at first yield,
-    where the law is stiffer than Hertz, and it returns up to 25 % more energy than it took, up to
-    3.1 d_y: the energy guard prevents it. Unloading on R_p = R sqrt(2 d_max/d_y - 1), through the
-    largest overlap. The table's unloading line names its residual overlap d_c - d_r, the part that
-    recovers; the curve through the point is meant.
+    With z = 2 d/d_y - 1, the force is F_y z (1 + ln(z)/(3 theta)) above d_y and (2.8/theta) F_y z
+    above d_p = d_y (1 + exp(3 (2.8 - theta)))/2, where it is continuous. The slope jumps at first
+    yield, where the law is stiffer than Hertz's law. Up to 3.1 d_y, the published law returns up to
+    25 % more energy than is supplied. The energy correction prevents this. Unloading follows a
+    Hertz curve with the radius R_p = R sqrt(2 d_max/d_y - 1), through the largest overlap. In the
+    unloading equation of the table, the symbol of the residual overlap means d_c - d_r, the overlap
+    that recovers; granchain uses the curve through the largest overlap.
     """
 
     name = "stronge"
@@ -242,7 +244,7 @@ class Stronge(Elastoplastic):
         Quantity("plastic_factor", "1", "2.8/theta"),
         YIELD_WORK,
     )
-    validity = "spheres of metal; strain-rate effects neglected"
+    validity = "metal spheres; strain-rate effects neglected"
     status = fitted_to_steel("0.020", "2.37")
 
     @staticmethod
@@ -298,24 +300,30 @@ class Stronge(Elastoplastic):
 
 
 class VuQuocZhang(Elastoplastic):
-    """Contact radius of an elastic and a plastic part, on a curvature that the yielding flattens;
-    given as overlap of force.
+    """Elastic and plastic contact radius on a curvature that yielding flattens; the overlap is a
+    function of the force.
 
-    a = (3 F R/(4 E))^(1/3) + C_a (F - F_y), d = a^2/((1 + K_c (F - F_y)) R), the terms with C_a and
-    K_c zero up to F_y. The overlap must grow with the force, else the law is refused. Unloading on
-    R_p = (1 + K_c (F_max - F_y)) R, through the largest overlap. The table's factor 2 in d comes
-    from measuring one sphere's share of the overlap; its unloading line loses the square root of a.
-    The force is the root of d(F) = d, found to rounding; the work is the integral of F dd over the
-    cube root of the force, by Gauss-Legendre to rounding: its partial fractions cancel for small
-    K_c.
+    The contact radius is a = (3 F R/(4 E))^(1/3) + C_a (F - F_y) and the overlap is d = a^2/((1 +
+    K_c (F - F_y)) R). The terms with C_a and K_c are zero up to F_y. The overlap must increase with
+    the force; otherwise granchain rejects the inputs. Unloading follows a Hertz curve with the
+    radius R_p = (1 + K_c (F_max - F_y)) R, through the largest overlap. The table has a factor 2 in
+    d because it counts the share of a single sphere. Its unloading equation omits the square root
+    of a. granchain computes the force as the root of d(F) = d, to rounding. The work is the
+    integral of F dd over the cube root of the force, by Gauss-Legendre quadrature to rounding,
+    because its partial fractions cancel for small K_c.
     """
 
     name = "vu-quoc-zhang"
     source = Source(f"Zhang & Vu-Quoc 2002; {REVIEW}, table 3", "", "10.1016/S0734-743X(01)00052-5")
     inputs = (
         positive("yield_force", "N", "F_y, force at first yield"),
-        Quantity("C_a", "m/N", "plastic part of the contact radius per force above F_y", low=0.0),
-        Quantity("K_c", "1/N", "growth of the radius of curvature per force above F_y", low=0.0),
+        Quantity("C_a", "m/N", "plastic contact radius per unit of force above F_y", low=0.0),
+        Quantity(
+            "K_c",
+            "1/N",
+            "relative growth of the radius of curvature per unit of force above F_y",
+            low=0.0,
+        ),
         AS_PRINTED,
         DENTS,
     )
@@ -327,15 +335,17 @@ class VuQuocZhang(Elastoplastic):
         Quantity(
             "elastic_factor",
             "m/N^(1/3)",
-            "(3 R/(4 E))^(1/3), elastic contact radius over the cube root of the force",
+            "(3 R/(4 E))^(1/3), elastic contact radius divided by the cube root of the force",
         ),
-        Quantity("C_a", "m/N", "plastic part of the contact radius per force above F_y"),
-        Quantity("K_c", "1/N", "growth of the radius of curvature per force above F_y"),
+        Quantity("C_a", "m/N", "plastic contact radius per unit of force above F_y"),
+        Quantity(
+            "K_c", "1/N", "relative growth of the radius of curvature per unit of force above F_y"
+        ),
         Quantity("yield_root", "N^(1/3)", "cube root of F_y"),
         Quantity(
             "pole",
             "N^(1/3)",
-            "cube root of the force at which the curvature would vanish, 0 where it is negative",
+            "cube root of the force at which the curvature would vanish; 0 if it is negative",
         ),
         YIELD_WORK,
     )
@@ -344,9 +354,7 @@ class VuQuocZhang(Elastoplastic):
     # 113 um, of which Hertz makes 94 um: 19 um/98 N; K_c so that the slope R K_c/C_a^2 of large
     # forces is 2 pi R 2.8 s_y.
     examples: ClassVar[dict[str, Any]] = {"yield_force": 1.943, "C_a": 2e-7, "K_c": 6.3e-4}
-    validity = (
-        "C_a, K_c and F_y are fitted to one material and one pair of radii by finite elements"
-    )
+    validity = "the material and radii to which C_a, K_c, and F_y were fitted with finite elements"
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -476,13 +484,13 @@ class KogutEtsion(Elastoplastic):
     """Two power laws fitted to finite elements, up to 110 critical overlaps, with a varying
     exponent of unloading.
 
-    With w = d/d_c: Hertz below 1, 1.03 F_c w^1.425 up to 6, 1.40 F_c w^1.263 up to 110; beyond it
-    the law has no force, and a run ends. Unloading F_max ((w - w_r)/(w_max - w_r))^n, n = 1.5
-    w_max^-0.0331. The force jumps by 3 % at 1 and by 1.7 % at 6. Both jumps create energy as
-    printed (up to 3 %): the guard acts from 1 to 1.25 and from 6 to 6.07. The table prints d_y
-    where the critical overlap d_c stands. Completed from the literature as generally known: d_c =
-    (pi K H/(2 E))^2 R with K = 0.454 + 0.41 nu and H = 2.8 s_y, w_r = w_max (1 - w_max^-0.28)(1 -
-    w_max^-0.69) of Etsion et al. 2005.
+    With w = d/d_c, the force follows Hertz's law below w = 1, 1.03 F_c w^1.425 up to 6, and 1.40
+    F_c w^1.263 up to 110. Beyond w = 110 the law has no force, and a run ends. Unloading follows
+    F_max ((w - w_r)/(w_max - w_r))^n with n = 1.5 w_max^-0.0331. The force jumps by 3 % at w = 1
+    and by 1.7 % at w = 6. Both jumps create energy as published (up to 3 %); the energy correction
+    acts from 1 to 1.25 and from 6 to 6.07. The table prints d_y instead of the critical overlap
+    d_c. Not in the table: d_c = (pi K H/(2 E))^2 R with K = 0.454 + 0.41 nu and H = 2.8 s_y, and
+    w_r = w_max (1 - w_max^-0.28)(1 - w_max^-0.69) according to Etsion et al. 2005.
     """
 
     name = "kogut-etsion"
@@ -499,11 +507,11 @@ class KogutEtsion(Elastoplastic):
         HERTZ_STIFFNESS,
     )
     varying_exponent = True
-    validity = "overlap up to 110 d_c; a deformable sphere and a rigid flat"
+    validity = "a deformable sphere against a rigid flat; overlap up to 110 d_c"
     status = compared_with_steel(
         VERIFIED,
-        "no force at 200 HV, e too low by 0.02 to 0.07 from 300 HV on; it reads the hardness, "
-        "nothing was fitted",
+        "no force at 200 HV, e too low by 0.02 to 0.07 from 300 HV on; the law uses the hardness, "
+        "so nothing was fitted",
     )
 
     @staticmethod
@@ -566,19 +574,24 @@ JG_LAST = 1e4
 
 
 class JacksonGreen(Elastoplastic):
-    """One formula fitted to finite elements, with a hardness that falls as the contact grows.
+    """Formula fitted to finite elements, with a hardness that decreases as the contact grows.
 
-    With w = d/d_c: Hertz up to 1.9, then F_c (exp(-w^(5/12)/4) w^1.5 + (4 H/(C s_y)) (1 -
-    exp(-w^(5/9)/25)) w). The force jumps by 0.5 % at 1.9, and the guard acts from 1.9 to 1.92,
-    where the loss falls; the law never returns more than it took. Residual overlap 1.02 d_max (1 -
-    ((w_max + 5.9)/6.9)^-0.54) from w_max = 1 on: the contact loads along Hertz up to 1.9, and yet
-    keeps a dent from 1 on. From w = 10026 on that residual overlap would be larger than d_max: the
-    law ends at w = 10,000. The exponent of unloading is 1.5. The table's unloading line, with the
-    radius R cos(a/R), has no residual overlap to go with it and is not used; it prints d_y for d_c.
-    Completed from the literature as generally known: d_c = (pi C s_y/(2 E))^2 R, H/s_y = 2.84 (1 -
-    exp(-0.82 (a/R)^-0.7)), a = sqrt(R d (w/1.9)^B), B = 0.14 exp(23 s_y/E), and the residual
-    overlap (Jackson et al. 2005). The work has no closed form: Gauss-Legendre over ln w, to
-    rounding.
+    With w = d/d_c, the force follows Hertz's law up to w = 1.9, then F_c (exp(-w^(5/12)/4) w^1.5 +
+    (4 H/(C s_y)) (1 - exp(-w^(5/9)/25)) w). The force jumps by 0.5 % at w = 1.9. The energy
+    correction acts from 1.9 to 1.92, where the loss decreases; the law never returns more energy
+    than is supplied.
+
+    The residual overlap is 1.02 d_max (1 - ((w_max + 5.9)/6.9)^-0.54) from w_max = 1 on, so a
+    contact that is loaded to between 1 and 1.9 follows Hertz's law but leaves a residual
+    indentation. Above w = 10026 this residual overlap would be larger than d_max, so the law ends
+    at w = 10,000. The exponent of unloading is 1.5. The unloading equation of the table, with the
+    radius R cos(a/R), has no matching residual overlap and is not used. The table also prints d_y
+    instead of d_c.
+
+    Not in the table: d_c = (pi C s_y/(2 E))^2 R, H/s_y = 2.84 (1 - exp(-0.82 (a/R)^-0.7)), a =
+    sqrt(R d (w/1.9)^B), B = 0.14 exp(23 s_y/E), and the residual overlap (Jackson et al. 2005). The
+    work has no closed form; granchain computes it to rounding by Gauss-Legendre quadrature over ln
+    w.
     """
 
     name = "jackson-green"
@@ -593,11 +606,11 @@ class JacksonGreen(Elastoplastic):
         Quantity("critical_overlap", "m", "d_c, first yield"),
         Quantity("critical_force", "N", "F_c, Hertz force at d_c"),
         HERTZ_STIFFNESS,
-        Quantity("hardness_limit", "1", "4 * 2.84/C: 4 H/(C s_y) of a small contact"),
+        Quantity("hardness_limit", "1", "4 * 2.84/C, the value of 4 H/(C s_y) for a small contact"),
         Quantity("slenderness", "1", "d_c/R"),
-        Quantity("growth", "1", "B, exponent of the contact area beyond Hertz"),
+        Quantity("growth", "1", "B, exponent of the contact area beyond Hertz's"),
     )
-    validity = "a deformable sphere and a rigid flat"
+    validity = "a deformable sphere against a rigid flat"
     status = fitted_to_steel("0.018", "1.99")
 
     @staticmethod
@@ -671,10 +684,10 @@ def jackson_green_shape(w: float, limit: float, slenderness: float, growth: floa
 class DuWang(ConstantPressure):
     """Thornton's loading at the pressure (1 + pi/2) s_y, with unloading on the undeformed radius.
 
-    pi R p_p d - pi^3 R^2 p_p^3/(12 E^2) with p_p = (1 + pi/2) s_y is Thornton's line with p_y =
-    p_p: force and slope are continuous. Unloading with R_p = R, through the largest overlap. The
-    law never creates energy. The table prints d <= d_e for both branches: the second is for d >
-    d_e.
+    The plastic branch, pi R p_p d - pi^3 R^2 p_p^3/(12 E^2) with p_p = (1 + pi/2) s_y, is
+    Thornton's straight line with p_y = p_p. The force and its slope are continuous. Unloading
+    follows a Hertz curve with the radius R, through the largest overlap. The law never creates
+    energy. The table prints d <= d_e for both branches; the second is for d > d_e.
     """
 
     name = "du-wang"
@@ -695,14 +708,15 @@ class DuWang(ConstantPressure):
 
 
 class Brake(Elastoplastic):
-    """Hertz, then a cubic with matching force and slope, then a plastic contact at constant
+    """Hertz's law, then a cubic with matching force and slope, then plastic contact at constant
     pressure, the hardness.
 
-    The cubic leads from (d_y, F_y) with p_y = 1.6 s_y to (d_p, F_p), d_p = a_p^2/R, F_p = pi p0
-    a_p^2, a_p = 3 pi p0 R/(4 E); beyond it F = pi p0 (2 R d - a_p^2). p0 is the hardness. Unloading
-    on R_p = R + d_max/2, through the largest overlap. The cubic is so steep that the law returns up
-    to 16 % more energy than it took (d_max from 5.9 to 16 d_y): the energy guard prevents it. The
-    table loses the square in F_p = pi p0 a_p^2, and prints the exponent 3/2 for 2/3 in the residual
+    The cubic connects (d_y, F_y), with p_y = 1.6 s_y, to (d_p, F_p), with d_p = a_p^2/R, F_p = pi
+    p0 a_p^2, and a_p = 3 pi p0 R/(4 E). Beyond d_p the force is F = pi p0 (2 R d - a_p^2). Here p0
+    is the hardness. Unloading follows a Hertz curve with the radius R_p = R + d_max/2, through the
+    largest overlap. The cubic is so steep that the published law returns up to 16 % more energy
+    than is supplied (d_max from 5.9 to 16 d_y). The energy correction prevents this. The table
+    omits the square in F_p = pi p0 a_p^2 and prints the exponent 3/2 instead of 2/3 in the residual
     overlap.
     """
 
@@ -716,15 +730,15 @@ class Brake(Elastoplastic):
         HERTZ_STIFFNESS,
         Quantity("plastic_overlap", "m", "d_p, full plasticity"),
         Quantity("plastic_force", "N", "F_p, force at d_p"),
-        Quantity("linear", "N", "of the cubic in (d - d_y)/(d_p - d_y)"),
-        Quantity("quadratic", "N", "of the cubic"),
-        Quantity("cubic", "N", "of the cubic"),
+        Quantity("linear", "N", "linear coefficient of the cubic in (d - d_y)/(d_p - d_y)"),
+        Quantity("quadratic", "N", "quadratic coefficient of the cubic"),
+        Quantity("cubic", "N", "cubic coefficient of the cubic"),
         PLASTIC_STIFFNESS,
         Quantity("radius", "m", "R"),
         YIELD_WORK,
         Quantity("plastic_work", "J", "work done up to d_p"),
     )
-    validity = "spheres of metal; constant hardness, strain-rate effects neglected"
+    validity = "metal spheres of constant hardness; strain-rate effects neglected"
     status = fitted_to_steel("0.19", "1.44")
 
     @staticmethod
@@ -787,26 +801,34 @@ class Brake(Elastoplastic):
 
 
 class BurgoyneDaraio(Elastoplastic):
-    """Hertz, then d (alpha + beta ln d) through two points, then a plastic contact at constant
+    """Hertz's law, then d (alpha + beta ln d) through two points, then plastic contact at constant
     pressure; Thornton's unloading.
 
-    F_y at p_y = 1.6 s_y; F = pi p0 (2 R d + c2) with p0 = c1 s_y beyond d_p; alpha and beta from
-    (d_y, F_y) and (d_p, F_p). c1, c2 and d_p are empirical. The defaults are an example, not fitted
-    values: the pressure of hardness 2.8 s_y, the contact area of Hertz at first yield (pi R d_y),
-    full plasticity at 60 d_y. With them the law is stiffer than Hertz just above first yield, and
-    returns up to 16 % more energy than it took, up to 3.3 d_y: the energy guard prevents it. The
-    source lets the yield stress grow with the rate of strain; this is the law at one yield stress.
-    The table loses the exponent 1.5 of the bracket in the unloading radius, which is Thornton's.
+    First yield, F_y, is at p_y = 1.6 s_y. Beyond d_p the force is F = pi p0 (2 R d + c2) with p0 =
+    c1 s_y. The constants alpha and beta follow from (d_y, F_y) and (d_p, F_p). The constants c1,
+    c2, and d_p are empirical. Their defaults are an example, not fitted values: the pressure is the
+    hardness 2.8 s_y, the contact area at first yield is Hertz's (pi R d_y), and full plasticity
+    begins at 60 d_y. With these defaults, the law is stiffer than Hertz's law just above first
+    yield, and up to 3.3 d_y the published law returns up to 16 % more energy than is supplied. The
+    energy correction prevents this. In the source, the yield stress increases with the strain rate;
+    granchain uses a constant yield stress. The table omits the exponent 1.5 of the bracket in the
+    unloading radius, which is Thornton's.
     """
 
     name = "burgoyne-daraio"
     source = Source(f"Burgoyne & Daraio 2014; {REVIEW}, table 3", "", "10.1103/PhysRevE.89.032203")
     inputs = (
         positive(
-            "c1", "1", "pressure of full plasticity over the yield stress, p0/s_y", default=HARDNESS
+            "c1",
+            "1",
+            "pressure of full plasticity divided by the yield stress, p0/s_y",
+            default=HARDNESS,
         ),
         Quantity(
-            "c2", "m^2", "contact area over pi beyond d_p less 2 R d; default -R d_y", default=None
+            "c2",
+            "m^2",
+            "contact area beyond d_p divided by pi, minus 2 R d; default -R d_y",
+            default=None,
         ),
         positive("d_p", "m", "overlap of full plasticity; default 60 d_y", default=None),
         AS_PRINTED,
@@ -827,7 +849,7 @@ class BurgoyneDaraio(Elastoplastic):
         YIELD_WORK,
         Quantity("plastic_work", "J", "work done up to d_p"),
     )
-    validity = "spheres of metal; c1, c2 and d_p fitted to a material"
+    validity = "metal spheres, if c1, c2, and d_p are fitted to the material"
     status = fitted_to_steel("0.017", "2.49")
 
     @staticmethod

@@ -1,14 +1,15 @@
-"""Logarithm, exponential and power of laws, in plain arithmetic: the same bits on every machine,
-and taken in vectors by the engine.
+"""Logarithm, exponential, and power for contact laws, in plain arithmetic: bit-identical on every
+machine, and vectorized by the engine.
 
-A machine's own log, exp and pow differ from those of the next one in the last digit, and are called
-number by number. These are made of +, -, *, /, comparisons, and three functions that take a double
-apart by powers of two, exactly: `mantissa_exponent`, `power_of_two` and `leading`, of which
-granchain.jit.accessors has a form that works on bits. Both forms have the same bits.
+The log, exp, and pow functions of different machines differ in the last digit and process single
+numbers. The functions in this module consist of +, -, *, /, comparisons, and three functions that
+split a double exactly by powers of two: `mantissa_exponent`, `power_of_two`, and `leading`.
+granchain.jit.accessors has a bitwise form of these three. The results of both forms are
+bit-identical.
 
 Relative errors are at most 3e-16 for log, 2e-16 for exp, 2e-15 for power, and 4e-16 for power where
-|y ln x| is below 10. Nothing is raised: a result that is too large is inf, one that is not defined
-nan. What is below the smallest normal number, 2.2e-308, counts as 0.
+|y ln x| is below 10. No exception is raised: a result that is too large is inf, and an undefined
+result is nan. Numbers below the smallest normal number, 2.2e-308, count as 0.
 
 Method: powers of two, and ln 2 in two parts, Cody & Waite 1980, Software Manual for the Elementary
 Functions; sums and products in two doubles, Dekker 1971, doi:10.1007/BF01397083; both in Muller

@@ -1,5 +1,7 @@
-"""Elastoplastic laws: a law declares its loading curve; history, force, update, energy and the
-energy guard follow."""
+"""Elastoplastic laws: a law declares its loading curve, and this module derives the rest.
+
+The derived parts are the history, the force, its update, the energy, and the energy correction.
+"""
 
 from __future__ import annotations
 
@@ -27,31 +29,43 @@ GUARD = tuple(
     quantity
     for j in range(1, GUARD_WINDOWS + 1)
     for quantity in (
-        Quantity(f"guard_{j}_start", "m", "largest overlap at which the guard begins to act"),
-        Quantity(f"guard_{j}_end", "m", "largest overlap at which it has ceased to act"),
-        Quantity(f"guard_{j}_loss", "J", "loss that is kept in between"),
+        Quantity(
+            f"guard_{j}_start", "m", "largest overlap at which the energy correction begins to act"
+        ),
+        Quantity(f"guard_{j}_end", "m", "largest overlap at which the energy correction ends"),
+        Quantity(f"guard_{j}_loss", "J", "constant loss between start and end"),
     )
 )
 
 ELASTOPLASTIC_HISTORY = (
-    Quantity("elastic_limit", "m", "overlap up to which the contact is elastic now", output=True),
-    Quantity("residual_overlap", "m", "overlap at which the unloading contact opens", output=True),
+    Quantity(
+        "elastic_limit",
+        "m",
+        "current elastic limit: overlap up to which the contact is elastic",
+        output=True,
+    ),
+    Quantity("residual_overlap", "m", "overlap at which an unloading contact opens", output=True),
     Quantity("unloading_stiffness", "N/m^n", "factor of the unloading curve", output=True),
     Quantity("unloading_exponent", "1", "exponent of the unloading curve"),
 )
 
 
 class Elastoplastic(ContactLaw):
-    """Base of laws with a loading curve that leaves a dent, and one unloading curve from each
-    largest overlap.
+    """Base of laws whose loading leaves a residual indentation.
 
-    A law declares `loading(d, c)`, `loading_work(d, c)`, `residual(d_max, force_max, c)`; where its
-    first and third coefficients are not the overlap of first yield and Hertz's stiffness,
-    `elastic_limit(c)`, `elastic_stiffness(c)`; where it is not 3/2, `exponent(d_max, c)`; where the
-    loading curve jumps, `jumps(c)`; where it has a fully plastic part, `plastic_overlap(c)` and
-    `phases`. Unloading and reloading follow F = K (d - d_r)^n through
-    (d_max, F_max). The energy guard keeps the loss D(d_max) = U - W from being negative or falling,
-    so that no sequence of partial cycles creates energy; `as_printed = true` switches it off.
+    A contact has one loading curve, and one unloading curve for each largest overlap. A law
+    declares `loading(d, c)`, `loading_work(d, c)`, and `residual(d_max, force_max, c)`. It also
+    declares:
+
+    - `elastic_limit(c)` and `elastic_stiffness(c)`, if its first and third coefficients are not the
+      overlap of first yield and Hertz's stiffness;
+    - `exponent(d_max, c)`, if the exponent of unloading is not 3/2;
+    - `jumps(c)`, if the loading curve jumps;
+    - `plastic_overlap(c)` and `phases`, if the law has a fully plastic range.
+
+    Unloading and reloading follow F = K (d - d_r)^n through (d_max, F_max). The energy correction
+    prevents the loss D(d_max) = U - W from being negative or decreasing, so that no sequence of
+    partial cycles creates energy. `as_printed = true` switches the correction off.
     """
 
     varying_exponent: ClassVar[bool] = False

@@ -13,16 +13,16 @@ from granchain.contact.pair import hertz_contact_radius, stiffness_of
 class Hertz(ContactLaw):
     """Elastic spheres: F = K d^1.5.
 
-    Small strain, smooth and frictionless surfaces, quasi-static. Nothing is lost: the restitution
-    is 1. The contact ends at d = 0.
+    The law assumes small strain, smooth and frictionless surfaces, and quasi-static deformation. No
+    energy is lost: the restitution is 1. The contact ends at d = 0.
     """
 
     name = "hertz"
     source = Source("Johnson 1985, Contact Mechanics", "eq. (4.23)", "10.1017/CBO9781139171731")
     inputs = (STIFFNESS,)
     coefficients = (Quantity("stiffness", "N/m^1.5", "K = (4/3) E sqrt(R)"),)
-    validity = "overlap far below the radius; no yield"
-    status = "verified against the closed forms of the elastic impact and of the solitary wave"
+    validity = "overlap much smaller than the radius; no yield"
+    status = "verified against the closed forms of the elastic impact and the solitary wave"
 
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:

@@ -1,13 +1,15 @@
-"""Hysteresis dashpots: F = K d^n (1 + a rate/v0), one family, one damping factor a(e) a law.
+"""Hysteresis dashpots: F = K d^n (1 + a rate/v0), where each law has a different damping factor
+a(e).
 
-The delivered restitution depends on the factor a alone: it solves Phi(a) = Phi(-a e_out), Phi(z) =
-z - ln(1 + z), for every n, K, m and v0 (`granchain.theory.delivered_restitution`), so that few of
-the published factors deliver what was asked; `damping = "identified"` takes the factor that does. A
-law is right for e near 1 only if a approaches 1.5 (1 - e). v0 is the approach speed at the start of
-the contact; beads that touch at rest have none, so a run reports which speed it used
-(`impact_speed`). The force ends at d = 0, and of two bodies it never pulls: 1 - a e_out is above 0.
+The effective restitution e_out depends on the factor a only. It solves Phi(a) = Phi(-a e_out),
+Phi(z) = z - ln(1 + z), for every n, K, m, and v0 (`granchain.theory.delivered_restitution`).
+Therefore only a few of the published factors give the nominal restitution e; `damping =
+"identified"` computes the factor that does. A law is correct for e near 1 only if a approaches 1.5
+(1 - e). Here v0 is the approach speed at the start of the contact. Beads that touch at rest have no
+such speed, so a run reports the speed that it used (`impact_speed`). The force ends at d = 0. In an
+impact of two bodies it never pulls, because 1 - a e_out is greater than 0.
 
-Delivered restitutions in the text are computed, to the digits shown.
+The effective restitutions in the descriptions are computed, and all digits are significant.
 """
 
 from __future__ import annotations
@@ -150,11 +152,11 @@ def spring(
 
 
 # With each contact's own approach speed, interpolated to its onset, and never below a floor.
-_FLOOR = Quantity("impact_speed_floor", "m/s", "smallest speed in the damping term")
+_FLOOR = Quantity("impact_speed_floor", "m/s", "minimum speed in the damping term")
 _ONSETS = (
     Quantity("impact_speed", "m/s", "approach speed at the contact's last onset", output=True),
     Quantity("closed", "1", "1 while the contact is closed, 0 while it is open"),
-    Quantity("floored", "1", "number of onsets at which the floor acted"),
+    Quantity("floored", "1", "number of onsets at which the minimum speed was used"),
 )
 
 
@@ -175,9 +177,9 @@ def _update(event: tuple, c: tuple, h: tuple) -> tuple:
 
 # And with the restitution that another law gives at that speed: the factor at SPEED_NODES speeds
 # from the floor up.
-_LOG_STEP = Quantity("log_step", "1", "logarithm of the ratio of neighbouring speeds")
+_LOG_STEP = Quantity("log_step", "1", "logarithm of the ratio of successive speeds")
 _RESTITUTION_FACTORS = tuple(
-    Quantity(f"factor_{j}", "1", "a at a speed") for j in range(SPEED_NODES)
+    Quantity(f"factor_{j}", "1", "factor a at one of the speeds") for j in range(SPEED_NODES)
 )
 
 
@@ -217,8 +219,8 @@ class Hysteresis(ContactLaw):
     """Base of the family, with exponent 1.5: F = K d^1.5 (1 + a rate/v0)."""
 
     inputs = inputs_with()
-    validity = "impacts whose speed is near the one in the damping term"
-    status = "verified against the closed form of the delivered restitution"
+    validity = "impacts with a speed near the speed in the damping term"
+    status = "verified against the closed form of the effective restitution"
     at_onset: ClassVar[OwnSpeed]
     from_law: ClassVar[OwnSpeed]
 
@@ -279,14 +281,15 @@ class Hysteresis(ContactLaw):
 class HuntCrossley(Hysteresis):
     """Hunt and Crossley: a = 1.5 (1 - e).
 
-    The loss of the elastic motion with a restitution that falls linearly with the speed. Right for
-    e near 1 only: delivers .6630 for an asked .5 and .5158 for .1. The contact ends at d = 0.
+    The factor follows from the loss of the elastic motion if the restitution decreases linearly
+    with the speed. It is accurate for e near 1 only: a nominal restitution of 0.5 gives 0.6630, and
+    0.1 gives 0.5158. The contact ends at d = 0.
     """
 
     name = "hunt-crossley"
     source = Source("Hunt & Crossley 1975", "eq. (11)", "10.1115/1.3423596")
     inputs = inputs_with(FROM_ZERO)
-    validity = "restitution near 1; impacts whose speed is near the one in the damping term"
+    validity = "restitution near 1; impacts with a speed near the speed in the damping term"
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -296,8 +299,8 @@ class HuntCrossley(Hysteresis):
 class HerbertMcWhannell(Hysteresis):
     """Herbert and McWhannell: a = 6 (1 - e)/((2 e - 1)^2 + 3).
 
-    The logarithm of the exact equation, expanded to the third order. Delivers .5936 for an asked .5
-    and .4907 for .1. The contact ends at d = 0.
+    The factor is a third-order expansion of the logarithm in the exact equation. A nominal
+    restitution of 0.5 gives 0.5936, and 0.1 gives 0.4907. The contact ends at d = 0.
     """
 
     name = "herbert-mcwhannell"
@@ -307,7 +310,7 @@ class HerbertMcWhannell(Hysteresis):
         "10.1115/1.3439270; 10.3390/machines10110966",
     )
     inputs = inputs_with(FROM_ZERO)
-    validity = "restitution above .7; impacts whose speed is near the one in the damping term"
+    validity = "restitution above 0.7; impacts with a speed near the speed in the damping term"
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -318,9 +321,10 @@ class HerbertMcWhannell(Hysteresis):
 class LeeWang(Hysteresis):
     """Lee and Wang, first law: a = 0.75 (1 - e).
 
-    Half of what e near 1 needs: delivers .7992 for an asked .5 and .9524 for .9. Exponent 1.5, as
-    in the review of Wang et al. 2022, table 1; Autiero et al. 2022, eq. (39), print exponent 1 (the
-    restitution does not depend on it). The contact ends at d = 0.
+    The factor is half the correct value for e near 1: a nominal restitution of 0.5 gives 0.7992,
+    and 0.9 gives 0.9524. The exponent is 1.5, as in table 1 of the review by Wang et al. 2022; eq.
+    (39) of Autiero et al. 2022 has the exponent 1. The restitution does not depend on the exponent.
+    The contact ends at d = 0.
     """
 
     name = "lee-wang"
@@ -331,7 +335,7 @@ class LeeWang(Hysteresis):
     )
     inputs = inputs_with(FROM_ZERO)
     validity = (
-        "loses half of what is asked; impacts whose speed is near the one in the damping term"
+        "impacts with a speed near the speed in the damping term; the loss is half the nominal loss"
     )
 
     @staticmethod
@@ -347,25 +351,26 @@ def lankarani_nikravesh_factor(restitution: Any) -> Any:
 class LankaraniNikravesh(Hysteresis):
     """Lankarani and Nikravesh: a = 0.75 (1 - e^2).
 
-    The loss of the elastic motion, equal in approach and recovery. Right for e near 1 only:
-    delivers .7252 for an asked .5 and .6630 for 0. The contact ends at d = 0.
+    The factor follows from the loss of the elastic motion, which is equal in approach and recovery.
+    It is accurate for e near 1 only: a nominal restitution of 0.5 gives 0.7252, and 0 would give
+    0.6630. The contact ends at d = 0.
     """
 
     name = "lankarani-nikravesh"
     source = Source("Lankarani & Nikravesh 1990", "", "10.1115/1.2912617")
     inputs = inputs_with(FROM_ZERO)
-    validity = "restitution near 1; impacts whose speed is near the one in the damping term"
+    validity = "restitution near 1; impacts with a speed near the speed in the damping term"
     damping_factor = staticmethod(lankarani_nikravesh_factor)
 
 
 @spring(straight, straight_work, "N/m")
 class KhuliefShabana(Hysteresis):
-    """Khulief and Shabana: Lankarani and Nikravesh's factor over a linear spring, a = 0.75 (1 -
+    """Khulief and Shabana: Lankarani and Nikravesh's factor with a linear spring, a = 0.75 (1 -
     e^2), n = 1.
 
-    Their damping coefficient with the largest overlap of the elastic motion in it. Delivers .7252
-    for an asked .5. The contact ends at d = 0. Autiero et al. 2022 print eq. (71) with misplaced
-    powers: the root has v^3 - (v^2 - beta^2 d_m^2)^1.5.
+    This is their damping coefficient with the largest overlap of the elastic motion inserted. A
+    nominal restitution of 0.5 gives 0.7252. The contact ends at d = 0. Autiero et al. 2022 print
+    eq. (71) with misplaced powers; the root contains v^3 - (v^2 - beta^2 d_m^2)^1.5.
     """
 
     name = "khulief-shabana"
@@ -375,20 +380,21 @@ class KhuliefShabana(Hysteresis):
         "10.1016/0094-114X(87)90004-8; 10.3390/machines10110966",
     )
     inputs = inputs_with(FROM_ZERO, LINEAR_STIFFNESS)
-    validity = "restitution near 1; impacts whose speed is near the one in the damping term"
+    validity = "restitution near 1; impacts with a speed near the speed in the damping term"
     damping_factor = staticmethod(lankarani_nikravesh_factor)
 
 
 class Gonthier(Hysteresis):
     """Gonthier et al., closed form: a = (1 - e^2)/e.
 
-    Close to the exact factor at small e, a third too large at e near 1: delivers .1010 for an asked
-    .1, .4877 for .5 and .8764 for .9. The contact ends at d = 0.
+    The factor is close to the exact one for small e and a third too large for e near 1. A nominal
+    restitution of 0.1 gives 0.1010, 0.5 gives 0.4877, and 0.9 gives 0.8764. The contact ends at d =
+    0.
     """
 
     name = "gonthier"
     source = Source("Gonthier et al. 2004", "", "10.1023/B:MUBO.0000029392.21648.bc")
-    validity = "restitution below .5; impacts whose speed is near the one in the damping term"
+    validity = "restitution below 0.5; impacts with a speed near the speed in the damping term"
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -398,8 +404,8 @@ class Gonthier(Hysteresis):
 class GonthierExact(Hysteresis):
     """Gonthier et al. without their approximation: a solves a (1 + e) = ln[(1 + a)/(1 - a e)].
 
-    Delivers exactly what is asked, at the speed in the damping term. The contact ends at d = 0.
-    Autiero et al. 2022, eq. (115), print c for e.
+    The effective restitution is exactly the nominal one at the speed in the damping term. The
+    contact ends at d = 0. Autiero et al. 2022, eq. (115), print c instead of e.
     """
 
     name = "gonthier-exact"
@@ -415,8 +421,8 @@ class GonthierExact(Hysteresis):
 class ZhiyingQishao(Hysteresis):
     """Zhiying and Qishao: a = 0.75 (1 - e^2) exp(2 (1 - e)).
 
-    Lankarani and Nikravesh's factor, corrected for small e. Delivers .2175 for an asked .1, .4826
-    for .5. The contact ends at d = 0.
+    This is Lankarani and Nikravesh's factor, corrected for small e. A nominal restitution of 0.1
+    gives 0.2175, and 0.5 gives 0.4826. The contact ends at d = 0.
     """
 
     name = "zhiying-qishao"
@@ -433,8 +439,8 @@ class ZhiyingQishao(Hysteresis):
 class Flores(Hysteresis):
     """Flores et al.: a = 1.6 (1 - e)/e.
 
-    Within .046 of the asked restitution: delivers .4704 for .5 and .8939 for .9. The contact ends
-    at d = 0.
+    The effective restitution is within 0.046 of the nominal one: 0.5 gives 0.4704, and 0.9 gives
+    0.8939. The contact ends at d = 0.
     """
 
     name = "flores"
@@ -448,13 +454,14 @@ class Flores(Hysteresis):
 class GharibHurmuzlu(Hysteresis):
     """Gharib and Hurmuzlu, first law: a = 1/e.
 
-    Made for small e: delivers .1000 for an asked .1, but .4107 for .5, and never more than .5936,
-    not even for 1. The contact ends at d = 0.
+    The factor is intended for small e: a nominal restitution of 0.1 gives 0.1000, but 0.5 gives
+    0.4107. The effective restitution never exceeds 0.5936, even for e = 1. The contact ends at d =
+    0.
     """
 
     name = "gharib-hurmuzlu"
     source = Source("Gharib & Hurmuzlu 2012", "", "10.1115/1.4006494")
-    validity = "restitution below .3; impacts whose speed is near the one in the damping term"
+    validity = "restitution below 0.3; impacts with a speed near the speed in the damping term"
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -469,8 +476,9 @@ def hu_guo_factor(restitution: Any) -> Any:
 class HuGuo(Hysteresis):
     """Hu and Guo: a = 1.5 (1 - e)/e.
 
-    Losses of approach and recovery apart, each of the elastic motion. Delivers .0741 for an asked
-    .1, .4877 for .5 and .8999 for .9. The contact ends at d = 0.
+    The losses of approach and recovery are computed separately, each from the elastic motion. A
+    nominal restitution of 0.1 gives 0.0741, 0.5 gives 0.4877, and 0.9 gives 0.8999. The contact
+    ends at d = 0.
     """
 
     name = "hu-guo"
@@ -486,8 +494,9 @@ _HU_FACTOR, _HU_POLE = 6.66264, 3.85238
 class Hu(Hysteresis):
     """Hu et al.: a = -6.66264 ln e/(3.85238 + ln e).
 
-    A fit, 1.73 (1 - e) for e near 1. Delivers .1010 for an asked .1, .4946 for .5 and .8888 for .9.
-    Below e = exp(-3.85238) = .0212 the factor is negative: refused. The contact ends at d = 0.
+    The factor is a fit, which approaches 1.73 (1 - e) for e near 1. A nominal restitution of 0.1
+    gives 0.1010, 0.5 gives 0.4946, and 0.9 gives 0.8888. Below e = exp(-3.85238) = 0.0212 the
+    factor is negative, and granchain rejects the value. The contact ends at d = 0.
     """
 
     name = "hu"
@@ -503,8 +512,8 @@ class Hu(Hysteresis):
 class Shen(Hysteresis):
     """Shen et al.: a = 1.5 (1 - e)/e^0.89.
 
-    Hu and Guo's factor with the power fitted. Delivers .0954 for an asked .1, .5081 for .5 and
-    .9009 for .9. The contact ends at d = 0.
+    This is Hu and Guo's factor with a fitted power. A nominal restitution of 0.1 gives 0.0954, 0.5
+    gives 0.5081, and 0.9 gives 0.9009. The contact ends at d = 0.
     """
 
     name = "shen"
@@ -518,8 +527,9 @@ class Shen(Hysteresis):
 class CarvalhoMartins(Hysteresis):
     """Carvalho and Martins: a = 1.5 (1 - e)(11 - e)/(1 + 9 e).
 
-    A rational approximation of the exact factor: delivers .1289 for an asked .1, .3040 for .3, and
-    from .5 on what is asked, within .0002. The contact ends at d = 0.
+    The factor is a rational approximation of the exact one. A nominal restitution of 0.1 gives
+    0.1289, and 0.3 gives 0.3040. From 0.5 on, the effective restitution is within 0.0002 of the
+    nominal one. The contact ends at d = 0.
     """
 
     name = "carvalho-martins"
@@ -534,8 +544,8 @@ class CarvalhoMartins(Hysteresis):
 class SafaeifarFarshidianfar(Hysteresis):
     """Safaeifar and Farshidianfar: a = 1.25 (1 - e)/e.
 
-    A sixth too small at e near 1. Delivers .0889 for an asked .1, .5362 for .5 and .9152 for .9.
-    The contact ends at d = 0.
+    The factor is a sixth too small for e near 1. A nominal restitution of 0.1 gives 0.0889, 0.5
+    gives 0.5362, and 0.9 gives 0.9152. The contact ends at d = 0.
     """
 
     name = "safaeifar-farshidianfar"
@@ -549,8 +559,8 @@ class SafaeifarFarshidianfar(Hysteresis):
 class Zhang(Hysteresis):
     """Zhang et al.: a = 1.5 (1 - e)/((0.618 exp(-3.25 e) + 0.899 exp(0.09025 e)) e).
 
-    Fitted to the exact factor: within .0051 of the asked restitution, .5039 for .5. The contact
-    ends at d = 0.
+    The factor is fitted to the exact one. The effective restitution is within 0.0051 of the nominal
+    one; 0.5 gives 0.5039. The contact ends at d = 0.
     """
 
     name = "zhang"
@@ -565,17 +575,17 @@ class Zhang(Hysteresis):
 
 
 class Zhao(Hysteresis):
-    """Zhao et al., as the review of Wang et al. prints it: a = 4 (1 - e)/(1.302 e).
+    """Zhao et al., as published in the review by Wang et al.: a = 4 (1 - e)/(1.302 e).
 
-    Twice what e near 1 needs: delivers .3012 for an asked .5 and .8140 for .9. The contact ends at
-    d = 0.
+    The factor is twice the correct value for e near 1: a nominal restitution of 0.5 gives 0.3012,
+    and 0.9 gives 0.8140. The contact ends at d = 0.
     """
 
     name = "zhao"
     source = Source(f"Zhao et al. 2021; {REVIEW}", "table 1", "10.1007/s11071-021-06660-4")
     validity = (
-        "loses twice of what is asked at e near 1; impacts whose speed is near the one in the "
-        "damping term"
+        "impacts with a speed near the speed in the damping term; for e near 1, the loss is twice "
+        "the nominal loss"
     )
 
     @staticmethod
@@ -586,9 +596,9 @@ class Zhao(Hysteresis):
 class MarhefkaOrin(Hysteresis):
     """Marhefka and Orin: a = 1.5 (1 - e^2)/(1 + e^3).
 
-    The same number as Herbert and McWhannell's: 1 + e^3 = (1 + e)(1 - e + e^2). The contact ends at
-    d = 0. Autiero et al. 2022 write it with alpha v = 1 - e and print the closing parenthesis of
-    eq. (107) before the rate.
+    The factor equals that of Herbert and McWhannell, because 1 + e^3 = (1 + e)(1 - e + e^2). The
+    contact ends at d = 0. Autiero et al. 2022 write the law with alpha v = 1 - e and print the
+    closing parenthesis of eq. (107) before the rate.
     """
 
     name = "marhefka-orin"
@@ -612,9 +622,9 @@ class MarhefkaOrin(Hysteresis):
 class MarhefkaOrinApproximate(Hysteresis):
     """Marhefka and Orin without the powers of alpha v = 1 - e: a = 1.5 (1 - e^2)/(3 e - 1).
 
-    Singular at e = 1/3 and negative below: refused. Delivers .3796 for an asked .5 and .8994 for
-    .9. The contact ends at d = 0. Autiero et al. 2022 print the closing parenthesis of eq. (108)
-    before the rate.
+    The factor is singular at e = 1/3 and negative below, where granchain rejects it. A nominal
+    restitution of 0.5 gives 0.3796, and 0.9 gives 0.8994. The contact ends at d = 0. Autiero et al.
+    2022 print the closing parenthesis of eq. (108) before the rate.
     """
 
     name = "marhefka-orin-approximate"
@@ -624,7 +634,7 @@ class MarhefkaOrinApproximate(Hysteresis):
         "10.1109/3468.798060; 10.3390/machines10110966",
     )
     inputs = inputs_with(replace(RESTITUTION, above=1.0 / 3.0))
-    validity = "restitution above .7; impacts whose speed is near the one in the damping term"
+    validity = "restitution above 0.7; impacts with a speed near the speed in the damping term"
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -635,8 +645,9 @@ class HuntCrossleyAlpha(Hysteresis):
     """Hunt and Crossley with their constant alpha: F = K d^1.5 (1 + 1.5 alpha rate), no impact
     speed.
 
-    The restitution falls with the speed v of the impact, 1 - e near alpha v: the factor is a = 1.5
-    alpha v. alpha is 0.08 to 0.32 s/m for steel, bronze and ivory. The contact ends at d = 0.
+    The restitution decreases with the speed v of the impact: 1 - e is close to alpha v, and the
+    factor is a = 1.5 alpha v. For steel, bronze, and ivory alpha is 0.08 to 0.32 s/m. The contact
+    ends at d = 0.
     """
 
     name = "hunt-crossley-alpha"
@@ -646,11 +657,11 @@ class HuntCrossleyAlpha(Hysteresis):
         "10.1115/1.3423596; 10.3390/machines10110966",
     )
     inputs = (
-        positive("alpha", "s/m", "slope of the restitution over the impact speed"),
+        positive("alpha", "s/m", "decrease of the restitution per unit of impact speed"),
         STIFFNESS,
         SEPARATION,
     )
-    validity = "alpha v far below 1, v the speed of an impact"
+    validity = "alpha v much smaller than 1, where v is the impact speed"
 
     @classmethod
     def coefficients_of(cls, pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -661,12 +672,12 @@ class WangLiuHysteretic(ContactLaw):
     """The elastoplastic dashpot of Wang, Liu and Liu: F = K_p d (1 + a rate/v0) above d_y, Flores
     et al. below.
 
-    a = 1.5 (1 - e)/e, K_p = (F_p - F_y)/(d_p - d_y) of Ma-Liu. The switch is on the overlap,
-    without offset: the force jumps at d_y (from 1.98 to 8.88 N for the steel chain). The contact
-    ends at d = 0. The factor above d_y is not that below, so with the published damping the
-    restitution depends on the speed, by how much of an impact is below d_y: .6422 at .2 m/s and
-    .6457 at 10 m/s for an asked .65. With the exact factor on both sides (damping = "identified")
-    it is the asked one.
+    The law uses a = 1.5 (1 - e)/e and K_p = (F_p - F_y)/(d_p - d_y) of the Ma-Liu law. It switches
+    at an overlap, without an offset, so the force jumps at d_y (from 1.98 to 8.88 N for the steel
+    chain). The contact ends at d = 0. The factors above and below d_y differ. With the published
+    damping, the restitution therefore depends on the speed: it depends on the fraction of the
+    impact below d_y. For a nominal restitution of 0.65 it is 0.6422 at 0.2 m/s and 0.6457 at 10
+    m/s. With the exact factor on both sides (damping = "identified"), it is the nominal one.
     """
 
     name = "wang-liu-hysteretic"
@@ -682,14 +693,14 @@ class WangLiuHysteretic(ContactLaw):
         SEPARATION,
     )
     coefficients = (
-        Quantity("yield_overlap", "m", "d_y, where the law switches"),
+        Quantity("yield_overlap", "m", "d_y, overlap at which the law switches"),
         Quantity("stiffness", "N/m^1.5", "K of Hertz, below d_y"),
         Quantity("damping", "s/m", "a/v0 of Flores et al., below d_y"),
         Quantity("plastic_stiffness", "N/m", "K_p, above d_y"),
         Quantity("plastic_damping", "s/m", "a/v0, above d_y"),
         LOWEST_FORCE,
     )
-    validity = "impacts whose speed is near the one in the damping term"
+    validity = "impacts with a speed near the speed in the damping term"
     status = (
         "verified against Wang, Liu & Liu 2022, tables 3, 4, 6, 7 (two bodies); not validated "
         "against a measured trace"

@@ -1,5 +1,8 @@
-"""Permanent indentation without a yield stress: the dent is a fixed part of the largest
-overlap, chosen by the restitution."""
+"""Permanent indentation without a yield stress: the residual indentation is a fixed fraction of the
+largest overlap.
+
+The restitution determines this fraction.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,22 @@ from granchain.contact.pair import stiffness_of
 
 
 class PermanentIndentation(Elastoplastic):
-    """Base: loading K d^1.5, unloading and reloading K_r (d - d_p)^1.5 through (d_max, F_max), with
-    d_p = d_max (1 - e^2).
+    """Base: K d^1.5 on loading, K_r (d - d_p)^1.5 on unloading and reloading, with d_p = d_max (1 -
+    e^2).
 
-    The work given back is e^2 of the work taken at every d_max: no energy is created, and the guard
-    never acts.
+    The unloading curve passes through (d_max, F_max). The work recovered is e^2 of the work
+    supplied for every d_max, so no energy is created and the energy correction never acts.
     """
 
     inputs = (RESTITUTION, STIFFNESS, DENTS)
     coefficients = (
         Quantity("stiffness", "N/m^1.5", "K, loading"),
-        Quantity("dent_share", "1", "1 - e^2, dent over largest overlap"),
+        Quantity("dent_share", "1", "1 - e^2, residual indentation divided by largest overlap"),
     )
-    # any overlap leaves a dent, of the same part
+    # Any overlap leaves a residual indentation, which is the same fraction of it.
     phases = ("open", "elastoplastic", "unloading", "reloading")
-    validity = "the first impact of two spots"
-    status = "verified: the first impact delivers the asked restitution"
+    validity = "the first impact at a contact point"
+    status = "verified: the first impact has the nominal restitution"
 
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -57,14 +60,15 @@ class PermanentIndentation(Elastoplastic):
 
 
 class LankaraniNikraveshPlastic(PermanentIndentation):
-    """Lankarani and Nikravesh with a dent: K d^1.5, then F_max ((d - d_p)/(d_max - d_p))^1.5 with
-    d_p = d_max (1 - e^2).
+    """Lankarani and Nikravesh with residual indentation: K d^1.5, then F_max ((d - d_p)/(d_max -
+    d_p))^1.5 with d_p = d_max (1 - e^2).
 
-    Delivers e exactly at a contact's first impact. A second one, up to the speed of the rebound,
-    stays on the unloading curve and is elastic; with the first speed again it returns e sqrt(2 -
-    e^2), unless dents are forgotten. Rate independent; any overlap leaves a dent. The contact ends
-    at d = d_p. In Autiero et al. 2022 eq. (93) has the wrong sign and eq. (97) misses the square of
-    the speed: with it d_p = d_max (1 - e^2).
+    The first impact of a contact has exactly the nominal restitution e. A second impact that is not
+    faster than the rebound follows the unloading curve and is elastic. A second impact at the first
+    speed has the restitution e sqrt(2 - e^2), unless the contact forgets its indentation. The law
+    is rate independent, and any overlap leaves a residual indentation. The contact ends at d = d_p.
+    In Autiero et al. 2022, eq. (93) has the wrong sign and eq. (97) omits the square of the speed;
+    with the square, d_p = d_max (1 - e^2).
     """
 
     name = "lankarani-nikravesh-plastic"
@@ -79,11 +83,11 @@ class GharibHurmuzluPlastic(PermanentIndentation):
     """Gharib and Hurmuzlu, second law: K d^1.5, then K_r (d - d_p)^1.5 with K_r = K/e^3 and d_p =
     d_max (1 - e^2).
 
-    e is the energetic restitution, the root of the work given back over the work taken. The same
-    curves as Lankarani and Nikravesh's of 1994, since K d_max^1.5 = K_r (e^2 d_max)^1.5: it
-    delivers e exactly at a contact's first impact; a second one is elastic up to the speed of the
-    rebound, unless dents are forgotten. The contact ends at d = d_p. Autiero et al. 2022 print eq.
-    (142) inverted.
+    Here e is the energetic restitution: the square root of the work recovered divided by the work
+    supplied. The curves are those of Lankarani and Nikravesh 1994, because K d_max^1.5 = K_r (e^2
+    d_max)^1.5. The first impact of a contact has exactly the nominal restitution. A second impact
+    is elastic up to the rebound speed, unless the contact forgets its indentation. The contact ends
+    at d = d_p. Autiero et al. 2022 print eq. (142) inverted.
     """
 
     name = "gharib-hurmuzlu-plastic"

@@ -1,4 +1,4 @@
-"""A value for each input of a law: given or default, with what is wrong with what was given."""
+"""Values of the inputs of a law, given or default, with the errors of those given."""
 
 from __future__ import annotations
 

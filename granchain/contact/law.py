@@ -1,11 +1,12 @@
-"""What a contact law declares; checked when the class is made.
+"""Declaration of a contact law, which is checked when the class is created.
 
-A law is data first (name, source, inputs, coefficients, history), then small pure functions of
-scalars that read like the equation in its source. Everything else - the compiled time loop, the
-case-file keys, the tables of the documentation, the metadata of the output file, the generic tests
-- is derived from the class.
+A law declares data (name, source, inputs, coefficients, history) and small pure functions of
+scalars that read like the equation in its source. granchain derives everything else from the class:
+the compiled time loop, the keys of a case file, the tables of the documentation, the metadata of
+the output file, and the generic tests.
 
-Sign: positive overlap is contact, positive rate is approach, positive force is repulsive. SI units.
+Signs: positive overlap is contact, positive rate is approach, positive force is repulsive. All
+units are SI units.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from granchain.errors import LawError
 # laws stay normal numbers: no slow denormals.
 OPEN = 1e-60
 
-# What a contact is doing, in the order of the numbers that results hold: 0 is open.
+# Contact states, in the order of their numbers in results: 0 is open.
 PHASES = ("open", "elastic", "elastoplastic", "plastic", "unloading", "reloading")
 
 # Sentinel for "no default: the case must give a value".
@@ -38,16 +39,16 @@ REQUIRED: Any = object()
 
 @dataclass(frozen=True)
 class Source:
-    """Where an equation was published.
+    """Publication of an equation.
 
     Parameters
     ----------
     text : str
         Author and year.
     equation : str
-        Number of the equation, table or section in the source.
+        Number of the equation, table, or section in the publication.
     doi : str
-        Digital object identifier; empty where there is none.
+        Digital object identifier. Default: empty, if the publication has none.
     """
 
     text: str
@@ -62,28 +63,28 @@ class Source:
 
 @dataclass(frozen=True)
 class Quantity:
-    """One named number of a law: an input of the case, a coefficient or a history quantity.
+    """Quantity of a law: an input of the case, a coefficient, or a history quantity.
 
     Parameters
     ----------
     name : str
-        The field's word for it, the same in TOML, HDF5, command line and Python.
+        Name in TOML, HDF5, command line, and Python.
     unit : str
-        SI unit, "1" for a pure number, "" for a word or a switch.
+        SI unit; "1" for a pure number, "" for a word or a switch.
     meaning : str
-        One line for tables.
+        Description for tables, in one line.
     above, below : float, optional
-        Open limits.
+        Exclusive limits.
     low, high : float, optional
-        Closed limits.
+        Inclusive limits.
     default : object
-        Value when the case gives none; REQUIRED when it must.
+        Value if the case gives none; REQUIRED if the case must give a value.
     choices : tuple of str
         Words that are allowed instead of a number.
     kind : {"number", "word", "switch"}
-        What the case may give.
+        Kind of value that the case may give.
     output : bool
-        For history: written to the output file, per contact.
+        Whether the output file contains this history quantity of each contact.
     """
 
     name: str
@@ -224,7 +225,7 @@ IMPACT_SPEED_FLOOR = positive(
     default=None,
 )
 STIFFNESS = positive(
-    "stiffness", "N/m^n", "contact stiffness; default (4/3) E sqrt(R)", default=None
+    "stiffness", "N/m^n", "contact stiffness; default: (4/3) E sqrt(R)", default=None
 )
 DENTS = Quantity(
     "dents",
@@ -236,7 +237,7 @@ DENTS = Quantity(
     kind="word",
 )
 
-# What the branches of Ma-Liu are made of, shared with the laws that take its stiffness over.
+# Parameters of the branches of Ma-Liu, shared with the laws that use its stiffness.
 PSI = positive(
     "psi",
     "1",
@@ -248,57 +249,57 @@ XI = Quantity(
     "xi", "1", "ratio in the onset of full plasticity, d_p = xi^2 d_y/2", above=math.sqrt(2.0)
 )
 
-# Speeds at which a dashpot that takes its restitution from another law holds its damping factor,
-# per contact: cubic interpolation in ln v between them is good to 1e-6 of the factor over three
+# Number of speeds per contact at which a dashpot with the restitution of another law stores its
+# damping factor: cubic interpolation in ln v between them is good to 1e-6 of the factor over three
 # decades of speed.
 SPEED_NODES = 33
 
 # Coefficient of the laws that may pull: 0 (clamped) or -inf (tensile).
 LOWEST_FORCE = Quantity(
-    "lowest_force", "N", "0 where the force is clamped, -inf where the contact may pull"
+    "lowest_force", "N", "0 if the force is clamped, -inf if the contact may pull"
 )
 
 _REGISTRY: dict[str, type[ContactLaw]] = {}
 
 
 class ContactLaw:
-    """Base of all contact laws: the declaration of a law, and the functions the engine calls.
+    """Base of all contact laws: the declaration of a law and the functions that the engine calls.
 
-    A subclass that sets `name` is registered under it. All functions are static and pure; `c` and
-    `h` are plain tuples of floats in the order of `coefficients` and `history`; `event` is
-    (overlap, rate, onset_rate, onset_fraction).
+    A subclass that sets `name` is registered under this name. All functions are static and pure.
+    The arguments `c` and `h` are tuples of floats in the order of `coefficients` and `history`;
+    `event` is (overlap, rate, onset_rate, onset_fraction).
 
     Attributes
     ----------
     name : str
-        As a case names it.
+        Name of the law in a case.
     source : Source
-        Where the equation was published.
+        Publication of the equation.
     inputs : tuple of Quantity
-        What a case may give, with units and limits.
+        Inputs that a case may give, with units and limits.
     coefficients, history : tuple of Quantity
-        What each contact carries: constants of the run, and what the contact has been through.
+        Quantities of each contact: constants during a run, and variables that record its past.
     uses_rate : bool
-        Whether the force depends on the rate: found out from whether `force` reads it; it need not
-        be stated.
+        Whether the force depends on the rate. Detected from `force`; you need not set it.
     forgets : bool
-        Whether an opening contact loses its history, so that the ledger has to store its losses.
+        Whether a contact loses its history when it opens. The energy balance then stores its
+        losses.
     onset_jump : bool
-        Whether the force jumps where a contact closes at speed; such a law carries the onset weight
-        of power 0.
+        Whether the force jumps when a contact closes at a nonzero speed. Such a law has an onset
+        weight of power 0.
     order : int
-        Order in time of the scheme under this law; 1 where the force jumps at an overlap that
-        `jumps` does not name.
+        Order in time of the scheme with this law: 1 if the force jumps at an overlap that `jumps`
+        does not return, otherwise 2.
     phases : tuple of str
-        Those of PHASES that occur; without a dent, open and elastic.
+        Contact states that occur. Default: open and elastic.
     fixed_units : bool
-        Whether constants of the source hold in its own units only, so that the force does not scale
-        with metre, kilogram and second.
+        Whether the constants of the source are valid in its units only, so that the force does not
+        scale with the metre, the kilogram, and the second.
     examples : dict
-        Inputs, by name, to measure the law with where their units and ranges suggest none that fit
-        together.
+        Inputs by name for the verification report. Needed if units and ranges suggest no consistent
+        set.
     validity, status : str
-        Where the law holds, and what it was verified against: for its page.
+        Range of validity, and comparisons made so far, for the page of the law.
     """
 
     name: ClassVar[str] = ""
@@ -554,7 +555,7 @@ def reinstate(known: dict[str, type[ContactLaw]]) -> None:
 # The kick uses the weighted force, a sensor reads it with weight 1.
 ONSET_HISTORY = (
     Quantity(
-        "onset_weight", "1", "weight of the damping force: 1 but at the first step of a contact"
+        "onset_weight", "1", "weight of the damping force: 1 except at the first step of a contact"
     ),
     Quantity("closed", "1", "1 while the contact is closed, 0 while it is open"),
 )

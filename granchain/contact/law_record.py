@@ -1,5 +1,5 @@
-"""What a law was where it computed: whoever goes on with its results compares it with what the
-law is now."""
+"""Record of a law at the time of a computation: a resumed run compares the record with the law
+of today."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-# Kinds of contact whose coefficients are carried; of all others the hash alone: a disordered chain
-# has as many as contacts.
+# Number of kinds of contact whose coefficients are stored. For the others only the hash is stored,
+# because a disordered chain has as many kinds as contacts.
 CARRIED = 16
 
 
 @dataclass(frozen=True)
 class LawRecord:
-    """A law as it computed.
+    """Record of a law that computed results.
 
     Parameters
     ----------
     law : str
-        Its name.
+        Name of the law.
     functions : str
-        SHA-256 of its functions and of all that they reach, by their syntax and the values that
-        they read.
+        SHA-256 of its functions and of everything that they call, from syntax and values.
     coefficients : str
         SHA-256 of the coefficients of all kinds of contact, in the order of the contacts.
     names : tuple of str
-        Of the coefficients.
+        Names of the coefficients.
     kinds : tuple of tuple of float
-        Coefficients of the first kinds of contact, `CARRIED` at most.
+        Coefficients of the first kinds of contact, at most `CARRIED` of them.
     """
 
     law: str

@@ -1,5 +1,7 @@
-"""Ma and Liu: elastic, elastoplastic and fully plastic contact of spheres with a dent that
-persists."""
+"""Ma and Liu: this law describes elastic, elastoplastic, and fully plastic contact of spheres.
+
+The residual indentation is permanent.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,25 @@ def loading_force(d: float, c: tuple) -> float:
 
 
 class MaLiu(Elastoplastic):
-    """Elastic, logarithmic elastoplastic and linear plastic loading; Hertzian unloading on a
+    """Elastic, logarithmic elastoplastic, and linear plastic loading; Hertzian unloading on a
     flattened radius.
 
-    Loading is Hertz up to d_y, d (c1 + c2 ln(d/d_y)) + c3 up to d_p, then linear with slope k1;
-    force and slope are continuous. Unloading and reloading follow one Hertz curve with residual
-    overlap d_r until the largest overlap is exceeded. Rate independent; the dent persists. The
-    contact ends at d = d_r. Just above d_y the elastoplastic branch is stiffer than Hertz and the
-    printed law returns up to 0.5 % more energy than it took (psi = 2.84, xi = 13): the energy guard
-    prevents it. Contact radius: sqrt(R d) up to d_y; from d_p on force over pressure, sqrt(F/(pi
-    psi s_y)); completed in between with a mean pressure that goes from Hertz's, (2/3) p_y, to psi
-    s_y with the logarithm of the overlap, as the slope of the branch does. The unloading radius
-    takes d_max where eq. (4) of Wang, Liu & Liu prints d_y: with d_y the contact returns four times
-    its energy.
+    Loading follows Hertz's law up to d_y, d (c1 + c2 ln(d/d_y)) + c3 up to d_p, and then a straight
+    line with slope k1. The force and its slope are continuous. Unloading and reloading follow the
+    same Hertz curve with residual overlap d_r until the overlap exceeds its previous maximum. The
+    law is rate independent, and the residual indentation is permanent. The contact ends at d = d_r.
+
+    Just above d_y the elastoplastic branch is stiffer than Hertz's law, so the published law
+    returns up to 0.5 % more energy than is supplied (psi = 2.84, xi = 13). The energy correction
+    prevents this.
+
+    The contact radius is sqrt(R d) up to d_y. From d_p on, it follows from the force and the
+    pressure, sqrt(F/(pi psi s_y)). The source does not give it in between. There, granchain uses a
+    mean pressure that changes from Hertz's value, (2/3) p_y, to psi s_y with the logarithm of the
+    overlap, as the slope of the branch does.
+
+    The unloading radius uses d_max. Eq. (4) of Wang, Liu & Liu 2022 prints d_y instead, with which
+    the contact would return four times its energy.
     """
 
     name = "ma-liu"
@@ -58,9 +66,9 @@ class MaLiu(Elastoplastic):
         Quantity("yield_overlap", "m", "d_y, first yield"),
         Quantity("plastic_overlap", "m", "d_p, full plasticity"),
         Quantity("hertz_stiffness", "N/m^1.5", "K = (4/3) E sqrt(R)"),
-        Quantity("c1", "N/m", "of the elastoplastic branch"),
-        Quantity("c2", "N/m", "of the elastoplastic branch"),
-        Quantity("c3", "N", "of the elastoplastic branch"),
+        Quantity("c1", "N/m", "constant of the elastoplastic branch"),
+        Quantity("c2", "N/m", "factor of the logarithm in the elastoplastic branch"),
+        Quantity("c3", "N", "force offset of the elastoplastic branch"),
         Quantity("plastic_force", "N", "F_p, force at d_p"),
         Quantity("plastic_stiffness", "N/m", "k1, slope of the plastic branch"),
         Quantity(
@@ -69,14 +77,12 @@ class MaLiu(Elastoplastic):
         Quantity("yield_work", "J", "work done up to d_y"),
         Quantity("plastic_work", "J", "work done up to d_p"),
     )
-    validity = (
-        "spheres of metal; impact speeds up to full plasticity, strain-rate effects neglected"
-    )
+    validity = "metal spheres; impact speeds up to full plasticity, strain-rate effects neglected"
     status = (
         "verified against Wang, Liu & Liu 2022, table 2 (4 m/s) and table 5 (8 m/s); compared with "
-        "printed restitutions of steel of 200 to 800 HV under a ball of carbide "
-        "(docs/measured.md): rms 0.023 of e with the best ratio of hardness to yield stress, 3.72, "
-        "at psi 2.84 and xi 13; not validated against a measured trace"
+        "published restitutions of steel of 200 to 800 HV hit by a carbide ball "
+        "(docs/measured.md): rms error 0.023 of e with the best ratio of hardness to yield stress, "
+        "3.72, at psi 2.84 and xi 13; not validated against a measured trace"
     )
 
     @staticmethod

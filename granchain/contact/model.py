@@ -1,4 +1,4 @@
-"""What a run takes of a contact law: a value, made once for the inputs of a case."""
+"""Form of a contact law that a run uses: a value, created once for the inputs of a case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Functions(NamedTuple):
-    """The functions of a law that the engine calls: pure, of scalars and plain tuples."""
+    """Functions of a law that the engine calls: pure functions of scalars and tuples."""
 
     history_of: Callable[[tuple], tuple]
     force: Callable[[float, float, tuple, tuple], float]
@@ -27,8 +27,8 @@ class Functions(NamedTuple):
 
 
 class Guarded(NamedTuple):
-    """What the windows of the energy guard are scanned on: functions of an overlap and the
-    law's own coefficients."""
+    """Functions of an overlap and the coefficients of the law, from which the windows of the energy
+    correction are determined."""
 
     loss: Callable[[float, tuple], float]
     loading_work: Callable[[float, tuple], float]
@@ -37,34 +37,32 @@ class Guarded(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """A contact law as it runs: its functions for these inputs, what each contact carries, and what
-    the loop has to do for it.
+    """Contact law as it runs: its functions, the quantities of each contact, and the loop's tasks.
 
     Parameters
     ----------
     law : type of ContactLaw
-        Whose model this is.
+        Law of this model.
     functions : Functions
-        What the engine calls.
+        Functions that the engine calls.
     coefficients, history : tuple of Quantity
-        What each contact carries.
+        Quantities of each contact.
     uses_rate : bool
-        Whether the force depends on the rate: so it does where it reads its second argument,
-        whatever is stated.
+        Whether the force depends on the rate, that is, whether it reads its second argument.
     forgets : bool
-        Whether an opening contact loses its history.
+        Whether a contact loses its history when it opens.
     onset_jump : bool
-        Whether the force jumps where a contact closes at speed.
+        Whether the force jumps when a contact closes at a nonzero speed.
     jumps_inside : bool
-        Whether `jumps` names overlaps at which the force jumps, or has a kink.
+        Whether `jumps` returns overlaps at which the force has a jump or a kink.
     kinks : bool
-        Whether there are kinks alone.
+        Whether all of these overlaps are kinks.
     loses : bool
-        Whether the history may lose energy for good.
+        Whether the history can dissipate energy.
     windows : int
-        How many of the coefficients, the last ones, are windows of the energy guard.
+        Number of coefficients, at the end, that are windows of the energy correction.
     guarded : Guarded, optional
-        What these windows are scanned on; None where nothing is guarded.
+        Functions that determine these windows; None if there is no energy correction.
     """
 
     law: type[ContactLaw]

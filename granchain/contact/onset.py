@@ -1,5 +1,5 @@
-"""Order two at the onset of a damping force ~ d^a with a < 1: a weight on the rate term at the
-first step of a contact."""
+"""Weight of the rate term at the first step of a contact, which gives order two at the onset of a
+damping force ~ d^a with a < 1."""
 
 from __future__ import annotations
 

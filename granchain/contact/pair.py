@@ -1,5 +1,4 @@
-"""Effective radius, modulus and mass of each contact, and what several laws share, as plain
-functions."""
+"""Effective radius, modulus, and mass of each contact, and functions that several laws share."""
 
 from __future__ import annotations
 
@@ -31,25 +30,26 @@ PAIR_QUANTITIES: dict[str, str] = {
 
 
 class Pair:
-    """Two bodies in contact, as a contact law sees them: numbers, or (n_contacts,) arrays.
+    """Properties of two bodies in contact for a contact law: numbers, or (n_contacts,) arrays.
 
     Parameters
     ----------
     effective_radius : float or array
-        R = R1 R2/(R1 + R2) [m]; internal contact R1 R2/(R1 - R2); against a wall the bead's radius.
+        R = R1 R2/(R1 + R2) [m]; R1 R2/(R1 - R2) for an internal contact; the radius of the bead at
+        a wall.
     effective_modulus : float or array
         E = 1/((1 - nu1^2)/E1 + (1 - nu2^2)/E2) [Pa].
     effective_mass : float or array
-        m = m1 m2/(m1 + m2) [kg]; against a wall the bead's mass.
+        m = m1 m2/(m1 + m2) [kg]; the mass of the bead at a wall.
     yield_stress, poissons_ratio, youngs_modulus, hardness, density : float or array, optional
-        Of the body with the smaller yield stress.
+        Properties of the body with the smaller yield stress.
     radius_1, radius_2, length : float or array, optional
-        Of the two bodies [m]; length of a line contact [m].
+        Radii of the two bodies [m]; length of a line contact [m].
 
     Raises
     ------
     LawError
-        For an unknown or non-positive quantity; and when a law reads one that was not given.
+        If a quantity is unknown or not positive, or if a law reads one that was not given.
     """
 
     def __init__(self, **quantities: Any):

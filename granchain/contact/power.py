@@ -1,4 +1,4 @@
-"""A power of the overlap with an exponent of one's own."""
+"""Power law with any exponent."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def is_elastic(inputs: SimpleNamespace) -> bool:
 
 
 class Power(ContactLaw):
-    """A power of the overlap: F = K d^n (1 + a rate/v0), K and n given.
+    """Power law: F = K d^n (1 + a rate/v0), with K and n from the case.
 
-    Hollow spheres, cylinders that cross, woodpiles. The factor a delivers the asked restitution at
-    the impact speed v0, whatever n is; restitution 1 has no damping. Below n = 1 the contact
-    softens, and its stiffness has no bound where it opens: for contacts that stay closed. The
-    contact ends at d = 0.
+    Use this law for hollow spheres, crossed cylinders, and woodpiles. The factor a gives the
+    nominal restitution at the impact speed v0 for every n. With restitution 1 there is no damping.
+    If n is below 1, the contact softens and its stiffness is unbounded when it opens, so use such
+    an n only for contacts that stay closed. The contact ends at d = 0.
     """
 
     name = "power"
     source = Source("Hunt & Crossley 1975", "eq. (11), with any exponent", "10.1115/1.3423596")
     inputs = (
         positive("stiffness", "N/m^n", "contact stiffness K"),
-        positive("exponent", "1", "n of the force K d^n"),
+        positive("exponent", "1", "exponent n of the force K d^n"),
         replace(RESTITUTION, default=1.0),
         replace(
             IMPACT_SPEED,
-            meaning="approach speed at which the restitution is delivered: the striker's, or a "
-            "number, which a loaded row has to give",
+            meaning="approach speed at which the nominal restitution applies: the striker's, or a "
+            "number, which a precompressed chain requires",
             choices=("striker",),
         ),
         SEPARATION,
@@ -62,16 +62,16 @@ class Power(ContactLaw):
     coefficients = (
         Quantity("stiffness", "N/m^n", "K"),
         Quantity("exponent", "1", "n"),
-        Quantity("damping", "s/m", "a/v0, damping factor over impact speed"),
+        Quantity("damping", "s/m", "a/v0, damping factor divided by impact speed"),
         LOWEST_FORCE,
     )
     # Hertz's exponent: the n of the unit N/m^n that a law is measured with.
     examples: ClassVar[dict[str, Any]] = {"exponent": 1.5}
     validity = (
-        "impacts whose speed is near the one in the damping term; n below 1 where contacts stay "
-        "closed"
+        "impacts with a speed near the speed in the damping term; n below 1 only if contacts "
+        "stay closed"
     )
-    status = "verified against the closed forms of duration, largest overlap and restitution"
+    status = "verified against the closed forms of duration, largest overlap, and restitution"
 
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:

@@ -1,5 +1,5 @@
-"""Contact laws of others: in a user's own file, loaded by its path, or in an installed package,
-which announces them by the entry point `granchain.laws`."""
+"""User-defined contact laws, from a file that is loaded by its path or from an installed package
+that announces its laws with the entry point `granchain.laws`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from granchain.contact import laws
 from granchain.contact.law import ContactLaw, registered, reinstate
 from granchain.errors import FileError, LawError, error_text, printable, suggestion
 
-# Under which a package announces laws: the law's name, and the module that defines it.
+# Entry-point group in which a package announces laws: the name of a law and its module.
 ANNOUNCED = "granchain.laws"
-# What a user's module is called; the stem of its file follows.
+# Prefix of the name of a user's module; the stem of its file follows.
 PREFIX = "granchain_law_"
-# Folders of files that are not edited while a law is worked on: Python's own, the installed
-# packages' and this package's.
+# Folders whose files are not edited during the development of a law: those of Python, of installed
+# packages, and of this package.
 INSTALLED = (
     *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
     str(Path(__file__).parents[1]),
@@ -114,7 +114,7 @@ def module_name(file: Path) -> str:
 
 
 class Announced(NamedTuple):
-    """Where an installed package has a law."""
+    """Location of a law in an installed package."""
 
     package: str
     version: str

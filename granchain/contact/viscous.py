@@ -1,16 +1,18 @@
 """Viscous dashpots: F = K d^n + c d^a rate, without an impact speed.
 
-How a contact ends decides the restitution. At d = 0 the force has become negative: the law pulls
-the bodies together at the end ("tensile"). Dry beads cannot pull: "clamped" (default) holds the
-force at zero or above and delivers more. Where the damping begins like d^a with a < 1, the first
-step of a contact carries an onset weight for order two.
+The end of the contact determines the restitution. At d = 0 the force has become negative: the law
+pulls the bodies together at the end ("tensile"). Dry beads cannot pull, so the default ("clamped")
+is a no-tension cutoff, which keeps the force at zero or above; the restitution is then higher. If
+the damping begins like d^a with a < 1, the first step of a contact carries an onset weight, so that
+the scheme is of order two.
 
-With z = (4/5) d^(5/4) the motion under K d^1.5 + c d^.25 rate is, in the plane of z and rate, that
-of a linear oscillator with damping ratio zeta = c/sqrt(5 K m): the laws of Tsuji and of Jankowski
-deliver what the linear ones do. For an approach that is damped with the ratio zeta, |ln(rate/z at
-the turn)| is D = zeta acos(zeta)/sqrt(1 - zeta^2); a contact that is damped all along and ends at F
-= 0 loses as much again on its way back. So e is exp(-pi zeta/sqrt(1 - zeta^2)) where the contact
-ends at d = 0, exp(-2 D) where it is clamped, and exp(-D) where it is damped in approach only.
+With z = (4/5) d^(5/4), the motion with F = K d^1.5 + c d^0.25 rate is, in the plane of z and rate,
+the motion of a linear oscillator with the damping ratio zeta = c/sqrt(5 K m). The laws of Tsuji and
+Jankowski therefore have the same restitution as the linear laws. For an approach that is damped
+with the ratio zeta, |ln(rate/z at the turning point)| is D = zeta acos(zeta)/sqrt(1 - zeta^2). A
+contact that is damped throughout and ends at F = 0 loses the same amount on the way back. So e is
+exp(-pi zeta/sqrt(1 - zeta^2)) if the contact ends at d = 0, exp(-2 D) if its force is clamped, and
+exp(-D) if it is damped in approach only.
 """
 
 from __future__ import annotations
@@ -116,8 +118,8 @@ class Viscous(ContactLaw):
     """Base of the viscous laws: history and events of a contact with an onset weight."""
 
     history = ONSET_HISTORY
-    validity = "speed-independent restitution, unlike metal spheres"
-    status = "verified against the closed form of the delivered restitution, tensile and clamped"
+    validity = "restitution that does not depend on the speed, unlike that of metal spheres"
+    status = "verified against the closed form of the effective restitution, tensile and clamped"
 
     @staticmethod
     def history_of(c: tuple) -> tuple:
@@ -167,9 +169,9 @@ class KelvinVoigt(Linear):
     """Linear spring and dashpot: F = K d + 2 zeta sqrt(K m) rate, zeta = |ln e|/sqrt(pi^2 + ln^2
     e).
 
-    Called Maxwell's in the review of Wang et al. 2022. Delivers e exactly where the contact ends at
-    d = 0 (separation = "tensile"), .5503 for an asked .5 where it is clamped. The force jumps at
-    the onset.
+    The review by Wang et al. 2022 calls this model Maxwell's. If the contact ends at d = 0
+    (separation = "tensile"), the effective restitution is exactly the nominal one. With the
+    no-tension cutoff, a nominal restitution of 0.5 gives 0.5503. The force jumps at the onset.
     """
 
     name = "kelvin-voigt"
@@ -187,8 +189,9 @@ class WangLiuViscous(Linear):
     """Kelvin-Voigt with the stiffness of Ma-Liu's elastoplastic branch: F = K_p d + 2 zeta sqrt(K_p
     m) rate.
 
-    K_p = (F_p - F_y)/(d_p - d_y). Made for the granular chain, to need no impact speed. Delivers e
-    where the contact ends at d = 0. The force jumps at the onset.
+    The stiffness is K_p = (F_p - F_y)/(d_p - d_y). The law was developed for granular chains, so
+    that no impact speed is needed. If the contact ends at d = 0, the effective restitution is the
+    nominal one. The force jumps at the onset.
     """
 
     name = "wang-liu-viscous"
@@ -206,11 +209,11 @@ class LeeWangTransition(Linear):
     """Lee and Wang, second law: F = K d + 2 zeta sqrt(K m) T rate, T rises from exp(-2 q) to 1 over
     the overlaps up to epsilon.
 
-    T = exp(-2 q (1 - d/epsilon)) below epsilon: Kelvin-Voigt's dashpot, nearly without its jump at
-    the onset. The restitution depends on q and on epsilon over the largest overlap, so on the
-    speed, and is above the asked one. q is 2 to 4, epsilon a length below the largest overlap. The
-    contact ends at d = 0; on its way there a clamped force may vanish and come back. Autiero et al.
-    2022 print a rate for the overlap in eq. (41).
+    Below epsilon, T = exp(-2 q (1 - d/epsilon)). This is the dashpot of Kelvin-Voigt, nearly
+    without its jump at the onset. The restitution depends on q and on the ratio of epsilon to the
+    largest overlap, and so on the speed. It is higher than the nominal one. Use q from 2 to 4 and
+    an epsilon below the largest overlap. The contact ends at d = 0. Before that, a clamped force
+    may vanish and return. Autiero et al. 2022 print a rate instead of the overlap in eq. (41).
     """
 
     name = "lee-wang-transition"
@@ -222,8 +225,8 @@ class LeeWangTransition(Linear):
     inputs = (
         RESTITUTION,
         positive("stiffness", "N/m", "K"),
-        positive("q", "1", "how steeply the damping rises in the transition zone, 2 to 4"),
-        positive("epsilon", "m", "overlap at which the transition ends; below the largest overlap"),
+        positive("q", "1", "steepness of the damping in the transition range, 2 to 4"),
+        positive("epsilon", "m", "overlap at which the transition ends, below the largest overlap"),
         SEPARATION,
     )
     coefficients = (
@@ -231,7 +234,7 @@ class LeeWangTransition(Linear):
         Quantity("transition_rate", "1/m", "2 q/epsilon"),
         Quantity("transition_overlap", "m", "epsilon"),
     )
-    validity = "impacts whose largest overlap is above epsilon"
+    validity = "impacts with a largest overlap above epsilon"
     status = "verified against an independent integration; not validated against experiment"
 
     @staticmethod
@@ -355,30 +358,31 @@ def schwager_poeschel(d: float) -> float:
 
 @hertzian(0.25, quarter)
 class Quarter(Viscous):
-    """Base of F = K d^1.5 + c d^.25 rate."""
+    """Base of F = K d^1.5 + c d^0.25 rate."""
 
 
 @hertzian(0.25, quarter, approaching)
 class QuarterApproaching(Viscous):
-    """Base of F = K d^1.5 + c d^.25 rate, damped in approach only: never negative."""
+    """Base of F = K d^1.5 + c d^0.25 rate, damped in approach only: never negative."""
 
 
 @hertzian(0.5, half)
 class Half(Viscous):
-    """Base of F = K d^1.5 + c d^.5 rate."""
+    """Base of F = K d^1.5 + c d^0.5 rate."""
 
 
 @hertzian(_SCHWAGER_POESCHEL, schwager_poeschel)
 class PowerOfSchwagerPoeschel(Viscous):
-    """Base of F = K d^1.5 + c d^.65 rate."""
+    """Base of F = K d^1.5 + c d^0.65 rate."""
 
 
 class Tsuji(Quarter):
     """Hertz spring with damping ~ d^(1/4), the law of EDEM: F = K d^1.5 + sqrt(5) zeta sqrt(K m)
-    d^.25 rate.
+    d^0.25 rate.
 
-    zeta = |ln e|/sqrt(pi^2 + ln^2 e). Delivers e exactly where the contact ends at d = 0
-    (separation = "tensile"), .5503 for an asked .5 where it is clamped.
+    The damping ratio is zeta = |ln e|/sqrt(pi^2 + ln^2 e). If the contact ends at d = 0 (separation
+    = "tensile"), the effective restitution is exactly the nominal one. With the no-tension cutoff,
+    a nominal restitution of 0.5 gives 0.5503.
     """
 
     name = "tsuji"
@@ -398,17 +402,17 @@ def jankowski_ratio(restitution: Any) -> Any:
 
 
 class Jankowski(QuarterApproaching):
-    """Jankowski: Hertz spring, damped in approach only, F = K d^1.5 + 2 xi sqrt(K m) d^.25 rate.
+    """Jankowski: Hertz spring, damped in approach only, F = K d^1.5 + 2 xi sqrt(K m) d^0.25 rate.
 
-    xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)). Delivers .0933 for an asked .1, .4946 for
-    .5, .8997 for .9. The recovery is elastic, so the force is never negative and the contact ends
-    at d = 0.
+    The damping ratio is xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)). A nominal restitution
+    of 0.1 gives 0.0933, 0.5 gives 0.4946, and 0.9 gives 0.8997. The recovery is elastic, so the
+    force is never negative and the contact ends at d = 0.
     """
 
     name = "jankowski"
     source = Source("Jankowski 2005; " + REVIEW, "table 2", "10.1002/eqe.434")
     inputs = (RESTITUTION, DAMPING, STIFFNESS)
-    status = "verified against the closed form of the delivered restitution"
+    status = "verified against the closed form of the effective restitution"
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -424,12 +428,12 @@ class Jankowski(QuarterApproaching):
 
 
 class JankowskiBothPhases(Quarter):
-    """Jankowski as the review of Wang et al. prints it: the same dashpot, acting in approach and
+    """Jankowski as published in the review by Wang et al.: the same dashpot, acting in approach and
     recovery.
 
-    Damped twice over: delivers .2446 for an asked .5 and .8095 for .9. Where the contact ends at d
-    = 0 (separation = "tensile") it delivers .0892 and .8015, and below e = .3753 it never opens:
-    the damping ratio is above 1.
+    The contact is damped twice: a nominal restitution of 0.5 gives 0.2446, and 0.9 gives 0.8095. If
+    the contact ends at d = 0 (separation = "tensile"), the effective restitutions are 0.0892 and
+    0.8015, and below e = 0.3753 the contact never opens because the damping ratio is above 1.
     """
 
     name = "jankowski-both-phases"
@@ -452,20 +456,21 @@ def measured_damping(a: float) -> Quantity:
 
 
 class KuwabaraKono(Half):
-    """Kuwabara and Kono: viscoelastic spheres, F = K d^1.5 + chi d^.5 rate.
+    """Kuwabara and Kono: viscoelastic spheres, F = K d^1.5 + chi d^0.5 rate.
 
-    Both forces follow from Hertz's field of strain, whose radius of contact is sqrt(R d), and 1 - e
-    grows like v^(1/5): with b = (chi/K)(K/m)^.4 v^.2 <= .1 it is e = 1 - 1.15344 b + .79826 b^2
-    where the contact ends at d = 0, and .263 b^2.5 more where it is clamped. The review of Wang et
-    al. 2022 calls chi's dimension wrong: it is right, chi d^.5 is N s/m.
+    Both forces follow from Hertz's strain field with the contact radius sqrt(R d). The loss 1 - e
+    grows like v^(1/5): with b = (chi/K)(K/m)^0.4 v^0.2 <= 0.1, e = 1 - 1.15344 b + 0.79826 b^2 if
+    the contact ends at d = 0, and e is higher by 0.263 b^2.5 with the no-tension cutoff. The review
+    by Wang et al. 2022 states that the dimension of chi is wrong, but it is correct: chi d^0.5 has
+    the unit N s/m.
     """
 
     name = "kuwabara-kono"
     source = Source("Kuwabara & Kono 1987", "", "10.1143/JJAP.26.1230")
     inputs = (measured_damping(0.5), STIFFNESS, SEPARATION)
-    validity = "viscoelastic spheres; rates far below the sound's"
+    validity = "viscoelastic spheres; rates much lower than the speed of sound"
     status = (
-        "verified against the series of the restitution for weak damping; compared with printed "
+        "verified against the series of the restitution for weak damping; compared with published "
         "impacts of a croquet ball on wood at 0.5 to 6 m/s (docs/measured.md): e within 0.009 at "
         "all ten speeds with one damping constant; not validated against a measured trace"
     )
@@ -480,10 +485,11 @@ class KuwabaraKono(Half):
 
 
 class SchwagerPoeschel(PowerOfSchwagerPoeschel):
-    """Schwager and Pöschel, as the review of Wang et al. has it: F = K d^1.5 + chi d^.65 rate.
+    """Schwager and Pöschel, as published in the review by Wang et al.: F = K d^1.5 + chi d^0.65
+    rate.
 
-    chi is empirical, and the restitution depends on the speed. The contact ends where F = 0, or at
-    d = 0 (separation = "tensile").
+    The constant chi is empirical, and the restitution depends on the speed. The contact ends when F
+    = 0, or at d = 0 (separation = "tensile").
     """
 
     name = "schwager-poschel"
@@ -495,7 +501,7 @@ class SchwagerPoeschel(PowerOfSchwagerPoeschel):
 
 
 class Proportional(ContactLaw):
-    """Base of F = K d^1.5 + chi d rate; a damping that begins like d needs no onset weight."""
+    """Base of F = K d^1.5 + chi d rate: damping that begins like d needs no onset weight."""
 
     inputs = (measured_damping(1.0), STIFFNESS, SEPARATION)
     coefficients = hertzian_coefficients(1.0)
@@ -514,10 +520,10 @@ class Proportional(ContactLaw):
 
 
 class LeeHerrmann(Proportional):
-    """Lee and Herrmann, as the review of Wang et al. has it: F = K d^1.5 + chi d rate.
+    """Lee and Herrmann, as published in the review by Wang et al.: F = K d^1.5 + chi d rate.
 
-    chi is empirical, and the restitution depends on the speed. The contact ends where F = 0, or at
-    d = 0 (separation = "tensile").
+    The constant chi is empirical, and the restitution depends on the speed. The contact ends when F
+    = 0, or at d = 0 (separation = "tensile").
     """
 
     name = "lee-herrmann"
@@ -525,11 +531,11 @@ class LeeHerrmann(Proportional):
 
 
 class Ristow(Proportional):
-    """Ristow, as the review of Wang et al. has it: F = K d^1.5 + chi d rate, the form of Lee and
-    Herrmann.
+    """Ristow, as published in the review by Wang et al.: F = K d^1.5 + chi d rate, the form of Lee
+    and Herrmann.
 
-    chi is empirical, and the restitution depends on the speed. The contact ends where F = 0, or at
-    d = 0 (separation = "tensile").
+    The constant chi is empirical, and the restitution depends on the speed. The contact ends when F
+    = 0, or at d = 0 (separation = "tensile").
     """
 
     name = "ristow"

@@ -1,8 +1,8 @@
-"""The pages of the contact laws: headings, paragraphs and tables, made from the classes and their
-certificates.
+"""Pages of the contact laws: headings, paragraphs, and tables from the classes and their
+verification reports.
 
-They are written once, as blocks: `markdown` prints the blocks for the documentation, the command
-line for a terminal.
+The pages consist of blocks: `markdown` prints them for the documentation, and the command line
+prints them in a terminal.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from granchain.two_body import EXAMPLE_PAIR, example_pair
 
 
 def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> list[Block]:
-    """All about one law: its declaration, and what was measured.
+    """Return the page of a law: its declaration and its verification report.
 
     Parameters
     ----------
     certificate : Certificate
     seen : dict, optional
-        In the reference of all laws: tables of the laws before this one, each with its law's name.
-        What is there, or in the tables of all laws, is not repeated; what is new goes there.
+        Tables of the preceding laws in the reference of all laws, with the name of the law. The
+        page refers to these tables instead of repeating them; new tables are added.
     """
     law = certificate.law
     level, known = (1, {}) if seen is None else (3, seen)
@@ -67,16 +67,16 @@ def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> l
 
 
 def inputs_of_law(law: type[ContactLaw]) -> Grid:
-    """What a case may give."""
+    """Return the table of inputs."""
     rows = []
     for q in law.inputs:
         default = "required" if q.required else "-" if q.default is None else toml(q.default)
         rows.append((q.name, q.unit or "-", q.range, default, q.meaning))
-    return Grid(("input", "unit", "allowed", "default", "meaning"), tuple(rows))
+    return Grid(("input", "unit", "allowed values", "default", "meaning"), tuple(rows))
 
 
 def carried_by(law: type[ContactLaw]) -> Grid:
-    """Coefficients and history."""
+    """Return the table of coefficients and history quantities."""
     own = [q for q in law.coefficients if q not in GUARD]
     windows = ("guard_1_start ...", "m, J", "coefficient", "windows of the energy correction")
     rows = (
@@ -91,7 +91,7 @@ def carried_by(law: type[ContactLaw]) -> Grid:
 
 
 def restitutions_of(certificate: Certificate) -> Grid:
-    """Delivered restitutions, in one column where the way in which a contact ends makes no
+    """Return the table of effective restitutions, with one column if the end of a contact makes no
     difference."""
     rows = [(f"{a:g}", delivered_words(c), delivered_words(t)) for a, c, t in certificate.delivered]
     if all(
@@ -115,7 +115,7 @@ def restitutions_of(certificate: Certificate) -> Grid:
 
 
 def reference_page(certificates: list[Certificate]) -> list[Block]:
-    """The reference of the contact laws: tables of all, then family by family a page of each."""
+    """Return the reference of all contact laws: summary tables, then each law by family."""
     pair = example_pair()
     blocks: list[Block] = [
         Heading("Contact laws", 1),
@@ -173,7 +173,7 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
 
 
 def glance(certificate: Certificate) -> tuple[str, ...]:
-    """A law's row in the table of all."""
+    """Return the row of a law in the summary table."""
     created = (
         "none"
         if certificate.admissible
@@ -193,7 +193,7 @@ def glance(certificate: Certificate) -> tuple[str, ...]:
 
 
 def restitution_rows(certificate: Certificate) -> tuple[str, ...]:
-    """A law's row in the table of delivered restitutions."""
+    """Return the row of a law in the table of effective restitutions."""
     cells = []
     for _, clamped, tensile in certificate.delivered:
         tensile_words = (
