@@ -280,15 +280,15 @@ def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law) -> No
     assert cycles(Contact(law, SimpleNamespace())) == found
     # without history no law can create energy, whatever is measured
     more = Creation(1.2e-5, 3e-6)
-    for created, measured in ((found, f"none, to {max(found.error, 1e-7):.1e}"),
-                              (more, "1.2e-05, to 3.0e-06")):  # fmt: skip
+    for created, measured in ((found, f"none, error {max(found.error, 1e-7):.1e}"),
+                              (more, "1.2e-05, error 3.0e-06")):  # fmt: skip
         one = Certificate(law, {}, created=created.energy, created_error=created.error)
         assert one.admissible and faults_of_measures(law, created, 0.0, None, True) == []
         assert one.to_dict()["energy_created_error"] == created.error
         (told,) = [row[1] for row in law_page(one)[-1].rows if row[0] == "energy"]
         assert told == (
-            "no cycle creates any: without history the force at rest follows from the overlap "
-            f"alone (measured: {measured} of the work put in)"
+            "no cycle creates energy, because without history the force at rest depends on the "
+            f"overlap only (measured: {measured} of the work supplied)"
         )
 
 

@@ -34,9 +34,9 @@ def test_the_table_holds_what_the_page_of_the_laws_prints():
     sections = {part.partition("\n")[0]: part for part in page.split("\n### ")[1:]}
     for name, entry in certified().items():
         assert (f"Problem: {name}" in sections[name]) is bool(entry["problems"]), name
-        start, share = "| energy, as printed | a cycle", 100.0 * entry["created_as_printed"]
+        start, share = "| energy, as published | a cycle", 100.0 * entry["created_as_printed"]
         assert (start in sections[name]) is (share > 0.0), name
-        printed = f"{start} returns up to {share:.2g} % more than it took |"
+        printed = f"{start} returns up to {share:.2g} % more energy than is supplied |"
         assert share == 0.0 or printed in sections[name], name
 
 
@@ -46,28 +46,31 @@ def test_a_law_that_failed_its_certificate_is_told_of(monkeypatch):
     assert about_certificate(Hertz) is None and about_certificate(Hertz, as_printed=True) is None
     told(monkeypatch, problems=["hertz creates energy", "hertz states order 2"])
     assert str(about_certificate(Hertz)) == (
-        'warning: contact law "hertz" failed its certificate: hertz creates energy; hertz '
+        'warning: contact law "hertz" failed its verification report: hertz creates energy; hertz '
         "states order 2"
     )
     told(monkeypatch, created_as_printed=0.013)
     assert about_certificate(Hertz) is None
     assert str(about_certificate(Hertz, as_printed=True)) == (
-        'warning: contact law "hertz" as printed, without the energy guard, failed its '
-        "certificate: a cycle returns up to 1.3 % more than it took"
+        'warning: contact law "hertz" as published, without the energy correction, creates energy: '
+        "a cycle returns up to 1.3 % more energy than is supplied"
     )
 
 
 @pytest.mark.plain
 def test_a_law_without_a_certificate_is_told_of(monkeypatch, tmp_path):
-    unmeasured = 'contact law "hertz" has no certificate: what it delivers was not measured'
+    unmeasured = (
+        'contact law "hertz" has no verification report: its restitution and energy were not '
+        "measured"
+    )
     # a law of the user's own: the name of one in the table does not lend its certificate; no class,
     # which would join the laws that other tests go over
     mine = SimpleNamespace(name="hertz", __module__="granchain_law_mine")
-    measure = '"granchain laws hertz --law-module FILE" measures it'
-    assert "hertz" in certified() and str(about_certificate(mine)) == f"{unmeasured}; {measure}"
+    measure = 'Run "granchain laws hertz --law-module FILE" to measure them'
+    assert "hertz" in certified() and str(about_certificate(mine)) == f"{unmeasured}. {measure}"
     changed = (
-        'warning: contact law "hertz" has no certificate: its source is not the one that was '
-        'measured; "granchain laws hertz" measures it'
+        'warning: contact law "hertz" changed after its verification report was measured. Run '
+        '"granchain laws hertz" to measure it'
     )
     told(monkeypatch, source="of yesterday")
     assert str(about_certificate(Hertz)) == changed
@@ -77,18 +80,19 @@ def test_a_law_without_a_certificate_is_told_of(monkeypatch, tmp_path):
     source_of.cache_clear()
     assert str(about_certificate(Hertz)) == changed
     monkeypatch.setattr(table, "certified", dict)
-    assert str(about_certificate(Hertz)) == f'{unmeasured}; "granchain laws hertz" measures it'
+    measure = 'Run "granchain laws hertz" to measure them'
+    assert str(about_certificate(Hertz)) == f"{unmeasured}. {measure}"
 
 
 def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, here, obeyed, capsys):
     few = ("chain.beads=3", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=2e-5")
     run = ["run", "steel-chain-hertz", *(f"--set={change}" for change in few), "--out"]
-    assert "certificate" not in "".join(obeyed(*run, "clean.h5"))
+    assert "verification report" not in "".join(obeyed(*run, "clean.h5"))
     told(monkeypatch, problems=["hertz creates energy"])
     assert obey([*run, "failed.h5"]) == 0
-    failed = 'contact law "hertz" failed its certificate: hertz creates energy'
+    failed = 'contact law "hertz" failed its verification report: hertz creates energy'
     assert capsys.readouterr().err == f"granchain: warning: {failed}\n"
     monkeypatch.setattr(table, "certified", dict)
     messages = json.loads(obeyed(*run, "none.h5", "--json").out)["messages"]
-    assert any("has no certificate" in message["text"] for message in messages)
-    assert "failed its certificate: hertz creates energy" in obeyed("info", "failed.h5").out
+    assert any("has no verification report" in message["text"] for message in messages)
+    assert "failed its verification report: hertz creates energy" in obeyed("info", "failed.h5").out

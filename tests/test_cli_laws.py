@@ -77,7 +77,7 @@ def test_a_law_is_told_whole_in_lines_that_fit(columns, capsys, monkeypatch):
         assert word in words
     # the closed form of the delivered restitution, to the digits shown (docstring of the law)
     assert re.search(r"0\.5 +0\.4704\n", text)
-    assert "no cycle creates any" in text and "order in time   2.0" in text
+    assert "no cycle creates energy" in text and "order in time   2.0" in text
 
 
 def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_leads_to_a_law(
@@ -104,7 +104,7 @@ def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_
     assert outside == {f"https://doi.org/{law.source.doi}" for law in few.values()}
     # what two laws share stands there once
     assert text.count("| damping | s/m |") == 1
-    assert "Inputs, and what each contact carries: as for [flores](#flores)." in text
+    assert "Inputs and quantities of each contact: as for [flores](#flores)." in text
     assert "| [flores](#flores) | 0.0694 | 0.2562 | 0.4704 | 0.6832 | 0.8939 |" in text
 
 

@@ -23,7 +23,7 @@ def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and
 
     pages = law_pages.pages()
     section = re.compile(r"^## (\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-    delivered = r"^Restitution, measured: \d|^\| delivered \| \d|^\| delivered \| refused"
+    delivered = r"^Measured restitution: \d|^\| effective restitution \| (?:\d|rejected)"
     for family in law_pages.own_families():
         sections = dict(section.findall(pages[family.module]))
         for law in family.laws:
