@@ -46,31 +46,31 @@ def test_a_law_that_failed_its_certificate_is_told_of(monkeypatch):
     assert about_certificate(Hertz) is None and about_certificate(Hertz, as_printed=True) is None
     told(monkeypatch, problems=["hertz creates energy", "hertz states order 2"])
     assert str(about_certificate(Hertz)) == (
-        'warning: contact law "hertz" failed its verification report: hertz creates energy; hertz '
-        "states order 2"
+        'warning: contact law "hertz" failed its verification: hertz creates energy; hertz states '
+        "order 2."
     )
     told(monkeypatch, created_as_printed=0.013)
     assert about_certificate(Hertz) is None
     assert str(about_certificate(Hertz, as_printed=True)) == (
-        'warning: contact law "hertz" as published, without the energy correction, creates energy: '
-        "a cycle returns up to 1.3 % more energy than is supplied"
+        'warning: contact law "hertz", as published and without the energy correction, failed its '
+        "verification. A cycle returns up to 1.3 % more energy than it took."
     )
 
 
 @pytest.mark.plain
 def test_a_law_without_a_certificate_is_told_of(monkeypatch, tmp_path):
     unmeasured = (
-        'contact law "hertz" has no verification report: its restitution and energy were not '
-        "measured"
+        'contact law "hertz" has no verification report. Its energy, order in time, and units were '
+        "not checked."
     )
     # a law of the user's own: the name of one in the table does not lend its certificate; no class,
     # which would join the laws that other tests go over
     mine = SimpleNamespace(name="hertz", __module__="granchain_law_mine")
-    measure = 'Run "granchain laws hertz --law-module FILE" to measure them'
-    assert "hertz" in certified() and str(about_certificate(mine)) == f"{unmeasured}. {measure}"
+    measure = 'To check them, run "granchain laws hertz --law-module FILE".'
+    assert "hertz" in certified() and str(about_certificate(mine)) == f"{unmeasured} {measure}"
     changed = (
-        'warning: contact law "hertz" changed after its verification report was measured. Run '
-        '"granchain laws hertz" to measure it'
+        'warning: contact law "hertz" has no valid verification report, because its source was '
+        'changed after the verification. To verify it, run "granchain laws hertz".'
     )
     told(monkeypatch, source="of yesterday")
     assert str(about_certificate(Hertz)) == changed
@@ -80,8 +80,8 @@ def test_a_law_without_a_certificate_is_told_of(monkeypatch, tmp_path):
     source_of.cache_clear()
     assert str(about_certificate(Hertz)) == changed
     monkeypatch.setattr(table, "certified", dict)
-    measure = 'Run "granchain laws hertz" to measure them'
-    assert str(about_certificate(Hertz)) == f"{unmeasured}. {measure}"
+    measure = 'To check them, run "granchain laws hertz".'
+    assert str(about_certificate(Hertz)) == f"{unmeasured} {measure}"
 
 
 def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, here, obeyed, capsys):
@@ -90,9 +90,10 @@ def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, here, obey
     assert "verification report" not in "".join(obeyed(*run, "clean.h5"))
     told(monkeypatch, problems=["hertz creates energy"])
     assert obey([*run, "failed.h5"]) == 0
-    failed = 'contact law "hertz" failed its verification report: hertz creates energy'
-    assert capsys.readouterr().err == f"granchain: warning: {failed}\n"
+    failed = 'contact law "hertz" failed its verification: hertz creates energy.'
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert warnings == [f"granchain: warning: {failed}"]
     monkeypatch.setattr(table, "certified", dict)
     messages = json.loads(obeyed(*run, "none.h5", "--json").out)["messages"]
     assert any("has no verification report" in message["text"] for message in messages)
-    assert "failed its verification report: hertz creates energy" in obeyed("info", "failed.h5").out
+    assert "failed its verification: hertz creates energy." in obeyed("info", "failed.h5").out

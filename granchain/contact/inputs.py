@@ -12,20 +12,20 @@ from granchain.errors import error_text
 
 
 class Slip(NamedTuple):
-    """An error in the inputs of a law.
+    """Error in the inputs of a law.
 
     Parameters
     ----------
     law : str
         The law.
     place : str
-        The input; "restitution.law" and the like in the table of a restitution.
+        Name of the input; for example "restitution.law" in the table of a restitution.
     value : object
-        The value; None if it is missing.
+        Value; None if it is missing.
     requirement, fix : str
-        As of `granchain.errors.error_text`.
+        Requirement and fix, as in `granchain.errors.error_text`.
     words : tuple of str
-        Names or words that may have been meant.
+        Names or words that the user may have meant.
     unknown : bool
         Whether the law has no such input.
     """
