@@ -108,7 +108,7 @@ def error_text(where: str, problem: str, requirement: str, fix: str = "") -> str
     """
     fix = fix[:1].upper() + fix[1:]
     parts = [part.rstrip() for part in (problem, requirement, fix) if part]
-    ended = [part if part.endswith((".", "?", '."')) else f"{part}." for part in parts]
+    ended = [part if part.endswith((".", "?")) else f"{part}." for part in parts]
     return f"{where}: {' '.join(ended)}"
 
 

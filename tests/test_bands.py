@@ -212,7 +212,7 @@ def test_intervals_of_the_indices_cover_what_is_known(figure, draws):
 def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
     monkeypatch.setattr(of_bands, "measure", lambda *args, **more: pytest.fail("it ran"))
     wrong = {
-        "striker.sped": (0.1, 'did you mean "speed"'),
+        "striker.sped": (0.1, 'Did you mean "speed"'),
         "striker.radius": (0.1, "the case gives no value"),
         "chain.gap": (0.1, "a tolerance of 0"),
         "contact.law": (0.1, 'a tolerance of "hertz"'),

@@ -177,8 +177,8 @@ def test_text_that_would_break_bibtex_is_escaped():
 
 def test_what_rests_on_nothing_is_refused():
     for wrong, said in (
-        (3.0, "cite: got float, allowed a case"),
-        ("no-law", 'cite: got "no-law", allowed the name of a contact law'),
+        (3.0, "cite: float is not valid. Give a case"),
+        ("no-law", 'cite: unknown law "no-law". It must be the name of a contact law'),
     ):
         with pytest.raises(GranchainError, match=said):
             cite(wrong)
@@ -202,5 +202,5 @@ def test_the_command_takes_cases_laws_files_and_folders(tmp_path, obeyed, capsys
     capsys.readouterr()
     assert (
         'got "floress", allowed a case, an output file, a contact law or the folder of a trace; '
-        'did you mean "flores"?' in obeyed("cite", "floress", code=2).err
+        'Did you mean "flores"?' in obeyed("cite", "floress", code=2).err
     )

@@ -79,7 +79,9 @@ def test_beyond_the_largest_overlap_the_force_stays_and_the_energy_goes_on(conta
 def test_a_row_of_spheres_has_no_length_and_the_case_gives_it():
     pair = Pair(**{name: value for name, value in PAIR.items().items() if name != "length"})
     for name in ("johnson", "goldsmith", "pereira-2015"):
-        with pytest.raises(LawError, match="length: got nothing, allowed a number above 0"):
+        with pytest.raises(
+            LawError, match="length: missing. A line contact needs a length, a number above 0"
+        ):
             coefficients(name, pair)
         assert coefficients(name, pair, length=PAIR.length) == coefficients(name)
     assert coefficients("lankarani-nikravesh-cylinder", pair)
@@ -101,7 +103,7 @@ def test_an_internal_contact_needs_body_1_outside_or_a_clearance(name):
         assert given == pytest.approx(coefficients(name, contact="internal"), rel=1e-12)
     if name.startswith("pereira"):
         for clearance in (4.99e-6, 1.001e-2):
-            fitted = r"allowed: 0\.005 to 10 mm, for which the law was fitted"
+            fitted = r"It must be 0\.005 to 10 mm, the range of the fit of this law"
             with pytest.raises(LawError, match=fitted):
                 coefficients(name, contact="internal", clearance=clearance)
         for clearance in (5e-6, 1e-2):

@@ -49,7 +49,9 @@ def test_drag_comes_from_chain_and_segments_and_the_striker_has_none() -> None:
     assert prepare(case)[0].drag.tolist() == [0.0, DRAG, DRAG, 5.0]
     assert Case(**case.resolved()) == case
     assert case.resolved()["chain"]["segment"][0]["drag"] == DRAG
-    with pytest.raises(CaseError, match=r"chain.drag: got -1, allowed a number at least 0"):
+    with pytest.raises(
+        CaseError, match=r"chain.drag: -1 is out of range\. .* must be a number at least 0"
+    ):
         case.replace(**{"chain.drag": -1})
     none = case.replace(**{"chain.drag": 0.0, "chain.segment.1.drag": None})
     assert not prepare(none)[0].has_drag

@@ -256,7 +256,7 @@ def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(
         line = next(number for number, text in texts if sought in text)
         what = what if ", " in what else f"K, an object of type {what}"
         assert said.startswith(f"{file}, line {line}: {reader} reads {what}")
-        assert f"allowed: {REACHABLE}; " in said and advice in said.rpartition(";")[2]
+        assert f"A law may read {REACHABLE}. " in said and advice in said.rpartition(". ")[2]
 
 
 def test_a_law_that_no_run_would_take_has_no_certificate(tmp_path: Path) -> None:
@@ -426,7 +426,7 @@ def test_a_law_file_whose_import_was_edited_is_refused_until_that_is_read_again(
         edited.write_text("K = 3.0\n")
         with pytest.raises(LawError) as caught:
             load_law_module(file)
-        said = "which mine.py imports: got a file that was edited after Python had read it"
+        said = "which mine.py imports: the file was edited after Python read it"
         assert str(caught.value).startswith(f"law file {file}: {edited}, {said}")
         advice = f"importlib.reload(sys.modules['{module}']) and load the law file again, or start"
         assert advice in str(caught.value)

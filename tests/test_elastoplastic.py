@@ -342,7 +342,7 @@ def test_inputs_that_make_no_law_are_refused():
         ("vu-quoc-zhang", {"yield_force": 100.0, "C_a": 1e-7, "K_c": 0.01}, "beyond 100 N"),
         ("brake", {"hardness_factor": 1.0}, "full plasticity comes after first yield"),
         ("burgoyne-daraio", {"d_p": 5e-7}, "above the overlap of first yield"),
-        ("burgoyne-daraio", {"c2": -1e-7}, "got a force of -"),
+        ("burgoyne-daraio", {"c2": -1e-7}, "the force at d_p, -"),
     ):
         with pytest.raises(LawError, match=message):
             Contact(name, **inputs)

@@ -691,7 +691,7 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
         ),
         (
             partial(figures.study_curves, SMALL, "peack"),
-            'study: got "peack", allowed a number of the study: peak; did you mean "peak"',
+            'study: got "peack", allowed a number of the study: peak; Did you mean "peak"',
         ),
         (
             partial(figures.study_distribution, SMALL, "words"),

@@ -119,7 +119,9 @@ def test_a_law_has_the_phases_that_it_states_and_no_other(name):
 def test_a_law_with_phases_that_are_none_is_refused():
     for wrong, got in ((("open", "soft"), "open, soft"), (PHASES, ", ".join(PHASES))):
         body = {"name": "wrong-phases", "__doc__": "Not a law.", "phases": wrong}
-        with pytest.raises(LawError, match=f"phases: got {got}, allowed: some of open, elastic"):
+        with pytest.raises(
+            LawError, match=f"phases: {got} not valid. They must be from open, elastic"
+        ):
             type("Wrong", (laws()["hertz"],), body)
     assert "wrong-phases" not in laws()
 

@@ -84,11 +84,11 @@ def test_a_mistake_is_told(tmp_path: Path) -> None:
     of_files = []
     for number, (text, said) in enumerate(refused("file of an initial state").items()):
         (tmp_path / f"{number}.csv").write_text(text)
-        of_files.append(({"file": f"{number}.csv"}, f'.file: got "{number}.csv"{said}'))
+        of_files.append(({"file": f"{number}.csv"}, f'.file: "{number}.csv"{said}'))
     for initial, sentence in refused("initial state") + of_files:
         (said,) = told(tmp_path, initial=initial)
         assert said.startswith(f"initial{sentence}")
-    pressed = "^initial.displacement: got contact 1 with an overlap of 0.006 m at the start"
+    pressed = "^initial.displacement: the initial overlap of contact 1, 0.006 m, is out of range"
     with pytest.raises(CaseError, match=pressed):
         prepare(made(initial={"displacement": row(b1=6e-3)}))
 
@@ -97,7 +97,7 @@ def test_a_mistake_is_told(tmp_path: Path) -> None:
 def test_without_a_striker_the_impact_speed_is_that_at_which_neighbours_close() -> None:
     # apart from each other, and from a wall
     for still in ({}, {"initial": {"velocity": row(b12=2.0)}}):
-        assert "a case without one" in told(contact=FLORES, **still)[0]
+        assert '"striker" requires a striker.' in told(contact=FLORES, **still)[0]
     for speeds, more, speed in (
         (row(b1=1.0, b2=-0.5, b12=2.0), {}, 1.5),
         (row(b1=-3.0), {"ends": {"left": "wall"}}, 3.0),
@@ -401,18 +401,22 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         ("chain.gap", 1e-6, "initial"),
         ("contact", MALIU, "initial"),
         ("initial.velocity", [1.0] * 8, "initial"),
-        ("striker.speed", 2.0, r"striker\.speed: got 2.0 beside a state, allowed 1.77"),
+        (
+            "striker.speed",
+            2.0,
+            r"striker\.speed: 2.0 differs from the run that wrote the state\. It must be 1.77,",
+        ),
     ):
         with pytest.raises(CaseError, match=words):
             going.replace(**{key: value})
     text = going.initial.state
     for bad in ("none", text[:400], text.replace('"steps":100', '"steps":-1'), text[:-1]):
-        with pytest.raises(CaseError, match=r"initial\.state: got no state"):
+        with pytest.raises(CaseError, match=r"initial\.state: the state cannot be used"):
             case.replace(initial={"state": bad})
     (tmp_path / "bad.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     assert "bad.h5" in told(tmp_path, initial={"file": "bad.h5"})[0]
     first.state = None
-    with pytest.raises(CaseError, match="a result without a state"):
+    with pytest.raises(CaseError, match="the result has no final state"):
         case.replace(initial=first)
 
 

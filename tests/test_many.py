@@ -188,8 +188,8 @@ def test_what_cannot_be_run_is_refused() -> None:
     refused: Any = (
         ([], 1, "cases: got none, allowed one or more"),
         (["steel-chain"], 1, r"cases\[0\]: got str, allowed a Case; make it with"),
-        ([short()], 1.5, r"threads: got 1\.5, allowed a whole number from 1 to"),
-        ([short()], 10**9, r"threads: got .*, allowed a whole number from 1 to"),
+        ([short()], 1.5, r"threads: 1\.5 is not a whole number\. It must be a whole number, 1 to"),
+        ([short()], 10**9, r"threads: .* is out of range\. It must be a whole number, 1 to"),
         (
             [large] * 3,
             1,

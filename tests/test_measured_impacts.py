@@ -152,7 +152,7 @@ def test_a_damping_is_looked_for_about_the_one_whose_force_is_hertzs():
 
 def test_wrong_arguments_are_refused():
     for arguments, said in (
-        (("hertzz", STEEL), 'law: got "hertzz", allowed a known name; did you mean "hertz"'),
+        (("hertzz", STEEL), 'law: got "hertzz", allowed a known name; Did you mean "hertz"'),
         (({"ma-liu": {"psy": 1.0}}, STEEL), r"ma-liu\.psy: got an unknown input of ma-liu"),
         (({"ma-liu": {"psi": -1.0}}, STEEL), r"ma-liu\.psi: got -1\.0, allowed: a number above 0"),
         (([], STEEL), "laws: got none"),

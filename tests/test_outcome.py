@@ -91,7 +91,7 @@ def test_a_coefficient_that_is_not_a_number_is_named(monkeypatch):
     law, inputs = laws()["ma-liu"], example_inputs(laws()["ma-liu"])
     found = (1.0, np.array([1.0, np.nan]), *[1.0] * 9)
     monkeypatch.setattr(law, "coefficients_of", staticmethod(lambda pair, inputs: found))
-    words = "coefficient plastic_overlap: got a value that is not a number"
+    words = "coefficient plastic_overlap: a value is not a number"
     with pytest.raises(LawError, match=words):
         own_coefficients(law.model(inputs), example_pair(), inputs, 2)
 

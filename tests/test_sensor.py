@@ -26,7 +26,7 @@ def test_halves_obey_newtons_law_each_and_equal_ones_read_the_mean_of_the_contac
     assert (10.0 - force) / 0.15e-3 == pytest.approx(acceleration, rel=1e-14)
     assert (force - 2.0) / 0.3e-3 == pytest.approx(acceleration, rel=1e-14)
     for mass in (None, 0.1e-3):
-        told = r"front_mass: got 0.0002 kg of a bead of .* allowed: less than the bead's mass"
+        told = r"front_mass: 0.0002 kg is out of range\. It must be less than the mass of the bead"
         with pytest.raises(GranchainError, match=told):
             Sensor(front_mass=0.2e-3).force(1.0, 2.0, mass)
 
@@ -107,13 +107,14 @@ def test_a_reading_is_sampled_with_gain_and_noise():
 @pytest.mark.parametrize(
     ("sensor", "samples", "sentence"),
     [
-        (Sensor(noise=0.1), 50, "seed: got none beside noise, allowed a whole number"),
+        (Sensor(noise=0.1), 50, "seed: missing. Noise needs a seed, a whole number"),
         (Sensor(interval=1e-7), 50, "interval: got 1e-07 s, allowed: from 1e-06 s"),
-        (Sensor(), 1, "got 1 samples, allowed: two or more"),
+        (Sensor(), 1, "1 samples are too few. At least two"),
         (
             Sensor(cutoff=6e5),
             100,
-            "cutoff: got 600000 Hz, allowed: below half the sampling rate, 500000 Hz at 1e-06 s",
+            "cutoff: 600000 Hz is out of range. It must be below half the sampling rate, 500000 Hz "
+            "at 1e-06 s",
         ),
     ],
 )
@@ -131,11 +132,17 @@ def test_the_filters_of_an_instrument_are_those_of_resistor_and_capacitor():
     low = Sensor(low_pass=2e3).instrument(1e-7, step)
     assert np.abs(high - decay)[1:].max() < 2e-3 and np.abs(low - 1.0 + decay).max() < 2e-3
     assert Sensor().instrument(1e-7, step) is step
-    with pytest.raises(GranchainError, match=r"high_pass: got 6e\+06 Hz, allowed: below half"):
+    with pytest.raises(
+        GranchainError, match=r"high_pass: 6e\+06 Hz is out of range\. .* below half"
+    ):
         Sensor(high_pass=6e6).instrument(1e-7, step)
-    with pytest.raises(GranchainError, match="filter_order: got 9, allowed"):
+    with pytest.raises(
+        GranchainError, match="filter_order: 9 is out of range. It must be a whole number, 1 to 8"
+    ):
         Sensor(filter_order=9)
-    with pytest.raises(GranchainError, match=r"high_pass: got .* allowed: less than"):
+    with pytest.raises(
+        GranchainError, match=r"high_pass: .* is out of range\. It must be below low_pass"
+    ):
         Sensor(high_pass=2e3, low_pass=1e3)
     assert Sensor(high_pass=10.0, low_pass=2e5).band == "above 0.01 kHz and below 200 kHz, order 1"
     assert Sensor(low_pass=2e5, filter_order=2).band == "below 200 kHz, order 2"
@@ -145,8 +152,10 @@ def test_the_filters_of_an_instrument_are_those_of_resistor_and_capacitor():
     assert both[:, 0].tolist() == high.tolist()
     assert both[:, 1].tolist() == Sensor(high_pass=2e2).instrument(1e-7, step).tolist()
     assert each.band == "above 0.2 to 2 kHz, order 1"
-    with pytest.raises(GranchainError, match=r"high_pass: got 3 numbers for values of the shape"):
+    with pytest.raises(
+        GranchainError, match=r"high_pass: 3 numbers do not fit values of the shape"
+    ):
         each.instrument(1e-7, step)
-    with pytest.raises(GranchainError, match=r"high_pass: got -1.0, allowed"):
+    with pytest.raises(GranchainError, match=r"high_pass: -1.0 is out of range"):
         Sensor(high_pass=[2e3, -1.0])
     assert Sensor(cutoff=2e5).band == ""

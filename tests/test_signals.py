@@ -140,7 +140,7 @@ def test_forces_give_their_momentum_and_work_and_those_that_end_hold_their_last_
     ):
         result = gc.run(driven(end=end, **signal))
         assert result.final_velocity[0] == pytest.approx(impulse / MASS, rel=error)
-        told = f"the drive of the left end ends at {when} s, and holds its last value, {last} N"
+        told = f"the drive of the left end ends at {when} s. It then keeps its last value, {last} N"
         assert told in [one.text for one in result.messages]
 
 
@@ -163,7 +163,7 @@ def test_every_mistake_in_a_signal_is_named(row):
 def test_a_signal_of_no_length_is_refused():
     for tiny in (2e-323, 1e-300):
         (sentence,) = problems(**{**CHIRP, "duration": tiny, "ramp": tiny / 4.0})
-        assert "Hz, allowed" in sentence
+        assert "Hz is out of range. The slopes" in sentence or "are too long. A sig" in sentence
 
 
 def test_a_table_that_ends_at_rest_holds_its_value_and_one_that_ends_moving_is_refused():
@@ -171,12 +171,10 @@ def test_a_table_that_ends_at_rest_holds_its_value_and_one_that_ends_moving_is_r
         driven(drive, time=[0.0, 1e-4, 2e-4], value=[0.0, 1e-9, 1e-9])
     driven("force", time=[0.0, 1e-4, 2e-4], value=[0.0, 1e-9, 0.0])
     told = (
-        "ends.left: got times that end before the run, still changing at the last, allowed a table "
-        "from 0 to the end of the run at 0.001 s, or "
+        "ends.left: the times end before the run, and the last value still changes. The table must "
+        "start at 0 and reach the end of the run at 0.001 s, or end at rest with two equal values. "
+        "Extend the table, or shorten the run."
     )
     for drive, value in (("displacement", [0.0, 1e-9, 0.0]), ("force", [0.0, 1e-9, 2e-9])):
         (sentence,) = problems(drive=drive, time=[0.0, 1e-4, 2e-4], value=value)
-        assert (
-            sentence
-            == told + "to rest: two equal values at its end; lengthen the table, or shorten the run"
-        )
+        assert sentence == told

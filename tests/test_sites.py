@@ -264,7 +264,7 @@ def test_a_run_goes_on_from_the_state_of_beads_and_resonators(
     assert at_end(finer) == pytest.approx(at_end(unbroken), abs=1e-4)
     held = until.replace(**{"initial": begun, "chain.on_site_stiffness": 1e6})
     assert "on-site springs" in gc.run(held).messages[1].text
-    with pytest.raises(CaseError, match="initial: got a state of another chain"):
+    with pytest.raises(CaseError, match="initial: the state belongs to a different chain"):
         until.replace(**{"initial": begun, "chain.resonator": RIDING})
     assert "resonators" not in gc.run(row()).state
 

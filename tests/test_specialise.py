@@ -29,7 +29,7 @@ def test_laws_with_the_same_functions_share_one_loop():
         for model in models
     }
     assert len(loops) == 1
-    with pytest.raises(LawError, match="allowed: a plain Python function"):
+    with pytest.raises(LawError, match="must be plain Python functions"):
         fingerprint(max)
 
 

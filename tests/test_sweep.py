@@ -56,7 +56,7 @@ def test_all_mistakes_of_what_is_drawn_are_told_together():
     wrong = refused("drawn")
     assert all(values_of(where, value, problems) is None for where, value in wrong.items())
     assert {sentence[0] for sentence in problems.sentences} == set(wrong)
-    assert 'did you mean "normal"?' in problems.sentences[0]
+    assert 'Did you mean "normal"?' in problems.sentences[0]
     with pytest.raises(
         CaseError,
         match="normal: got mean 1, sd 0, allowed spreads above 0 and a low end below",
@@ -276,7 +276,7 @@ def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
 
 DISORDER = gc.disorder(gc.normal(1.0, 0.1))
 WRONG = [
-    ({"striker.sped": [1.0]}, {}, 'did you mean "speed"'),
+    ({"striker.sped": [1.0]}, {}, 'Did you mean "speed"'),
     (
         {"striker.speed": gc.normal(0.1, 0.1)},
         {"n": 64},
@@ -498,7 +498,7 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, obeyed):
     assert "speeds-peaks.png" in names and "speeds-wave-speed-over-striker-speed.png" in names
     assert obey(["sweep", "speeds.toml", "--resume", "--overwrite"]) == 2
     (described / "wrong.toml").write_text('case = "short.toml"\nhov = "zip"\n')
-    assert 'did you mean "how"?' in obeyed("sweep", "wrong.toml", code=2).err
+    assert 'Did you mean "how"?' in obeyed("sweep", "wrong.toml", code=2).err
     (described / "few.toml").write_text(FEW)
     assert obey(["sweep", "few.toml"]) == 0
     assert (

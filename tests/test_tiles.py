@@ -211,9 +211,7 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
 
 def test_a_number_of_threads_that_is_none_is_refused(obeyed) -> None:
     for threads in (0, -1, True, 1.5, "2", 4097, None):
-        with pytest.raises(
-            CaseError, match=r"threads: got .*, allowed a whole number from 1 to 4096"
-        ):
+        with pytest.raises(CaseError, match=r"threads: .* It must be a whole number, 1 to 4096"):
             gc.run(gc.load_case("steel-chain-hertz"), threads=threads)  # type: ignore[arg-type]
     for text in ("0", "1.5", "9" * 5000):
         said = obeyed("run", "--threads", text, code=2).err

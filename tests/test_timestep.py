@@ -121,7 +121,7 @@ def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
         told[factor] = str(raised.value)
     # stays bounded, as the promise says: the ledger tells
     match = re.search(
-        r"the energy ledger is open by (\S+) of the energy put in, allowed: 0\.01 .* take a "
+        r"energy: the balance error is (\S+) of the energy supplied\. .* 0\.01 .* Choose a "
         r"smaller time step",
         told[1.02],
     )

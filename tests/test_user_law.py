@@ -91,30 +91,30 @@ def test_a_file_that_was_mended_is_loaded_anew_also_within_the_same_second(
 
 
 BAD = {
-    "x = 1\ndef f(:\n": "line 2: got invalid syntax, allowed Python; mend it there",
+    "x = 1\ndef f(:\n": "line 2: invalid syntax. The file must be valid Python. Correct",
     # nested without end
-    "a." * 100_000 + "a": "during compilation, allowed Python",
+    "a." * 100_000 + "a": "during compilation. The file must be valid Python.",
     "x = '\x00'": "null bytes",
     "\nimport nothing_of_that_name\n": (
-        "line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'; allowed: code"
+        "line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'. Correct"
     ),
-    "raise SystemExit": "line 1: SystemExit; allowed: code that runs to its end; mend it there",
-    "x = 1": "got no contact law, allowed one or more; define a class based on "
+    "raise SystemExit": "line 1: SystemExit. Correct the file there.",
+    "x = 1": "the file defines no contact law. It must define at least one. Define a class based on "
     "granchain.ContactLaw",
     LAW.replace("    @staticmethod\n    def force", "    def force"): (
-        "force: got no @staticmethod, allowed:"
+        "force: not a static method. It must be"
     ),
     LAW.replace("own-spring", "hertz"): (
-        'line 4: contact law Spring: name: got "hertz", which is taken by'
+        'line 4: contact law Spring: name: "hertz" already exists. It is the name of'
     ),
 }
-UNREAD = "got one that cannot be read "
+UNREAD = "cannot be read "
 NO_FILE = {
-    "pipe.py": UNREAD + "(a folder or a device), allowed",
-    "none.py": UNREAD + "(No such file or directory), allowed",
-    ".": UNREAD + "(a folder or a device), allowed",
+    "pipe.py": UNREAD + "(a folder or a device). It must be a Python file",
+    "none.py": UNREAD + "(No such file or directory). It must be a Python file",
+    ".": UNREAD + "(a folder or a device). It must be a Python file",
     "nu\0ll.py": "embedded null ",
-    "x" * 300 + ".py": UNREAD + "(File name too long), allowed",
+    "x" * 300 + ".py": UNREAD + "(File name too long). It must be a Python file",
 }
 
 
@@ -136,7 +136,7 @@ def test_a_file_without_a_law_that_can_be_used_is_refused_with_line_and_reason(h
     for folder in (here, here / "other"):
         (folder / "twin.py").write_text(LAW)
     load_law_module("twin.py")
-    twice = r"law file other/twin\.py: got a second file of this name beside .*/twin\.py,"
+    twice = r"law file other/twin\.py: a file with this name is already loaded, .*/twin\.py\."
     with pytest.raises(LawError, match=twice):
         load_law_module("other/twin.py")
 

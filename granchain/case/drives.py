@@ -100,7 +100,9 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
     if end.band is not None and not (len(end.band) == 2 and 0.0 < end.band[0] < end.band[1]):
         problems.add(
             f"{where}.band",
-            f"{' and '.join(f'{edge:g}' for edge in end.band[:3]) or 'an empty list'} not valid",
+            f"the band {' and '.join(f'{edge:g}' for edge in end.band[:3])} is not valid"
+            if end.band
+            else "the list is empty",
             "A band has two edges above 0 [Hz], the lower edge first",
         )
     if end.ramp_from is not None:

@@ -117,7 +117,7 @@ def initial_columns(
     if not named or len(set(head)) != len(head) or not set(named) <= set(MOTION_COLUMNS):
         problems.add(
             where,
-            f"the first line of {file} does not name the columns",
+            f"{file} does not name the columns in its first line",
             "The columns are velocity, displacement, or both, and bead unless every bead has a row",
             "Write for example bead,velocity",
         )

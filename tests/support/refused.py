@@ -1,6 +1,7 @@
 """What is refused, and in which words: one table of refused.json for each kind of request."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,15 @@ def refused(what: str) -> Any:
     """Rows of a request, its exit code where it is a command, and words of the answer; or these by
     what is wrong."""
     return TABLES[what]
+
+
+# location: problem. Requirement. Fix.
+_FORM = re.compile(r"[^:]+: .*[^ ]\. .*[.?]", re.DOTALL)
+
+
+def has_error_form(text: str) -> bool:
+    """Whether a message is `location: problem. Requirement. Fix.`, not that of old."""
+    return _FORM.fullmatch(text) is not None and ": got " not in text
 
 
 def sentences_of(made: Callable[..., Any], *given: Any, **named: Any) -> list[str]:
