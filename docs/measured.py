@@ -1,8 +1,8 @@
-"""Print docs/measured.md: contact laws against measured impacts that are printed.
+"""Print docs/measured.md: contact laws compared with published measurements of impacts.
 
     python docs/measured.py > docs/measured.md
 
-Every number of the page is read from data/ or computed here; none is typed.
+Every number of the page is read from data/ or computed here; no number is typed.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ RATIO, DAMPING = "yield_stress_ratio", "damping"
 
 @cache
 def against(law: str, folder: str, fit: str | None) -> LawAgainstImpacts:
-    """One law against one folder."""
+    """Compare a law with a folder."""
     return gc.compare_impacts(law, DATA / folder, fit).laws[law]
 
 
 def yielding() -> list[str]:
-    """Laws with a dent that a folder with a hardness says enough for."""
+    """Return the laws with residual indentation whose inputs the folder of steel gives."""
     return [
         name
         for name, law in gc.laws().items()
@@ -43,7 +43,7 @@ def yielding() -> list[str]:
 
 
 def damped() -> list[str]:
-    """Laws with one damping constant."""
+    """Return the laws with one damping constant."""
     names = {"chi", "alpha", "restitution"}
     return [
         name
@@ -53,7 +53,7 @@ def damped() -> list[str]:
 
 
 def says_enough(law: str, folder: str) -> bool:
-    """Whether a folder states every input that a law requires."""
+    """Return whether a folder gives every input that a law requires."""
     stated = read_impacts(DATA / folder).inputs
     return all(quantity.name in stated for quantity in gc.laws()[law].inputs if quantity.required)
 
@@ -63,41 +63,40 @@ def says_enough(law: str, folder: str) -> bool:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with so many decimals; a dash where there is none."""
+    """Format a number with a given number of decimals; a dash if it is missing."""
     return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
 
 
 def values(
     one: LawAgainstImpacts, cases: Sequence[str], quantity: str = "restitution"
 ) -> list[float]:
-    """Computed numbers of some cases; nan where there is none."""
+    """Return computed numbers of some cases; nan if a number is missing."""
     found = {(row.measured.case, row.measured.quantity): row.computed for row in one.rows}
     return [math.nan if (value := found[case, quantity]) is None else value for case in cases]
 
 
 def measured(folder: str, cases: Sequence[str], quantity: str = "restitution") -> list[float]:
-    """Measured numbers of some cases."""
+    """Return measured numbers of some cases."""
     found = {(row.case, row.quantity): row.measured for row in read_impacts(DATA / folder).rows}
     return [found[case, quantity] for case in cases]
 
 
 def unstated(empty: int, count: int) -> list[str]:
-    """The row of uncertainties of a table whose source states none, below the measured one."""
-    return ["uncertainty", *[""] * empty, *["not stated"] * count]
+    """Return the row of uncertainties of a table whose source gives none."""
+    return ["uncertainty", *[""] * empty, *["not given"] * count]
 
 
 def link(law: str) -> str:
-    """The name of a law, leading to its page."""
+    """Return the name of a law with a link to its section."""
     return f"[{law}](laws.md#{law})"
 
 
-# What would begin a list, a heading or a table where a line begins with it.
+# Characters that begin a list, a heading, or a table at the start of a line.
 SIGNS = ("-", "+", "*", "#", "=", "|")
 
 
 def words(text: str, bullet: str = "") -> str:
-    """A paragraph, or an entry of a list, in lines of which none begins with a sign that
-    Markdown reads."""
+    """Wrap a paragraph or a list entry so that no line begins with a Markdown character."""
     for width in range(140, 80, -1):
         lines = fill(
             text,
@@ -109,17 +108,17 @@ def words(text: str, bullet: str = "") -> str:
         )
         if not any(line.lstrip().startswith(SIGNS) for line in lines.splitlines()[1:]):
             return lines
-    raise ValueError(f"no width at which no line begins with a sign: {text}")
+    raise ValueError(f"no width avoids a Markdown character at the start of a line: {text}")
 
 
 def described(folder: str) -> str:
-    """What was measured, by whom, and how sure it is."""
+    """Describe the data of a folder, their sources, and their caveats."""
     about = read_impacts(DATA / folder).about
     sources = "; ".join(
         one.printed + (f", doi:{one.doi}" if one.doi else "") for one in about.source
     )
     doubts = "\n".join(words(doubt, "- ") for doubt in about.doubt)
-    return f"{words(f'{about.what}. Folder `data/{folder}`, {about.kind}: {sources}.')}\n\n{doubts}"
+    return f"{words(f'{about.what}. The folder is `data/{folder}`. Sources ({about.kind}): {sources}.')}\n\n{doubts}"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -138,13 +137,13 @@ INDENTATIONS = [
 
 
 def steel_line(law: str, fit: str | None) -> list[str]:
-    """A law's restitution at each hardness."""
+    """Return the restitution of a law at each hardness."""
     one = against(law, STEEL, fit)
     ratio = (
         [
             "-"
             if one.fitted is None
-            else f"{one.fitted:.2f}" + (", at the limit" if at_bound(one) else "")
+            else f"{one.fitted:.2f}" + (" (at the bound)" if at_bound(one) else "")
         ]
         if fit
         else []
@@ -153,8 +152,8 @@ def steel_line(law: str, fit: str | None) -> list[str]:
 
 
 def ratios(restitution: Sequence[float]) -> list[str]:
-    """e(D)/e(D+15), e(C)/e(D) and e(G)/e(D), each of the hard block and of the soft one, from
-    the restitutions of `STRUCK`."""
+    """Return e(D)/e(D+15), e(C)/e(D), and e(G)/e(D), each for the hard and the soft block, from the
+    restitutions of `STRUCK`."""
     d, slow, small, large = np.array(restitution).reshape(4, 2)
     return [
         *(number(float(x), 4) for x in d / slow),
@@ -163,18 +162,18 @@ def ratios(restitution: Sequence[float]) -> list[str]:
 
 
 def rate_line(law: str, fit: str | None = RATIO) -> list[str]:
-    """How a law's restitution changes from device to device, with its fit where it has one."""
+    """Return the ratios of the restitutions of a law between devices, fitted if possible."""
     return [link(law), *ratios(values(against(law, STEEL, fit), STRUCK))]
 
 
 def rate_measured() -> list[str]:
-    """The same ratios as they were measured, with one standard deviation."""
+    """Return the measured ratios with one standard deviation."""
     cells = zip(ratios(measured(STEEL, STRUCK)), ratio_errors(), strict=True)
     return ["measured", *(f"{cell} +- {error:.3f}" for cell, error in cells)]
 
 
 def ratio_errors() -> np.ndarray:
-    """Standard deviations of these ratios, in the order of the table."""
+    """Return the standard deviations of these ratios, in the order of the table."""
     stated = {
         row.case: (row.uncertainty or math.nan) / row.measured
         for row in read_impacts(DATA / STEEL).rows
@@ -186,8 +185,8 @@ def ratio_errors() -> np.ndarray:
 
 
 def off_by(column: int, laws: Sequence[str]) -> str:
-    """How far the laws are above what was measured, in its standard deviations: from the least to
-    the most."""
+    """Return the range of the deviations of the laws from the measured ratio, in its standard
+    deviations."""
     real = float(ratios(measured(STEEL, STRUCK))[column])
     cells = [rate_line(law)[1 + column] for law in laws]
     off = sorted((float(cell) - real) / ratio_errors()[column] for cell in cells if cell != "-")
@@ -199,8 +198,8 @@ BLOCK_TOLERANCE = 0.04
 
 
 def tilted(laws: Sequence[str]) -> str:
-    """Which fitted laws are too flat over the hardness, and which too steep, by the residuals at
-    200 and 800 HV; which of them by more than the tolerance of a block."""
+    """List the fitted laws whose restitution rises too slowly or too fast with the hardness, by the
+    residuals at 200 and 800 HV, and those that exceed the tolerance of a block."""
     found: dict[str, list[str]] = {"flatter": [], "steeper": [], "beyond": []}
     for law in laws:
         residual = np.array(values(against(law, STEEL, RATIO), HARDNESSES)) - measured(
@@ -213,15 +212,15 @@ def tilted(laws: Sequence[str]) -> str:
             found["beyond"].append(link(law))
     flatter, steeper, beyond = (", ".join(names) or "none" for names in found.values())
     return (
-        f"Flatter over the hardness than the converter: {flatter}; steeper: {steeper}. The "
-        "converter states no uncertainty. Beside the tolerance of a block, up to "
-        f"{BLOCK_TOLERANCE}, an end is off by more under {beyond} alone: the others are not told "
-        "apart."
+        "Compared with the converter, the restitution rises more slowly with the hardness for "
+        f"{flatter}. It rises faster for {steeper}. The converter gives no uncertainty. The "
+        f"tolerance of a block is up to {BLOCK_TOLERANCE}. The error at 200 or 800 HV exceeds this "
+        f"tolerance only for {beyond}. The other laws are not distinguishable."
     )
 
 
 def oversize(law: str, fit: str | None) -> float:
-    """Median of the computed diameter over the measured one, less 1, in per cent."""
+    """Return the median relative error of the computed diameter, in per cent."""
     found = values(against(law, STEEL, fit), INDENTATIONS, "contact_diameter")
     return 100.0 * float(
         np.median(np.array(found) / measured(STEEL, INDENTATIONS, "contact_diameter")) - 1.0
@@ -229,14 +228,14 @@ def oversize(law: str, fit: str | None) -> float:
 
 
 def diameter_line(law: str, fit: str | None) -> list[str]:
-    """A law's diameters of the indentation [mm]."""
+    """Return the diameters of the indentation of a law [mm]."""
     found = values(against(law, STEEL, fit), INDENTATIONS, "contact_diameter")
     ratio = "fitted" if fit else "2.84" if law in yielding() else "-"
     return [link(law), ratio, *(number(1e3 * value) for value in found)]
 
 
 def steel() -> list[str]:
-    """The section on steel."""
+    """Return the section on steel."""
     laws = yielding()
     ranked = sorted(laws, key=lambda law: against(law, STEEL, RATIO).rms or math.inf)
     fitted = [law for law in ranked if against(law, STEEL, RATIO).fitted is not None]
@@ -252,7 +251,8 @@ def steel() -> list[str]:
             if row.problem and row.measured.quantity == "restitution":
                 reasons.setdefault(row.problem, []).append(row.measured.case)
         notes += [
-            f"{link(law)}, 2.84, {', '.join(cases)}: {reason}" for reason, cases in reasons.items()
+            f"{link(law)} with the ratio 2.84, cases {', '.join(cases)}: {reason}"
+            for reason, cases in reasons.items()
         ]
         notes += [
             f"{link(law)}: {problem}" for problem in [against(law, STEEL, RATIO).problem] if problem
@@ -263,9 +263,9 @@ def steel() -> list[str]:
     }
     elastic = 1e3 * values(against("hertz", STEEL, None), ["D 800 HV"], "contact_diameter")[0]
     return [
-        "## Steel under a ball of carbide",
+        "## Steel hit by a carbide ball",
         described(STEEL),
-        "### Nothing fitted: hardness 2.84 times the yield stress",
+        "### Without a fit: hardness 2.84 times the yield stress",
         table(
             ["law", *heads],
             [
@@ -274,7 +274,7 @@ def steel() -> list[str]:
                 *(steel_line(law, None) for law in sorted(laws, key=unfitted_rms)),
             ],
         ),
-        "### One ratio of hardness to yield stress fitted to each law",
+        "### With a ratio of hardness to yield stress fitted to each law",
         table(
             ["law", "ratio", *heads],
             [
@@ -284,63 +284,67 @@ def steel() -> list[str]:
             ],
         ),
         words(
-            "One ratio moves a law's curve and hardly turns it. "
+            "The ratio shifts the curve of a law but hardly changes its slope. "
             + tilted(fitted)
-            + " The contact pressure beyond first yield comes out as "
-            f"{pressure['du-wang']:.2f} times the hardness for Du and Wang, who have (1 + pi/2) "
-            f"times the yield stress and nothing in between, and as {pressure['thornton']:.2f} "
-            "times for Thornton, whose 1.6 times the yield stress is far too soft with 2.84, and "
-            "whose law goes from Hertz's slope to that of a constant pressure at once. Brake's "
-            "cubic is so steep that hard steel returns nearly all, whatever the ratio. Not "
-            "computed, or not fitted:"
+            + " With the fitted ratio, the contact pressure beyond first yield is "
+            f"{pressure['du-wang']:.2f} times the hardness for Du and Wang, and "
+            f"{pressure['thornton']:.2f} times the hardness for Thornton. The law of Du and Wang uses "
+            "(1 + pi/2) times the yield stress from first yield on. Thornton's law uses 1.6 times the "
+            "yield stress, which is far too soft with the ratio 2.84, and its slope changes at first "
+            "yield from Hertz's to that of a constant pressure. Brake's cubic is so steep that hard "
+            "steel returns nearly all energy for every ratio."
         ),
+        words("The following laws and cases were not computed or not fitted:"),
         "\n".join(words(note, "- ") for note in notes) or "- none",
         "### Rate independence",
         words(
-            "Devices D and D+15 have one energy and two speeds: a law that does not know the rate "
-            "returns the same under both. C strikes with a quarter of "
-            "the energy of D, G with eight times as much and a larger ball: what a law makes of "
-            "the energy. With the fitted ratio where there is one."
+            "The devices D and D+15 have the same energy and different speeds, so a rate-independent "
+            "law gives the same restitution for both. Device C strikes with a quarter of the energy "
+            "of D, and device G with eight times the energy and a larger ball. They test how the "
+            "restitution depends on the energy. The table uses the fitted ratio if there is one. The "
+            "columns give ratios of the restitution between two devices."
         ),
         table(
             [
                 "law",
                 "e(D)/e(D+15), hard",
-                "soft",
+                "e(D)/e(D+15), soft",
                 "e(C)/e(D), hard",
-                "soft",
+                "e(C)/e(D), soft",
                 "e(G)/e(D), hard",
-                "soft",
+                "e(G)/e(D), soft",
             ],
             [rate_measured(), *(rate_line(law) for law in ranked)],
         ),
         words(
-            "None of these laws knows a rate. Under D and D+15 they are "
-            f"{off_by(0, ['du-wang'])[:4]} standard deviations above what was measured on the hard "
-            f"block and {off_by(1, ['du-wang'])[:4]} on the soft one: no rate is seen, and one of less "
-            f"than {200.0 * ratio_errors()[0]:.0f} and {200.0 * ratio_errors()[1]:.0f} % would not "
-            "be, two standard deviations. Between C and D the "
-            f"laws are {off_by(2, ranked)} standard deviations above what was measured on the hard "
-            f"block and {off_by(3, ranked)} on the soft one; under G {off_by(5, ranked)} on the "
-            f"soft one. Under G on the hard block they are {off_by(4, ranked)} above it, and all "
-            "on one side: that this is one block for all devices is a reading of the table (see "
-            "above), so that it speaks against no law. These deviations are of the repeatability alone; "
-            "the tolerance of a block, 30 or 40 HL, is not in them."
+            "None of these laws depends on the rate. For D and D+15, they exceed the measured ratio by "
+            f"{off_by(0, ['du-wang'])[:4]} standard deviations on the hard block and "
+            f"{off_by(1, ['du-wang'])[:4]} on the soft block. The data therefore show no rate "
+            f"dependence; a rate effect below {200.0 * ratio_errors()[0]:.0f} % (hard) and "
+            f"{200.0 * ratio_errors()[1]:.0f} % (soft), which are two standard deviations, would not "
+            "be visible. For C and D, the deviations of the laws are "
+            f"{off_by(2, ranked)} standard deviations on the hard block and {off_by(3, ranked)} on "
+            f"the soft block. For G and D, they are {off_by(5, ranked)} on the soft block and "
+            f"{off_by(4, ranked)} on the hard block. The deviations on the hard block all have the "
+            "same sign. However, the table does not state that all devices were used on the same "
+            "block; this is our interpretation (see above). The deviations are therefore no "
+            "evidence against a law. They include the repeatability only, not the tolerance of "
+            "a block, 30 or 40 HL."
         ),
         "### Size of the indentation",
         words(
-            "Diameters in millimetres, against twice the largest contact radius; the second and "
-            "the sixth are not as printed (see above). The median of computed over measured is "
-            f"{oversize('ma-liu', None):+.0f} % for Ma and Liu and "
-            f"{oversize('thornton', None):+.0f} % for Thornton with 2.84, "
-            f"{oversize('ma-liu', RATIO):+.0f} % and {oversize('thornton', RATIO):+.0f} % with the "
-            "ratio that fits the restitution: further off under both; no uncertainty of the diameters "
-            "is stated. Beyond d_p Ma and Liu's "
-            "pressure is psi times the yield stress, so that a lower yield stress widens the "
-            "circle, while Thornton's circle is R d. At D 800 HV even the elastic contact is "
-            f"{elastic:.3f} mm wide, more than what was measured: what is left of a circle that is "
-            "hardly plastic may be less than the circle, or the diameter is not that of the "
-            "contact; the table does not tell."
+            "The table compares measured diameters in millimetres with twice the largest contact "
+            "radius. The second and the sixth diameter are corrected misprints (see above). With the "
+            f"ratio 2.84, the median error is {oversize('ma-liu', None):+.0f} % for Ma and Liu and "
+            f"{oversize('thornton', None):+.0f} % for Thornton. With the ratio fitted to the "
+            f"restitution, it is {oversize('ma-liu', RATIO):+.0f} % and "
+            f"{oversize('thornton', RATIO):+.0f} %, so the errors of both laws are larger. The source "
+            "gives no uncertainty of the diameters. Beyond d_p the pressure of Ma and Liu is psi times "
+            "the yield stress, so a lower yield stress enlarges the contact area, whereas Thornton's "
+            "contact radius follows from R d. For D at 800 HV, even the diameter of the elastic contact "
+            f"is {elastic:.3f} mm, which is larger than the measured one. Either the residual "
+            "indentation of a contact that is hardly plastic is smaller than the contact, or the "
+            "published diameter is not that of the contact; the source does not specify it."
         ),
         table(
             ["law", "ratio", *INDENTATIONS],
@@ -352,18 +356,18 @@ def steel() -> list[str]:
             ],
         ),
         words(
-            "The sources at hand state no contact radius over the whole of the loading of "
-            f"{none}; these laws give none."
+            "The available sources give no contact radius for the complete loading curve of these "
+            f"laws, so granchain computes none: {none}."
         ),
     ]
 
 
-# Contact pressure beyond first yield over the yield stress, by the laws' own pages.
+# Contact pressure beyond first yield divided by the yield stress, from the sections of the laws.
 PRESSURES = {"du-wang": 1.0 + 0.5 * math.pi, "thornton": 1.6}
 
 
 def unfitted_rms(law: str) -> float:
-    """For sorting."""
+    """Return the key for sorting."""
     rms = against(law, STEEL, None).rms
     return math.inf if rms is None else rms
 
@@ -373,7 +377,7 @@ def unfitted_rms(law: str) -> float:
 
 
 def speeds() -> dict[str, float]:
-    """Speed by case, of the table that laws are ranked by, in its order."""
+    """Return the speeds of the cases by which laws are ranked, in order."""
     return {
         row.case: row.stated["speed"]
         for row in read_impacts(DATA / CROQUET).rows
@@ -385,7 +389,7 @@ TIMES = ("wood 2.19 m/s", "wood 5.50 m/s")
 
 
 def slope(speed: Sequence[float], value: Sequence[float]) -> float:
-    """Exponent of a power of the speed, by a straight line through the logarithms."""
+    """Return the exponent of a power of the speed from a linear fit to the logarithms."""
     value = np.asarray(value)
     return (
         float(np.polyfit(np.log(speed), np.log(value), 1)[0]) if (value > 0.0).all() else math.nan
@@ -393,7 +397,7 @@ def slope(speed: Sequence[float], value: Sequence[float]) -> float:
 
 
 def exponents(restitution: Sequence[float], times: Sequence[float]) -> list[str]:
-    """How 1 - e and the time of contact go with the speed."""
+    """Return the exponents of 1 - e and of the contact time versus the speed."""
     loss = slope(list(speeds().values()), [1.0 - e for e in restitution])
     moments = [
         row.stated["speed"]
@@ -404,35 +408,35 @@ def exponents(restitution: Sequence[float], times: Sequence[float]) -> list[str]
 
 
 def two(law: str) -> tuple[list[float], list[float]]:
-    """A law's restitution at each speed, and its times of contact."""
+    """Return the restitution of a law at each speed and its contact times."""
     one = against(law, CROQUET, DAMPING)
     return values(one, list(speeds())), values(one, TIMES, "duration")
 
 
 def between_sets() -> float:
-    """The largest difference of the measured restitution from the printed formula, at the speeds
-    that both have."""
+    """Return the largest difference between the measured restitution and the published formula at
+    the common speeds."""
     formula = ["wood 0.5 m/s (2000)", "wood 2 m/s (2000)"]
     both = measured(CROQUET, formula), measured(CROQUET, ["wood 0.50 m/s", "wood 2.00 m/s"])
     return float(np.abs(np.subtract(*both)).max())
 
 
 def furthest(law: str) -> float:
-    """The largest residual of a law's restitution."""
+    """Return the largest residual of the restitution of a law."""
     cases = list(speeds())
     return float(np.abs(np.subtract(two(law)[0], measured(CROQUET, cases))).max())
 
 
 def by_digits(times: Sequence[float]) -> float:
-    """Standard deviation of the exponent of the two times of contact by their last digit, 0.01 ms:
-    a uniform distribution each."""
+    """Return the standard deviation of the exponent of the two contact times from their last digit,
+    0.01 ms, with a uniform distribution each."""
     moments = [float(case.split()[1]) for case in TIMES]
     by_each = 1e-5 / math.sqrt(12.0) / np.asarray(times)
     return float(np.linalg.norm(by_each) / math.log(moments[1] / moments[0]))
 
 
 def croquet_line(law: str) -> list[str]:
-    """A law's restitution at each speed, and its times of contact."""
+    """Return the row of a law: restitution at each speed and contact times."""
     one = against(law, CROQUET, DAMPING)
     restitution, times = two(law)
     return [
@@ -446,9 +450,9 @@ def croquet_line(law: str) -> list[str]:
 
 
 def croquet() -> list[str]:
-    """The section on the croquet ball."""
+    """Return the section on the croquet ball."""
     laws = damped()
-    # laws that deliver the same differ in what is rounding
+    # Laws with the same effective restitution differ by rounding only.
     rms = {law: against(law, CROQUET, DAMPING).rms for law in laws}
     fitted = sorted(
         (law for law in laws if rms[law] is not None), key=lambda law: (number(rms[law]), law)
@@ -458,7 +462,12 @@ def croquet() -> list[str]:
         if law not in fitted:
             left.setdefault(against(law, CROQUET, DAMPING).problem, []).append(law)
     heads = ["law", "constant", "rms", *(f"{speed:g} m/s" for speed in speeds().values())]
-    heads += ["time at 2.19 m/s [ms]", "at 5.5 m/s", "exponent of 1 - e", "of the time"]
+    heads += [
+        "contact time at 2.19 m/s [ms]",
+        "contact time at 5.5 m/s [ms]",
+        "exponent of 1 - e",
+        "exponent of the contact time",
+    ]
     restitution, times = measured(CROQUET, list(speeds())), measured(CROQUET, TIMES, "duration")
     fastest, *_, slowest = sorted((exponents(*two(law))[1] for law in fitted), key=float)
     shown = [
@@ -469,88 +478,94 @@ def croquet() -> list[str]:
         *(number(1e3 * value) for value in times),
         *exponents(restitution, times),
     ]
-    # the digits of the times, 0.01 ms: a uniform distribution
+    # The last digit of the times is 0.01 ms, with a uniform distribution.
     by_digit = number(0.01 / math.sqrt(12.0))
     sure = unstated(2, len(restitution)) + [by_digit] * 2
-    sure += ["not stated", number(by_digits(times))]
+    sure += ["not given", number(by_digits(times))]
     return [
         "## A croquet ball on wood",
         described(CROQUET),
-        "### One damping constant fitted to each law, at 2.83 m/s",
+        "### With a damping constant fitted to each law at 2.83 m/s",
         words(
-            "With nothing fitted there is nothing to compare: no damping constant of the wood is "
-            "printed, and without one the restitution is 1. The time of contact ends with the "
-            "force; until the overlap is zero takes a few per cent more."
+            "A comparison without a fit is not possible, because no damping constant of the wood is "
+            "published and without damping the restitution is 1. The contact time ends when the force "
+            "is zero. The time until the overlap is zero is a few per cent longer."
         ),
         table(heads, [shown, sure, *(croquet_line(law) for law in fitted)]),
         words(
-            f"The measured restitution falls by {100.0 * (restitution[0] - restitution[-1]):.0f} "
-            "points from 0.5 to 6 m/s. No uncertainty of it is stated; the formula for the other "
-            f"set of impacts is up to {between_sets():.4f} away. A damping that grows "
-            "as the root of the overlap (Kuwabara and Kono) falls most nearly so of these, with "
-            f"one constant, and is off by up to {furthest('kuwabara-kono'):.4f}: "
-            "weak damping gives 1 - e as the fifth root of the speed, and here its exponent is "
-            f"{exponents(*two('kuwabara-kono'))[0]} where {exponents(restitution, times)[0]} was "
-            "measured. With a higher power of the overlap the "
-            "restitution falls too fast, and a dashpot that is asked for a restitution cannot "
-            "fall at all; Gharib and Hurmuzlu's first law returns less than what was measured "
-            f"whatever it is asked for. The time of contact goes as v^{slowest} to v^{fastest} under "
-            "these laws, Hertz's as v^-0.2. That which was measured has two speeds alone and "
-            f"digits of 0.01 ms: v^{exponents(restitution, times)[1]} +- {by_digits(times):.3f} by "
-            "these alone. Gugan 2000 has v^-0.23."
+            "The measured restitution decreases by "
+            f"{restitution[0] - restitution[-1]:.2f} from 0.5 to 6 m/s. The source gives no "
+            "uncertainty, but the formula for the other set of impacts differs by up to "
+            f"{between_sets():.4f}. Of these laws, the law of Kuwabara and Kono, whose damping grows "
+            "as the square root of the overlap, agrees best. With one constant, its error is at most "
+            f"{furthest('kuwabara-kono'):.4f}. Weak damping makes 1 - e proportional to the fifth root "
+            "of the speed. Here its exponent is "
+            f"{exponents(*two('kuwabara-kono'))[0]}, compared with the measured exponent "
+            f"{exponents(restitution, times)[0]}. With a higher power of the overlap, the restitution "
+            "decreases too fast. For a dashpot with a nominal restitution, it does not depend on the "
+            "speed. The first law of Gharib and Hurmuzlu gives less than the measured restitution for "
+            "every nominal value."
         ),
         words(
-            "Not fitted: "
+            f"With these laws, the contact time is proportional to v^{slowest} to v^{fastest}; "
+            "according to Hertz it is proportional to v^-0.2. The contact time was measured at two "
+            "speeds only, with a last digit of 0.01 ms, which gives "
+            f"v^{exponents(restitution, times)[1]} +- {by_digits(times):.3f}. Gugan 2000 reports "
+            "v^-0.23."
+        ),
+        words(
+            "The following laws were not fitted: "
             + "; ".join(
-                f"{', '.join(link(law) for law in names)}: {problem}"
+                f"{', '.join(link(law) for law in names)} ({problem})"
                 for problem, names in left.items()
             )
             + "."
         )
         if left
-        else "All of them were fitted.",
+        else "All laws were fitted.",
     ]
 
 
 def lines() -> list[str]:
-    """The section on what is printed in one line."""
+    """Return the section on results that are published in one line."""
     rows = read_impacts(DATA / LINES).rows
     cells = [
         (
             row.case,
             f"{row.stated['speed']:g}",
             number(row.measured),
-            "not stated" if row.uncertainty is None else f"{row.uncertainty:g}",
+            "not given" if row.uncertainty is None else f"{row.uncertainty:g}",
         )
         for row in rows
     ]
     return [
-        "## Printed in one line",
+        "## Results published in one line",
         described(LINES),
         table(["case", "speed [m/s]", "restitution", "uncertainty"], cells),
         words(
-            "No effective modulus is stated, so that no law is run; with one, `granchain impact "
-            "LAW --data data/one-line-impacts --set pair.effective_modulus=...` compares."
+            "The sources give no effective modulus, so no law was computed. If you have a modulus, "
+            "compare a law with `granchain impact LAW --data data/one-line-impacts --set "
+            "pair.effective_modulus=...`."
         ),
     ]
 
 
-HEAD = """# Against what was measured
+HEAD = """# Contact laws compared with measurements
 
-Contact laws beside measured impacts of two bodies that are printed as numbers. Printed by `python docs/measured.py`; each measured number
-stands in `data/` with its source, each computed one is an impact of the engine. How to compare laws of your own, or a folder of your own,
-stands in [Compare laws with measured impacts](how-to/measured-impacts.md)."""
+This page compares contact laws with measured impacts of two bodies that are published as numbers. The folder `data/` contains each measured
+number with its source, and each computed number is an impact in the engine. To compare your own laws or your own data, see
+[Compare laws with measured impacts](how-to/measured-impacts.md). `python docs/measured.py` writes this page."""
 
 CHAINS = (
-    "No measured force or speed of a chain of four beads or more is printed as numbers in any "
-    "source at hand: none was found in some 250 look-ups. The folder "
-    "`data/carretero-gonzalez2009`, for the row of 70 steel beads, stays ready for the curve, and "
-    "no law is called validated on a chain."
+    "No available source publishes measured forces or speeds of a chain of four or more beads as "
+    "numbers; a search in about 250 sources gave no result. The folder "
+    "`data/carretero-gonzalez2009` is prepared for the curve of a chain of 70 steel beads. No law is "
+    "validated on a chain."
 )
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     return "\n\n".join([HEAD, *steel(), *croquet(), *lines(), "## Chains", words(CHAINS)]) + "\n"
 
 

@@ -92,9 +92,9 @@ def test_the_fitted_ratio_of_a_law_comes_out_as_it_did(law, figure):
     for block in ("hard", "soft"):
         ratio_of_speeds = computed[f"D {block} block"] / computed[f"D+15 {block} block"]
         assert ratio_of_speeds == pytest.approx(1.0, abs=2e-6)
-    # the status of the law says what came out
+    # The status of the law reports the result.
     found = re.search(
-        r"rms ([\d.]+) of e with the best ratio of hardness to yield stress, ([\d.]+)",
+        r"rms error ([\d.]+) of e with the best ratio of hardness to yield stress, ([\d.]+)",
         laws()[law].status,
     )
     digits = len(found[1].partition(".")[2])
@@ -178,7 +178,7 @@ def test_the_command_prints_ranking_tables_and_reasons(capsys):
     )
     assert re.search(r"^D hard block +0\.760000 +0\.006 +0\.7496", text, re.MULTILINE)
     assert "contact diameter [m]" in text
-    assert "Doubt: Two printed diameters are misprints" in text.replace("\n", " ")
+    assert "Doubt: Two published diameters are misprints" in text.replace("\n", " ")
     assert "hertz: nothing to fit: hertz does not read the yield stress" in text
 
 
