@@ -213,9 +213,9 @@ def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
     monkeypatch.setattr(of_bands, "measure", lambda *args, **more: pytest.fail("it ran"))
     wrong = {
         "striker.sped": (0.1, 'Did you mean "speed"'),
-        "striker.radius": (0.1, "the case gives no value"),
-        "chain.gap": (0.1, "a tolerance of 0"),
-        "contact.law": (0.1, 'a tolerance of "hertz"'),
+        "striker.radius": (0.1, "the case has no value at this key"),
+        "chain.gap": (0.1, "the value of the key is 0"),
+        "contact.law": (0.1, '"hertz" has no tolerance'),
         "striker.speed": ({"uniform": 1.2}, "got a band from -0"),
         "chain.material.poissons_ratio": (0.6, "write { uniform = ... }, which has ends"),
         "chain.radius": ({"norml": 1}, "no value"),
@@ -347,7 +347,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
     capsys.readouterr()
     assert json.loads(obeyed(*arguments[:-1], "0", "--json").out)["results"][0]["bands"] is None
     assert (
-        "tolerance.striker.sped: got a key that the case gives no value"
+        "tolerance.striker.sped: the case has no value at this key"
         in obeyed(*arguments, "--band", "striker.sped=0.1", code=2).err
     )
     assert "--band: got" in obeyed(*arguments, "--band", "striker.speed", code=2).err

@@ -187,16 +187,19 @@ WRONG = {
         spring(FORCE="(c[0] * d + 5.0) * (d > 0.0)", ENERGY="0.5 * c[0] * d * d + 5.0 * d"),
         "discontinuous at zero",
     ),
-    "no slope": (spring(ENERGY="0.4 * c[0] * d * d"), "the force is not the slope of the energy"),
+    "no slope": (
+        spring(ENERGY="0.4 * c[0] * d * d"),
+        "the force is not the derivative of the energy",
+    ),
     "work that is not the loading force's": (
         OWN.read_text()
         .replace('"walton-braun"', '"wrong"')
         .replace("0.5 * c[0] * d * d", "0.6 * c[0] * d * d"),
-        "the loading force is not the slope of the work (recoverable energy and what is lost)",
+        "the loading force is not the derivative of the work (recoverable energy plus losses)",
     ),
     "driving the approach": (
         spring(FORCE="c[0] * d * (1.0 - 0.1 * rate)"),
-        "the rate term drives the approach instead of damping it",
+        "the rate term accelerates the approach instead of damping it",
     ),
     "driving the recovery": (
         spring(FORCE="c[0] * d * (1.0 - 0.1 * (rate if rate < 0.0 else 0.0))"),
@@ -255,14 +258,15 @@ def test_a_law_that_creates_energy_is_told_how_much(wrong_law) -> None:
     assert created.energy == pytest.approx(0.2, abs=0.01) and created.error < 1e-5
     (sentence,) = faults_of_measures(law, created, 0.0, None, True)
     assert sentence.startswith(
-        "wrong creates energy: a closed cycle of overlap gives up to "
-        f"{100.0 * created.energy:.3g} % more than it"
+        "wrong creates energy: a closed cycle of overlap returns up to "
+        f"{100.0 * created.energy:.3g} % more energy than it"
     )
-    assert f"took, measured to {100.0 * created.error:.2g} %; build it on Elastoplastic" in sentence
+    assert f"took (uncertainty {100.0 * created.error:.2g} %)" in sentence
+    assert "Derive it from Elastoplastic" in sentence
     # what is within the error of the measure is no creation
     assert faults_of_measures(law, Creation(0.2, 0.2), 0.0, None, True) == []
     (sentence,) = faults_of_measures(law, Creation(0.0, 1e-9), 0.01, None, True)
-    assert "its loss falls with the largest overlap by up to 1 % of the work" in sentence
+    assert "its loss decreases with increasing maximum overlap, by up to 1 % of the" in sentence
 
 
 # Its history changes nothing.
@@ -342,7 +346,7 @@ def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law)
     law = wrong_law(spring(FORCE=force, ENERGY="0.5 * c[0] * d * d + 5.0 * max(d - 1e-6, 0.0)"))
     assert jumps(Contact(law, SimpleNamespace())) == [pytest.approx((1e-6, 0.5), rel=1e-6)]
     (sentence,) = faults_of_measures(law, NONE, 0.0, 1.0, True)
-    assert "states order 2 in time, and an impact converges with order 1.00" in sentence
+    assert "declares order 2 in time, but an impact converges with order 1.00" in sentence
     assert faults_of_measures(law, NONE, 0.0, 2.0, True) == []
 
 
@@ -358,7 +362,7 @@ def test_the_damped_example_is_of_order_two_and_without_its_weight_is_told_what_
     # at an onset of damping ~ d^a the unweighted scheme is of order 1 + a
     assert found.order == pytest.approx(1.5, abs=0.25)
     (sentence,) = found.problems
-    assert "states order 2" in sentence and "state 2" not in sentence
+    assert "declares order 2" in sentence and "set order = 2" not in sentence
     assert "onset_weight(a) of granchain.contact.onset" in sentence and "a = 0.5" in sentence
     assert Paragraph(f"Problem: {sentence}.") in law_page(found)
 
@@ -384,7 +388,7 @@ def test_a_pair_takes_what_is_given_and_derives_what_follows_and_what_is_wrong_i
     unknown, wrong = sentences_of(example_inputs, LAWS["flores"], psi=3.0, restitution=2.0)
     assert unknown.startswith("flores: psi: unknown input. The inputs of flores are restitution, ")
     assert wrong.startswith("flores: restitution: 2.0 is out of range. It must be ")
-    with pytest.raises(LawError, match='certificate: unknown law "nonsense". The laws are'):
+    with pytest.raises(LawError, match=r'certificate: unknown law "nonsense". The laws are'):
         certificate("nonsense")
 
 

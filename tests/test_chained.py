@@ -97,9 +97,11 @@ def test_a_drive_leads_into_the_next():
     # slopes are those of the values: by four neighbours, of the fourth order
     near = (value[:-4] - 8.0 * value[1:-3] + 8.0 * value[3:-1] - value[4:]) / (12.0 * time[1])
     assert np.abs(near - slope[2:-2]).max() < 1e-5 * np.abs(slope).max()
-    with pytest.raises(CaseError, match=r"ends\.left\.ramp_from: got a displacement that does not"):
+    with pytest.raises(
+        CaseError, match=r"ends\.left\.ramp_from: the displacement does not begin at 0"
+    ):
         case.replace(**{"ends.left.phase": 0.3})
-    with pytest.raises(CaseError, match=r"beside a ramp and no duration"):
+    with pytest.raises(CaseError, match=r"with a ramp and without a duration"):
         case.replace(**{"ends.left.ramp": None})
 
 

@@ -107,7 +107,7 @@ def test_public_names_are_there_and_documented():
 
 def test_a_failed_run_exits_3_and_saves_nothing(here, obeyed):
     said = obeyed("run", "--set", "energy.bound=1e-9", "--json", code=3)
-    assert "energy ledger is open" in said.err
+    assert "energy: the balance error is" in said.err
     assert "Nothing was saved: steel-chain.h5 was not written." in said.err
     assert json.loads(said.out)["exit_code"] == 3
     assert list(here.iterdir()) == []

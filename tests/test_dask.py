@@ -78,7 +78,7 @@ def test_a_point_that_kills_its_workers_is_set_aside_and_named(cluster, tmp_path
         zip(study["contact.restitution"].values.tolist(), study.status.values.tolist(), strict=True)
     )
     assert ends.pop(0.5) == "lost with its worker" and set(ends.values()) == {"complete"}
-    assert "The workers that computed it have ended" in str(
+    assert "The worker processes of this run ended" in str(
         study.message.sel({"contact.restitution": 0.5}).values
     )
 

@@ -338,9 +338,13 @@ def test_inputs_that_make_no_law_are_refused():
     for name, inputs, message in (
         # with C_a = 0 the overlap falls with the force beyond 2/K_c - 2 F_y = 196.114 N
         ("vu-quoc-zhang", {"C_a": 0.0, "K_c": 0.01}, "beyond 196.114 N"),
-        ("vu-quoc-zhang", {"C_a": 1e-9, "K_c": 0.01}, "the overlap does not grow with the force"),
+        (
+            "vu-quoc-zhang",
+            {"C_a": 1e-9, "K_c": 0.01},
+            "the overlap does not increase with the force",
+        ),
         ("vu-quoc-zhang", {"yield_force": 100.0, "C_a": 1e-7, "K_c": 0.01}, "beyond 100 N"),
-        ("brake", {"hardness_factor": 1.0}, "full plasticity comes after first yield"),
+        ("brake", {"hardness_factor": 1.0}, "full plasticity begins after first yield"),
         ("burgoyne-daraio", {"d_p": 5e-7}, "above the overlap of first yield"),
         ("burgoyne-daraio", {"c2": -1e-7}, "the force at d_p, -"),
     ):

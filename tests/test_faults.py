@@ -365,8 +365,7 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
     assert after == [300], "the block after the poison was not the last"
     assert re.search(rf"the run stopped at t = \S+e-05 s \(step 360 of \d+\) at {place}", said)
     assert (
-        "is no longer a finite number: take a smaller time step, or check the law's coefficients"
-        in said
+        "is not finite. Choose a smaller time step, or check the coefficients of the law." in said
     )
     assert "Nothing was saved: steel-chain.h5 was not written." in said
     assert left_in(here) == []

@@ -398,14 +398,14 @@ FORGED = {
     ),
     "an array that no run has": (
         lambda header, *parts: header["arrays"][0].__setitem__(0, "__dict__"),
-        "holds the arrays",
+        "contains the arrays",
     ),
     "another set-up": (
         lambda header, *parts: header.update(set_up="0" * 64),
         "was set up from other numbers than this run",
     ),
-    "a step beyond the end": (clock_set("step", 10**6), "step is 1000000, and must be 0 to"),
-    "more bodies": (clock_set("n_bodies", 10**6), "n_bodies is 1000000, and must be 6"),
+    "a step beyond the end": (clock_set("step", 10**6), "step is 1000000, but must be 0 to"),
+    "more bodies": (clock_set("n_bodies", 10**6), "n_bodies is 1000000, but must be 6"),
     "a contact beyond the chain": (place_beyond_the_chain, "a contact that is not there"),
 }
 

@@ -212,10 +212,10 @@ def test_contacts_that_open_are_found_in_samples_and_snapshots() -> None:
         (shots, "contact 4", shot),
     ):
         (said,) = opened_contacts(state)
-        assert f"first seen at {where} at {when:.4g} s" in said
+        assert f"first at {where} at {when:.4g} s" in said
     # what comes first is named; a force of 0 after the last sample that was taken is none
     shots.records.contact_overlap[2, 1] = 0.0
-    assert f"first seen at contact 10 at {2.0 * sample:.4g} s" in opened_contacts(shots)[0]
+    assert f"first at contact 10 at {2.0 * sample:.4g} s" in opened_contacts(shots)[0]
     shots.records.contact_overlap[2, 1], shots.records.contact_overlap[3, 1] = 1e-9, 0.0
     assert "contact 4" in opened_contacts(shots)[0]
     # nothing opens without a load, nor where contact 0 is the striker's
@@ -237,7 +237,7 @@ def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
     words = "contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius"
     assert said.warning and said.text.startswith(words)
     # a^2 = R overlap with R = 1.19 mm, half the radius of equal spheres: sqrt(.5 .2) = .316 of it
-    assert "a contact radius of 0.000753 m, 0.32 of it" in said.text
+    assert "the contact radius was 0.000753 m, 0.32 of the smaller radius" in said.text
     # there is no contact beyond a free end
     state.contacts.reach[5], state.contacts.reach[BEADS] = 0.0, 1e-3
     assert deep(state.chain, state) == []
@@ -321,7 +321,7 @@ def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(
     stored = gc.open_result(tmp_path / "run.h5")
     last = gc.run(case.replace(initial=stored))
     assert last.initial_time == stored.initial_time + SHORT == pytest.approx(2 * SHORT, rel=1e-12)
-    assert any("to the bits of one run" in message.text for message in last.messages)
+    assert any("are bit-identical to one" in message.text for message in last.messages)
     for name in ("sensor_force", "contact_force", "contact_overlap"):
         parts = [getattr(first, name), *(getattr(one, name)[1:] for one in (second, last))]
         assert np.abs(getattr(whole, name)).max() > 0.0
@@ -349,10 +349,10 @@ def test_another_step_drive_or_load_continues_the_state() -> None:
         ({"chain.gravity": 9.81, "chain.precompression": 0.0}, loads),
     ):
         run = gc.run(going.replace(**change))
-        (told_of,) = [message.text for message in run.messages if "goes on" in message.text]
+        (told_of,) = [message.text for message in run.messages if "resumed from" in message.text]
         assert words in told_of and "1e-12" in told_of
         # the one change of a load between two walls
-        assert ("the right wall moves by" in told_of) == ("chain.gravity" in change)
+        assert ("The right wall moves by" in told_of) == ("chain.gravity" in change)
         assert run.velocity[0] == pytest.approx(first.final_velocity, rel=1e-12)
         # the stretch between neighbours, over the load's own static start, is that of the state
         assert run.contact_overlap[0] == pytest.approx(first.contact_overlap[-1], rel=1e-12)
@@ -372,7 +372,7 @@ def test_drives_of_beads_go_on_and_new_ones_begin_where_their_bead_stands() -> N
     case = short(**{**INSIDE, "drive": drives})
     first = gc.run(case)
     going = case.replace(**{"initial": first, "time.end": 3 * SHORT})
-    assert "to the bits of one run" in gc.run(going).messages[1].text
+    assert "are bit-identical to one" in gc.run(going).messages[1].text
     # noise that lasts as long as its run comes again
     once, again = case.driven("drive.1"), going.driven("drive.1")
     n = int(np.searchsorted(once.time, SHORT * (1 - 1e-9)))
@@ -380,7 +380,7 @@ def test_drives_of_beads_go_on_and_new_ones_begin_where_their_bead_stands() -> N
     assert np.array_equal(again.value[2 * n : 3 * n], again.value[n : 2 * n])
     # another drive of the placed bead takes it from where it stands, and the other one goes on
     other = gc.run(going.replace(**{"drive.0.amplitude": 2e-6, "time.end": SHORT}))
-    (told_of,) = [one.text for one in other.messages if "goes on" in one.text]
+    (told_of,) = [one.text for one in other.messages if "resumed from" in one.text]
     assert "drives of beads" in told_of
     assert other.displacement[0] == pytest.approx(first.final_displacement, rel=1e-12)
     assert other.sensor_force[0] == pytest.approx(first.sensor_force[-1], rel=1e-9)

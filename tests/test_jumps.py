@@ -80,7 +80,7 @@ def test_the_second_law_of_lee_and_wang_names_its_kink():
 @pytest.mark.plain
 def test_a_law_that_jumps_at_the_onset_without_an_onset_weight_is_refused():
     known = laws()["kelvin-voigt"]
-    with pytest.raises(LawError, match="onset_jump: needs the onset weight"):
+    with pytest.raises(LawError, match="onset_jump: the onset weight is missing"):
         type("Bare", (known,), {"name": "bare", "history": (), "__doc__": "A dashpot."})
 
 

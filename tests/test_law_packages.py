@@ -24,7 +24,7 @@ SHORT = {"chain.beads": 3, "sensors.beads": [2], "sensors.contacts": [1], "time.
 SPRING = {"contact.law": "package-spring", "contact.stiffness": 1e6}
 RUN = ["run", "steel-chain", *(f"--set={key}={value}" for key, value in (SHORT | SPRING).items())]
 WAY = (
-    "the installed package Spring_Laws 1.4 has it: name that with --law-package Spring_Laws "
+    "The installed package Spring_Laws 1.4 has this law. Load it with --law-package Spring_Laws "
     "(in Python: import spring_laws)"
 )
 
@@ -75,7 +75,7 @@ def test_asked_for_it_runs_and_the_file_says_of_which_package(installed, plain_l
 
 
 def test_what_is_wrong_with_a_package_is_a_sentence(installed, obeyed):
-    with pytest.raises(LawError, match=r'"spring-lows" not found\. .*, Spring_Laws\. '
+    with pytest.raises(LawError, match=r'"spring-lows" not found\. .* are Spring_Laws\. '
                        'Did you mean "Spring_Laws"'):  # fmt: skip
         users.load_law_package("spring-lows")
     installed.module.write_text(LAW + "\n1 / 0\n")
@@ -88,7 +88,7 @@ def test_what_is_wrong_with_a_package_is_a_sentence(installed, obeyed):
         users.load_law_package("Spring_Laws")
     installed.module.write_text(LAW)
     installed.points.write_text("[granchain.laws]\nanother = spring_laws\n")
-    with pytest.raises(LawError, match="law another not found. A package must define the laws"):
+    with pytest.raises(LawError, match=r"law another not found\. A package must define the laws"):
         users.load_law_package("spring_laws")
 
 

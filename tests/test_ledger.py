@@ -112,7 +112,7 @@ def test_a_contacts_plastic_loss_is_that_of_its_dent() -> None:
     residual = relative_residual({name: one.data for name, one in result.variables.items()})
     for tenths, warned in ((5.0, True), (20.0, False)):
         messages = run(small(**{"energy.bound": tenths * residual})).messages
-        said = f"the energy ledger is open by {residual:.3g}"
+        said = f"the energy balance error is {residual:.3g}"
         assert any(said in message.text for message in messages) is warned
 
 

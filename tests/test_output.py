@@ -135,7 +135,7 @@ def test_the_provenance_holds_the_case_the_hashes_and_the_versions(saved):
     assert json.loads(texts["case_resolved_json"]) == StandIn().resolved()
     assert hashlib.sha256(texts["case_resolved_json"].encode()).hexdigest() == texts["case_sha256"]
     assert sorted(json.loads(texts["versions"])) == ["h5py", "hdf5", "numba", "numpy", "python"]
-    messages = [["the floor acted 3 times", False], ["µ and \n too", True]]
+    messages = [["the cutoff was active 3 times", False], ["µ and \n too", True]]
     assert json.loads(texts["messages"]) == messages
 
 

@@ -150,7 +150,7 @@ def test_a_result_says_which_contact_has_which_law(tmp_path: Path) -> None:
     whole = gc.run(case.replace(**{"time.end": 3.2e-5}))
     going = gc.run(case.replace(initial=stored))
     assert np.array_equal(going.final_velocity, whole.final_velocity)
-    with pytest.raises(CaseError, match="a state of another law"):
+    with pytest.raises(CaseError, match="the state belongs to a different law"):
         case.replace(**{"initial": stored, "ends.right_contact.restitution": 0.7})
 
 

@@ -137,7 +137,7 @@ def test_the_filters_of_an_instrument_are_those_of_resistor_and_capacitor():
     ):
         Sensor(high_pass=6e6).instrument(1e-7, step)
     with pytest.raises(
-        GranchainError, match="filter_order: 9 is out of range. It must be a whole number, 1 to 8"
+        GranchainError, match=r"filter_order: 9 is out of range\. It must be a whole number, 1 to 8"
     ):
         Sensor(filter_order=9)
     with pytest.raises(

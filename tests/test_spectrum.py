@@ -64,10 +64,10 @@ def found(run) -> Any:
 
 def test_waves_that_open_contacts_are_named_by_the_run_and_by_its_spectrum():
     large = gc.run(dimer(rms=1e-6, end=2e-3))
-    (said,) = [message for message in large.messages if "have opened" in message.text]
+    (said,) = [message for message in large.messages if "with a static load opened" in message.text]
     first = int(np.argmax((large.sensor_force <= 0.0).any(axis=1)))
     bead = int(large.sensor_bead[np.argmax(large.sensor_force[first] <= 0.0)])
-    assert f"first seen at bead {bead} at {large.time[first]:.4g} s" in said.text
+    assert f"first at bead {bead} at {large.time[first]:.4g} s" in said.text
     found = gc.spectrum(large, segments=2)
     assert len(found.messages) == 1
     assert "feels 0 to " in found.messages[0]

@@ -320,7 +320,7 @@ def test_a_member_that_fails_is_marked_and_the_others_stay():
     )
     assert study.status.values.tolist() == ["complete", "overlap beyond the radius"]
     first, second = study.message.values
-    assert first == "" and "overlap by more than the smaller one's radius" in second
+    assert first == "" and "overlap by more than the smaller radius" in second
     assert np.isfinite(study.peak[0]).all()
     assert np.isnan(study.peak[1]).all() and np.isnan(study.time_step[1])
 

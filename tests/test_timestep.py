@@ -127,8 +127,8 @@ def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
     )
     figure("struck chain at 1.02 of the limit: its open ledger", float(match[1]), at_least=0.01)
     place = (
-        r"the run stopped at t = \S+ s \(step \d+ of \d+\) at (bead|contact) \d+: .*The step was "
-        r"\S+ s, the stability limit"
+        r"the run stopped at t = \S+ s \(step \d+ of \d+\) at (bead|contact) \d+: .*The time step "
+        r"was \S+ s\. The stability limit"
     )
     assert re.search(place, told[3.0])
 

@@ -98,7 +98,10 @@ def a_result(samples=300, seed=0, **more):
         "status": Status.COMPLETE,
         "time_step": 1.25e-8,
         "history": HISTORY,
-        "messages": [Message("the floor acted 3 times"), Message("µ and \n too", warning=True)],
+        "messages": [
+            Message("the cutoff was active 3 times"),
+            Message("µ and \n too", warning=True),
+        ],
         "provenance": {"started": "2026-11-21T22:44:00+00:00", "wall_time": 0.125},
     }
     return Result(values(samples, seed), **(asked | more))
