@@ -36,13 +36,13 @@ def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> l
     absent = [phase for phase in PHASES if phase not in law.phases]
     cannot = f"; these states cannot occur: {', '.join(absent)}" if absent else ""
     phases = Paragraph(f"Contact states: {', '.join(law.phases)}{cannot}.")
-    tables = {"Inputs": inputs_of_law(law), "State of each contact": carried_by(law)}
+    tables = {"Inputs": inputs_of_law(law), "Quantities of each contact": carried_by(law)}
     first = {title: known.setdefault(grid, law.name) for title, grid in tables.items() if grid.rows}
     shown: list[Block] = [
         tables[title] if there == law.name else Same(title, there) for title, there in first.items()
     ]
     if len(first) == 2 and len(set(first.values())) == 1 and law.name not in first.values():
-        shown = [Same("Inputs, and state of each contact", first["Inputs"])]
+        shown = [Same("Inputs, and quantities of each contact", first["Inputs"])]
     given = [
         f"{q.name} = {toml(certificate.inputs[q.name])}"
         for q in law.inputs
@@ -87,7 +87,7 @@ def carried_by(law: type[ContactLaw]) -> Grid:
             for q in law.history
         ),
     )
-    return Grid(("quantity of each contact", "unit", "kind", "meaning"), rows)
+    return Grid(("quantity", "unit", "kind", "meaning"), rows)
 
 
 def restitutions_of(certificate: Certificate) -> Grid:
