@@ -367,13 +367,13 @@ def with_free_keys(laws: Iterable[Any], own: Mapping[str, Iterable[str]]) -> dic
         inputs = dict(entry) if isinstance(entry, dict) else {"law": entry}
         name = str(inputs.pop("law", "none"))
         if name in found:
-            raise CaseError(f"--law: got {name} twice, allowed each law once; take one out")
+            raise CaseError(f"--law: {name} is listed twice. Each law must be listed once.")
         found[name] = {**inputs, "free": list(own.get(name, ()))}
     strange = [name for name in own if name not in found]
     if strange:
         raise CaseError(
-            f'--free: got "{strange[0][:60]}:", a law that is not asked for, allowed '
-            f"{', '.join(found) or 'none'}; name it with --law too"
+            f'--free: the law "{strange[0][:60]}" is not one of the laws to fit. It must be '
+            f"one of {', '.join(found) or 'the laws of --law'}. Add it with --law."
         )
     return found
 
@@ -511,9 +511,7 @@ def import_file(
 
     signs = {None: None, "point": ".", "comma": ","}
     if decimal not in signs:
-        raise TraceError(
-            f'--decimal: got "{decimal!s:.60}", allowed point or comma; write --decimal comma'
-        )
+        raise TraceError(f'--decimal: "{decimal!s:.60}" is not valid. It must be point or comma.')
     folder = common_name([Path(file) for file in files]) if out is None else out
     asked = Asked(
         read_beads(beads), time_unit, force_unit, read_each("--gain", "V/N", gain), interval,
@@ -545,8 +543,8 @@ def read_beads(text: str | None) -> list[int | None] | None:
             word.isascii() and word.isdecimal() and int(word[:10]) > 0 and len(word) < 10
         ):
             raise TraceError(
-                f'--beads: got "{word[:60]}", allowed whole numbers from 1, or - for a column to '
-                "leave out; write --beads 9,16,-"
+                f'--beads: "{word[:60]}" is not valid. Each label must be a whole number, 1 '
+                "or more, or - for a column to ignore, for example --beads 9,16,-."
             )
         found.append(None if word == "-" else int(word))
     return found
@@ -562,8 +560,9 @@ def read_each(option: str, unit: str, text: str | None) -> float | list[float] |
             found.append(above_zero(part))
         except ValueError:
             raise TraceError(
-                f'{option}: got "{part[:60]}", allowed a number above 0 [{unit}], or one for each '
-                f"sensor; write {option} 0.02 or {option} 0.021,0.019"
+                f'{option}: "{part[:60]}" is not valid. It must be a number greater than 0 '
+                f"[{unit}], or one number per sensor, for example {option} 0.02 or {option} "
+                "0.021,0.019."
             ) from None
     return found[0] if len(found) == 1 else found
 
@@ -584,13 +583,15 @@ def trace_summary(trace: gc.Trace) -> str:
         )
     ]
     head = (
-        f"{trace.about.title}: {trace.words}, {len(trace.time)} samples, one every "
+        f"{trace.about.title}: {trace.words}, {len(trace.time)} samples, sampling interval "
         f"{trace.interval:.6g} s"
     )
     return "\n".join(
         [
             head,
-            text_table([("sensor bead", "largest [N]", "at [us]", "noise [N]"), *rows], ">>>>"),
+            text_table(
+                [("sensor bead", "largest force [N]", "time [us]", "noise [N]"), *rows], ">>>>"
+            ),
             *trace.notes,
         ]
     )

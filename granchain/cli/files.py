@@ -69,14 +69,12 @@ def cases(
 
     if keys:
         if name is not None:
-            raise CaseError(
-                "cases: got NAME beside --keys, allowed one of them; leave the other out"
-            )
+            raise CaseError("cases: NAME and --keys cannot be combined. Use one of them.")
         for called, model in KEY_TABLES:
             print_text("\n".join([called, *map(key_lines, key_rows(model)), ""]))
         print_text(
-            "All other keys of [contact] and [[contact.pair]] are the inputs of the contact "
-            "law: granchain laws NAME."
+            "The other keys of [contact] and [[contact.pair]] are the inputs of the contact "
+            "law. See granchain laws NAME."
         )
         return
     loaders: dict[str, Any] = dict.fromkeys(case_names(), load_case)
@@ -118,11 +116,8 @@ def info(
 ) -> None:
     """Describe a result file, or the system."""
     if (file is None) != system or (system and verify):
-        got = "FILE or --verify beside --system" if system else "neither FILE nor --system"
-        raise CaseError(
-            f"info: got {got}, allowed FILE, or --system alone; name an output file, or ask for "
-            "the system"
-        )
+        got = "--system cannot be combined with FILE or --verify" if system else "FILE is missing"
+        raise CaseError(f"info: {got}. Specify a result file, or use --system alone.")
     if file is None:
         about = about_system()
         print_result("info", {"system": about}, as_json, lambda: text_table(about.items(), "<<"))
@@ -135,7 +130,7 @@ def info(
     except HoldsEnsembleError:
         rows, facts, lines = info_of_ensemble(file, verify, unsealed)
     if facts["data_verified"]:
-        lines.append(f"every value agrees with the hash in the file, {facts['data_verified']}")
+        lines.append(f"data verified: all values agree with the checksum {facts['data_verified']}")
     variables = [
         (v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"])
         for v in facts["variables"]
@@ -177,10 +172,13 @@ def info_of_result(file: str, verify: bool, unsealed: bool) -> FileFacts:
         ("time step", f"{result.time_step:.6g} s"),
     ]
     unread = ", ".join(name for name in SUMMARISED if name in result.unread)
-    beyond = f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {unread}; "
+    beyond = (
+        f"not read, because they have more than {LARGEST_SUMMARY:g} bytes: {unread}. To read "
+        "them, use "
+    )
     lines = [
         numbers_of(result),
-        *([f"{beyond}granchain.open_result reads them"] if unread else []),
+        *([f"{beyond}granchain.open_result"] if unread else []),
         *map(str, result.messages),
     ]
     return rows, facts, lines
@@ -214,8 +212,11 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> FileFacts:
     ]
     messages = [message for message in stored.messages if message]
     more = len(messages) - MOST_MEMBER_MESSAGES
-    lines = messages[:MOST_MEMBER_MESSAGES] + ([f"and {more} more such messages"] * (more > 0))
-    how = "to read it: granchain.open_ensemble, or xarray.open_dataset with engine h5netcdf"
+    lines = messages[:MOST_MEMBER_MESSAGES] + ([f"and {more} more messages"] * (more > 0))
+    how = (
+        "To read this file, use granchain.open_ensemble, or xarray.open_dataset with "
+        'engine="h5netcdf".'
+    )
     return rows, facts, [*lines, how]
 
 
@@ -309,10 +310,10 @@ def objects_of(name: str) -> Iterable[Any]:
         return cited_conclusion(name, found) if isinstance(found, dict) else [found]
     if not path.suffix and name not in case_names() and not os.path.lexists(name):
         names = [*laws(), *case_names(), *mechanism_names()]
-        advice = suggestion(name, names, "granchain laws and granchain cases list names")
+        advice = suggestion(name, names, "See granchain laws and granchain cases for lists")
         raise CaseError(
-            f"cite: got {shown(name)}, allowed a case, an output file, a contact law or the "
-            f"folder of a trace; {advice}"
+            f"cite: {shown(name)} is unknown. It must be a case, an output file, a contact "
+            f"law, or the folder of a trace. {advice}{'.' * advice[-1].isalpha()}"
         )
     return [load_case(name)]
 
@@ -326,8 +327,8 @@ def data_of(folder: Path) -> Any:
     stated = {name: value for name in CITED if isinstance(value := document.get(name), str)}
     if not (stated.get("title") or stated.get("who") or stated.get("doi")):
         raise FileError(
-            f"{folder / ABOUT}: got neither title, who nor doi, allowed one of them; say whose "
-            "data they are"
+            f"{folder / ABOUT}: title, who, and doi are missing. At least one of them is "
+            "required. Add the source of the data."
         )
     sources = document.get("source")
     listed = [one for one in sources if isinstance(one, dict)] if isinstance(sources, list) else []
@@ -356,7 +357,7 @@ def cited_conclusion(file: str, document: Mapping[str, Any]) -> list[Any]:
         found.append(SimpleNamespace(about=SimpleNamespace(**trace)))
     if not found:
         raise FileError(
-            f"{file}: got a file that names neither a contact law nor a trace, allowed one that "
-            "does; name another"
+            f"{file}: no contact law and no trace in this file. At least one is required. "
+            "Choose another file."
         )
     return found

@@ -123,15 +123,23 @@ def impact(
     for wrong, got, allowed in (
         (
             data and swept,
-            f"{' and '.join(swept)} beside --data",
-            "neither: impacts have their own",
+            f"{' and '.join(swept)} cannot be combined with --data",
+            "The data contain the speeds",
         ),
-        (fit and not data, "--fit without --data", "--data DIR beside it"),
-        (data and figures_to, "--figures beside --data", "--out FILE, of which there is one"),
-        (not names and not data, "no law", "one at least, or --data DIR"),
+        (fit and not data, "--fit was set without --data", "Use --fit with --data DIR"),
+        (
+            data and figures_to,
+            "--figures cannot be combined with --data",
+            "Use --out FILE for the only figure",
+        ),
+        (
+            not names and not data,
+            "no contact law is specified",
+            "List at least one law, or use --data DIR",
+        ),
     ):
         if wrong:
-            raise CaseError(f"impact: got {got}, allowed {allowed}; see granchain impact --help")
+            raise CaseError(f"impact: {got}. {allowed}. See granchain impact --help.")
     if out is not None:
         check_new(out, gc.figures.FORMATS, overwrite)
     problems = Problems()
@@ -163,7 +171,7 @@ def impact(
     }
 
     def text() -> str:
-        but = f", but for {', '.join(changed)}" if changed else ""
+        but = f" (except {', '.join(changed)})" if changed else ""
         bodies = f"Two bodies: {source}{but}: {pair_words(pair)}."
         lines = [bodies, *(inputs_words(name, own, numbers) for name, own in inputs.items())]
         return "\n".join([*map(paragraph, lines), impact_table(rows, numbers), *written])
@@ -183,14 +191,24 @@ def read_numbers(
     from granchain.keys import shown
 
     found: dict[str, list[float]] = {}
-    once = "give the approach speed [m/s] by --speed V, or several by --vary speed=V,V,..."
+    once = (
+        "Set the approach speed [m/s] with --speed V, or several speeds with --vary speed=V,V,..."
+    )
     for item in [*([] if speed is None else [f"speed={speed}"]), *vary]:
         key, equals, text = map(str.strip, item.partition("="))
-        advice = "write for example --vary restitution=0.1,0.5,0.9"
-        if not problems.check(bool(key and equals), "--vary", shown(item), "KEY=V,V,...", advice):
+        advice = "For example, use --vary restitution=0.1,0.5,0.9"
+        if not problems.check(
+            bool(key and equals),
+            "--vary",
+            f"{shown(item)} is not valid",
+            "It must have the form KEY=V,V,...",
+            advice,
+        ):
             continue
-        problems.check(key not in found, key, "it twice", "one list of values", once)
-        above, least = (" above 0 [m/s]", 0.0) if key == "speed" else ("", -math.inf)
+        problems.check(
+            key not in found, key, "the key is set twice", "It must have one list of values", once
+        )
+        above, least = (" greater than 0 [m/s]", 0.0) if key == "speed" else ("", -math.inf)
         found[key] = []
         for number in map(str.strip, text.split(",")):
             try:
@@ -198,9 +216,17 @@ def read_numbers(
             except ValueError:
                 value = math.nan
             good = least < value < math.inf
-            if problems.check(good, key, shown(number), f"a number{above}", f"write {key}=0.1,0.5"):
+            if problems.check(
+                good,
+                key,
+                f"{shown(number)} is not valid",
+                f"It must be a number{above}",
+                f"For example, use {key}=0.1,0.5",
+            ):
                 found[key].append(value)
-    problems.check("speed" in found, "speed", "none", "a number above 0 [m/s]", once)
+    problems.check(
+        "speed" in found, "speed", "missing", "It must be a number greater than 0 [m/s]", once
+    )
     return found
 
 
@@ -214,16 +240,29 @@ def bodies_table() -> type[Table]:
     from granchain.keys import Table, key, number_key
 
     quantities: dict[str, Any] = {
-        name: (float | None, number_key(unit, "a number", None, above=0.0))
+        name: (float | None, number_key(unit, "a value", None, above=0.0))
         for name, unit in PAIR_QUANTITIES.items()
     }
     pair = create_model("PairTable", __base__=Table, **quantities)
     first, second = SPHERES
     keys: dict[str, Any] = {
-        "pair": (pair, key("such as pair.effective_radius=1e-3", "quantities", pair())),
+        "pair": (
+            pair,
+            key(
+                "a quantity of the pair, such as pair.effective_radius=1e-3",
+                "a table of quantities",
+                pair(),
+            ),
+        ),
         "material": (MaterialKey | None, material_of("both bodies")),
-        first: (SphereTable | None, key("radius and material of a sphere", "a table", None)),
-        second: (OtherSphereTable, key("that of the other one", "a table", OtherSphereTable())),
+        first: (
+            SphereTable | None,
+            key("the radius and the material of a sphere", "a table", None),
+        ),
+        second: (
+            OtherSphereTable,
+            key("the radius and the material of the other sphere", "a table", OtherSphereTable()),
+        ),
     }
     return create_model("BodiesTable", __base__=Table, **keys)
 
@@ -256,8 +295,13 @@ def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, gc.Pai
         if sphere is None:
             named = [] if material is None else [f"material = {name_of(material)}"]
             return EXAMPLE_PAIR, pair_with(quantities, material), [*named, *changed]
-        got, advice = "a material beside spheres", "write sphere_1.material=steel-316"
-        problems.check(material is None, "material", got, "none: each has its own", advice)
+        got, advice = (
+            "a material was set for bodies that are defined as spheres",
+            "Set the material of each sphere, for example sphere_1.material=steel-316",
+        )
+        problems.check(
+            material is None, "material", got, "Each sphere must have its own material", advice
+        )
         words, pair = pair_of_spheres(sphere, getattr(bodies, second))
         return words, gc.Pair(**pair.items() | quantities), changed
     except LawError as error:
@@ -271,7 +315,7 @@ def pair_of_spheres(sphere_1: Any, sphere_2: Any) -> tuple[str, gc.Pair]:
     pair = gc.Pair.of_spheres(
         sphere_1.radius, sphere_1.material, radius, sphere_2.material, sphere_2.internal
     )
-    kind = "a hollow" if sphere_2.internal else "a sphere"
+    kind = "a hollow sphere" if sphere_2.internal else "a sphere"
     kind = "a flat wall" if math.isinf(radius) else f"{kind} of {radius:g} m"
     sphere = f"a sphere of {sphere_1.radius:g} m, {name_of(sphere_1.material)}"
     return f"{sphere}, and {kind}, {name_of(sphere_2.material or sphere_1.material)}", pair
@@ -279,7 +323,7 @@ def pair_of_spheres(sphere_1: Any, sphere_2: Any) -> tuple[str, gc.Pair]:
 
 def name_of(material: gc.Material) -> str:
     """What a material is called."""
-    return material.name or "own material"
+    return material.name or "custom material"
 
 
 def shared_out(
@@ -299,11 +343,18 @@ def shared_out(
         meant = units.get(name, {})
         if not meant:
             known = [*sorted(units), "material", "pair.effective_mass", *SPHERES]
-            problems.add_unknown(name, known, f"take it out, no input of {', '.join(found)}")
+            problems.add_unknown(
+                name, known, f"Remove it, because no law of {', '.join(found)} has this input"
+            )
         if len(set(meant.values())) > 1:
             listed = " and ".join(f"{law} [{unit}]" for law, unit in meant.items())
-            advice = f"write for example {next(iter(meant))}.{name}=..."
-            problems.add(name, f"one value for {listed}", "one for each", advice)
+            advice = f"For example, use {next(iter(meant))}.{name}=..."
+            problems.add(
+                name,
+                f"one value was set for inputs with different units, {listed}",
+                "One value per law is required",
+                advice,
+            )
         for law_name in meant:
             found[law_name].setdefault(name, value)
     return found
@@ -323,10 +374,15 @@ def read_inputs(
     for law in laws:
         lacking = varied.keys() - {quantity.name for quantity in law.inputs}
         for key in sorted(lacking):
-            got, advice = f"the law {law.name}", f"leave {law.name} out"
-            problems.add(f"--vary {key}", got, f"laws that take {key}", advice)
+            got, advice = f"the law {law.name} has no input {key}", f"Omit {law.name}"
+            problems.add(f"--vary {key}", got, "All laws must have the varied input", advice)
         for key in varied.keys() & found[law.name].keys():
-            problems.add(f"--vary {key}", "it in --set too", "one of the two", "leave one out")
+            problems.add(
+                f"--vary {key}",
+                "the key is also in --set",
+                "It must be in only one of the two options",
+                "Remove it from one option",
+            )
         for values in () if lacking else itertools.product(*varied.values()):
             given = {"law": law.name, **found[law.name], **dict(zip(varied, values, strict=True))}
             found[law.name] = law_values(law.name, given, problems)
@@ -432,7 +488,7 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
         return text_table([("", *names), *numbers_of_each], "<" + ">" * len(names))
     units = {q.name: q.unit for name in names for q in gc.laws()[name].inputs} | {"speed": "m/s"}
     first = [
-        "asked restitution"
+        "nominal restitution"
         if key == "restitution"
         else key + f" [{units[key]}]" * (units[key] != "1")
         for key in keys
@@ -491,8 +547,11 @@ def compare_with_data(
 ) -> None:
     """Compare laws with the impacts of a folder, draw it, and print it."""
     for name in ("material", *SPHERES):
-        got, allowed = f"a {name.partition('_')[0]}", "none: the folder states the bodies"
-        problems.check(document.pop(name, None) is None, name, got, allowed, "take it out")
+        got, allowed = (
+            f"a {name.partition('_')[0]} was set, but the folder defines the bodies",
+            "It cannot be combined with --data",
+        )
+        problems.check(document.pop(name, None) is None, name, got, allowed, "Remove it")
     bodies = read_bodies(document, problems)
     given = shared_out(laws, document, problems)
     problems.close()
@@ -508,7 +567,7 @@ def against_data(found: gc.ImpactComparison) -> str:
     about = found.data.about
     heading = [
         f"{about.title}: {about.kind} ({about.who})",
-        *(f"Doubt: {doubt}" for doubt in about.doubt),
+        *(f"Caveat: {doubt}" for doubt in about.doubt),
     ]
     return "\n\n".join(
         [*map(paragraph, heading), ranking(found), *impact_tables(found), *missing_words(found)]
@@ -522,9 +581,9 @@ def ranking(found: gc.ImpactComparison) -> str:
 
     ranked = {row.quantity for row in found.data.rows if row.use != "show"}
     if not ranked or not found.ranking:
-        return "No law has a value in each row that laws are ranked by."
+        return "No law has a value in each row that is used for the ranking."
     fit = [found.fit] if found.fit else []
-    rows = [("law", *fit, f"rms of {shown_quantity(ranked.pop())}", "largest", "at")]
+    rows = [("law", *fit, f"rms error of {shown_quantity(ranked.pop())}", "largest error", "case")]
     for name in found.ranking:
         entry = found.laws[name]
         worst = max(
@@ -577,7 +636,11 @@ def missing_words(found: gc.ImpactComparison) -> list[str]:
                     f"{row.measured.case} ({row.measured.quantity.replace('_', ' ')})"
                 )
         for reason, cases in reasons.items():
-            where = "no row" if len(cases) == len(of_law.rows) else "not " + ", ".join(cases)
+            where = (
+                "not available"
+                if len(cases) == len(of_law.rows)
+                else "not available for " + ", ".join(cases)
+            )
             sentences.append(paragraph(f"{of_law.law}: {where}: {reason}"))
         if of_law.problem and of_law.problem not in reasons:
             sentences.append(paragraph(f"{of_law.law}: {of_law.problem}"))

@@ -64,7 +64,7 @@ def laws(
     the exit code is 5.
     """
     if as_json and as_markdown:
-        raise CaseError("laws: got --json and --markdown, allowed one of the two; leave one out")
+        raise CaseError("laws: --json and --markdown cannot be combined. Use one of them.")
     load_laws(law_module, law_package)
 
     if name is None and not as_markdown:
@@ -111,7 +111,9 @@ def short_list() -> str:
                 summary = textwrap.shorten(summary, max(left, 4), placeholder="...")
             rows.append((f"  {law.name}", summary))
         lines += [family.title, text_table(rows, "<<"), ""]
-    return "\n".join([*lines, "granchain laws NAME    one law, and what was measured of it"])
+    return "\n".join(
+        [*lines, "To show one law with its measured properties, use granchain laws NAME."]
+    )
 
 
 def law_facts(law: type[gc.ContactLaw]) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def above_zero(text: str) -> float:
     """A finite number above 0."""
     value = float(text)
     if not 0.0 < value < math.inf:
-        raise ValueError(f"{text} is no finite number above 0")
+        raise ValueError(f"{text} is not a finite number greater than 0")
     return value
 
 
@@ -273,8 +273,8 @@ def known_name(name: str, names: Iterable[str], what: str, error: type[Granchain
     """The name, if it is one of these."""
     known = list(names)
     if name not in known:
-        advice = suggestion(name, known, f"take one of: {', '.join(known)}")
-        raise error(f'{what}: got "{name[:60]}", allowed a known name; {advice}')
+        advice = suggestion(name, known, f"It must be one of {', '.join(known)}.")
+        raise error(f'{what}: unknown name "{name[:60]}". {advice}')
     return name
 
 
@@ -307,7 +307,8 @@ def named_values(option: str, items: Iterable[str], example: str, count: int = 1
         if len(values) != count:
             form = "NAME=VALUE" if count == 1 else "KEY=LOW:HIGH"
             raise CaseError(
-                f'{option}: got "{item[:60]}", allowed {form}; write for example {option} {example}'
+                f'{option}: "{item[:60]}" is not valid. It must have the form {form}, for '
+                f"example {option} {example}."
             )
         found[name.strip()] = values[0] if count == 1 else values
     return found
@@ -411,11 +412,11 @@ def blamed(law: str | type[gc.ContactLaw]) -> Iterator[Waiting | None]:
         return
     named = f'contact law "{law.name}" of {file if package is None else package.package}'
     try:
-        with Waiting(f"what compiles and runs the functions of {named}") as waiting:
+        with Waiting(f"compiling and running the functions of {named}") as waiting:
             yield waiting
     except (GranchainError, MemoryError, OSError):
         raise
     except BaseException as error:
         if from_outside(error):
             raise
-        raise LawError(f"{named}: {blame(error, file)}; mend it there") from error
+        raise LawError(f"{named}: {blame(error, file)}. Fix it in that file.") from error

@@ -98,8 +98,7 @@ def plot(
     known_name(f".{ending}", gc.figures.FORMATS, "--format", CaseError)
     if label is not None and len(label) != len(files):
         raise CaseError(
-            f"--label: got {len(label)}, allowed {len(files)}, one for each file; give each its "
-            "--label WORD"
+            f"--label: {len(label)} labels for {len(files)} files. One label per file is required."
         )
     found, stems = opened_alike(files, unsealed), stems_of(files)
     known = list(dict.fromkeys(name for one in found for name in one.known))
@@ -128,15 +127,15 @@ def plot(
         before = f"{file}: " if len(files) > 1 else ""
         notify(
             *(
-                f"{before}no {hyphened(name)}: {advice}"
+                f"{before}no figure {hyphened(name)}. {advice}"
                 for name, advice in one.lacking.items()
                 if hyphened(name) in asked or hyphened(name) not in known
             )
         )
     if not figures and only is not None and known:
         raise CaseError(
-            f"--only: got {only[:60]}, for which these files lack the variables, allowed others; "
-            "ask for more in the case, or name other figures"
+            f"--only: {only[:60]} cannot be plotted, because the files do not contain the "
+            "required variables. Record more variables in the case, or choose other figures."
         )
     draw_all(figures, out, ending, width, overwrite, title=not no_title, traces=traces)
 
@@ -167,17 +166,17 @@ def drawable(content: Any, file: str) -> Drawable:
                 return next(block for block in blocks if isinstance(block, Picture)).draw()
             except (*STRANGE, StopIteration):
                 raise FileError(
-                    f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, "
-                    "an equivalence, a fit, bands, a spectrum, a dispersion or modes; name another"
+                    f"{file}: nothing to plot. The file must contain a comparison, an "
+                    "equivalence, a fit, bands, a spectrum, a dispersion, or modes."
                 ) from None
 
         figures: Mapping[str, Draw] = {str(content["kind"]): draw}
-        return Drawable(content, "a conclusion", figures, [*map(hyphened, figures)], {})
+        return Drawable(content, "a results file", figures, [*map(hyphened, figures)], {})
     if hasattr(content, "data_vars"):
         figures = gc.figures.study_figures(content)
         lack = {
-            "figure": f"a distribution takes {LEAST_DISTRIBUTION} runs, a curve a key of several "
-            "values, or several sensors; sweep more"
+            "figure": f"A distribution requires {LEAST_DISTRIBUTION} runs. A curve requires a key "
+            "with several values, or several sensors. Sweep more values."
         }
         known = [*map(hyphened, figures)]
         return Drawable(content, "a study", figures, known, {} if figures else lack)
@@ -208,8 +207,8 @@ def opened_alike(files: Sequence[str], unsealed: bool) -> list[Drawable]:
             f"{kind}: {', '.join(names[:MOST_NAMES_OF_A_FIGURE])}" for kind, names in kinds.items()
         )
         raise CaseError(
-            f"plot: got files of unlike kinds ({got}), allowed files of one kind; draw them one "
-            "kind after the other"
+            f"plot: the files have different kinds ({got}). All files must have the same "
+            "kind. Plot each kind separately."
         )
     return found
 
@@ -240,8 +239,9 @@ def new_pictures(
     there = [target for target in targets if os.path.lexists(target)]
     if there and not overwrite:
         raise FileError(
-            f"{first_few(there, 1)}: got figures that exist and are kept, allowed new ones; "
-            f"name another folder with {option}, or replace them with --overwrite"
+            f"{first_few(there, 1)}: the figures already exist and were not changed. Existing "
+            f"files are overwritten only on request. Choose another folder with {option}, or "
+            "use --overwrite."
         )
     return targets
 
@@ -321,14 +321,14 @@ def animate(
     )
     if "crank_angle" in result.unread:
         raise FileError(
-            f"{file}: got the run of a mechanism, allowed that of a chain; granchain plot draws "
-            "its motion"
+            f"{file}: this is the run of a mechanism. animate requires the run of a chain. "
+            "Use granchain plot to plot the motion."
         )
     if "snapshot_time" not in result.variables or "displacement" not in result.variables:
         raise FileError(
-            f"{file}: got a file without snapshots, allowed one with displacements and "
-            "velocities; run the case again with `interval` "
-            "under [snapshots], as with --set snapshots.interval=2e-6"
+            f"{file}: the file has no snapshots. Displacements and velocities are required. "
+            "Run the case again with `interval` under [snapshots], for example --set "
+            "snapshots.interval=2e-6."
         )
     try:
         gc.animate(
@@ -355,8 +355,8 @@ def first_and_last(text: str) -> tuple[int, int]:
         len(text) >= 40
     ):
         raise CaseError(
-            f'--beads: got "{text[:40]}", allowed FIRST-LAST, two whole numbers; write for '
-            "example 0-20"
+            f'--beads: "{text[:40]}" is not valid. It must be FIRST-LAST, two whole numbers, '
+            "for example 0-20."
         )
     return int(first), int(last)
 
@@ -422,7 +422,8 @@ def spectrum(
     stops = per_file(sensor, files, "--to")
     if out is not None and len(files) > 1:
         raise CaseError(
-            f"--out: got {len(files)} files, allowed one; write the numbers of each by itself"
+            f"--out: {len(files)} files cannot be written to one results file. Only one input "
+            "file is possible. Write the results of each file separately."
         )
     found = []
     with wanted_files(figure, out, overwrite):
@@ -446,7 +447,8 @@ def per_file(stated: list[Any] | None, files: Sequence[str], option: str) -> lis
     values = stated or [None]
     if len(values) not in (1, len(files)):
         raise CaseError(
-            f"{option}: got {len(values)}, allowed one, or {len(files)}, one for each file"
+            f"{option}: {len(values)} values for {len(files)} files. One value for all files, "
+            "or one value per file, is required."
         )
     return values if len(values) == len(files) else values * len(files)
 

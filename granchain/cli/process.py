@@ -128,20 +128,19 @@ def outcome(error: BaseException) -> tuple[int, str]:
         if isinstance(error, kind):
             return code, str(error)
     if isinstance(error, MemoryError):
-        return RUN_FAILED, "there is not enough memory; take fewer beads, or record less"
+        return RUN_FAILED, "There is not enough memory. Use fewer beads, or record less."
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         got = error.strerror or str(error) or type(error).__name__
         return FILE_OR_DISK, (
-            f"file or disk: got {place}{got}, allowed a place that can be used; look at the name, "
-            "the permissions and the room that is left"
+            f"Cannot access {place}{got}. Check the path, permissions, and free disk space."
         )
     if reason := wrong_configuration(error):
         return WRONG_INPUT, reason
     return BUG, (
-        f"this is a defect of granchain, not of what you asked for; {who_mends_it()} this line, "
-        "the command, what `granchain info --system` prints, and what GRANCHAIN_DEBUG=1 adds to "
-        f"it: {type(error).__name__}: {error}"
+        f"This is a bug in granchain. {who_mends_it()} this line, the command, the output of "
+        "`granchain info --system`, and the output with GRANCHAIN_DEBUG=1: "
+        f"{type(error).__name__}: {error}"
     )
 
 
@@ -190,8 +189,8 @@ def who_mends_it() -> str:
         for line in metadata("granchain").get_all("Project-URL") or ():
             name, _, address = line.partition(", ")
             if name == "Issues":
-                return f"please report it at {address} with"
-    return "who mends it needs"
+                return f"Please report it at {address} with"
+    return "Please report it with"
 
 
 def _show_warning(
@@ -211,6 +210,6 @@ def wrong_use(error: TyperException) -> str:
         usage = f"{parameter.metavar} ({parameter.help.rstrip('.')})"
     reason = printable(error.format_message()[:MOST_OF_A_REASON]).rstrip(".")
     return (
-        f"{path.partition(' ')[2] or 'command'}: got what cannot be read ({reason}), allowed "
-        f"{' '.join(usage.split())}; see {path} --help"
+        f"{path.partition(' ')[2] or 'command'}: {reason}. Usage: {' '.join(usage.split())}. "
+        f"See {path} --help."
     )

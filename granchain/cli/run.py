@@ -57,7 +57,7 @@ LINE_EVERY = 0.1
 # What a loop takes that is in no cache, by machine and law: measured, docs/speed.md.
 COMPILING = "4 to 10 s"
 
-IN_VAIN = "interrupted before the run began; {} was not written"
+IN_VAIN = "interrupted before the run started; {} was not written"
 
 
 @app.command()
@@ -114,8 +114,8 @@ def run(
         report_run(result, target, as_json)
         notify(*advice_on_end(asked, result))
         if result.status is Status.INTERRUPTED:
-            go_on = "; to go on, give the same command with --resume" if checkpoint else ""
-            notify(f"interrupted; {target} holds what was computed until then{go_on}")
+            go_on = ". To resume, repeat the command with --resume" if checkpoint else ""
+            notify(f"interrupted; {target} contains the results until then{go_on}")
             raise typer.Exit(interruption.exit_code)
 
 
@@ -146,7 +146,8 @@ def computed_run(
                 )
             if result.status is Status.INTERRUPTED and checkpoint.exists:
                 progress.interruption.aborted = (
-                    f"aborted; {target} was not written: go on from {checkpoint.path} with --resume"
+                    f"aborted; {target} was not written. Resume from {checkpoint.path} with "
+                    "--resume"
                 )
             result.save(target, replaced, progress.writing(target))
         if result.status is Status.INTERRUPTED:
@@ -164,7 +165,7 @@ def failing(target: Path, clear: Callable[[], object] = int) -> Iterator[None]:
     except RunError as error:
         clear()
         raise RunError(
-            f"{error}\nNothing was saved: {target} was not written.", error.result
+            f"{error}\nNo results were saved: {target} was not written.", error.result
         ) from None
 
 
@@ -172,8 +173,8 @@ def check_resume(resume: bool, overwrite: bool) -> None:
     """Refuse to go on and to begin anew."""
     if resume and overwrite:
         raise CaseError(
-            "--resume, --overwrite: got both, allowed one: --resume goes on, --overwrite begins "
-            "anew"
+            "--resume, --overwrite: both options are set. Only one is possible. --resume "
+            "continues a run, and --overwrite starts again."
         )
 
 
@@ -185,8 +186,9 @@ def before(
     if not resume:
         if checkpoint.exists and not overwrite:
             raise FileError(
-                f"{checkpoint.path}: got an unfinished run, which is kept, allowed none; go on "
-                "with --resume, begin anew with --overwrite, or name another file"
+                f"{checkpoint.path}: an unfinished run exists and was not changed. To resume "
+                "it, use --resume. To start again, use --overwrite, or choose another output "
+                "file."
             )
         return None
     # beside a file, what was begun later with --overwrite goes on, and has its own case and law; an
@@ -214,8 +216,8 @@ def before(
         return None
     if not same:
         raise FileError(
-            f"{target}: got the run of another case, or of one with other changes, and keeps it, "
-            "allowed one of this case; name another file"
+            f"{target} contains a run of a different case and was not changed. Choose another "
+            "output file."
         )
     if stored.status is Status.INTERRUPTED:
         return None
@@ -224,11 +226,12 @@ def before(
     changed = "" if law is None else law.difference(record)
     if changed:
         raise LawError(
-            f"{target}: got what another law has computed: {changed}, allowed the law that "
-            "computed it; begin anew with --overwrite, or name another file"
+            f"{target}: the contact law has changed since this run: {changed}. A run can be "
+            "resumed only with the same law. Start again with --overwrite, or choose another "
+            "output file."
         )
     checkpoint.remove()
-    notify(f"{target} is complete: there is nothing to go on with")
+    notify(f"{target} is already complete. There is nothing to resume.")
     return gc.open_result(target)
 
 
@@ -266,7 +269,7 @@ class Progress(ProgressLine):
         stands still until then."""
         from granchain.jit.cache import compiling
 
-        words = f"compiling {law}, once, {COMPILING}"
+        words = f"compiling {law} (only once, {COMPILING})"
         compiling.on_compiling = partial(notify, words) if self._shown else None
 
     def begin(self, size: float) -> None:
@@ -276,16 +279,16 @@ class Progress(ProgressLine):
 
         if size > LARGEST_FILE:
             raise FileError(
-                f"{self.target}: got a run that records {size:.3g} bytes, allowed in a file: at "
-                f"most {LARGEST_FILE}; record less: raise "
-                "the interval under [sensors] or [snapshots], or name fewer beads and contacts"
+                f"{self.target}: the run records {size:.3g} bytes. The limit is "
+                f"{LARGEST_FILE} bytes. Increase the interval under [sensors] or [snapshots], "
+                "or list fewer beads and contacts."
             )
         room_beside(self.target, size)
 
     def advance(self, fraction: float) -> None:
         """Called between blocks of steps with the part of the run that is done."""
         if self.waiting is not None:
-            self.waiting.beat("a block of steps under the contact law")
+            self.waiting.beat("a block of steps with the contact law")
         self.interruption.something_to_lose = True
         if self.interruption.number:
             raise KeyboardInterrupt
@@ -293,7 +296,7 @@ class Progress(ProgressLine):
 
     def resume(self, fraction: float) -> None:
         """Called where a run goes on."""
-        notify(f"going on at {100.0 * fraction:.3g} %")
+        notify(f"resuming at {100.0 * fraction:.3g} %")
 
     def show(self, fraction: float) -> None:
         """Write how far it is, where it lasts."""

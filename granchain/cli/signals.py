@@ -214,12 +214,15 @@ class Waiting:
                 if now - self._since > AFTER and not self._notified:
                     self._notified = True
                     notify(
-                        f"waiting: for {AFTER:g} s {self.what} has not ended; if it never does, "
-                        "Ctrl-C ends the command"
+                        f"waiting for {AFTER:g} s: {self.what} has not ended. To stop it, "
+                        "press Ctrl-C"
                     )
                 if came < max(self._since, Process.heard + TOGETHER_SECONDS):
                     number = 0
                 elif now < came + HEARD:
                     send_again(number)
                 elif self._notified:
-                    end(number, f"interrupted: {self.what} had not ended; nothing more was saved")
+                    end(
+                        number,
+                        f"interrupted: {self.what} had not ended, and no more results were saved",
+                    )

@@ -136,7 +136,7 @@ def interrupted(target: Path) -> str:
     part = getattr(sys.modules.get("granchain.store.study"), "part_beside", lambda path: None)(
         target
     )
-    go_on = "" if part is None else f": go on from {part} with --resume"
+    go_on = "" if part is None else f". To resume, use {part} with --resume"
     return f"interrupted; {target} was not written{go_on}"
 
 
@@ -174,7 +174,7 @@ def print_sweep(
     more = len(printed) - MOST_WARNINGS
     warnings = [
         *printed[:MOST_WARNINGS],
-        *([f"and {more} more messages, in the variable message"] if more > 0 else []),
+        *([f'and {more} more messages in the variable "message"'] if more > 0 else []),
         *notes.values(),
     ]
     lines = [
@@ -226,7 +226,7 @@ def verify(
 def verification_text(found: gc.Verification) -> str:
     """Steps with their ledgers, order, error bars, and what to do with them."""
     rows = [
-        ("step [s]", "of the stability limit", "largest ledger residual"),
+        ("step [s]", "fraction of stability limit", "maximum energy-balance error"),
         *(
             (f"{step:.6g}", f"{step / found.limit:.3g}", number_text(float(residual), ".1e"))
             for step, residual in zip(found.steps, found.residuals, strict=True)
@@ -234,16 +234,16 @@ def verification_text(found: gc.Verification) -> str:
     ]
     blocks = [text_table(rows, ">>>"), paragraph(about_order(found))]
     if not found.sensors:
-        return "\n".join([*blocks, f"{NO_PEAK[0]}: no error bar; {NO_PEAK[1]}"])
+        return "\n".join([*blocks, f"{NO_PEAK[0]}, so there are no error bars. {NO_PEAK[1]}"])
     heads = (
         "sensor bead",
         "peak [N]",
-        "+- step",
-        "+- samples",
+        "step error",
+        "sampling error",
         "arrival [us]",
-        "+- step",
-        "+- samples",
-        "of all [%]",
+        "step error",
+        "sampling error",
+        "total error [%]",
     )
     bars = [
         (
@@ -262,23 +262,23 @@ def verification_text(found: gc.Verification) -> str:
 
 
 NO_PEAK = (
-    "no sensor has the peak of its first pulse in the run",
-    "name beads under [sensors], or run longer",
+    "no sensor has a complete first pulse",
+    "Add beads under [sensors], or run longer.",
 )
 
 
 def about_order(found: gc.Verification) -> str:
     """The observed order against the law's own."""
     if math.isnan(found.order):
-        return f"The motion is the same at all steps, to rounding ({found.law})."
+        return f"The motion is the same at all steps within rounding ({found.law})."
     sentence = (
-        "Observed order of the motion, from the velocities of all bodies over the whole run: "
-        f"{found.order:.2f}; {found.law} states {found.order_stated}."
+        f"Observed order of convergence of the velocities of all bodies: {found.order:.2f}. "
+        f"Expected order for {found.law}: {found.order_stated}."
     )
     if not found.confirmed:
         sentence += (
-            f" {found.doubt} The error bars of the step are made with order "
-            f"{found.order_used:.2g} and three times the extrapolation's."
+            f" {found.doubt} The errors from the step use order {found.order_used:.2g} and "
+            "three times the extrapolated error."
         )
     return sentence
 
@@ -287,17 +287,21 @@ def step_words(found: gc.Verification) -> str:
     """Which step meets the tolerance, and what the samples do to it."""
     step, percent = found.sufficient_step, 100.0 * found.tolerance
     sentence = (
-        f"At the case's own step, {found.time_step:.4g} s, every peak and arrival is within "
-        f"{100.0 * found.largest:.2g} %, the samples every {found.interval:.3g} s included. A step "
-        f"of {step:.3g} s, {step / found.limit:.3g} of the stability limit, gives {percent:.3g} %"
+        f"With the time step of the case, {found.time_step:.4g} s, every peak and arrival is "
+        f"accurate within {100.0 * found.largest:.2g} %, including the sampling interval of "
+        f"{found.interval:.3g} s. A step of {step:.3g} s, {step / found.limit:.3g} of the "
+        f"stability limit, gives {percent:.3g} %"
     )
     if step >= found.largest_known_step:
-        sentence += " or better; no larger one is recommended, for the order is not known there"
+        sentence += (
+            " or better; a larger step is not recommended, because its order of convergence is "
+            "unknown"
+        )
     sampled = max((one.relative_of_samples for one in found.sensors), default=0.0)
     if sampled > found.tolerance:
         sentence += (
-            f". The samples alone cost a peak or an arrival up to {100.0 * sampled:.2g} %: take a "
-            "shorter sensors.interval"
+            f". Sampling alone causes errors of up to {100.0 * sampled:.2g} %. Use a shorter "
+            "sensors.interval"
         )
     return f"{sentence}."
 
@@ -305,19 +309,19 @@ def step_words(found: gc.Verification) -> str:
 def what_is_missed(found: gc.Verification) -> str:
     """The sentence of a missed tolerance."""
     if math.isnan(found.largest):
-        why = "; ".join(NO_PEAK)
+        why = ". ".join(NO_PEAK)
     elif not found.confirmed:
         why = (
-            f"order {found.order:.2f} was seen, {found.law} states {found.order_stated}; take a "
-            "smaller step"
+            f"the observed order is {found.order:.2f}, but {found.law} has order "
+            f"{found.order_stated}. Use a smaller step"
         )
     else:
         by_step = max(sensor.relative for sensor in found.sensors) > found.tolerance
         advice = (
             f"a step of {found.sufficient_step:.3g} s" if by_step else "a shorter sensors.interval"
         )
-        why = f"the error bars reach {found.largest:.2g} of a peak or an arrival; take {advice}"
-    return f"the tolerance of {found.tolerance:g} is not shown to be kept: {why}"
+        why = f"the largest error is {found.largest:.2g} of a peak or an arrival. Use {advice}"
+    return f"The tolerance of {found.tolerance:g} could not be confirmed: {why}"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -378,8 +382,8 @@ def optimize(
     check_resume(resume, overwrite)
     with Interruption(bool(context.obj), as_json) as interruption:
         # what is computed is in FILE.part: there is nothing that an interruption could lose
-        kept = "nothing was kept; name a file with --out"
-        kept = kept if out is None else f"see {out}, go on from {out}.part with --resume"
+        kept = "no results were saved, because --out was not set"
+        kept = kept if out is None else f"see {out}. To resume, use --resume with the same --out"
         interruption.in_vain = lambda: f"interrupted; {kept}"
         from granchain.studies.optimize import optimize as optimized
 
@@ -410,8 +414,8 @@ def named(what: str) -> Any:
 def words(found: Optimum, limited: list[str], out: str | None) -> str:
     """The best design, number by number."""
     rows = [
-        ("smallest", f"{found.value:.6g}"),
-        ("of the case", f"{found.start:.6g}"),
+        ("minimum", f"{found.value:.6g}"),
+        ("initial case", f"{found.start:.6g}"),
         *((one, f"{value:.6g}") for one, value in zip(limited, found.limited, strict=True)),
         *found.rows(),
     ]

@@ -112,8 +112,11 @@ def known_figures(result: Result) -> list[str]:
 def lacking(result: Result) -> dict[str, str]:
     """The figures that a result cannot make: name -> what to ask for in the case."""
     check_result(result, "figures")
-    reasons = {name: lack(result, one) for name, one in figures_of(result.variables).items()}
-    return {name: reason for name, reason in reasons.items() if reason}
+    reasons = {
+        name: lack(result, one).removeprefix(f"{name}: ")
+        for name, one in figures_of(result.variables).items()
+    }
+    return {name: reason[:1].upper() + reason[1:] for name, reason in reasons.items() if reason}
 
 
 def all_figures(result: Result) -> dict[str, Draw]:

@@ -150,12 +150,6 @@ def setup_blocks(case: Mapping[str, Any], varied: Container[str] = ()) -> list[B
     return [grid] if grid.rows else []
 
 
-def reason(name: str, message: str) -> str:
-    """Return why a figure is missing, as sentences without the name of the figure."""
-    text = message.removeprefix(f"{name}: ")
-    return text[:1].upper() + text[1:]
-
-
 def pictures(result: Result) -> list[Block]:
     """The figures that the file has the variables for, and what the others lack."""
     return [
@@ -165,7 +159,7 @@ def pictures(result: Result) -> list[Block]:
             for name, draw in all_figures(result).items()
         ),
         *(
-            Paragraph(f"No figure of {name.replace('_', ' ')}. {reason(name, advice)}")
+            Paragraph(f"No figure of {name.replace('_', ' ')}. {advice}")
             for name, advice in lacking(result).items()
         ),
     ]
