@@ -85,7 +85,7 @@ def test_a_law_without_a_certificate_is_told_of(monkeypatch, tmp_path):
 
 
 def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, here, obeyed, capsys):
-    few = ("chain.beads=3", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=2e-5")
+    few = ("chain.beads=3", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=6e-5")
     run = ["run", "steel-chain-hertz", *(f"--set={change}" for change in few), "--out"]
     assert "verification report" not in "".join(obeyed(*run, "clean.h5"))
     told(monkeypatch, problems=["hertz creates energy"])

@@ -48,7 +48,7 @@ def test_the_estimated_time_of_random_cases_is_within_a_factor_of_two():
     assert checked > 100
 
 
-@pytest.mark.filterwarnings("default::granchain.errors.GranchainWarning")
+@pytest.mark.filterwarnings("ignore:radius:granchain.errors.GranchainWarning")
 def test_a_command_whose_sensors_have_no_pulse_says_when_one_arrives(here, obeyed):
     # 4.76 m in place of 4.76 mm: the mass follows from the density
     case = gc.load_case("steel-chain-hertz", ["sensors.beads=[9, 16]", "chain.radius=4.76"])

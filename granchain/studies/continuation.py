@@ -844,7 +844,10 @@ def _zero_near(value: Callable[[float], float], begin: float, length: float, slo
             if value(end) * first <= 0.0:
                 return float(brentq(value, begin, end, xtol=tolerance))
         reach *= 2.0
-    raise RunError("the point was not found in half steps")
+    raise RunError(
+        "continuation: the point was not found in half steps. Its error is unknown. Use a smaller "
+        "time.step."
+    )
 
 
 def root_mean_square(values: np.ndarray) -> float:
