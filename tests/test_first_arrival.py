@@ -40,7 +40,9 @@ def test_the_estimated_time_is_within_a_factor_of_two():
 @pytest.mark.long
 def test_the_estimated_time_of_random_cases_is_within_a_factor_of_two():
     draw, checked = np.random.default_rng(11), 0
-    for case in random_cases(150, 11):
+    for drawn in random_cases(150, 11):
+        # every step is recorded: with few samples a run to the time may show no pulse
+        case = drawn.replace({"sensors.interval": 1e-8})
         try:
             checked += check_factor(case, draw.uniform(0.02, 0.9))
         except ValueError:  # no pulse in the run that should have one

@@ -227,17 +227,18 @@ def measure_chain(
             case = full.replace(**{"time.end": kept, "initial": {"state": left["state"]}})
             left.update(settled=True, state="")
             measured = measure([case], 1, traces=traces, summary=leave, further=further)
-        columns = measured.columns([0], traces)
         # there is no first pulse in what has settled
-        found.set_member(place, {n: c for n, c in columns.items() if n not in NUMBERS}, 0)
-        found.time_step[place] = measured.time_step[0]
+        columns = {n: c for n, c in measured.columns([0], traces).items() if n not in NUMBERS}
+        columns["time_step"] = measured.time_step
         if left["state"] and left["settled"]:
-            found.state[place] = left["state"]
             settled = left["arrays"]["force_amplitude"]
             halved = amplitude_in_half_steps(full, kept, float(measured.time_step[0]))
             # order 2: half steps leave a quarter of the error
             error = {"force_amplitude_error": SAFETY * 4.0 / 3.0 * np.abs(halved - settled)}
-            found.arrays[place] |= left["arrays"] | error | _phase(plan, full, left["state"])
+            arrays = left["arrays"] | error | _phase(plan, full, left["state"])
+            columns |= {"state": [left["state"]]} | {name: [one] for name, one in arrays.items()}
+        # at once: an interruption before it leaves the member to be computed
+        found.set_member(place, columns, 0)
         done([place])
 
 
