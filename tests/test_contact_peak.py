@@ -49,7 +49,7 @@ def test_the_contact_peak_of_a_study_is_that_of_each_run(case, tmp_path):
 
 
 def test_the_sensor_peak_of_a_solitary_wave_is_the_known_fraction_of_the_contact_peak():
-    # the mean of two contacts of the discrete solitary wave (docs/how-to/waves.md)
+    # the mean of two contacts of the discrete solitary wave (docs/how-to/record.md)
     fraction = gc.theory.solitary_wave().bead_force
     case = gc.load_case("steel-chain-hertz", ["sensors.beads=[40]"])
     study = gc.sweep(case, {"striker.speed": [1.0]})
