@@ -271,7 +271,7 @@ def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
     said = run_numbers(summary)
     assert re.search(r"^ +3 .*\n +8 +\d+\.\d+ +merged \d+\.\d+\n +13 ", said, re.MULTILINE)
     assert "a second, larger pulse" in said and (
-        f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at 2 sensors, beads "
+        f"wave speed {summary.wave_speed:.6g} m/s (linear fit to arrivals at 2 sensors, beads "
         "3 to 13" in said
     )
 

@@ -323,7 +323,8 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
     arguments = ["compare", "run.h5", "--trace", "rig", "--members", "16"]
     told = " ".join(obeyed(*arguments, "--figure", "bands.png").out.split())
     assert (
-        "hertz: is it within the band? striker.speed 2 %, chain.mass 1 % half width; 16 members"
+        "hertz: measurement compared with uncertainty bands "
+        "(striker.speed 2 %, chain.mass 1 % half width; 16 members"
         in told
         and "within" in told
     )
@@ -341,7 +342,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
     )
     assert obey(["report", "found.json", "--out", "page.html"]) == 0
     page = (tmp_path / "page.html").read_text()
-    assert "hertz: is it within the band?" in page
+    assert "hertz: measurement compared with uncertainty bands" in page
     assert page.count(">outside<") == outside
     assert "striker.speed 0.1 %; 16 members" in page
     capsys.readouterr()

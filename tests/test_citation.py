@@ -201,6 +201,7 @@ def test_the_command_takes_cases_laws_files_and_folders(tmp_path, obeyed, capsys
         assert obey(["cite", wrong]) in (2, 4), wrong
     capsys.readouterr()
     assert (
-        'got "floress", allowed a case, an output file, a contact law or the folder of a trace; '
+        '"floress" is unknown. It must be a case, an '
+        "output file, a contact law, or the folder of a trace. "
         'Did you mean "flores"?' in obeyed("cite", "floress", code=2).err
     )

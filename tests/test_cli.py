@@ -163,7 +163,7 @@ def test_a_bug_is_one_sentence_and_exit_1(monkeypatch, capsys):
     assert broken(ZeroDivisionError("of \x1b[31mall things"), monkeypatch) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "ZeroDivisionError: of  [31mall things" in said
-    assert "this is a defect of granchain, not of what you asked for; who mends it needs" in said
+    assert "This is a bug in granchain. Please report it with" in said
     assert "granchain info --system" in said
     monkeypatch.setenv("GRANCHAIN_DEBUG", "1")
     assert broken(ZeroDivisionError("again"), monkeypatch) == 1
@@ -176,7 +176,7 @@ def test_what_the_system_refuses_has_its_exit_code(monkeypatch, capsys):
         (full, 4, "cache.nbi: No space left"),
         (MemoryError(), 3, "not enough memory"),
         (SystemExit(7), 7, ""),
-        (GeneratorExit(), 1, "a defect of granchain"),
+        (GeneratorExit(), 1, "This is a bug in granchain"),
     ):
         assert broken(error, monkeypatch) == code
         assert word in capsys.readouterr().err
@@ -207,7 +207,7 @@ def test_info_says_on_what_granchain_runs(obeyed, capsys):
     assert Path(system["cache"]).name == "__pycache__" or "NUMBA_CACHE_DIR" in system["environment"]
     assert obey(["info", "--system"]) == 0 and "processor " in capsys.readouterr().out
     for command in (["info"], ["info", "a.h5", "--system"], ["info", "--system", "--verify"]):
-        assert "allowed FILE, or --system alone" in obeyed(*command, code=2).err
+        assert "Specify a result file, or use --system alone" in obeyed(*command, code=2).err
 
 
 def test_a_reader_that_leaves_is_no_error_and_a_full_disk_is_one(tmp_path):

@@ -166,7 +166,7 @@ def test_a_sweep_over_restitutions_is_a_table_and_a_figure_and_all_figures_go_in
     assert facts(capsys, *command, "--vary", "speed=1,2")["figures"] == shown
     assert all((here / name).read_bytes().startswith(b"\x89PNG") for name in shown)
     # what is there stays
-    assert "replace them with --overwrite" in obeyed(*command, "--speed", "1", code=4).err
+    assert "or use --overwrite" in obeyed(*command, "--speed", "1", code=4).err
 
 
 def test_wrong_input_is_told_in_a_sentence(here, obeyed):

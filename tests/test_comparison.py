@@ -352,10 +352,10 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
         for line, same in zip(panel.get_lines(), same_panel.get_lines(), strict=True):
             assert np.allclose(same.get_ydata(), line.get_ydata())
     words = " ".join(text.get_text() for text in figure.findobj(Text))
-    through = "computed side through the instrument, above 0.01 kHz and below 400 kHz"
+    through = "simulation with instrument filter, above 0.01 kHz and below 400 kHz"
     for expected in ("rig B", through, "time of hertz +", "force [N]"):
         assert expected in words
-    assert "SYNTHETIC" not in words
+    assert "synthetic" not in words
 
 
 # --- The command, on runs of the case and the synthetic trace of the project
@@ -399,8 +399,8 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
         "width at half height [us]",
         "impulse of the pulse [mN s]",
         "residual",
-        "SYNTHETIC, no experiment",
-        "Nearest, by the residual, of 2 sensors: ma-liu at 2.",
+        "synthetic data",
+        "Law with the smallest residual, of 2 sensors: ma-liu at 2.",
     ):
         assert title in captured.out
     assert captured.out.splitlines()[-1] == "compared.png"

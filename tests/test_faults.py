@@ -166,7 +166,7 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
         assert "interrupted" in line
         if (folder / "run.h5").exists():
             assert open_result(folder / "run.h5").status is Status.INTERRUPTED
-            assert "interrupted; run.h5 holds what was computed until then" in line
+            assert "interrupted; run.h5 contains the results until then" in line
             assert left_in(folder) == ["run.h5", "run.h5.chk"]
             saved += 1
         elif again is None:
@@ -245,8 +245,9 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
     before = target.read_bytes()
     large = [*run, "--set=time.end=4e-2", "--set=snapshots.interval=1e-6", "--overwrite"]
     for said in (
-        rf"{target}: got a file of up to \S+ bytes, allowed \S+, which are free on its disk",
-        rf"{target}: not written \(\d+ bytes needed\): the disk is full; make room",
+        rf"{target}: the file can have up to \S+ bytes, but only \S+ bytes are free on the disk",
+        rf"{target}: the file was not written \(\d+ bytes "
+        r"needed\)\. The disk is full\. Free disk space",
     ):
         assert obey(large) == 4
         assert re.search(said, capfd.readouterr().err)
@@ -260,8 +261,12 @@ def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
 ):
     monkeypatch.setattr("granchain.run", lambda *case, **more: pytest.fail("the run began"))
     for folder, name, sentence in (
-        (disk("size=1m", "ro"), "run.h5", "is on a read-only disk; name a file in another folder"),
-        (disk("size=1m"), "no/run.h5", "which does not exist, allowed one that does; make it f"),
+        (
+            disk("size=1m", "ro"),
+            "run.h5",
+            "is on a read-only disk. Choose a file in another folder",
+        ),
+        (disk("size=1m"), "no/run.h5", "does not exist. It must exist before the file is written"),
     ):
         for more in ((), ("--overwrite",), ("--resume",)):
             assert obey(["run", "--out", str(folder / name), *more]) == 4
@@ -319,7 +324,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     with monkeypatch.context() as watched:
         watched.setattr(State, "advance", lambda state, *more: computed.append(state))
         codes = [obey([*RUN, *more]) for more in ((), ("--overwrite",), ("--resume",))]
-    words = "got a file that another run is writing, allowed one run at a time"
+    words = "another run is writing this file. Only one run at a time"
     assert codes == [4] * 3 and capfd.readouterr().err.count(words) == 3 and first.is_alive()
     figure("second writers of a file that had begun to compute", len(computed), at_most=0)
     goes_on.set()

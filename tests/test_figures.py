@@ -422,7 +422,7 @@ def test_the_space_time_diagram_holds_the_velocities_and_the_front():
     front = next(line for label, line in lines(axes).items() if label.startswith("wave front"))
     # the crest is at bead 18.27 at last, and half its velocity 0.79 beads behind it
     assert (
-        front.get_label() == "wave front by peaks of velocity, beads 1 to 17: "
+        front.get_label() == "wave front from peaks of velocity, beads 1 to 17: "
         f"speed {wave_speed() * 2.0 * RADIUS:.4g} m/s"
     )
     passed = np.isfinite(front.get_xdata())
@@ -451,7 +451,7 @@ def test_entries_on_one_phase_of_a_drive_are_no_mean():
     drive = {"drive": "force", "signal": "harmonic", "amplitude": 1e-3, "frequency": 1e4}
     case = gc.load_case("driven-chain").replace(**{"ends.left": drive})
     # the square of the sine turns once in 50 us: every entry has one phase, or not
-    for every, words in ((5e-5, "entries fall on one phase of the drive"), (5.7e-5, "means over")):
+    for every, words in ((5e-5, "the samples are in phase with the drive"), (5.7e-5, "means over")):
         change = {"energy_drives": np.zeros(51), "energy_time": every * np.arange(51)}
         figure, _ = figures.energy(of_case(case, change=change))
         assert words in " ".join(texts(figure)).replace("\n", " ")
@@ -542,7 +542,7 @@ def test_the_history_of_impacts_is_their_arrays_and_the_phase_curve_their_rates(
         "damping part [N]",
     ]
     assert panels[3].get_ylim() == panels[4].get_ylim() == panels[5].get_ylim()
-    assert "Two bodies over time at 1.77 m/s" in texts(figure)
+    assert "Impact of two bodies versus time at 1.77 m/s" in texts(figure)
     _, axes = figures.phase_curve([one, other])
     assert axes.get_lines()[0].get_xdata() == pytest.approx(1e6 * one.overlap, rel=1e-12)
     assert axes.get_lines()[0].get_ydata() == pytest.approx(one.rate, rel=1e-12)
@@ -569,11 +569,19 @@ def test_the_losses_of_every_contact_and_the_ledger_over_time_stand_on_top_of_ea
     assert lines(ledger)["put in"].get_ydata() == pytest.approx(np.full(51, 1.0), rel=1e-12)
     assert ledger.get_ylabel() == "energy [mJ]"
     named = [text.get_text() for text in ledger.get_legend().get_texts()]
-    assert named == ["put in", "viscous (damping)", "plastic (dents)", "recoverable", "kinetic"]
+    assert named == [
+        "energy supplied",
+        "viscous (damping)",
+        "plastic (residual indentation)",
+        "recoverable",
+        "kinetic",
+    ]
     # in the same colours
     colours = {area.get_label(): tuple(area.get_facecolor()[0]) for area in ledger.collections}
     drawn = {patch.get_label(): tuple(patch.get_facecolor()) for patch in axes.patches}
-    assert drawn == {name: colours[name] for name in ("plastic (dents)", "viscous (damping)")}
+    assert drawn == {
+        name: colours[name] for name in ("plastic (residual indentation)", "viscous (damping)")
+    }
 
 
 # --- all and files
@@ -610,12 +618,12 @@ def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
     figure, rows = figures.force_traces(pressed)
     drawn_force = rows[0].get_lines()[0].get_ydata()
     assert drawn_force == pytest.approx(weak[:, 0] - weak[0, 0], abs=1e-9)
-    assert "sensor force beyond that at rest [N]" in texts(figure) and any(
+    assert "sensor force minus static force [N]" in texts(figure) and any(
         "beyond\n1e+03 N" in text for text in texts(figure)
     )
     assert "sensor force [N]" in texts(figures.force_traces(free)[0])
     figure, (ledger, _) = figures.energy(pressed)
-    assert any("beyond the state at rest, of 1 J" in text for text in texts(figure))
+    assert any("relative to the state at rest, with 1 J" in text for text in texts(figure))
     assert ledger.get_ylim() == pytest.approx(figures.energy(free)[1][0].get_ylim(), rel=0.2)
 
 
@@ -676,42 +684,53 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
         (partial(gc.dispersion, {}), "case: got dict, allowed a Case"),
         (
             partial(gc.spectrum, "gap.h5"),
-            'spectrum: got "gap.h5", allowed a Result; open a file with granchain.open_result',
+            'spectrum: "gap.h5" is not a Result. It must be '
+            "a Result. Open a file with granchain.open_result",
         ),
         (
             partial(figures.force_traces, "pairs.h5"),
-            'figure: got "pairs.h5", allowed a Result; open a file with granchain.open_result',
+            'figure: "pairs.h5" is not a Result. It must be '
+            "a Result. Open a file with granchain.open_result",
         ),
         (partial(figures.all_figures, SMALL), "figures: got Dataset, allowed a Result"),
-        (partial(figures.transmission, SMALL), "figure: got a Dataset, allowed a Spectrum"),
-        (partial(figures.dispersion_curves, SMALL), "figure: got a Dataset, allowed a Dispersion"),
+        (
+            partial(figures.transmission, SMALL),
+            "figure: Dataset is not supported. It must be a Spectrum",
+        ),
+        (
+            partial(figures.dispersion_curves, SMALL),
+            "figure: Dataset is not supported. It must be a Dispersion",
+        ),
         (
             partial(figures.study_curves, "study.h5"),
-            'study: got "study.h5", allowed the Dataset of a study; make it with granchain.sweep',
+            'study: "study.h5" is not a study. It must be the '
+            "Dataset of a study. Create one with granchain.sweep",
         ),
         (
             partial(figures.study_curves, SMALL, "peack"),
-            'study: got "peack", allowed a number of the study: peak; Did you mean "peak"',
+            'study: "peack" is not valid. It must be a '
+            'variable of the study: peak. Did you mean "peak"',
         ),
         (
             partial(figures.study_distribution, SMALL, "words"),
-            'study: got "words", allowed a number of the study: peak; name one of them',
+            'study: "words" is not valid. It must be a variable of the study: peak.',
         ),
         (
             partial(figures.study_curves, SMALL, "peak", "bead"),
-            'study: got "bead", allowed a dimension of peak: sensor_bead; name one of them',
+            'study: "bead" is not valid. It must be a dimension of peak: sensor_bead.',
         ),
         (
             partial(figures.study_map, SMALL, "peak", "sensor_bead", "x"),
-            'study: got "x", allowed a dimension of peak: sensor_bead',
+            'study: "x" is not valid. It must be a dimension of peak: sensor_bead',
         ),
         (
             lambda: figures.force_traces(synthetic(), sensors=[4]),
-            "sensors: got [4], allowed: one or more of [3, 8, 13]",
+            "sensors: [4] is not valid. Each must be one of [3, 8, 13]",
         ),
         (
             lambda: figures.force_traces(synthetic(), ax=Figure().subplots(2)),
-            "ax: got 2 of type Axes, allowed 3 of type Axes, one for each panel; make them with",
+            "ax: 2 objects of type Axes do not fit. It "
+            "must be 3 Axes, one per panel. Create them with",
         ),
         (
             lambda: figures.losses(synthetic(), ax=Figure()),
@@ -719,29 +738,30 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
         ),
         (
             lambda: figures.space_time(synthetic(change=ONE_SHOT)),
-            "fewer than two instants or places",
+            "too few snapshots or beads",
         ),
         (lambda: figures.space_time(synthetic(without=SNAPSHOTS)), "[snapshots]"),
         (
             lambda: figures.losses(synthetic(change=NOTHING_LOST)),
-            "got no contact that lost anything, allowed a law with losses; look at the energy",
+            "no contact lost energy. A law with losses is required",
         ),
         (
             lambda: figures.losses(synthetic(without=("contact_plastic",))),
-            "no contact_plastic; to get it, keep the ledger: `ledger = true` under [energy]",
+            "no contact_plastic. To record it, record the "
+            "energy balance: `ledger = true` under [energy]",
         ),
         (
             partial(figures.save, Figure(), "energy.bmp"),
-            "got the ending '.bmp', allowed .png, .pdf, .svg",
+            "'.bmp' is not a supported extension. It must be one of .png, .pdf, .svg",
         ),
         (partial(figures.save, Figure(), "nowhere/energy.png"), "does not exist"),
         (figures.hysteresis, "got no result"),
         (lambda: figures.impact_loops([]), "got no loop, allowed one at least"),
-        (lambda: figures.impact_history([]), "figure: got no impact"),
-        (lambda: figures.phase_curve([]), "figure: got no impact"),
+        (lambda: figures.impact_history([]), "figure: no impact to plot"),
+        (lambda: figures.phase_curve([]), "figure: no impact to plot"),
         (
             lambda: figures.restitution_delivered({"flores": [(0.5, 0.47)]}, 1.77),
-            "two values at least",
+            "At least two values are required",
         ),
     ],
 )

@@ -496,13 +496,13 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     page = report([here / "laws.json"])
     # of the ranking, and of the pulses under each of the two laws
     assert b"Laws fitted to made up" in page and page.count(b'<figure class="picture">') == 3
-    assert b"told apart" in page and b"Not drawn" not in page
+    assert b"distinguishable" in page and b"Figure not available" not in page
     assert re.search(rb"<td[^>]*>1</td><t[dh][^>]*>ma-liu<", page)
     assert (
-        '--free: got "flores:", a law that is not asked for'
+        '--free: the law "flores" is not one of the laws to fit'
         in obeyed(*several, "--free", "flores:contact.restitution", code=2).err
     )
-    assert "--law: got hertz twice" in obeyed(*several, "--law", "hertz", code=2).err
+    assert "--law: hertz is listed twice" in obeyed(*several, "--law", "hertz", code=2).err
 
 
 # A dashpot that the trace is made by, and laws that are fitted to it: the damping of hunt-crossley

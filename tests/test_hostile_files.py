@@ -109,9 +109,12 @@ HOSTILE = {
     "soft_link": (link("mass", h5py.SoftLink("/radius")), "'mass' is a link"),
     "commanding_name": (link_whose_name_commands_the_terminal, "is a link"),
     "link_in_provenance": (link("provenance/started", None), "'provenance/started' is a link"),
-    "external_storage": (elsewhere("mass", (13,)), "'mass' keeps its data in another file"),
-    "storage_of_provenance": (elsewhere("provenance/started", (1,)), "started' keeps its data in"),
-    "virtual_dataset": (virtual_dataset, "'mass' keeps its data in another file"),
+    "external_storage": (elsewhere("mass", (13,)), "the data of 'mass' are in another file"),
+    "storage_of_provenance": (
+        elsewhere("provenance/started", (1,)),
+        "started' are in another file",
+    ),
+    "virtual_dataset": (virtual_dataset, "the data of 'mass' are in another file"),
     "640_gigabytes": (
         put("sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1)),
         "claims 640000",
@@ -133,12 +136,15 @@ HOSTILE = {
         lambda file, folder: file["provenance/messages"].__setitem__((), "[" * 100_000),
         DAMAGED,
     ),
-    "data_changed": (data_changed, "its data differ from their hash"),
+    "data_changed": (data_changed, "the data differ from their checksum"),
     "unknown_status": (attribute("/", "status", "fine"), DAMAGED),
-    "another_format": (attribute("/", "granchain_format", "4"), "has the format '4', allowed '1'"),
+    "another_format": (
+        attribute("/", "granchain_format", "4"),
+        "the file format is '4'. It must be '1'",
+    ),
     "no_format": (
         lambda file, folder: file.attrs.__delitem__("granchain_format"),
-        "got a file that granchain did not write",
+        "not an output file of granchain",
     ),
 }
 
@@ -292,7 +298,7 @@ def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path):
             open_result(tmp_path / name)
         assert str(caught.value).startswith(f"{tmp_path / name}: ")
         missing = "missing" in name
-        assert not missing or "; look at its name, folder and permissions" in str(caught.value)
+        assert not missing or "Check the name, the folder, and the permissions" in str(caught.value)
 
 
 # --- The checkpoint.
@@ -332,7 +338,7 @@ def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed
     path.write_bytes(checkpointed)
     assert resumed(path, state).started == "2026-01-01"
     damaged = "the file was damaged"
-    words = rf"run\.chk: ({damaged}|got a file that is not a checkpoint of this granchain, allowed"
+    words = rf"run\.chk: ({damaged}|not a checkpoint of this version of granchain, allowed"
     for _ in range(count):
         path.write_bytes(flipped(checkpointed, draw))
         with pytest.raises(FileError, match=f"{words} one)"):
@@ -378,7 +384,7 @@ def place_beyond_the_chain(header, arrays, places):
     arrays[places["events"]] = np.full(len(events) // 8, 10**9, "<i8").tobytes()
 
 
-NOT_OURS = "got a checkpoint that granchain did not write"
+NOT_OURS = "not a valid checkpoint"
 FORGED = {
     "a header that is no JSON": (lambda *parts: b"{", NOT_OURS),
     "a header nested without end": (lambda *parts: b"[" * 15_000, NOT_OURS),
@@ -402,7 +408,7 @@ FORGED = {
     ),
     "another set-up": (
         lambda header, *parts: header.update(set_up="0" * 64),
-        "was set up from other numbers than this run",
+        "was set up with other parameters than this run",
     ),
     "a step beyond the end": (clock_set("step", 10**6), "step is 1000000, but must be 0 to"),
     "more bodies": (clock_set("n_bodies", 10**6), "n_bodies is 1000000, but must be 6"),
@@ -434,13 +440,13 @@ def test_every_count_is_one_that_a_checkpoint_is_checked_for(state):
 
 
 def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path, state):
-    path, words = tmp_path / "run.chk", "got a file that is not a checkpoint of this granchain"
+    path, words = tmp_path / "run.chk", "not a checkpoint of this version of granchain"
     for content in (b"", b"\x89HDF\r\n\x1a\n", b"granchain checkpoint 2\n{}\n"):
         path.write_bytes(content)
         with pytest.raises(FileError, match=rf"run\.chk: {words}"):
             resumed(path, state)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileError, match=r"got a device, a pipe, .* allowed a checkpoint"):
+    with pytest.raises(FileError, match=r"this is a device or a pipe, .* It must be a checkpoint"):
         resumed(tmp_path / "pipe", state)
 
 

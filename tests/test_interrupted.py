@@ -234,7 +234,7 @@ def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(
         longest = max(longest, seconds)
         assert process.returncode == 128 + number
         end = said.removeprefix("granchain: interrupted").removeprefix("; study.h5 was not written")
-        assert end in ("\n", ": go on from study.h5.part with --resume\n"), said
+        assert end in ("\n", ". To resume, use study.h5.part with --resume\n"), said
         assert end == "\n" or part.stat().st_size >= size
         kept += end != "\n"
         assert {path.name for path in tmp_path.iterdir()} <= {"study.toml", "study.h5.part"}

@@ -63,7 +63,7 @@ def test_a_run_replaces_nothing_but_an_output_file(here, obeyed, monkeypatch, ou
     before = contents(here)
     for more in ("--overwrite", "--resume"):
         assert (
-            "got a file that granchain did not write"
+            "granchain did not write this file"
             in obeyed("run", *command, "--out", out, more, code=4).err
         )
         assert contents(here) == before
@@ -73,7 +73,10 @@ def test_a_run_replaces_nothing_but_an_output_file(here, obeyed, monkeypatch, ou
 def test_figures_are_replaced_where_it_is_asked_for(here, obeyed, capsys):
     assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5"]) == 0
     impact = ["impact", "hertz", "--speed", "1", "--out"]
-    kept = "got figures that exist and are kept, allowed new ones; name another folder with --out,"
+    kept = (
+        "the figures already exist and were not changed. Existing files "
+        "are overwritten only on request. Choose another folder with --out,"
+    )
     for command, said in (
         (["plot", "run.h5", "--only", "energy,losses", "--out", "figures"], kept),
         ([*impact, "figures/loop.pdf"], "--overwrite"),
@@ -90,7 +93,7 @@ def test_figures_are_replaced_where_it_is_asked_for(here, obeyed, capsys):
         first = min(before.keys() - old.keys())
         first.write_text("my notes")
         assert obey([*command, "--overwrite"]) == 4 and first.read_text() == "my notes"
-        assert "got a file that granchain did not write" in capsys.readouterr().err
+        assert "granchain did not write this file" in capsys.readouterr().err
         first.write_bytes(before[first])
         assert obey([*command, "--overwrite"]) == 0 and contents(here) == before
 
@@ -107,7 +110,7 @@ def test_an_import_does_not_write_over_the_file_that_it_reads(here, obeyed, caps
     shutil.rmtree("other")
     capsys.readouterr()
     assert (
-        "mine/trace.csv: got the file that is imported, allowed a folder that does not hold it"
-        in obeyed(*command, "mine", code=2).err
+        "mine/trace.csv: this is the file to import. The "
+        "output folder must not contain the imported file" in obeyed(*command, "mine", code=2).err
     )
     assert contents(here) == before

@@ -133,19 +133,19 @@ def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
     assert os.readlink(link) == "/proc/self/fd/1"
 
 
-DEVICE = "a name of the system's for a device or a process"
+DEVICE = "is a device or a system file"
 LINKS = {
-    "itself": ("a", "a", "got a link that leads in a circle"),
-    "a circle": ("b", "a", "got a link that leads in a circle"),
-    "a folder": ("folder", "folder", "got a folder, allowed a file"),
-    "nothing, in no folder": ("none/x", "none/x", "which does not exist"),
+    "itself": ("a", "a", "circular symbolic link"),
+    "a circle": ("b", "a", "circular symbolic link"),
+    "a folder": ("folder", "folder", "this is a folder. The path must be a file"),
+    "nothing, in no folder": ("none/x", "none/x", "does not exist"),
     "a descriptor": ("/proc/self/fd/1", "", DEVICE),
     "a name of a descriptor": ("/dev/stdout", "", DEVICE),
     "a device": ("/dev/null", "", DEVICE),
     "a chain to a device": ("b", "/dev/null", DEVICE),
     "a folder of descriptors": ("/dev/fd/2", "", DEVICE),
-    "a file of somebody else": ("diary", "diary", "got a file that granchain did not write"),
-    "a pipe": ("pipe", "pipe", "got a device, pipe or socket"),
+    "a file of somebody else": ("diary", "diary", "granchain did not write this file"),
+    "a pipe": ("pipe", "pipe", "this is a device, a pipe, or a socket"),
 }
 
 
@@ -217,7 +217,7 @@ def test_two_links_to_one_file_have_one_claim(here):
         done = python(
             "from granchain.store import claim\nwith claim('other', overwrite=True): pass"
         )
-    assert done.returncode == 1 and "run.h5: got a file that another run is writing" in done.stderr
+    assert done.returncode == 1 and "run.h5: another run is writing this file" in done.stderr
 
 
 @pytest.mark.promise("R5")

@@ -57,7 +57,7 @@ def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path, monk
     assert left_in(tmp_path) == ["study.h5"]
     assert written.status == opened.status and written.messages == opened.messages
     assert opened.cases == tuple(cases)
-    with pytest.raises(FileError, match="got a file that exists and is kept"):
+    with pytest.raises(FileError, match="the file already exists and was not changed"):
         gc.run_many(cases[:2], out=path)
     for place, case in enumerate(cases):
         if place == 3:
@@ -121,7 +121,7 @@ def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):
         (lambda file: file.__delitem__("time_step"), "damaged or changed"),
         (
             lambda file: file.__setitem__("elsewhere", h5py.SoftLink("/time")),
-            "is a link to another place",
+            "is a link to data outside the file",
         ),
     ]
     # sealed by a stranger
@@ -136,11 +136,11 @@ def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):
     path.write_bytes(content)
     with h5py.File(path, "r+") as file:
         file["sensor_force"][1, 5, 0] += 1.0
-    with pytest.raises(FileError, match="got a file without its seal"):
+    with pytest.raises(FileError, match="the checksum at the end of the file is missing"):
         gc.open_ensemble(path)
     ensemble = gc.open_ensemble(path, unsealed=True)
     assert not ensemble[0].sealed
-    with pytest.raises(FileError, match="the data of run 1 differ from their hash"):
+    with pytest.raises(FileError, match="the data of run 1 differ from their checksum"):
         ensemble[1]
 
 
@@ -240,7 +240,7 @@ def test_more_than_the_disk_holds_is_refused_before_anything_is_run(tmp_path, mo
     monkeypatch.setattr(members, "set_up", lambda *rest: pytest.fail("a member was set up"))
     # as in test_many.py 3.6e9 bytes a run: of 400 of them 1.44e12, more than 2**40
     one = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
-    with pytest.raises(FileError, match=r"of up to 1\.44e\+12 bytes, allowed at most"):
+    with pytest.raises(FileError, match=r"up to 1\.44e\+12 bytes\. The limit is"):
         gc.run_many([one] * 400, out=tmp_path / "study.h5")
     assert left_in(tmp_path) == []
 
@@ -255,7 +255,8 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path, monkeypat
         before = path.read_bytes()
         with pytest.raises(
             FileError,
-            match=r"got a file of up to [0-9.e+]+ bytes, allowed [0-9.e+]+, which are free on its",
+            match=r"the file can have up to [0-9.e+]+ bytes, "
+            r"but only [0-9.e+]+ bytes are free on the",
         ):
             gc.run_many(finer, out=path, overwrite=True)
         assert left_in(folder) == ["study.h5"]

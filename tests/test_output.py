@@ -212,7 +212,7 @@ def test_values_that_do_not_fit_are_refused():
         ({"mass": np.zeros(13, complex)}, "mass: Cannot cast"),
         ({"mass": np.array([object()] * 13)}, "mass: Cannot cast"),
         ({"bead": np.arange(13.0)}, "bead: Cannot cast"),
-        ({"mass": np.r_[np.nan, np.zeros(12)]}, "mass holds a value that is not a number"),
+        ({"mass": np.r_[np.nan, np.zeros(12)]}, "mass contains NaN"),
     ):
         with pytest.raises(ValueError, match=sentence):
             bare(values() | change, HISTORY)
@@ -245,8 +245,8 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
     path = tmp_path / "a.h5"
     path.write_bytes(b"thesis")
     for overwrite, words in (
-        (False, r"got a file that exists and is kept, allowed a new one; .*--overwrite"),
-        (True, r"got a file that granchain did not write, and keeps it, allowed one of its"),
+        (False, r"the file already exists and was not changed\. .*--overwrite"),
+        (True, r"granchain did not write this file and did not change it"),
     ):
         with pytest.raises(FileError, match=rf"a\.h5: {words}"):
             a_result().save(path, overwrite=overwrite)
@@ -261,15 +261,15 @@ def test_what_stands_in_the_way_is_said_before_the_run(here):
     Path("folder").mkdir()
     os.mkfifo("pipe")
     before = left_in(here)
-    none = "which does not exist, allowed one that does; make"
+    none = "does not exist. It must exist before the file is written"
     for name, sentence in (
-        ("no/such/folder/a.h5", f"got the folder .*no/such/folder, {none}"),
-        ("notes.txt/a.h5", f"got the folder .*notes.txt, {none}"),
-        ("folder", "folder: got a folder, allowed a file; name one in it"),
-        ("pipe", "got a device, pipe or socket, allowed a file; name one"),
-        (".", "got a folder, allowed a file; name one in it"),
+        ("no/such/folder/a.h5", f"the folder .*no/such/folder {none}"),
+        ("notes.txt/a.h5", f"the folder .*notes.txt {none}"),
+        ("folder", "folder: this is a folder. The path must be a file"),
+        ("pipe", "this is a device, a pipe, or a socket. The path must be a regular file"),
+        (".", "this is a folder. The path must be a file"),
         ("x" * 300, "the file name has 300 bytes. It must have at most "),
-        ("a\0b", "got a name with a null character, allowed a file's; name another"),
+        ("a\0b", "the file name contains a null character"),
     ):
         with pytest.raises(FileError, match=sentence) as caught, claim(name, overwrite=True):
             pytest.fail("the run began")
@@ -375,7 +375,7 @@ def test_the_claim_of_a_killed_process_is_taken_over_and_swept_up(tmp_path):
 def test_a_result_too_large_for_a_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("granchain.store.result.LARGEST_FILE", 1000)
     with pytest.raises(
-        FileError, match=r"a\.h5: got a result of \d+ bytes, allowed at most 1000; record less"
+        FileError, match=r"a\.h5: the result has \d+ bytes\. The limit is 1000 bytes"
     ):
         a_result().save(tmp_path / "a.h5")
     assert left_in(tmp_path) == []
@@ -413,7 +413,7 @@ def test_a_claim_is_one_writers_and_ends_with_the_run_however_it_ends(tmp_path):
     with pytest.raises(KeyboardInterrupt), claim(tmp_path / "a.h5"):
         with ThreadPoolExecutor(1) as other:
             refused = other.submit(a_result().save, tmp_path / "a.h5").exception()
-        assert "is writing, allowed one run at a time" in str(refused)
+        assert "is writing this file. Only one run at a time" in str(refused)
         raise KeyboardInterrupt
     with pytest.raises(FileError, match="does not exist"), claim(tmp_path / "a.h5"):
         a_result().save(tmp_path / "no" / "a.h5")

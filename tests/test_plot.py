@@ -61,7 +61,7 @@ def test_two_runs_are_drawn_over_each_other_in_the_format_asked_for(here, obeyed
     page = Path(drawn[1])
     before = page.read_bytes()
     assert before.startswith(b"%PDF")
-    assert "got figures that exist and are kept" in obeyed(*command, code=4).err
+    assert "the figures already exist and were not changed" in obeyed(*command, code=4).err
     assert page.read_bytes() == before
     assert obey([*command, "--overwrite"]) == 0
 
@@ -71,7 +71,10 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
     assert obey(["plot", "fast.h5", "poor.h5", "--only", "peaks,space-time", "--out", "out"]) == 0
     assert sorted(os.listdir("out")) == ["fast-poor-peaks.png", "fast-space-time.png"]
     said = capsys.readouterr().err
-    assert "poor.h5: no peaks: peaks: got one sensor" in said and "poor.h5: no space-time:" in said
+    assert (
+        "poor.h5: no figure peaks. Only one sensor" in said
+        and "poor.h5: no figure space-time." in said
+    )
     assert "hysteresis" not in said
 
 
@@ -130,11 +133,11 @@ def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, obeyed):
     assert len(pictures) == 2 and pictures[0].shape[1] == int(86.0 / 25.4 * 150.0)
     assert (pictures[0] != pictures[1]).any()
     before = Path("fast.gif").read_bytes()
-    assert "fast.gif: got a file that exists and is kept" in obeyed(*command, code=4).err
+    assert "fast.gif: the file already exists and was not changed" in obeyed(*command, code=4).err
     assert Path("fast.gif").read_bytes() == before
     Path("mine.gif").write_text("not a GIF")
     assert (
-        "got a file that granchain did not write"
+        "granchain did not write this file"
         in obeyed(*command, "--out", "mine.gif", "--overwrite", code=4).err
     )
     assert Path("mine.gif").read_text() == "not a GIF"

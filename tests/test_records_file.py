@@ -87,7 +87,7 @@ def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(tmp_p
     case = small()
     with mounting(tmp_path) as mount:
         path = mount("size=96k") / "run.chk"
-        words = r"no checkpoint, the run goes on: .*run\.chk.*: the disk is full"
+        words = r"The checkpoint was not written\. .*run\.chk.* The disk is full"
         with pytest.warns(GranchainWarning, match=words) as caught:
             whole = gc.run(case, checkpoint=Counted(path))
         assert len(caught) == 1 and whole.status is Status.COMPLETE
@@ -199,7 +199,9 @@ def test_the_records_of_a_stopped_run_stand_once_on_the_disk(here, monkeypatch):
         assert all(0 <= len(stopped.variables[name].data) - n <= 4 for name, n in left.items())
         files.append(file.read_bytes())
     gc.run(small().replace(**{"striker.speed": 1.5})).save("run.h5", overwrite=True)
-    another = r"run\.h5: got another file than the stopped run left, allowed that one, which holds"
+    another = (
+        r"run\.h5: not the file that the interrupted run wrote\. The checkpoint requires that file"
+    )
     with pytest.raises(FileError, match=another):
         gc.run(small(), checkpoint="run.h5.chk", resume=True)
     content = files[-1]
@@ -217,7 +219,7 @@ def test_the_records_of_a_stopped_run_stand_once_on_the_disk(here, monkeypatch):
 
 
 def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(here, monkeypatch):
-    words = r"run\.h5: got a run that records 5e\+09 bytes, allowed in a file: at most"
+    words = r"run\.h5: the run records 5e\+09 bytes\. The limit is"
     with (
         Interruption() as interruption,
         Progress(interruption, Path("run.h5"), shown=False) as progress,
@@ -253,7 +255,7 @@ def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path, figure: Callab
     figure(f"{what}signal to the first byte of the checkpoint, computing [s]", taken, at_most=0.5)
     _, said = process.communicate()
     assert process.returncode == 143
-    assert "interrupted; run.h5 holds what was computed until then" in said
+    assert "interrupted; run.h5 contains the results until then" in said
     stopped = gc.open_result(tmp_path / "run.h5")
     assert stopped.status is Status.INTERRUPTED
     on_disk = sum(file.stat().st_size for file in tmp_path.iterdir())

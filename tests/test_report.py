@@ -27,7 +27,7 @@ from granchain.store import Result, open_result
 from granchain.store.conclusion import read_conclusion, save_conclusion
 
 TRACE = {"title": "A trace", "kind": "synthetic", "doi": "", "who": "", "figure": ""}
-TRACE["words"] = "SYNTHETIC, no experiment"
+TRACE["words"] = "synthetic data"
 
 
 def side(measured, uncertainty, computed):
@@ -90,20 +90,20 @@ def test_a_page_holds_all_it_needs(computed):
         "Case as run",
         "Bead 9 is clipped.",
         "hertz: peak off by 9 %",
-        "a zero-phase filter that halves 2 \u00d7 10\u2075 Hz.",
+        "low-pass filtered (zero phase; half amplitude at 2 \u00d7 10\u2075 Hz).",
         "Elastic spheres: F = K d\u00b9\u00b7\u2075.",
-        "through the instrument&#x27;s own filter: above 1 kHz, order 2",
+        "The instrument filter was applied to the simulated traces: above 1 kHz, order 2",
         'href="https://doi.org/10.1234/made-up"',
     ):
         assert words in page, words
     assert "&lt;b&gt;struck&lt;/b&gt; &amp; heard" in page and "<b>struck" not in page
     # the law once, and what to cite at the end
     assert page.count(">Contact law hertz<") == page.count(">How to cite<") == 1
-    assert page.index("Where it comes from") < page.index(">How to cite<")
+    assert page.index(">Provenance<") < page.index(">How to cite<")
     # peaks of the run itself
     assert page.count("<img ") >= 4
     compared = page.partition("Bead 9 is clipped.")[2]
-    assert compared.count('<figure class="picture">') == 2 and "Not drawn" not in page
+    assert compared.count('<figure class="picture">') == 2 and "Figure not available" not in page
     # the comparison's, in its own unit and share
     assert "(+11.1 %)<" in page and "(+1)<" in page
 
@@ -137,7 +137,7 @@ def test_a_failed_run_and_a_law_that_is_not_here_have_their_page(computed, tmp_p
     told = {"law": "of-my-own", "status": Status.UNSTABLE, "time_step": run.time_step}
     Result(data, case=run.case, **told).save(tmp_path / "a.h5")
     page = report([tmp_path / "a.h5"]).decode()
-    for words in ("of-my-own", "It is not installed here", f": {Status.UNSTABLE.label}."):
+    for words in ("of-my-own", "This law is not installed here", f": {Status.UNSTABLE.label}."):
         assert words in page
 
 
@@ -194,13 +194,13 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
         "Fit to A trace",
         "ot told apart: contact.psi, striker.speed",
         "68 % interval",
-        "are taken to be +3 % off",
+        "attributes an error of +3 % to the measured forces",
         "with 3 degrees of freedom",
-        "its own clock is off by",
+        "clock error",
         "per_bead",
     ):
         assert words in page, words
-    assert page.count('<figure class="picture">') == 2 and "Not drawn" not in page
+    assert page.count('<figure class="picture">') == 2 and "Figure not available" not in page
     # a stranger's file of the same kind is shown as it is, without a traceback
     for name, kind, facts in (
         ("s", "equivalence", {"to": "ma-liu", "laws": [{"law": "flores", "inputs": 3}, 5]}),
@@ -229,15 +229,18 @@ def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, 
     assert all(float(tick).is_integer() for tick in of_shapes.get_xticks())
     page = report(["dispersion.json", "modes.json"]).decode()
     edge = f"{float(gc.dispersion(case).band_edges[0, 1]):.6g}"
-    assert f">{edge}<" in page and "Modes of" in page and "Not drawn" not in page
+    assert f">{edge}<" in page and "Modes of" in page and "Figure not available" not in page
     # what drives the end, number by number, in lines of a page
     drive = page[page.index("&quot;time&quot;: [") :].split("]")[0].splitlines()
     assert 5 < len(drive) < 80
     for wrong, sentence in (
-        ((3.0, "x.json"), "save: got a float, allowed what compare"),
-        ((gc.modes(case), "x.json"), "save: got no case"),
+        ((3.0, "x.json"), "save: float is not supported. It must be a result of compare"),
+        ((gc.modes(case), "x.json"), "save: the case is missing"),
         ((gc.modes(case), "x.json", "driven-chain"), "got .driven-chain., allowed a Case"),
-        ((gc.modes(case), "x.txt", case), "got the ending '.txt', allowed .json"),
+        (
+            (gc.modes(case), "x.txt", case),
+            "'.txt' is not a supported extension. It must be one of .json",
+        ),
     ):
         with pytest.raises(errors.GranchainError, match=sentence):
             gc.save(*wrong)
@@ -278,7 +281,7 @@ def test_every_digit_of_a_conclusion_is_under_its_seal(tmp_path, figure):
     path.write_text(json.dumps({"mine": 1}))
     with pytest.raises(errors.FileError):
         save_conclusion(path, "comparison", None, {}, overwrite=True)
-    with pytest.raises(errors.FileError, match="that granchain did not write"):
+    with pytest.raises(errors.FileError, match="granchain did not write this file"):
         read_conclusion(path)
 
 
@@ -306,10 +309,10 @@ def test_a_comparison_names_every_law_of_a_result_and_is_drawn_where_numbers_are
     assert Heading("Contact law flores", 2) in conclusion_blocks(facts, "c.json")
     assert cited_conclusion("c.json", facts)[:2] == ["hertz", "flores"]
     found = gc.figures.comparison(as_comparison(facts))[0].findobj(Text)
-    assert {"hertz: residual 10 %", "no pulse computed"} < {text.get_text() for text in found}
+    assert {"hertz: residual 10 %", "no simulated pulse"} < {text.get_text() for text in found}
     # no other picture stands in for one that cannot be drawn
     both["sensors"][0] |= {"time": [0.0]}
-    with pytest.raises(errors.FileError, match="holds nothing to draw"):
+    with pytest.raises(errors.FileError, match="nothing to plot"):
         drawable(facts, "c.json").figures["comparison"]()
 
 

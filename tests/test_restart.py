@@ -158,12 +158,12 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
 ) -> None:
     for at, more in ((0.3, ()), (0.8, ("--resume",))):
         stopping.at = at
-        assert "to go on, give the same command with --resume" in told(capsys, *more, code=130)
+        assert "To resume, repeat the command with --resume" in told(capsys, *more, code=130)
         assert left() == ["run.h5", "run.h5.chk"]
         assert open_result("run.h5").status is Status.INTERRUPTED
     left_behind = Path("run.h5.chk").read_bytes()
     stopping.at = 2.0
-    assert "going on at 80" in told(capsys, "--resume", code=0)
+    assert "resuming at 80" in told(capsys, "--resume", code=0)
     result, complete = open_result("run.h5"), Path("run.h5").read_bytes()
     assert (result.status, result.provenance["data_sha256"]) == (Status.COMPLETE, unbroken())
     assert left() == ["run.h5"]
@@ -174,9 +174,9 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
     other = ("--set", "striker.speed=1.8", "--resume")
     assert "run.h5.chk: is of another case" in told(capsys, *other, code=4)
     said = told(capsys, "--resume", code=0)
-    assert "run.h5 is complete: there is nothing to go on with" in said
+    assert "run.h5 is already complete. There is nothing to resume." in said
     assert left() == ["run.h5"] and Path("run.h5").read_bytes() == complete
-    assert "got the run of another case" in told(capsys, *other, code=4)
+    assert "contains a run of a different case and was not changed" in told(capsys, *other, code=4)
     assert Path("run.h5").read_bytes() == complete
 
 
@@ -200,7 +200,10 @@ def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(
 def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(
     stopping: Stopping, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    none = "run.h5.chk: got no checkpoint, allowed one to go on from; run without --resume"
+    none = (
+        "run.h5.chk: checkpoint not found. A run can be "
+        "resumed only from a checkpoint. Run without --resume"
+    )
     assert none in told(capsys, "--resume", code=4) and left() == []
     with pytest.raises(FileError, match="got no checkpoint"):
         gc.run(gc.load_case("steel-chain", KEYS), resume=True)
@@ -209,16 +212,18 @@ def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(
     Path("run.h5").unlink()
     before = Path("run.h5.chk").read_bytes()
     said = told(capsys, code=4)
-    assert "run.h5.chk: got an unfinished run, which is kept" in said
+    assert "run.h5.chk: an unfinished run exists and was not changed" in said
     assert "--resume" in said and "--overwrite" in said
-    assert "got both, allowed one" in told(capsys, "--resume", "--overwrite", code=2)
+    assert "both options are set. Only one is possible" in told(
+        capsys, "--resume", "--overwrite", code=2
+    )
     for changes, patched, by, sentence in OTHERS:
         with monkeypatch.context() as other:
             if patched:
                 other.setattr(checkpoint, patched, lambda by=by: by)
             said = told(capsys, *changes, "--resume", code=4)
         assert "run.h5.chk: " in said and sentence in said
-        assert "or begin anew with --overwrite" in said
+        assert "To start a new run, use --overwrite" in said
     assert left() == ["run.h5.chk"] and Path("run.h5.chk").read_bytes() == before
     stopping.at = 2.0
     told(capsys, "--overwrite", code=0)
@@ -231,14 +236,19 @@ OTHERS = [
         ("--set", "striker.speed=1.8"),
         "",
         None,
-        "is of another case; give the case and the changes",
+        "belongs to a different case. Use the case and the changes",
     ),
-    ((), "source_hash", "0" * 64, "was written by another granchain; go on with that one"),
+    (
+        (),
+        "source_hash",
+        "0" * 64,
+        "was written by another version of granchain. Resume with that version",
+    ),
     (
         (),
         "versions",
         json.dumps({"numpy": "0.1", "numba": "0.1"}),
-        "was written with other versions of numpy or numba",
+        "was written with other versions of NumPy or Numba",
     ),
 ]
 
@@ -258,7 +268,7 @@ def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_tak
     changed = content[: last + 99] + b"x" + content[last + 100 :]
     for damaged in (content[:-1], content[: last + 20], changed):
         Path("run.chk").write_bytes(damaged)
-        words = r"run\.chk: got a last state that is not whole, .*; the one before it is taken"
+        words = r"run\.chk: the last checkpoint is incomplete .* resumes from the previous one"
         with pytest.warns(GranchainWarning, match=words):
             assert gc.run(case, checkpoint="run.chk", resume=True).equals(whole_run)
     for damaged in (content[:200], content[:200] + b"x" + content[201:]):
@@ -274,7 +284,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(
 ) -> None:
     kept = Checkpoint(tmp_path / "no" / "run.chk", 1e-9)
     Stopping(monkeypatch)
-    words = r"no checkpoint, the run goes on: .*run\.chk.*which does not exist, allowed one that"
+    words = r"The checkpoint was not written\. .*run\.chk.*does not exist"
     with pytest.warns(GranchainWarning, match=words) as said:
         result = gc.run(gc.load_case("steel-chain", KEYS), checkpoint=kept)
     assert len(said) == 1 and result.provenance["data_sha256"] == unbroken()

@@ -105,7 +105,9 @@ def test_a_seal_of_another_file_or_a_cut_one_is_refused(tmp_path, content):
     for changed in (body + seal, body, content[:-1], content + b"\n", content + seal):
         path.write_bytes(changed)
         assert not opens(path) and opens(path, unsealed=True)
-        with pytest.raises(FileError, match=r"got a file without its seal|damaged or changed"):
+        with pytest.raises(
+            FileError, match=r"the checksum at the end of the file is missing|damaged or changed"
+        ):
             open_result(path)
     # no copy of it gets a seal
     with pytest.raises(FileError, match="read from a file without its seal"):
@@ -127,7 +129,10 @@ def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(
         ["report", "complete.h5"],
         ["compare", "complete.h5", "--trace", str(TRACE)],
     ):
-        assert "complete.h5: got a file without its seal" in obeyed(*command, code=4).err
+        assert (
+            "complete.h5: the checksum at the end of the file is missing"
+            in obeyed(*command, code=4).err
+        )
         out = obeyed(*command, "--unsealed").out
         assert command[0] != "info" or json.loads(out)["sealed"] is False
     assert obey(["info", "complete.h5", "--verify", "--unsealed"]) == 4

@@ -115,7 +115,7 @@ def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes(
         )
         assert contact_forces(runs[0], np.array([0, 1])) is None
         _, axes = figures.energy(runs[0])
-        assert "dashpots of a bead's own" in axes[0].get_legend_handles_labels()[1]
+        assert "on-site and resonator dashpots" in axes[0].get_legend_handles_labels()[1]
 
 
 @pytest.mark.plain

@@ -406,7 +406,7 @@ def test_a_study_goes_to_a_file_that_xarray_opens_and_nothing_is_computed_twice(
     assert len(counted) == 4 and not (tmp_path / "study.h5.part").exists()
     with xarray.open_dataset(file, engine="h5netcdf") as stored:
         assert stored.identical(study)
-    with pytest.raises(FileError, match="got a file that exists and is kept"):
+    with pytest.raises(FileError, match="the file already exists and was not changed"):
         gc.sweep(case, vary, n=2, out=file)
     counted.clear()
     assert gc.sweep(case, vary, **kept).identical(study) and not counted
@@ -449,7 +449,7 @@ def test_what_an_interrupted_study_has_left_is_gone_on_with(tmp_path, counted, m
     assert np.isnan(study.peak[done:]).all()
     content = part.read_bytes()
     assert content.count(b'"point"') > 1 and not file.exists()
-    with pytest.raises(FileError, match="got an unfinished study"):
+    with pytest.raises(FileError, match="an unfinished study exists"):
         gc.sweep(case, vary, out=file)
     # the last members are a frame that is cut off
     part.write_bytes(content[:-10])
@@ -502,7 +502,7 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, obeyed):
     (described / "few.toml").write_text(FEW)
     assert obey(["sweep", "few.toml"]) == 0
     assert (
-        "no figure: a distribution takes 16 runs"
+        "no figure figure. A distribution requires 16 runs"
         in obeyed("plot", "few.h5", "--out", "figures", "--only", "peaks").err
     )
 

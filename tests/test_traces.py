@@ -226,14 +226,14 @@ def test_times_printed_to_few_digits_are_put_on_the_even_grid_that_explains_them
     time = 1.0 + 1.01 * TIME
     printed = [f"{t:.8f},{a},{b}" for t, (a, b) in zip(time, FORCE, strict=True)]
     trace = brought_in(text(HEAD, *printed))
-    assert "times are printed to 1e-08 s" in trace.notes[0]
+    assert "times are rounded to 1e-08 s" in trace.notes[0]
     # half a digit each at both ends of the line that fits
     assert np.diff(trace.time) == pytest.approx(0.505e-6, abs=1e-8 / (N - 1))
     assert trace.time == pytest.approx(time, abs=1e-8)
     # one sample two digits late is no rounding; digits of a fifth of the step hide the clock
     late = [f"{t + (2e-8 if i == 20 else 0.0):.8f},0,0" for i, t in enumerate(time)]
     for rows_of in (late, [f"{t:.7f},0,0" for t in time]):
-        with pytest.raises(TraceError, match="time: got a step"):
+        with pytest.raises(TraceError, match="time: the step"):
             brought_in(text(HEAD, *rows_of), name="other.csv", overwrite=True)
 
 
@@ -247,7 +247,7 @@ def test_a_clean_file_comes_in_with_the_right_numbers(name):
     elif name == "uneven, put on a grid":
         time = 0.5e-6 * np.arange(17)
         force = np.column_stack([1e6 * time, 2e6 * time])
-        assert "10 samples were put on an even grid" in trace.notes[0]
+        assert "10 samples were resampled" in trace.notes[0]
     assert trace.time == pytest.approx(time, rel=1e-9, abs=1e-15)
     assert trace.sensor_force == pytest.approx(force, rel=1e-9, abs=1e-12)
     again = read_trace("folder")
@@ -294,19 +294,19 @@ class Harm:
 
 
 ONE = rows(line="{t},{a}")
-NO_NPY = r"cannot be read as a whole .npy file"
-NOT_FINITE = r"bead 8: got a value that is no finite number at sample 8"
-ELSEWHERE = r"'bead 3' keeps its data in another file"
+NO_NPY = r"not a valid .npy file"
+NOT_FINITE = r"bead 8: not a finite number at sample 8"
+ELSEWHERE = r"the data of 'bead 3' are in another file"
 BAD = [
     (changed(10, "5e-7,NaN,1"), r'record.csv: line 10: got "NaN" in column 2, allowed a number'),
-    (changed(10, "5e-7,1e999,1"), r"bead 3: got a value that is no finite number at sample 9"),
+    (changed(10, "5e-7,1e999,1"), r"bead 3: not a finite number at sample 9"),
     (text(HEAD, *rows(), "1.8e-5,0."), r"line 42: got 2 of 3 numbers"),
-    (changed(10, "2e-06,1,1,7"), r'line 10: got "7" where the other rows have nothing'),
-    (text(HEAD, *rows()[:1]), r"trace: got 1 samples, allowed 8 or more"),
-    (text(HEAD, *rows(), *rows()), r"time: got -2e-06 s at sample 41 after 1.75e-05 s"),
+    (changed(10, "2e-06,1,1,7"), r'line 10: "7" is in a column that is empty in the other rows'),
+    (text(HEAD, *rows()[:1]), r"trace: only 1 samples. At least 8 are required"),
+    (text(HEAD, *rows(), *rows()), r"time: -2e-06 s at sample 41 follows 1.75e-05 s"),
     (
         changed(10, "2.0015e-06,0,0"),
-        r"time: got a step of 5.015e-07 s after sample 8 where the mean is 5e-07 s, allowed .* "
+        r"time: the step after sample 8 is 5.015e-07 s, but the mean is 5e-07 s. .* "
         r"0.001 of it; .* --resample 5e-07",
     ),
     # three digits of the mean are .05 % of a speed off
@@ -316,39 +316,43 @@ BAD = [
     ),
     (
         text("time [min],bead 3 [N],bead 8 [N]", *rows()),
-        r'got the unit "min", allowed s, .* --time-unit us',
+        r'the unit "min" is unknown. It must be one of s, .* --time-unit us',
     ),
     (
         text("time,bead 3,bead 8", *rows()),
-        r'"time": got no unit, .*\n.*"bead 3": got no unit, .* --force-unit N',
+        r'"time": the unit is missing.*\n.*"bead 3": the unit is missing.* --force-unit N',
     ),
-    (text("time [s],bead 3 [V]", *ONE), r'"bead 3 \[V\]": got readings in V, .* --gain 0.02'),
+    (text("time [s],bead 3 [V]", *ONE), r'"bead 3 \[V\]": the values are in V. .* --gain 0.02'),
     (
         text("time [s],CH1 [N],CH2 [N]", *rows()),
-        r'got 2 columns of force, "CH1 \[N\]", .* --beads 9,16',
+        r'2 force columns \("CH1 \[N\]", .* --beads 9,16',
     ),
-    (PLAIN, Asked(beads=(3, 3)), r"sensor beads: got \[3, 3\], allowed different whole numbers"),
+    (
+        PLAIN,
+        Asked(beads=(3, 3)),
+        r"sensor beads: \[3, 3\] is not valid. Labels must be different whole numbers",
+    ),
     (
         text("Zeit,Kraft", *(f"0,{i:06d},{i},5" for i in range(20))),
         NAMED,
-        r"line 2: got commas that could be both separator and decimal sign",
+        r"line 2: commas can be column separators or decimal commas",
     ),
     (
         text(*rows(line="{a}")),
         SI,
-        r"got one column, allowed a time and a force at least; .* --interval 1e-6",
+        r"the file has only one column. .* --interval 1e-6",
     ),
     (
         text("TIME [s],CH1 [N],,TIME [s],CH2 [N]", *rows(line="{t},{a},,{b},{a}")),
         NAMED,
-        r"got 2 columns of time",
+        r"2 time columns found",
     ),
     (
         text(*fields(["0,0,saturated,0", *rows(line="{t},{a},,{b}")[1:]], *TEKTRONIX)),
         GAIN,
-        r'line 1: got "saturated" where the other rows have nothing',
+        r'line 1: "saturated" is in a column that is empty in the other rows',
     ),
-    (b"", r"got no row of numbers"),
+    (b"", r"no row of numbers found"),
     (b"# simulated with X\n" + PLAIN, r'calls itself "simulat", .* --kind synthetic'),
     (npy(np.array([Harm()] * 9), allow_pickle=True), SI, NO_NPY),
     (npy(np.zeros(4)).replace(b"(4,)", b"(9" + b"9" * 15 + b",)", 1), SI, NO_NPY),
@@ -356,7 +360,7 @@ BAD = [
     (lambda: hdf5(virtual), SI, ELSEWHERE),
     (with_bead_3((N,), "f8", external=[("other.bin", 0, 8 * N)]), SI, ELSEWHERE),
     (with_bead_3((2**40,), "f8", chunks=(1024,)), SI, r"claims 8796093022[0-9]* bytes of data"),
-    (mat(t=TIME, force=FORCE)[:300], SI, r"cannot be read as a whole MATLAB file"),
+    (mat(t=TIME, force=FORCE)[:300], SI, r"not a valid MATLAB file"),
     (text("time [s],Bead -3 [N]", *ONE), r'"Bead -3 \[N\]", .* --beads 9'),
     (
         text("Zeit [us];bead 3 [mN]", *(f"{i};{thousands(50 * i)}" for i in range(2, 40))),
@@ -365,7 +369,7 @@ BAD = [
     ),
     (
         text("time [s],bead 3 (x10 N)", *ONE),
-        r'"x10", that may be a factor, .* --force-unit N where .* --force-unit "10 N"',
+        r'"x10" in the heading may be a factor. .* --force-unit N if .* --force-unit "10 N"',
     ),
     (
         text("CH1V,CH2V", *rows(line="{a},{b}")),
@@ -374,16 +378,16 @@ BAD = [
     ),
     (
         b"Vertical Units,V,\n" + PLAIN,
-        r'"bead 3 \[N\]": got the unit N where the lines above say "V"',
+        r'"bead 3 \[N\]": the unit is N, but the lines above specify "V"',
     ),
     (
         text("Horizontal Units,us", "Second,Newton", *ONE),
         NAMED,
-        r'"column 1": got the unit Second where the lines above say "us", allowed one',
+        r'"column 1": the unit is Second, but the lines above specify "us"',
     ),
     (
         text("Sample Interval,5e-07", "Horizontal Units,s", "time [us],bead 3 [N]", *ONE),
-        r"got times 5e-13 s apart, where line 1: 5e-07 says 5e-07 s",
+        r"the times are 5e-13 s apart, but line 1: 5e-07 specifies 5e-07 s",
     ),
     (
         text(
@@ -391,7 +395,7 @@ BAD = [
             *(f"{i}," for i in range(-5, 40)),
         ),
         Asked(beads=(3,), gain=1.0),
-        r"line 3: got the mode Fast, which holds counts of the converter",
+        r"line 3: the data were saved in mode Fast, which contains counts of the converter",
     ),
     (lambda: hdf5(filled_netcdf), NOT_FINITE),
     (lambda: hdf5(never_written), NOT_FINITE),
@@ -402,39 +406,40 @@ BAD = [
             )
         ),
         SI,
-        r'"second/bead 8" in another group than the only times',
+        r'"second/bead 8" is not in the same group as the only time array',
     ),
     (
         mat(scope={"t": TIME, "a": FORCE}),
         SI,
-        r'got no array of numbers among "scope" \(struct\), .* save\("record.mat", "-struct"',
+        r"no array of numbers found \(other contents: "
+        r'"scope" \(struct\)\). .* save\("record.mat", "-struct"',
     ),
     (
         mat(time=TIME, b=FORCE),
         Asked(time="zeit"),
-        r'--time: got "zeit", allowed an array that is there: "time", "b"',
+        r'--time: array "zeit" not found. It must be one of "time", "b"',
     ),
     (
         lambda: xlsx(*FORCE.tolist(), more=FORCE.tolist()),
         SI,
-        r'got 2 sheets with 8 rows of numbers and more, "Sheet", "more"',
+        r'2 sheets have 8 or more rows of numbers \("Sheet", "more"\)',
     ),
     (
         lambda: xlsx(*FORCE.tolist()),
         Asked(sheet="mor"),
-        r'--sheet: got "mor", allowed "Sheet", "more"; name one of them',
+        r'--sheet: "mor" is not a sheet of the workbook. It must be one of "Sheet", "more"',
     ),
     (
         lambda: xlsx(*(["=1+1", "=2+2"] for _ in TIME)),
         SI,
-        r"got 0 sheets .* save the workbook once by a spreadsheet program",
+        r"0 sheets .* save the workbook in a spreadsheet program",
     ),
     (
         lambda: xlsx(*([t, f"{a:.2f}".replace(".", ",")] for t, a, _ in TABLE.tolist())),
         SI,
-        r'"Sheet": got "0,00", a text beside numbers, .* --decimal comma',
+        r'"Sheet": "0,00" is text, but other cells are numbers. .* --decimal comma',
     ),
-    (b"TDSm" + bytes(50), SI, r"npTDMS|cannot be read as a whole TDMS file"),
+    (b"TDSm" + bytes(50), SI, r"npTDMS|not a valid TDMS file"),
 ]
 
 
@@ -530,7 +535,7 @@ def test_a_tdms_file_comes_in_with_the_right_numbers(clock):
     trace = brought_in(whole, Asked(gain=0.02))
     assert trace.time == pytest.approx(TIME, rel=1e-9, abs=1e-15)
     assert trace.sensor_force == pytest.approx(FORCE, rel=1e-9, abs=1e-12)
-    damaged = r"cannot be read as a whole TDMS file|got 0 arrays of time"
+    damaged = r"not a valid TDMS file|0 time arrays found"
     with pytest.raises((FileError, TraceError), match=damaged):
         brought_in(whole[:150], Asked(gain=0.02), overwrite=True)
 
@@ -579,7 +584,7 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed,
         ),
         (
             ["--time-constant", "1e-3,1e-3,1e-3"],
-            "--time-constant: got 3 numbers for 2 sensors, allowed one for all",
+            "--time-constant: 3 numbers for 2 sensors. One number for all",
         ),
         (
             ["--time-constant", "1e-3,0"],
@@ -587,7 +592,7 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed,
         ),
         (
             ["--set", "uncertainty.gain=[0.1,0.1,0.1]"],
-            "uncertainty.gain: got 3 numbers, allowed one, or 2",
+            "uncertainty.gain: the list has 3 numbers. It must have one number, or 2",
         ),
     ):
         assert sentence in refused(*more)
@@ -606,10 +611,10 @@ def test_what_is_said_of_a_trace_is_in_its_about_file():
     assert read_about("folder").sensor.cutoff == 4e5
     assert about["origin"].startswith("record.csv, SHA-256 ")
     # it is kept, unless it may be replaced
-    with pytest.raises(FileError, match=r"trace.csv: got a file that exists and is kept"):
+    with pytest.raises(FileError, match=r"trace.csv: the file already exists and was not changed"):
         brought_in(text(HEAD, *rows()[:20]))
     # before the file of the instrument is read
-    with pytest.raises(FileError, match=r"trace.csv: got a file that exists and is kept"):
+    with pytest.raises(FileError, match=r"trace.csv: the file already exists and was not changed"):
         import_trace("gone.csv", "folder", "measured")
     assert len(read_trace("folder").time) == N
     assert len(brought_in(text(HEAD, *rows()[:20]), overwrite=True).time) == 20
@@ -626,7 +631,7 @@ def test_a_folder_that_knows_its_experiment_keeps_what_it_says():
     brought_in(PLAIN)
     assert read_trace("folder").about.fact[0].value == 70
     # once the curve is there, it is changed in the file itself
-    with pytest.raises(TraceError, match=r"got --set for a folder that says"):
+    with pytest.raises(TraceError, match=r"--set contradicts the existing folder"):
         brought_in(PLAIN, changes=["who=B. Person"])
     # and a computed one is not passed off as measured
     brought_in(PLAIN, kind="synthetic", overwrite=True, changes=[])
@@ -643,7 +648,7 @@ def test_an_about_file_with_mistakes_is_refused():
         (b'kind = "real"', r'kind: got "real", allowed "measured", "digitised" or "synthetic"'),
         (
             measured + b"[sensor]\nhigh_pass = 2e5\nlow_pass = 1e5",
-            r"sensor.high_pass: got 200000.0 Hz with a low_pass of 100000.0 Hz, allowed less than",
+            r"sensor.high_pass: 200000.0 Hz is not below the low_pass frequency 100000.0 Hz",
         ),
         (b"", r"kind: got nothing"),
         (b"[[[", "got text that is not TOML"),
@@ -720,7 +725,7 @@ def test_the_command_brings_a_file_in_and_says_what_it_holds(obeyed):
     assert facts["interval"] == pytest.approx(0.5e-6)
     assert sorted(path.name for path in Path("rig").iterdir()) == ["about.toml", "trace.csv"]
     told = obeyed(*command, "--beads", "3,-", "--out", "one").out.splitlines()
-    assert told[0] == "rig: measured, 40 samples, one every 5e-07 s"
+    assert told[0] == "rig: measured, 40 samples, sampling interval 5e-07 s"
     assert told[2].split()[:3] == ["3", "20.0000", "5.50000"]
     assert told[-1] == "one"
 
@@ -752,9 +757,9 @@ def test_the_synthetic_trace_is_what_its_script_makes_and_says_that_it_is_no_exp
     folder = ROOT / "data" / "synthetic2026"
     trace = read_trace(folder)
     assert trace.synthetic and trace.about.title.startswith("Synthetic")
-    assert (folder / "trace.csv").read_text().startswith("# SYNTHETIC, no experiment")
+    assert (folder / "trace.csv").read_text().startswith("# synthetic data")
     source = ROOT / "docs" / "examples" / "synthetic-oscilloscope.csv"
-    assert "SYNTHETIC" in source.read_text().splitlines()[0]
+    assert "synthetic" in source.read_text().splitlines()[0]
     again = import_trace(source, "again", "synthetic", Asked(gain=0.02))
     assert again.sensor_force == pytest.approx(trace.sensor_force, rel=0, abs=1e-9)
     with pytest.raises(TraceError, match="--kind synthetic"):

@@ -177,7 +177,7 @@ def test_the_command_blames_a_law_that_fails(
     (here / "own.py").write_text(LAW.replace(old, new, 1))
     said = obeyed(*RUN, code=2)
     # the law file's own line, and the reason; on a busy machine the wait for Numba is noted too
-    lines = [line for line in said.err.splitlines() if "waiting: for " not in line]
+    lines = [line for line in said.err.splitlines() if "waiting for " not in line]
     assert len(lines) == 1 and words in lines[0] and said.out == ""
     # Numba's line is of the file
     assert ('contact law "own-spring"' in lines[0]) == ("Numba" not in words)

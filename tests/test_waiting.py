@@ -63,11 +63,11 @@ def test_a_law_whose_force_never_ends_is_named_and_an_interruption_ends_the_comm
     tmp_path, jit, stop
 ):
     (tmp_path / "endless.py").write_text(ENDLESS)
-    says = 'what compiles and runs the functions of contact law "endless"'
+    says = 'compiling and running the functions of contact law "endless"'
     said, code = waits(tmp_path, says, stop, NUMBA_DISABLE_JIT=str(int(not jit)))
     assert code == 128 + stop
-    assert "granchain: waiting: for 0.5 s " in said
-    assert "endless.py has not ended; if it never does, Ctrl-C ends the command" in said
+    assert "granchain: waiting for 0.5 s: " in said
+    assert "endless.py has not ended. To stop it, press Ctrl-C" in said
     assert "Traceback" not in said and "interrupted" in said
     assert set(os.listdir(tmp_path)) - {"__pycache__"} == {"endless.py"}
 
