@@ -1,5 +1,5 @@
-"""The figures of the explanation: small computations, drawn when the documentation is built, and
-those that the lines of its pages draw."""
+"""Figures of the explanation: small computations that are plotted when the documentation is built,
+and the figures that the code of its pages plots."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ from granchain.two_body import contact_of_two, two_bodies
 STEPS = np.unique(np.round(np.geomspace(11, 1100, 19)).astype(int))
 
 
-# How far a body flies before it meets the force: no part of a step, so that the onset falls
-# anywhere in one.
+# Distance before the onset of the force: irrational, so that the onset is anywhere in a step.
 GAP, END = 1.0 / math.sqrt(23.0), 1.0
 
 
 def onset_run(power: float, n_steps: int, weighted: bool) -> float:
-    """Speed at the end of a unit mass with unit speed that meets F = d^1.5 + d^a rate, in n
-    steps of kick and drift."""
+    """Return the final speed of a unit mass with unit speed in the field F = d^1.5 + d^a rate, after
+    n steps of kick and drift."""
     dt, polynomial = END / n_steps, onset_weight(power)
     d, half, acceleration, closed = -GAP, 1.0, 0.0, False
     for _ in range(n_steps):
@@ -54,7 +53,7 @@ def onset_run(power: float, n_steps: int, weighted: bool) -> float:
 
 @styled
 def onset_weights() -> Figure:
-    """The weight over theta, and the error of a speed with it and without it."""
+    """Plot the onset weight versus theta, and the error of a speed with and without it."""
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     theta = np.linspace(0.01, 1.0, 200)
@@ -69,7 +68,7 @@ def onset_weights() -> Figure:
         )
     left.axhline(1.0, color="#888888", linewidth=0.5)
     left.set(
-        xlabel="part \N{GREEK SMALL LETTER THETA} of the step after the onset",
+        xlabel="fraction \N{GREEK SMALL LETTER THETA} of the step after the onset",
         ylabel="weight of the damping force",
         ylim=(0.4, 1.6),
         xlim=(0.0, 1.0),
@@ -85,14 +84,15 @@ def onset_weights() -> Figure:
             END / STEPS, errors, "o-", color=colour, markersize=3, linewidth=0.8, label=label
         )
     slopes(right, END / STEPS, {2.0: 0.01, 1.25: 0.3})
-    right.set(xlabel="time step", ylabel="error of the speed / speed of impact")
+    right.set(xlabel="time step", ylabel="error of the speed / impact speed")
     right.xaxis.set_minor_formatter(NullFormatter())
     right.legend(loc="lower right")
     return figure
 
 
 def slopes(axes: Axes, steps: np.ndarray, through: dict[float, float]) -> None:
-    """Lines of these orders, grey, each through its factor times the step to its power."""
+    """Plot grey lines of these orders, each through a factor times the step to the power of the
+    order."""
     for order, factor in through.items():
         axes.loglog(steps, factor * steps**order, color="#b4b4b4", linewidth=0.8, zorder=0)
         place = (steps[-1], factor * steps[-1] ** order)
@@ -111,7 +111,7 @@ JUMP_AT, JUMP = 0.3, 0.8
 
 
 def jump_exact(time: float) -> tuple[float, float]:
-    """Overlap and rate; sin t up to the jump, then a cosine about -J."""
+    """Return the exact overlap and rate: sin t up to the jump, then a cosine about -J."""
     crossing = math.asin(JUMP_AT)
     if time <= crossing:
         return math.sin(time), math.cos(time)
@@ -122,7 +122,7 @@ def jump_exact(time: float) -> tuple[float, float]:
 
 
 def jump_run(n_steps: int, end: float, corrected: bool) -> np.ndarray:
-    """Time, overlap and rate at each step."""
+    """Return time, overlap, and rate at each step."""
     dt, d, half, acceleration, found = end / n_steps, 0.0, 1.0, 0.0, [(0.0, 0.0, 1.0)]
     for step in range(1, n_steps + 1):
         before, d = d, d + dt * half
@@ -147,8 +147,8 @@ def jump_run(n_steps: int, end: float, corrected: bool) -> np.ndarray:
 
 @styled
 def force_jump() -> Figure:
-    """A rate near a jump of the force, and the error of an overlap over the step, with the
-    correction and without it."""
+    """Plot a rate near a jump of the force, and the error of an overlap versus the step, with and
+    without the correction."""
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     times = np.linspace(0.0, 0.8, 400)
@@ -182,8 +182,8 @@ def force_jump() -> Figure:
 
 @styled
 def energy_guard() -> Figure:
-    """The loss of Stronge's law over the largest overlap, as printed and guarded, and what it
-    unloads along."""
+    """Plot the loss of Stronge's law versus the largest overlap and its unloading curves, as published
+    and corrected."""
     law = gc.laws()["stronge"]
     contacts = contact_of_two(law, two_bodies(PAIR, 1.77), PAIR, example_inputs(law))
     c, guarded = tuple(map(float, contacts.c[:, 1])), contacts.model
@@ -198,8 +198,8 @@ def energy_guard() -> Figure:
     left, right = figure.subplots(1, 2)
     overlaps = np.linspace(1.001, 4.5, 300)
     for model, label, colour, style in (
-        (printed, "as printed", palette()[2], "--"),
-        (guarded, "guarded", palette()[0], "-"),
+        (printed, "as published", palette()[2], "--"),
+        (guarded, "corrected", palette()[0], "-"),
     ):
         lost = [model.functions.plastic(c, after(model, w * d_y)) / work_y for w in overlaps]
         left.plot(overlaps, lost, style, color=colour, label=label)
@@ -230,8 +230,8 @@ def energy_guard() -> Figure:
 
 
 def largest_stable(ratio: float) -> float:
-    """Largest omega dt at which no root of the scheme leaves the unit circle, for gamma/omega;
-    by bisection."""
+    """Return the largest omega dt for which all roots of the scheme are within the unit circle, for a
+    given gamma/omega, by bisection."""
     low, high = 0.0, 4.0
     for _ in range(40):
         step = 0.5 * (low + high)
@@ -244,8 +244,7 @@ def largest_stable(ratio: float) -> float:
 
 @styled
 def time_steps() -> Figure:
-    """The limit of stability with the steps that are taken, and the error of impacts over the
-    step."""
+    """Plot the stability limit with the time steps used, and the error of impacts versus the step."""
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     ratio = np.geomspace(1e-2, 1e2, 200)
@@ -257,7 +256,7 @@ def time_steps() -> Figure:
         "o",
         color=palette()[2],
         markersize=3.5,
-        label="limit, by the roots",
+        label="limit, from the roots",
     )
     auto = np.minimum(0.02, 0.05 / ratio)
     left.loglog(ratio, 5.0 * auto, "--", color=palette()[0], label='"fast"')
@@ -308,7 +307,7 @@ FIGURES: tuple[Callable[[], Figure], ...] = (onset_weights, force_jump, energy_g
 
 
 def drawn_by_pages() -> dict[Path, list[str]]:
-    """Pages of the explanation whose own lines draw pictures, and the names of these."""
+    """Return the explanation pages whose code saves figures, with the names of the figures."""
     pages = sorted((Path(__file__).resolve().parent / "explanation").glob("*.md"))
     saved = r'^gc\.figures\.save\(figure, "([\w-]+\.png)"\)$'
     found = {page: re.findall(saved, page.read_text(), re.MULTILINE) for page in pages}
@@ -316,7 +315,7 @@ def drawn_by_pages() -> dict[Path, list[str]]:
 
 
 def run_page(page: Path, folder: Path) -> None:
-    """Run what a page shows in Python, in the folder of the pictures, where it saves them."""
+    """Run the Python code of a page in the folder of the figures, where it saves them."""
     os.chdir(folder)
     namespace: dict[str, object] = {}
     bodies = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
@@ -326,13 +325,13 @@ def run_page(page: Path, folder: Path) -> None:
 
 
 def write(folder: Path) -> None:
-    """Draw what is not there yet or older than the package."""
+    """Plot the figures that are missing or older than the package."""
     folder.mkdir(exist_ok=True)
     draws = {folder / f"{draw.__name__.replace('_', '-')}.png": draw for draw in FIGURES}
     for target in to_draw(draws, __file__):
         figures.save(draws[target](), target)
     for page, names in drawn_by_pages().items():
         if to_draw([folder / name for name in names], str(page)):
-            # it changes its folder
+            # The process changes its working directory.
             with ProcessPoolExecutor(1) as pool:
                 pool.submit(run_page, page, folder).result()

@@ -1,5 +1,5 @@
-"""The gallery: every figure that granchain draws, drawn when the documentation is built, with
-the lines that draw it."""
+"""Gallery: every figure that granchain plots, computed when the documentation is built, with its
+code."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ import numpy as np
 import granchain as gc
 from granchain import figures
 
-# Of a clone of the project.
+# Folder of a clone of the project.
 DATA = Path(__file__).parents[1] / "data"
 
 
 @cache
 def steel_chain() -> gc.Result:
-    """The built-in case, run once."""
+    """Run the built-in case once."""
     return gc.run(gc.load_case("steel-chain"))
 
 
 @cache
 def slider_crank() -> gc.Result:
-    """The built-in mechanism, run once."""
+    """Run the built-in mechanism once."""
     return gc.run_mechanism(gc.load_mechanism("slider-crank"))
 
 
 @cache
 def scotch_yokes() -> list[gc.Result]:
-    """The other one, under the five laws of its source."""
+    """Run the built-in scotch yoke with the five laws of its source."""
     laws = ("johnson", "radzimovsky", "goldsmith", "esdu-78035", "lankarani-nikravesh-cylinder")
     return [
         gc.run_mechanism(gc.load_mechanism("scotch-yoke", [f"contact.law={law}"])) for law in laws
@@ -54,13 +54,13 @@ PAIR = gc.Pair(
 
 
 def force_traces() -> Any:
-    """Force at every sensor bead. `granchain plot` draws it."""
+    """Force at every sensor bead of the steel chain. `granchain plot` plots this figure."""
     return figures.force_traces(steel_chain())
 
 
 def force_traces_of_laws() -> Any:
-    """Several contact laws on one axis: elastic, elastoplastic, and a dashpot of restitution
-    0.65."""
+    """Force traces with several contact laws: elastic, elastoplastic, and a dashpot with
+    restitution 0.65."""
     case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
     changes = [{}, {"contact.law": "hertz"}, {"contact.law": "flores", "contact.restitution": 0.65}]
     return figures.force_traces(
@@ -69,13 +69,13 @@ def force_traces_of_laws() -> Any:
 
 
 def peaks() -> Any:
-    """What becomes of the pulse along the chain, and the power laws that it follows. `granchain
-    plot` draws it."""
+    """Change of the pulse along the chain, with fitted power laws. `granchain plot` plots this
+    figure."""
     return figures.peaks(steel_chain())
 
 
 def peaks_of_laws() -> Any:
-    """The same beside an elastic chain, whose pulse does not decay."""
+    """The same quantities compared with an elastic chain, whose pulse does not decay."""
     case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
     return figures.peaks(
         *(gc.run(case.replace(**change)) for change in ({}, {"contact.law": "hertz"}))
@@ -83,58 +83,59 @@ def peaks_of_laws() -> Any:
 
 
 def animation() -> Any:
-    """The row in motion, displacements magnified. `granchain animate` draws it."""
+    """Animation of the chain with magnified displacements. `granchain animate` creates this figure."""
     return figures.animation(steel_chain(), frames=60, beads=(0, 30))
 
 
 def space_time() -> Any:
-    """Bead velocity over time and place, with the line of the wave front. `granchain plot`
-    draws it."""
+    """Bead velocity versus time and position, with the line of the wave front. `granchain plot`
+    plots this figure."""
     return figures.space_time(steel_chain())
 
 
 def bead_velocities() -> Any:
-    """Velocity of the striker and the sensor beads. `granchain plot` draws it."""
+    """Velocity of the striker and the sensor beads. `granchain plot` plots this figure."""
     return figures.bead_velocities(steel_chain())
 
 
 def hysteresis() -> Any:
-    """Force over overlap of the recorded contacts: the dents stay. `granchain plot` draws it."""
+    """Force versus overlap of the recorded contacts, with the residual indentation. `granchain
+    plot` plots this figure."""
     return figures.hysteresis(steel_chain())
 
 
 def energy() -> Any:
-    """Where the energy is, and what the ledger does not account for. `granchain plot` draws it."""
+    """Energy balance: forms of energy and the balance error. `granchain plot` plots this figure."""
     return figures.energy(steel_chain())
 
 
 def losses() -> Any:
-    """Which contact has lost how much. `granchain plot` draws it."""
+    """Energy dissipated in each contact. `granchain plot` plots this figure."""
     return figures.losses(steel_chain())
 
 
 def overlaps() -> Any:
-    """How far each contact was pressed together, and the dent that it keeps. `granchain plot` draws
-    it."""
+    """Largest overlap and residual indentation of each contact. `granchain plot` plots this figure."""
     return figures.overlaps(steel_chain())
 
 
 def comparison() -> Any:
-    """A run beside a trace, here a synthetic one: no measurement. `granchain compare ...
-    --figure` draws it."""
+    """A run compared with a trace of synthetic data, not a measurement. `granchain compare ...
+    --figure` plots this figure."""
     trace = gc.read_trace(DATA / "synthetic2026")
     return figures.comparison(gc.compare(steel_chain(), trace=trace))
 
 
 def pulse_numbers() -> Any:
-    """Peaks and arrivals of that comparison over the sensors. `granchain report` draws it."""
+    """Peaks and arrivals of this comparison versus the sensor. `granchain report` plots this
+    figure."""
     trace = gc.read_trace(DATA / "synthetic2026")
     return figures.pulse_numbers(gc.compare(steel_chain(), trace=trace))
 
 
 @cache
 def bands_of_the_steel_chain() -> Any:
-    """Bands of the chain, with what each number's part is."""
+    """Compute the uncertainty bands of the chain, with sensitivities."""
     keys = (
         "striker.speed",
         "chain.radius",
@@ -148,19 +149,20 @@ def bands_of_the_steel_chain() -> Any:
 
 
 def band_traces() -> Any:
-    """What tolerances of 1 % make of the pulses: the middle half of the members, and 95 % of
-    them."""
+    """Uncertainty bands of the pulses for tolerances of 1 %: the middle half of the ensemble
+    members, and 95 % of them."""
     return figures.band_traces(bands_of_the_steel_chain())
 
 
 def sensitivities() -> Any:
-    """Which of six numbers matters where: their parts of the variance of the peak."""
+    """Contribution of six parameters to the variance of the peak at each sensor."""
     return figures.sensitivities(bands_of_the_steel_chain())
 
 
 def impact_comparison() -> Any:
-    """Laws beside measured impacts, here printed restitutions of steel. `granchain impact ...
-    --data ... --out` draws it."""
+    """Laws compared with published restitutions of steel. `granchain impact ... --data ... --out`
+    plots this figure. Compare the slope of each curve with the data, because a fitted ratio of
+    hardness to yield stress mainly shifts a curve."""
     folder = DATA / "leeb-steel"
     return figures.impact_comparison(
         gc.compare_impacts(["du-wang", "ma-liu", "thornton"], folder, fit="yield_stress_ratio")
@@ -168,15 +170,15 @@ def impact_comparison() -> Any:
 
 
 def equivalence() -> Any:
-    """Which dashpot comes nearest to Ma and Liu's law, and what it leaves unexplained.
-    `granchain equivalent` draws it."""
+    """Dashpots that approximate Ma and Liu's law, and the difference that remains. `granchain
+    equivalent` plots this figure."""
     laws = ["flores", "hunt-crossley", "tsuji", "lankarani-nikravesh"]
     return figures.equivalence(gc.equivalent(gc.load_case("steel-chain"), laws=laws, moves=False))
 
 
 def fit() -> Any:
-    """Two numbers of a case found from a trace, here a synthetic one: no measurement.
-    `granchain fit ... --figure` draws it."""
+    """Two parameters of a case fitted to a trace of synthetic data, not a measurement. `granchain
+    fit ... --figure` plots this figure."""
     case = gc.load_case("steel-chain")
     return figures.fit(
         gc.fit(
@@ -188,15 +190,15 @@ def fit() -> Any:
 
 
 def fits() -> Any:
-    """Two laws fitted to that trace, and whether it tells them apart. `granchain fit --law ...
-    --law ... --figure` draws it."""
+    """Two laws fitted to the same trace, and whether the trace distinguishes them. `granchain fit
+    --law ... --law ... --figure` plots this figure."""
     laws = {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}
     return figures.fits(gc.fit(gc.load_case("steel-chain"), DATA / "synthetic2026", laws=laws))
 
 
 @cache
 def spectrum_of_a_diatomic_chain() -> gc.Spectrum:
-    """Heavy and light beads pressed together with 20 N; noise at the left end."""
+    """Measure the spectrum of heavy and light beads under 20 N, with noise at the left end."""
     noise = {
         "drive": "displacement",
         "signal": "noise",
@@ -223,24 +225,24 @@ def spectrum_of_a_diatomic_chain() -> gc.Spectrum:
 
 
 def spectrum() -> Any:
-    """What a chain lets through, and frequency over wavenumber, with the dispersion. `granchain
-    spectrum ... --figure` draws it."""
+    """Transmission of a chain, and frequency versus wavenumber with the dispersion relation.
+    `granchain spectrum ... --figure` plots this figure."""
     return figures.spectrum(spectrum_of_a_diatomic_chain())
 
 
 def transmission() -> Any:
-    """The transmission alone, with the edges of the bands."""
+    """Transmission with the passband edges."""
     return figures.transmission(spectrum_of_a_diatomic_chain())
 
 
 def wave_map() -> Any:
-    """The map alone."""
+    """Power versus wavenumber and frequency."""
     return figures.wave_map(spectrum_of_a_diatomic_chain())
 
 
 def local_resonances() -> Any:
-    """A row whose beads carry resonators, driven by noise: the gap begins below their own
-    frequency, and the waves above it begin where beads and resonators move against each other."""
+    """Chain with resonators under noise. The band gap begins below the frequency of the resonators,
+    and the upper passband begins where beads and resonators move in opposite directions."""
     noise = {
         "drive": "displacement",
         "signal": "noise",
@@ -267,8 +269,8 @@ def local_resonances() -> Any:
 
 
 def mode_shapes() -> Any:
-    """Modes of a row with a light bead: one of them sits at it, above the bands of the row.
-    `granchain modes ... --figure` draws it."""
+    """Modes of a chain with a light bead. One mode is localized at the light bead, above the
+    passband. `granchain modes ... --figure` plots this figure."""
     chain = {"radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
     row = gc.Case(
         title="41 steel beads under 20 N, the middle one of half the size",
@@ -282,9 +284,9 @@ def mode_shapes() -> Any:
 
 
 def orbit() -> Any:
-    """A driven orbit of a precompressed row in the plane of displacement and velocity, what becomes
-    of a small change at the drive's phase 0, and its Floquet multipliers: all within the circle, it
-    is stable."""
+    """Driven orbit of a precompressed chain in the plane of displacement and velocity, the
+    evolution of a small perturbation at zero drive phase, and the Floquet multipliers. All
+    multipliers are within the unit circle, so the orbit is stable."""
     drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 3e-7, "frequency": 8e3}
     case = gc.Case(
         title="Eight steel beads under 20 N, the left wall shaken at 8 kHz",
@@ -300,8 +302,8 @@ def orbit() -> Any:
 
 
 def bifurcation() -> Any:
-    """Orbits of two precompressed beads over the frequency of the drive: the softening resonance
-    leans over, and between its folds no run would settle on the branch."""
+    """Orbits of two precompressed beads versus the frequency of the drive. The softening resonance
+    bends, and runs do not approach the branch between its folds because it is unstable."""
     drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 5e-8, "frequency": 27.2e3}
     case = gc.Case(
         title="Two steel beads under 20 N, the left wall shaken by 50 nm",
@@ -318,20 +320,21 @@ def bifurcation() -> Any:
 
 
 def dimer() -> Any:
-    """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends
-    nothing back."""
+    """Solitary wave of a dimer chain of alternating heavy and light beads at a mass ratio without
+    reflections. Compare with the theory of Jayaprakash, Starosvetsky & Vakakis 2011
+    (doi:10.1103/PhysRevE.83.036606): the pulse keeps its height along the chain."""
     return figures.space_time(gc.run(gc.load_case("dimer-chain")))
 
 
 def vertical_chain() -> Any:
-    """A weak wave in a column under its own weight: it spreads, and gets faster with depth."""
+    """Weak wave in a chain under gravity. It spreads, and its speed increases with the depth."""
     case = gc.load_case("vertical-chain").replace(**{"snapshots.interval": 1e-5})
     return figures.bead_velocities(gc.run(case), beads=[100, 200, 400, 600, 900])
 
 
 @cache
 def impacts() -> list[gc.ImpactResult]:
-    """Two steel beads under three laws."""
+    """Compute impacts of two steel beads with three laws."""
     laws = {
         "ma-liu": {"psi": 2.84, "xi": 13.0},
         "flores": {"restitution": 0.84},
@@ -341,25 +344,25 @@ def impacts() -> list[gc.ImpactResult]:
 
 
 def impact_loops() -> Any:
-    """Two steel beads at 1.77 m/s: an elastoplastic law beside two dashpots. `granchain impact
-    ... --out` draws it."""
+    """Impact of two steel beads at 1.77 m/s with an elastoplastic law and two dashpots. `granchain
+    impact ... --out` plots this figure."""
     return figures.impact_loops(impacts())
 
 
 def impact_history() -> Any:
-    """The same over time: the force of a dashpot, its elastic and its damping part. `granchain
-    impact ... --figures` draws it."""
+    """The same impact versus time: the force of a dashpot with its elastic and damping parts.
+    `granchain impact ... --figures` plots this figure."""
     return figures.impact_history(impacts())
 
 
 def phase_curve() -> Any:
-    """The same as rate over overlap. `granchain impact ... --figures` draws it."""
+    """Rate versus overlap of the same impact. `granchain impact ... --figures` plots this figure."""
     return figures.phase_curve(impacts())
 
 
 def restitution_against_speed() -> Any:
-    """Restitution falls with the speed where beads yield; a dashpot's stays. `granchain impact
-    ... --vary speed=...` draws it."""
+    """Restitution versus speed. It decreases if the beads yield, and is constant with a dashpot.
+    `granchain impact ... --vary speed=...` plots this figure."""
     speeds = np.geomspace(0.05, 20.0, 25)
 
     def curve(law: str, **inputs: float) -> list[tuple[float, float]]:
@@ -374,8 +377,8 @@ def restitution_against_speed() -> Any:
 
 
 def restitution_delivered() -> Any:
-    """What dashpots return for the restitution that they are asked for. `granchain impact ...
-    --vary restitution=...` draws it."""
+    """Effective versus nominal restitution of dashpots. `granchain impact ... --vary
+    restitution=...` plots this figure."""
     asked = np.linspace(0.1, 1.0, 19)
 
     def curve(law: str) -> list[tuple[float, float]]:
@@ -390,35 +393,38 @@ def restitution_delivered() -> Any:
 
 
 def damping_transition() -> Any:
-    """Where the dashpot of `lee-wang-transition` sets in: a closed form, `gc.theory.lee_wang_transition`."""
+    """Damping of `lee-wang-transition` versus overlap, from the closed form
+    `gc.theory.lee_wang_transition`. Compare with fig. 3 of Autiero et al. 2022
+    (doi:10.3390/machines10110966): with a
+    larger q, the damping rises later and more steeply."""
     return figures.damping_transition()
 
 
 def study_curves() -> Any:
-    """Peak against bead for three laws."""
+    """Peak force versus bead for three laws."""
     case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
     study = gc.sweep(case, {"contact.law": ["ma-liu", "thornton", "hertz"]})
     return figures.study_curves(study, "peak", "sensor_bead", lines="contact.law")
 
 
 def study_power_law() -> Any:
-    """Wave speed of an elastic chain over two decades of striker speed: the exponent is 1/5,
-    and 1/6 against the force."""
+    """Wave speed of an elastic chain for two decades of striker speed. The exponent is 1/5 for the
+    speed, which corresponds to 1/6 for the force."""
     case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
     study = gc.sweep(case, {"striker.speed": {"log": [0.1, 10, 9]}})
     return figures.study_power_law(study, "wave_speed", "striker.speed")
 
 
 def study_map() -> Any:
-    """A variable over two keys: the peak far down a chain over the speed of the striker and psi
-    of Ma-Liu."""
+    """Peak force far along the chain versus two parameters: the speed of the striker and psi of the
+    Ma-Liu law."""
     case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
     keys = {"striker.speed": {"linear": [0.5, 3.0, 11]}, "contact.psi": {"linear": [2.4, 3.2, 9]}}
     return figures.study_map(gc.sweep(case, keys), "peak", "striker.speed", "contact.psi")
 
 
 def study_distribution() -> Any:
-    """How the peak scatters in chains whose radii scatter by 5 %."""
+    """Distribution of the peak force in chains with a scatter of 5 % in the radii."""
     case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast"})
     return figures.study_distribution(
         gc.sweep(case, {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))}, n=256), "peak"
@@ -426,9 +432,9 @@ def study_distribution() -> Any:
 
 
 def study_hysteresis() -> Any:
-    """A bead between two walls, driven near its resonance: the frequency goes up and down, each
-    value from the state of the last. Hertz's contacts soften, and the response jumps at two
-    frequencies."""
+    """Bead between two walls, driven near its resonance. The frequency increases and decreases, and
+    each run starts from the final state of the previous run. Hertz contacts soften, so the response
+    jumps at two different frequencies."""
     case = gc.Case(
         title="A bead between walls, driven by {ends.left.amplitude} m",
         chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
@@ -448,45 +454,50 @@ def study_hysteresis() -> Any:
 
 
 def slider_acceleration() -> Any:
-    """A slider-crank with play: the slider's acceleration beside that without play. `granchain
-    plot` draws it."""
+    """Acceleration of the slider of a slider-crank with clearance, compared with the mechanism
+    without clearance. `granchain plot` plots this figure."""
     return figures.slider_acceleration(slider_crank())
 
 
 def joint_orbit() -> Any:
-    """The way of the journal in its bearing. `granchain plot` draws it."""
+    """Path of the journal in its bearing. `granchain plot` plots this figure."""
     return figures.joint_orbit(slider_crank())
 
 
 def crank_energy() -> Any:
-    """What the crank puts in, and where it is lost. `granchain plot` draws it."""
+    """Energy supplied by the crank, and its losses. `granchain plot` plots this figure."""
     return figures.crank_energy(slider_crank())
 
 
 def joint_force() -> Any:
-    """A scotch yoke with play: contact force under several laws, over the second revolution.
-    `granchain plot` draws it for one."""
+    """Contact force of a scotch yoke with clearance with several laws, during the second
+    revolution. `granchain plot` plots this figure for a single law. Compare with fig. 11 of Autiero
+    et al. 2022 (doi:10.3390/machines10110966): the duration without contact near 100 degrees."""
     return figures.joint_force(*scotch_yokes())
 
 
 def joint_force_at_the_impact() -> Any:
-    """The same where the pin has changed sides."""
+    """The same force after the pin has changed sides. Compare with fig. 14 of Autiero et al. 2022:
+    the number and the height of the force peaks for each law."""
     return figures.joint_force(*scotch_yokes(), between=(450, 490))
 
 
 def joint_penetration() -> Any:
-    """Penetration of the pin. `granchain plot` draws it for one law."""
+    """Penetration of the pin. `granchain plot` plots this figure for a single law. Compare with
+    fig. 12 of Autiero et al. 2022: the order of the laws by their penetration."""
     return figures.joint_penetration(*scotch_yokes())
 
 
 def joint_impact() -> Any:
-    """Force over penetration in one impact. `granchain plot` draws it for one law."""
+    """Force versus penetration in one impact. `granchain plot` plots this figure for a single law.
+    Compare with fig. 15 of Autiero et al. 2022: the slope of each loading curve."""
     return figures.joint_impact(*scotch_yokes())
 
 
 def slider_kinematics() -> Any:
-    """Position, velocity and acceleration of the yoke's slider. `granchain plot` draws it for
-    one law."""
+    """Position, velocity, and acceleration of the slider of the scotch yoke. `granchain plot` plots
+    this figure for a single law. Compare with fig. 16 of Autiero et al. 2022: the differences
+    between the laws, which are most visible in the acceleration."""
     return figures.slider_kinematics(*scotch_yokes())
 
 
@@ -555,8 +566,8 @@ FIGURES: tuple[Callable[[], Any], ...] = (
 )
 HEAD = """# Gallery
 
-Drawn when this page was built, each by the lines under it, which run as they stand; those with `DATA` from a clone of the project, which has
-the measured and printed numbers in its folder `data`. Everything shown is simulated, but for the printed numbers that simulated ones are laid beside."""
+The code below each figure plots it, and you can run it unchanged. Code with `DATA` requires a clone of the project, which contains the measured and
+published data in its folder `data`. All figures show simulated data, except for the published measurements that some of them are compared with."""
 IMPORTS = {
     "Path": "from pathlib import Path",
     "np": "import numpy as np",
@@ -566,8 +577,7 @@ IMPORTS = {
 
 
 def lines_of(draw: Callable[[], Any]) -> str:
-    """What a reader copies: the imports, all that the function takes from this file, and its own
-    lines."""
+    """Return the code of a figure for the reader: imports, definitions of this file, and its lines."""
     source = Path(__file__).read_text()
     tree = ast.parse(source)
     defined: dict[str, ast.stmt] = {}
@@ -589,12 +599,12 @@ def lines_of(draw: Callable[[], Any]) -> str:
 
     drawing = defined[draw.__name__]
     assert isinstance(drawing, ast.FunctionDef)
-    body = drawing.body[1:]  # without its docstring
+    body = drawing.body[1:]  # Without its docstring.
     last = body[-1]
     assert isinstance(last, ast.Return)
     reach(ast.Module(body, []))
     blocks = [shown(source, node) for node in reached]
-    # with the comments between
+    # Include the comments in between.
     own = source.splitlines()[body[0].lineno - 1 : last.end_lineno]
     text = textwrap.dedent("\n".join(own))
     given = "moving" if draw is animation else "figure, axes"
@@ -606,7 +616,7 @@ def lines_of(draw: Callable[[], Any]) -> str:
 
 
 def shown(source: str, node: ast.stmt) -> str:
-    """A definition of this file without decorators, docstring and types of what it gives."""
+    """Return a definition of this file without decorators, docstring, and return type."""
     if isinstance(node, ast.FunctionDef):
         body = source.splitlines()[node.body[1].lineno - 1 : node.end_lineno]
         return "\n".join([f"def {node.name}():", *body, ""])
@@ -617,7 +627,7 @@ def shown(source: str, node: ast.stmt) -> str:
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     blocks = [HEAD]
     for draw in FIGURES:
         title, text = draw.__name__.replace("_", " ").capitalize(), inspect.getdoc(draw) or ""
@@ -627,11 +637,11 @@ def page() -> str:
 
 
 def file_of(draw: Callable[[], Any]) -> str:
-    """Name of the picture."""
+    """Return the file name of a figure."""
     return draw.__name__.replace("_", "-") + (".gif" if draw is animation else ".png")
 
 
-# A picture of one white dot (PNG, ISO/IEC 15948).
+# PNG image of one white dot (ISO/IEC 15948).
 BLANK = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
     "0000000c49444154789c63f8ffff3f0005fe02fe0def46b80000000049454e44ae426082"
@@ -639,10 +649,10 @@ BLANK = bytes.fromhex(
 
 
 def to_draw(targets: Iterable[Path], drawing: str) -> list[Path]:
-    """The pictures that are not there yet, or older than the package and the file that draws them.
+    """Return the figures that are missing, or older than the package and the file that plots them.
 
-    Where DOCS_PICTURES is "blank", as where only the pages are checked, none: what is not there is
-    one dot, and so old that it is drawn next time.
+    If DOCS_PICTURES is "blank", return none: missing figures are then single white dots with an old
+    date, so that the next build plots them.
     """
     newest = max(
         file.stat().st_mtime for file in [Path(drawing), *Path(gc.__file__).parent.rglob("*.py")]
@@ -657,19 +667,19 @@ def to_draw(targets: Iterable[Path], drawing: str) -> list[Path]:
 
 
 def write(folder: Path) -> None:
-    """Draw what is not there yet or older than the package, and write the page."""
+    """Plot the figures that are missing or older than the package, and write the page."""
     folder.mkdir(exist_ok=True)
     draws = {folder / file_of(draw): draw for draw in FIGURES}
     stale = [(draws[target], target) for target in to_draw(draws, __file__)]
     if stale:
         with ProcessPoolExecutor(min(len(stale), len(os.sched_getaffinity(0)))) as pool:
-            # neighbours share their runs
+            # Successive figures share their runs.
             list(pool.map(put, *zip(*stale, strict=True), chunksize=4))
     (folder / "index.md").write_text(page())
 
 
 def put(draw: Callable[[], Any], target: Path) -> None:
-    """Draw one figure."""
+    """Plot and save one figure."""
     if draw is animation:
         draw().save(target, writer="pillow", fps=20, dpi=100)
     else:
