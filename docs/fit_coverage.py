@@ -17,12 +17,12 @@ MEASURES = ("traces", "features", "peaks")
 # As the tests call them, and as the page does.
 KINDS = {
     "white": "white, 1 % of the largest force",
-    "50 Hz hum": "50 Hz mains interference of 2 %",
+    "50 Hz interference": "50 Hz mains interference of 2 %",
     "8 bit": "white, read with 8 bits",
     "drift": "drift, 3 % over the trace",
     "within 300 kHz": "within 300 kHz",
     "AR(1)": "correlated over 5 us",
-    "20 kHz hum": "20 kHz interference of 1 %",
+    "20 kHz interference": "20 kHz interference of 1 %",
     "ringing": "ringing at 80 kHz",
     "own gain": "white; a gain error of 3 % at each sensor",
     "skew": "white; a clock error of 0.2 us at each sensor",

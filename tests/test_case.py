@@ -755,7 +755,7 @@ def test_any_input_is_read_or_refused_with_a_sentence(
         tried.append(1)
 
     each()
-    told = f"{what}: read, or refused with a sentence, none with a traceback"
+    told = f"{what}: read or refused with a message, without a traceback"
     figure(told, len(tried), at_least=examples)
 
 

@@ -31,7 +31,11 @@ def test_a_built_in_case_runs_to_its_end_with_a_closed_ledger(name, figure):
     result = ran(name)
     assert result.status is Status.COMPLETE
     data = {key: variable.data for key, variable in result.variables.items()}
-    figure("built-in cases: largest residual of the ledger", relative_residual(data), at_most=5e-5)
+    figure(
+        "built-in cases: largest residual of the energy balance",
+        relative_residual(data),
+        at_most=5e-5,
+    )
     assert result.contact_peak_force.max() > 0.0
 
 

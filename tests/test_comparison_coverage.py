@@ -200,4 +200,4 @@ def test_uncertainties_cover_under_noise_and_instruments_of_any_kind(kind, count
                 at_most=MOST_STATED,
             )
             most = WITHHELD.get(kind, 10.0)
-            figure(f"{what}: withheld [%]", 100.0 * found.withheld(name), at_most=most)
+            figure(f"{what}: not reported [%]", 100.0 * found.withheld(name), at_most=most)

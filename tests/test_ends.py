@@ -184,7 +184,7 @@ def test_the_ledger_closes_under_drives_of_random_tables(law, seeds, figure):
         )
         for refine in (1.0, 10.0)
     )
-    figure(f"{what}of the ledger", coarse, at_least=1e-7, at_most=5e-5)
+    figure(f"{what}of the energy balance", coarse, at_least=1e-7, at_most=5e-5)
     figure(f"{what}at a tenth of the step", fine, at_least=1e-9, at_most=1e-6)
 
 

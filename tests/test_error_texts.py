@@ -105,4 +105,4 @@ def test_every_error_says_what_was_got_and_what_is_allowed(figure):
     ]
     assert len(found) > 90
     print("says not what was got, or not what is allowed:", *lacking)
-    figure("errors that do not say what was got and what is allowed", len(lacking), at_most=0)
+    figure("error messages without a requirement", len(lacking), at_most=0)

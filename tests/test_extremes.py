@@ -138,7 +138,7 @@ def test_absurd_values_run_or_are_refused(names, examples, figure):
 
     each()
     figure(
-        "cases of absurd values that ran or were refused, none with a traceback",
+        "cases of absurd values that ran or were refused, without a traceback",
         len(seen),
         at_least=examples,
     )

@@ -326,7 +326,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
         codes = [obey([*RUN, *more]) for more in ((), ("--overwrite",), ("--resume",))]
     words = "another run is writing this file. Only one run at a time"
     assert codes == [4] * 3 and capfd.readouterr().err.count(words) == 3 and first.is_alive()
-    figure("second writers of a file that had begun to compute", len(computed), at_most=0)
+    figure("second writers of a file that started to compute", len(computed), at_most=0)
     goes_on.set()
     first.join()
     assert first.exitcode == 0, (tmp_path / "said").read_text()

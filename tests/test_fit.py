@@ -234,7 +234,10 @@ def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
     # of 20 kHz, 1 % of the largest force, over white noise of 0.3 %
     turn, size = 2.0 * math.pi * 2e4 * INTERVAL, 0.01 * float(true_run().sensor_force.max())
     draws = range(10)
-    shown = [noisy(np.zeros((80, 1)), INTERVAL, "20 kHz hum", size, seed)[:, 0] for seed in draws]
+    shown = [
+        noisy(np.zeros((80, 1)), INTERVAL, "20 kHz interference", size, seed)[:, 0]
+        for seed in draws
+    ]
     for quiet in shown:
         sine, line = sine_in(quiet), baseline_of(quiet, Noise(size, np.empty(0)))
         assert abs(sine.turn - turn) < 4.0 * sine.turn_error < 0.4 * turn
@@ -251,7 +254,7 @@ def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
         assert sum(sine_in(quiet).turn > 0.0 for quiet in force.T) <= most
     # that it is known makes the answer surer: measured 0.0033; spread over a broad line 0.013; the
     # gaps that sines leave in five stretches, of white noise, are no colour
-    found = gc.fit(start(), with_noise("20 kHz hum", 5), KEYS, "traces")
+    found = gc.fit(start(), with_noise("20 kHz interference", 5), KEYS, "traces")
     assert found.describes
     assert 0.001 < found.errors["contact.psi"] < 0.006
     assert abs(found.values["contact.psi"] - 2.84) < 4.0 * found.errors["contact.psi"]

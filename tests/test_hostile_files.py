@@ -279,7 +279,7 @@ def test_a_file_with_flipped_bits_is_never_read_as_other_numbers(tmp_path, conte
     said, _ = read_in_a_process([*paths, last], COMPARE, good, 60 + count)
     assert said[-1] == "same"
     figure("files with flipped bits read as other numbers", said.count("different"), at_most=0)
-    what = "files with flipped bits refused in a sentence, of all"
+    what = "files with flipped bits refused with a message, of all"
     figure(what, said.count("refused") / count, at_least=0.95)
 
 
@@ -344,7 +344,7 @@ def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed
         with pytest.raises(FileError, match=f"{words} one)"):
             resumed(path, state)
         refused += 1
-    what = "checkpoints with flipped bits refused in a sentence, of all"
+    what = "checkpoints with flipped bits refused with a message, of all"
     figure(what, refused / count, at_least=1.0)
 
 

@@ -60,7 +60,7 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(plain_loop, figure) ->
                 result.variables[f"contact_{name}"].data.sum(),
             )
             figure(
-                f"{name}: losses of the contacts less the ledger's, of the energy put in",
+                f"{name}: losses of the contacts less those of the energy balance, of the energy supplied",
                 abs(apart - total) / balance.supplied,
                 at_most=1e-14,
             )
@@ -81,13 +81,13 @@ def test_the_ledger_closes_under_every_law(law, figure) -> None:
         for refine in (1.0, 10.0)
     )
     figure(
-        "12 beads, every law: largest residual of the ledger at the automatic step",
+        "12 beads, every law: largest residual of the energy balance at the automatic step",
         coarse,
         at_least=1e-6,
         at_most=5e-5,
     )
     figure(
-        "12 beads, every law: largest residual of the ledger at a tenth of it",
+        "12 beads, every law: largest residual of the energy balance at a tenth of it",
         fine,
         at_least=1e-8,
         at_most=1e-6,

@@ -108,7 +108,7 @@ def test_flipped_bits_of_an_ensembles_file_are_never_read_as_other_numbers(
         except FileError:
             refused += 1
     figure("ensembles' files with a flipped bit read as other numbers", others, at_most=0)
-    figure("of 60 refused in a sentence", refused, at_least=57)
+    figure("of 60 refused with a message", refused, at_least=57)
 
 
 def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):

@@ -228,7 +228,7 @@ def test_the_ledger_of_any_row_closes(many, figure):
     # residual is no part: up to 6e-5 seen
     found = largest(residual, many, row=ANY)
     figure(
-        "random rows: largest residual of the ledger at the automatic step",
+        "random rows: largest residual of the energy balance at the automatic step",
         found,
         at_least=1e-8,
         at_most=1e-4,

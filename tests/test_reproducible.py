@@ -52,7 +52,7 @@ def test_threads_give_the_same_data(figure: Callable[..., None]) -> None:
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda name: data_hash(*CASES[name]), jobs))
     assert found == [expected[name] for name in jobs]
-    figure("runs in four threads at once whose data differ in no bit", len(found), at_least=18)
+    figure("runs in four threads at once whose data are bit-identical", len(found), at_least=18)
 
 
 @pytest.mark.promise("R3")

@@ -105,7 +105,7 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(
                 assert differ == [], f"split at step {split}"
                 compared += 1
         by_rows.remove()
-    what = "ends and split points of a law that restart with no differing bit"
+    what = "ends and split points of a law that restart bit-identically"
     figure(what, compared, at_least=2 * len(rows) * len(SPLITS))
 
 

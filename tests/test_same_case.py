@@ -256,7 +256,7 @@ def test_a_member_that_is_computed_elsewhere_has_the_same_bits_whatever_key_is_v
         with (ThreadPoolExecutor if where == "thread" else ProcessPoolExecutor)(1) as pool:
             differ = differing(case, changes, pool)
     figure(
-        f"{name}, {where}: of {len(changes)} keys those with another bit", len(differ), at_most=0
+        f"{name}, {where}: of {len(changes)} keys those with different data", len(differ), at_most=0
     )
 
 

@@ -96,7 +96,7 @@ def test_no_edit_of_any_attribute_unit_scale_or_provenance_entry_is_read_as_good
         opened += opens(path)
         if name in (*NEEDED, *NOT_NEEDED):
             assert opens(path, unsealed=True) == (name in NOT_NEEDED), name
-    figure("edits of attributes and provenance that open without a word", opened, at_most=0)
+    figure("edits of attributes and provenance that open without a message", opened, at_most=0)
 
 
 def test_a_seal_of_another_file_or_a_cut_one_is_refused(tmp_path, content):

@@ -125,7 +125,11 @@ def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
         r"smaller time step",
         told[1.02],
     )
-    figure("struck chain at 1.02 of the limit: its open ledger", float(match[1]), at_least=0.01)
+    figure(
+        "struck chain at 1.02 of the limit: residual of its energy balance",
+        float(match[1]),
+        at_least=0.01,
+    )
     place = (
         r"the run stopped at t = \S+ s \(step \d+ of \d+\) at (bead|contact) \d+: .*The time step "
         r"was \S+ s\. The stability limit"

@@ -62,9 +62,7 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(cap
         command.commands
     )
     print(*lacking, sep="\n")
-    figure(
-        "wrong command lines without where, got, allowed and what to do", len(lacking), at_most=0
-    )
+    figure("wrong command lines whose message lacks a part", len(lacking), at_most=0)
 
 
 def test_a_wrong_command_line_is_refused_with_what_is_meant(obeyed):

@@ -6,7 +6,16 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, lfilter
 
-KINDS = ("white", "50 Hz hum", "8 bit", "drift", "within 300 kHz", "AR(1)", "20 kHz hum", "ringing")
+KINDS = (
+    "white",
+    "50 Hz interference",
+    "8 bit",
+    "drift",
+    "within 300 kHz",
+    "AR(1)",
+    "20 kHz interference",
+    "ringing",
+)
 # What each sensor has of its own, and what the instrument does; with white noise.
 OWN = ("own gain", "skew")
 FAULTS = ("clipping", "offset", "crosstalk", "high-pass")
@@ -47,10 +56,10 @@ def noisy(force: np.ndarray, interval: float, kind: str, size: float, seed: int)
         found = lfilter(ahead, back, white, axis=0)[SETTLED:]
         return np.asarray(size * found / found.std())
 
-    if kind == "50 Hz hum":
+    if kind == "50 Hz interference":
         phase = draw.random(sensors)
         return force + 0.3 * plain + 2.0 * size * np.sin(2.0 * math.pi * (50.0 * time + phase))
-    if kind == "20 kHz hum":
+    if kind == "20 kHz interference":
         phase = draw.random(sensors)
         return force + 0.3 * plain + size * np.sin(2.0 * math.pi * (2e4 * time + phase))
     if kind == "drift":
