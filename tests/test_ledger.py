@@ -60,7 +60,7 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(plain_loop, figure) ->
                 result.variables[f"contact_{name}"].data.sum(),
             )
             figure(
-                f"{name}: losses of the contacts less those of the energy balance, of the energy supplied",
+                f"{name}: losses of the contacts less those of the balance, of the energy supplied",
                 abs(apart - total) / balance.supplied,
                 at_most=1e-14,
             )
