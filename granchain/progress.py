@@ -59,18 +59,18 @@ class ProgressLine:
         """What a run calls that goes on from a checkpoint."""
         self._write(f"{100.0 * fraction:.0f} %, resumed", fraction)
 
-    def _write(self, words: str, fraction: float) -> None:
+    def _write(self, text: str, fraction: float) -> None:
         now = time.monotonic() - self._started
         last = fraction >= 1.0
         if now - self._written < self._every and not last:
             return
         self._written = now
-        left = (
-            f", {now / fraction * (1.0 - fraction):.0f} s to go"
+        remaining = (
+            f", {now / fraction * (1.0 - fraction):.0f} s remaining"
             if 0.0 < fraction < 1.0 and now > 1.0
             else f", {now:.1f} s"
         )
-        line = f"{self.title + ': ' if self.title else ''}{words}{left}"
+        line = f"{self.title + ': ' if self.title else ''}{text}{remaining}"
         stream = self._stream or (sys.stdout if in_notebook() else sys.stderr)
         # spaces over what was there: a notebook knows no other way to clear a line
         stream.write("\r" + line.ljust(self._width) + ("\n" if last else ""))

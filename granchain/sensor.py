@@ -265,8 +265,8 @@ class Sensor:
 
             if self.interval < dt * (1.0 - 1e-9):
                 raise GranchainError(
-                    f"sensor: interval: got {self.interval:.6g} s, allowed: from {dt:.6g} s, as "
-                    "often as the force is given; record the force more often"
+                    f"sensor: interval: {self.interval:.6g} s is too short. It must be at least "
+                    f"the interval of the forces, {dt:.6g} s. Record the forces more often."
                 )
             spline = CubicSpline(times, smoothed, axis=0)
             times = times[0] + self.interval * np.arange(

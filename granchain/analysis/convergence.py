@@ -24,13 +24,13 @@ def observed_order(steps: ArrayLike, errors: ArrayLike) -> float:
     h, e = np.asarray(steps, dtype=float), np.abs(np.asarray(errors, dtype=float))
     if h.shape != e.shape or h.ndim != 1 or len(np.unique(h)) < 2:
         raise ValueError(
-            f"observed_order: got {h.shape} steps and {e.shape} errors, allowed: one error for "
-            "each of two or more steps"
+            f"observed_order: {h.shape} steps and {e.shape} errors do not match. Give one error "
+            "for each step, and at least two steps."
         )
     if not (np.isfinite(h) & (h > 0.0)).all() or not (np.isfinite(e) & (e > 0.0)).all():
         raise ValueError(
-            "observed_order: steps and errors must be finite and not 0; an error of 0 has no "
-            "order: leave it out"
+            "observed_order: a step or an error is 0 or not finite. All must be finite and not "
+            "0. Leave out errors that are 0, because they have no order."
         )
     x, y = np.log(h), np.log(e)
     x -= x.mean()
@@ -82,8 +82,9 @@ def power_law(x: np.ndarray, y: np.ndarray) -> Exponent:
     x, y = x[good], y[good]
     if len(np.unique(x)) < 3 or not ((x > 0.0).all() and (y > 0.0).all()):
         raise GranchainError(
-            f"power_law: got {len(x)} values at {len(np.unique(x))} places, allowed: values above "
-            "0 at three or more places; sweep more"
+            f"power_law: {len(x)} values at {len(np.unique(x))} different positions are not "
+            "enough. Values above 0 at three or more positions are required. Add points to the "
+            "sweep."
         )
     u, v = np.log(x), np.log(y)
     away = u - u.mean()

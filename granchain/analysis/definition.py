@@ -349,7 +349,7 @@ def pulse_width(
         [s]; nan where the trace does not cross the level on both sides of the peak.
     """
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level: got {level!r}, allowed: between 0 and 1")
+        raise ValueError(f"level: {level!r} is out of range. It must be between 0 and 1.")
     return width_at(time, force, peak(time, force, baseline), baseline, level)
 
 
@@ -455,8 +455,8 @@ def pulses(
     """
     if not (isinstance(share, (int, float)) and 0.0 < share <= 1.0):
         raise GranchainError(
-            f"pulses: share: got {share!r}, allowed a number above 0, at most 1; give for example "
-            "share=0.1"
+            f"pulses: share: {share!r} is out of range. It must be a number above 0 and at most "
+            "1. Give for example share=0.1."
         )
     samples = until_nan(force)
     times, above = np.asarray(time, dtype=float)[: len(samples)], samples - baseline

@@ -153,7 +153,10 @@ def reading_of(
         if not pulses:
             return SensorReading(
                 baseline=baseline,
-                messages=(*messages, "no whole pulse stands out of the measured trace"),
+                messages=(
+                    *messages,
+                    "no complete pulse rises above the noise of the measured trace",
+                ),
             )
         first = pulses[0]
         left, right = half_height(found.smooth, first.top)
@@ -172,7 +175,7 @@ def reading_of(
             if not SHORTEST < ratio < 1.0 / SHORTEST:
                 length = "shorter" if ratio < 1.0 else "longer"
                 size = f"{first.height:.3g} N at {1e6 * time[first.top]:.4g} us"
-                note = f"a disturbance of {size}, much {length} than the pulse, is not taken for it"
+                note = f"a disturbance of {size}, much {length} than the pulse, was ignored"
                 later = reading_of(
                     time, recorded, noise, filtered, float(time[first.stop]), high_pass
                 )
@@ -191,9 +194,9 @@ def reading_of(
     if not high_pass and baseline.samples and fallen is not baseline:
         fall = -float(found.smooth[first.stop :].min())
         messages.append(
-            f"the trace falls {fall:.3g} N below its baseline "
-            "after the pulse: it drifts, or its instrument has a high-pass filter that is not "
-            "stated (sensor.high_pass); the numbers are less sure"
+            f"after the pulse, the trace falls {fall:.3g} N below its baseline. The trace "
+            "drifts, or the instrument has a high-pass filter that is not specified in "
+            "sensor.high_pass. The results are less certain"
         )
     baseline = baseline if high_pass else fallen
     force = recorded - baseline.at(np.arange(len(recorded)))
@@ -204,16 +207,16 @@ def reading_of(
     if largest is not first and largest.height > first.height + found.doubt:
         messages.append(
             f"a pulse {largest.height / first.height:.2g} times as large follows "
-            f"{1e6 * (time[largest.top] - time[first.top]):.3g} us "
-            "after the first; the first is taken"
+            f"{1e6 * (time[largest.top] - time[first.top]):.3g} us after the first. The results "
+            "are for the first pulse"
         )
     if (
         not right - left >= 2.0 * FEW_SAMPLES
         and ((lone > foot) & (lone < first.stop + first.top - foot)).any()
     ):
         messages.append(
-            "one of these is in the pulse, whose few samples do not tell it from a dip or a top: "
-            "no number is given"
+            "one of these samples is in the pulse, which has too few samples to distinguish a "
+            "disturbance from a dip or a peak. No result is reported"
         )
         return SensorReading(baseline=baseline, messages=tuple(messages))
     reading = _numbers_of_pulse(time, force, noise, found, first, foot, baseline, fall, messages)
@@ -263,12 +266,13 @@ def _numbers_of_pulse(
     left, right = half_height(found.smooth, top)
     halves = [side for side in (top - left, right - top) if math.isfinite(side)]
     lacks = {
-        "the trace ends before the pulse has fallen to half its height: its peak may be still to "
-        "come, no number is given": pulse.stop >= len(force),
-        "noise does not tell whether its first pulse is one or two: no number is given": (
+        "the trace ends before the pulse has fallen to half its height. The peak may come "
+        "later, so "
+        "no result is reported": pulse.stop >= len(force),
+        "because of noise, the first pulse may be one pulse or two. No result is reported": (
             fell_before(found, pulse)
         ),
-        "the trace holds too little of the pulse: no number is given": not halves or top < 1,
+        "the trace contains too little of the pulse. No result is reported": not halves or top < 1,
     }
     if any(lacks.values()):
         messages.append(next(sentence for sentence, holds in lacks.items() if holds))
@@ -279,21 +283,23 @@ def _numbers_of_pulse(
     has_baseline = baseline.samples > 0
     if not has_baseline:
         messages.append(
-            "the trace begins on the rise of the pulse, which leaves no baseline: peak, width and "
-            "impulse are withheld"
+            "the trace starts on the rise of the pulse, so there is no baseline. Peak, width, "
+            "and impulse are not reported"
         )
     elif baseline.samples < LEAST_QUIET:
-        messages.append(f"only {baseline.samples} samples before the pulse tell the baseline")
+        messages.append(
+            f"the baseline is estimated from only {baseline.samples} samples before the pulse"
+        )
     if baseline.drifts:
         messages.append(
-            f"the baseline drifts by {baseline.slope * (len(force) - 1):+.2g} N over the trace; "
-            "its line is taken off"
+            f"the baseline drifts by {baseline.slope * (len(force) - 1):+.2g} N over the trace. "
+            "A straight line was subtracted"
         )
     if flat is not None:
         messages.append(
-            f"the pulse is flat at {float(force[flat].max()):.4g} N for "
-            f"{1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as an "
-            "instrument at its limit makes it: peak, width and impulse are withheld"
+            f"the pulse is constant at {float(force[flat].max()):.4g} N for "
+            f"{1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as if the instrument "
+            "clipped it. Peak, width, and impulse are not reported"
         )
         # A few equal samples may be those of a round top.
         long = flat.stop - flat.start
@@ -321,21 +327,21 @@ def _numbers_of_pulse(
         lost = max(meeting_of_flanks(force, perhaps, left, right) - peak.value, 0.0) / TO_FLANKS
         if right - left >= FEW_IN_WIDTH:
             messages.append(
-                "its top may be flat, which noise hides: the uncertainty of the peak goes up to "
-                "where the flanks would meet"
+                "the peak may be clipped, which the noise hides. The uncertainty of the peak "
+                "extends to the force at which the flanks would meet"
             )
     peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
     width = _width_of(force, noise, found, top, peak, of_peak, interval)
     if math.isnan(width.value):
-        messages.append("the measured trace is too noisy, or too short, for a width at half height")
+        messages.append("the measured trace is too noisy or too short for a width at half height")
     elif width.value < FEWEST_SAMPLES * interval:
         messages.append(
-            f"only {width.value / interval:.2g} samples in the width of the pulse: its peak, "
-            "width and impulse are withheld"
+            f"the pulse has only {width.value / interval:.2g} samples in its width. Peak, width, "
+            "and impulse are not reported"
         )
         return SensorReading(arrival=arrival, baseline=baseline)
     elif width.value < FEW_SAMPLES * interval:
-        messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse")
+        messages.append(f"the pulse has only {width.value / interval:.2g} samples in its width")
     begin = max(0, foot - round(0.5 * (top - foot)))
     area, end = _impulse_of(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
     if perhaps is not None:
@@ -344,7 +350,7 @@ def _numbers_of_pulse(
         above = lost * (perhaps.stop - perhaps.start) / 3.0
         area = Number(area.value, math.hypot(area.uncertainty, above))
     if math.isnan(area.value):
-        messages.append("the trace ends before the pulse does: its impulse is withheld")
+        messages.append("the trace ends before the pulse does. The impulse is not reported")
     return SensorReading(
         peak,
         arrival,
@@ -408,8 +414,7 @@ def _without_lone_samples(
     corrected[lone] = between[lone - 2]
     places = ", ".join(f"{1e6 * time[i]:.4g}" for i in lone[:3])
     messages.append(
-        f"{len(lone)} samples that stand alone, at {places} us, are taken for disturbances and "
-        "left out"
+        f"{len(lone)} isolated samples, at {places} us, were treated as disturbances and removed"
     )
     return corrected
 
@@ -639,8 +644,8 @@ def readings_of(
         if sum(abs(at - other) < alike for other in known) > 1:
             size = f"{reading.small_height:.3g} N at {1e6 * at:.4g} us"
             notes.append(
-                f"a disturbance of {size}, at other sensors too, is no wave and not taken for the "
-                "pulse"
+                f"a disturbance of {size}, which also appears at other sensors, is not a wave "
+                "and was ignored"
             )
             height, wide = reading.small_height, reading.small_width
             reading = reading_of(time, force[:, k], noises[k], filtered, at + near, high_pass)
@@ -648,7 +653,8 @@ def readings_of(
         if math.isfinite(reading.small) and reading.small_share < DISTURBANCE:
             size = f"{reading.small_height:.3g} N at {1e6 * reading.small:.4g} us"
             notes.append(
-                f"a pulse of {size} before a much larger one may be crosstalk: no number is given"
+                f"a pulse of {size} before a much larger one may be crosstalk. No result is "
+                "reported"
             )
             reading = SensorReading(baseline=reading.baseline, messages=reading.messages)
         readings[k] = replace(reading, messages=(*notes, *reading.messages))

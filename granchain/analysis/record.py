@@ -81,9 +81,9 @@ def bead_spectrum(
             for name, beads in labels.items()
         )
         raise GranchainError(
-            f"bead_spectrum: got bead {str(bead)[:60]!r}{f', of={of!r}' if of else ''}, allowed "
-            f"what was recorded: {known or 'nothing here'}; name another, or put the bead "
-            "under [sensors], or set `interval` under [snapshots]"
+            f"bead_spectrum: bead {str(bead)[:60]!r}{f', of={of!r}' if of else ''}, was not "
+            f"recorded. Recorded: {known or 'no beads'}. Choose a recorded bead, add the bead "
+            "under [sensors], or set `interval` under [snapshots]."
         )
     measured = of or recorded[0]
     time, interval = evenly_sampled(result, places[measured][0], "bead_spectrum")
@@ -102,8 +102,8 @@ def evenly_sampled(result: Result, axis: str, where: str) -> tuple[np.ndarray, f
         time, steps = time[:-1], steps[:-1]
     if len(steps) < 2 or not np.ptp(steps) <= 1e-6 * steps.mean():
         raise GranchainError(
-            f"{where}: got {len(time)} instants in {axis}, allowed three or more, evenly spaced; "
-            "run longer"
+            f"{where}: {len(time)} instants in {axis} are too few or not evenly spaced. Three or "
+            "more instants, evenly spaced, are required. Run longer."
         )
     return time, float(steps.mean())
 
@@ -116,8 +116,8 @@ def check_segments(segments: Any, where: str) -> None:
         or not 1 <= segments <= MOST_SEGMENTS
     ):
         raise GranchainError(
-            f"{where}: segments: got {segments!r}, allowed a whole number from 1 to "
-            f"{MOST_SEGMENTS}; leave it out for {SEGMENTS}"
+            f"{where}: segments: {segments!r} is not valid. It must be a whole number, 1 to "
+            f"{MOST_SEGMENTS}. The default is {SEGMENTS}."
         )
 
 
@@ -126,8 +126,8 @@ def segment_length(instants: int, segments: int, where: str) -> int:
     length = 2 * instants // (segments + 1)
     if length < LEAST:
         raise GranchainError(
-            f"{where}: got {instants} samples of each sensor, allowed "
-            f"{LEAST * (segments + 1) // 2} or more for {segments} segments; "
-            "run longer, lower the interval under [sensors], or ask for fewer segments"
+            f"{where}: {instants} samples of each sensor are too few. {segments} segments "
+            f"require {LEAST * (segments + 1) // 2} or more. Run longer, reduce the interval "
+            "under [sensors], or use fewer segments."
         )
     return length

@@ -140,12 +140,15 @@ class Summary(Numbers):
         """Why there are no first pulses, or no wave speed."""
         why = []
         if self.driven:
-            why.append(f"driven with {self.driven}: no first pulse; see granchain spectrum")
+            why.append(
+                f"the chain is driven with {self.driven}, so there is no first pulse. Use "
+                "granchain spectrum"
+            )
         if self.out_of_order:
             one, other = self.out_of_order
             why.append(
-                f"no wave speed: the arrivals at beads {one} and {other} are out of order: there "
-                "is more than one wave"
+                f"no wave speed: the arrivals at beads {one} and {other} are out of order, so "
+                "there is more than one wave"
             )
         return tuple(why)
 
@@ -234,9 +237,9 @@ def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[Pulse, ...
         [int(label) for label in result.sensor_bead] if "sensor_bead" in result.variables else []
     )
     if bead not in beads:
-        there = ", ".join(map(str, beads)) or "none: this result has no sensors"
+        recorded = ", ".join(map(str, beads)) or "none, because this result has no sensors"
         raise GranchainError(
-            f"pulses_at: bead: got {bead!r}, allowed {there}; name a sensor bead of the result"
+            f"pulses_at: bead: {bead!r} has no sensor. Sensor beads of this result: {recorded}."
         )
     i = beads.index(bead)
     force = np.asarray(result.sensor_force[:, i])

@@ -144,10 +144,11 @@ def _shares(result: Result, where: str) -> np.ndarray:
     if e.min(initial=0.0) < -rounding:
         shot, body = np.unravel_index(int(e.argmin()), e.shape)
         raise GranchainError(
-            f"{where}: got an energy of {e[shot, body]:.4g} J at body {int(result.bead[body])} at "
-            f"{float(result.snapshot_time[shot]):.4g} s, allowed none below 0: contacts that are "
-            "pressed at rest have yielded further, and the static work that went into their dents "
-            "is no energy that moves; lower the load, or take bead_energy as it is"
+            f"{where}: the energy at body {int(result.bead[body])} at "
+            f"{float(result.snapshot_time[shot]):.4g} s is {e[shot, body]:.4g} J. It must not be "
+            "negative. Contacts that are pressed at rest have yielded further, and the static "
+            "work that went into their residual indentation is not energy that moves. Reduce "
+            "the load, or use bead_energy as it is."
         )
     total = e.sum(axis=1, keepdims=True)
     return np.divide(e, total, out=np.full_like(e, np.nan), where=total > e.shape[1] * rounding)
@@ -165,14 +166,15 @@ def _measured(result: Result, where: str) -> _Energies:
     ]  # fmt: skip
     if missing:
         raise GranchainError(
-            f"{where}: got a result without {', '.join(missing)}, allowed the whole result of a "
-            "chain with snapshots; set `interval` under [snapshots] in the case, and run it again"
+            f"{where}: the result has no {', '.join(missing)}. A complete result of a chain with "
+            "snapshots is required. Set `interval` under [snapshots] in the case, and run it "
+            "again."
         )
     case: Any = result.case
     if case is None:
         raise GranchainError(
-            f"{where}: got a result without its case, allowed one that says what its contacts are; "
-            "run the case again"
+            f"{where}: the result has no case. The case is required because it describes the "
+            "contacts. Run the case again."
         )
     ((chain, contacts),) = contacts_of_cases([case])
     present, model = chain.contacts, contacts.model
@@ -246,15 +248,15 @@ def _deepest(result: Result, model: Model, where: str) -> np.ndarray:
     of the law remembers."""
     if model.forgets or model.remembered("residual_overlap") < 0:
         raise GranchainError(
-            f"{where}: got the law {model.name}, whose energy depends on a memory that snapshots "
-            "do not hold, allowed one without such a memory, or one whose contacts keep their "
-            'dents; take dents = "keep", or another law'
+            f"{where}: the energy of the law {model.name} depends on a history that snapshots do "
+            "not store. A law without such a history is required, or contacts that keep their "
+            'residual indentation. Use dents = "keep", or another law.'
         )
     if "snapshot_largest_overlap" not in result.variables:
         raise GranchainError(
-            f"{where}: got snapshots without what each contact had come to, allowed with the law "
-            f"{model.name} those that hold it; set `history = true` under [snapshots] in the case, "
-            "and run it again"
+            f"{where}: the snapshots do not store the contact histories, which the law "
+            f"{model.name} requires. Set `history = true` under [snapshots] in the case, and run "
+            "it again."
         )
     return np.asarray(result.snapshot_largest_overlap, dtype=float)
 
@@ -277,7 +279,7 @@ def _check(
         agree = agree and bool(apart <= AGREES * ledger.max(initial=0.0))
     if not agree:
         raise GranchainError(
-            f"{where}: got contacts of the law {model.name} that have come to something else than "
-            "their largest overlaps say, allowed a run whose dents and ledger agree with them; run "
-            "the case again, or take another law"
+            f"{where}: contact histories of the law {model.name} do not agree with their largest "
+            "overlaps. The residual indentation and the energy balance of the run must agree "
+            "with them. Run the case again, or use another law."
         )

@@ -30,8 +30,8 @@ from granchain.two_body import impact
 
 # What may be fitted, one number a law.
 FITS = {
-    YIELD_STRESS_RATIO: "hardness over yield stress",
-    "damping": "the one damping constant that a law asks for: its chi, alpha or restitution",
+    YIELD_STRESS_RATIO: "hardness divided by yield stress",
+    "damping": "the damping constant of a law: its chi, alpha, or restitution",
 }
 # A ratio is looked for up to a factor 4 to both sides of 2.8, the hardness of metals over their
 # yield stress (Johnson 1985, Contact Mechanics, sec. 6.3, doi:10.1017/CBO9781139171731).
@@ -201,24 +201,24 @@ def compare_impacts(
     known = known_laws()
     asked = _inputs_by_law(laws, known)
     if fit is not None and fit not in FITS:
-        allowed = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
-        raise CaseError(f'compare_impacts: fit: got "{fit}", allowed: {allowed}; take one of these')
+        listed = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
+        raise CaseError(f'compare_impacts: fit: "{fit}" is unknown. It must be one of: {listed}.')
     measured = read_impacts(data)
     problems = Problems()
     for name in pair or {}:
         problems.check(
             name in PAIR_QUANTITIES,
             f"compare_impacts: pair.{name}",
-            "an unknown quantity",
-            ", ".join(PAIR_QUANTITIES),
-            "take it out",
+            "unknown quantity",
+            f"The quantities are {', '.join(PAIR_QUANTITIES)}",
+            "Remove it",
         )
         problems.check(
             any(name not in row.stated for row in measured.rows),
             f"compare_impacts: pair.{name}",
-            "a value",
-            "none: the folder states it",
-            "take it out, or change it there",
+            "the folder already specifies this quantity",
+            "A quantity may be given here only if the folder does not specify it",
+            "Remove it, or change it in the folder",
         )
     problems.close()
     if pair:
@@ -253,9 +253,14 @@ def _inputs_by_law(
     problems = Problems()
     for name, inputs in asked.items():
         if name not in known:
-            advice = f"take one of: {', '.join(known)}"
+            advice = ""
             problems.add(
-                "compare_impacts: law", shown(name), "a known name", advice, name, list(known)
+                "compare_impacts: law",
+                f"{shown(name)} is unknown",
+                f"The laws are {', '.join(known)}",
+                advice,
+                name,
+                list(known),
             )
             continue
         own = {quantity.name: quantity for quantity in known[name].inputs}
@@ -263,11 +268,11 @@ def _inputs_by_law(
             wrong = (
                 own[key].problem(value)
                 if key in own
-                else f"got an unknown input of {name}, allowed: {', '.join(own)}; take it out"
+                else f"unknown input. {name} has the inputs {', '.join(own) or 'none'}. Remove it."
             )
             problems.repeat([f"compare_impacts: {name}.{key}: {wrong}"] if wrong else [])
-    allowed = "names of laws, or None for all"
-    problems.check(bool(asked), "compare_impacts: laws", "none", allowed, "name one")
+    requirement = "Give the name of at least one law, or None for all laws"
+    problems.check(bool(asked), "compare_impacts: laws", "missing", requirement)
     problems.close()
     return asked
 
@@ -313,7 +318,9 @@ def _missing(law: type[ContactLaw], known: Iterable[str]) -> str:
         quantity.name for quantity in law.inputs if quantity.required and quantity.name not in known
     ]
     return (
-        f"the law needs {' and '.join(missing)}, which the folder does not state" if missing else ""
+        f"the law needs {' and '.join(missing)}, which the folder does not specify"
+        if missing
+        else ""
     )
 
 
@@ -329,11 +336,13 @@ def _row_compared(
     if problem := _missing(law, inputs):
         return ComparedImpact(row, None, problem)
     if row.quantity == "contact_diameter" and not law.has_contact_radius():
-        return ComparedImpact(row, None, f"the source of {law.name} states no contact radius")
+        return ComparedImpact(
+            row, None, f"the source of {law.name} does not specify a contact radius"
+        )
     if speed is None:
-        return ComparedImpact(row, None, "the speed is not stated")
+        return ComparedImpact(row, None, "the speed is not specified")
     if lacking:
-        return ComparedImpact(row, None, f"the {lacking[0]} of the two bodies is not stated")
+        return ComparedImpact(row, None, f"the {lacking[0]} of the two bodies is not specified")
     try:
         found = impact(law=law, pair=pair, speed=speed, **inputs)
     except LawError as error:
@@ -374,7 +383,7 @@ def _fitted_parameter(
     """
     rows = [row for row in data.rows if row.use == "fit"]
     if not rows:
-        raise NotComputable('nothing to fit to: no row of the folder has the use "fit"')
+        raise NotComputable('nothing to fit to: no row of the folder has use = "fit"')
     if fit == YIELD_STRESS_RATIO:
         name, unit, low, high = YIELD_STRESS_RATIO, "1", *RATIOS
         _check_yield_stress(law, inputs, rows)
@@ -402,8 +411,8 @@ def _fitted_parameter(
     value = minimum_of(mean_square, low, high)
     if value is None:
         raise NotComputable(
-            f"no {name} from {low:.3g} to {high:.3g} {unit} gives a value in each row of use fit: "
-            f"{why}"
+            f"no {name} from {low:.3g} to {high:.3g} {unit} gives a result in each row with use "
+            f'= "fit": {why}'
         )
     return name, value, unit
 
@@ -418,14 +427,15 @@ def _check_yield_stress(
     for row in rows:
         if "hardness" not in row.stated:
             raise NotComputable(
-                f"{row.case}: the hardness is not stated, of which the yield stress is a part"
+                f"{row.case}: the hardness is not specified, and the yield stress is a fraction "
+                "of it"
             )
         try:
             values = [law.coefficients_of(_pair_of_row(row, ratio), given) for ratio in (2.0, 3.0)]
         except (GranchainError, ArithmeticError, TypeError, ValueError, AttributeError):
             continue
         if all(map(np.array_equal, *values)):
-            raise NotComputable(f"nothing to fit: {law.name} does not read the yield stress")
+            raise NotComputable(f"nothing to fit: {law.name} does not use the yield stress")
         return
 
 

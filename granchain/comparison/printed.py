@@ -44,9 +44,9 @@ YIELD_STRESS_RATIO = "yield_stress_ratio"
 STATED: dict[str, str] = {"speed": "m/s", **PAIR_QUANTITIES, YIELD_STRESS_RATIO: "1"}
 # What a row is for.
 USES = {
-    "fit": "what a parameter is fitted to, and laws are ranked by",
-    "rank": "what laws are ranked by",
-    "show": "what is compared and no more",
+    "fit": "parameters are fitted to it, and laws are ranked by it",
+    "rank": "laws are ranked by it",
+    "show": "it is compared only",
 }
 NOT_STATED = "not stated"
 # Columns without a unit.
@@ -56,7 +56,7 @@ REQUIRED_COLUMNS = TABLE_COLUMNS[:-1]
 
 def required_text_key(meaning: str) -> Any:
     """A key that must hold one line of printable text."""
-    allowed = f"one line of printable text, at most {TITLE_LENGTH} signs"
+    allowed = f"one line of printable text, at most {TITLE_LENGTH} characters"
     return key(meaning, allowed, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH)
 
 
@@ -162,7 +162,7 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
     """
     if not Path(folder).is_dir():
         raise FileError(
-            f"{folder}: got no folder, allowed one that holds {ABOUT} and {IMPACTS}; name it"
+            f"{folder}: not a folder. A folder that contains {ABOUT} and {IMPACTS} is required."
         )
     problems = Problems()
     about: ImpactsTable | None = read_table(
@@ -203,7 +203,12 @@ def _constants_of(
         _check_source(table.source, sources, f"{where}.source", problems)
         if table.name not in units:
             problems.add(
-                where, "an unknown name", ", ".join(units), "take it out", table.name, units
+                where,
+                "unknown name",
+                f"The names are {', '.join(units)}",
+                "Remove it",
+                table.name,
+                units,
             )
         elif problems.check(
             table.name not in found, where, "a second value", "one", "take one out"
@@ -217,12 +222,15 @@ def _constants_of(
 def _check_source(source: str, sources: Sequence[str], where: str, problems: Problems) -> None:
     """A source must be one of the listed ones."""
     if source not in sources:
-        allowed = f"the name of a [[source]] of {ABOUT}: {', '.join(sources) or 'there is none'}"
+        requirement = (
+            f"It must be the name of a [[source]] of {ABOUT}: "
+            f"{', '.join(sources) or 'there are none'}"
+        )
         problems.add(
             where,
-            shown(source) if source else "nothing",
-            allowed,
-            "say where the number is printed",
+            f"{shown(source)} is unknown" if source else "missing",
+            requirement,
+            "Specify where the number was published",
             source,
             sources,
         )
@@ -249,12 +257,12 @@ def _cells_of(path: Path) -> list[list[str]]:
         cells = [row for _, row in csv_rows(content_of(path, Limit()).decode("utf-8-sig"))]
     except UnicodeDecodeError:
         raise TraceError(
-            f"{path}: got bytes that are not UTF-8, allowed CSV in UTF-8; save the file as UTF-8"
+            f"{path}: not valid UTF-8. A CSV file in UTF-8 is required. Save the file as UTF-8."
         ) from None
     if len(cells) < 2:
         raise TraceError(
-            f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write "
-            f"{', '.join(TABLE_COLUMNS)} above the numbers"
+            f"{path}: {len(cells)} rows are too few. A heading and at least one row are "
+            f"required. Write {', '.join(TABLE_COLUMNS)} above the numbers."
         )
     return cells
 
@@ -277,16 +285,16 @@ def _measured_rows(
             problems.check(
                 bool(unit),
                 f"{IMPACTS}.{name}",
-                "a column without a unit",
-                with_units[name],
-                "write the unit in brackets behind the name",
+                "the column has no unit",
+                f"The heading must be {with_units[name]}",
+                "Write the unit in brackets after the name",
             )
         elif name not in TABLE_COLUMNS:
             problems.add(
                 f"{IMPACTS}.{name}",
-                "an unknown column",
-                ", ".join([*TABLE_COLUMNS, *with_units.values()]),
-                "take it out",
+                "unknown column",
+                f"The columns are {', '.join([*TABLE_COLUMNS, *with_units.values()])}",
+                "Remove it",
                 name,
                 [*TABLE_COLUMNS, *STATED],
             )
@@ -294,9 +302,9 @@ def _measured_rows(
         problems.check(
             name in units,
             f"{IMPACTS}.{name}",
-            "no such column",
-            ", ".join(REQUIRED_COLUMNS),
-            f"add the column {name}",
+            "missing column",
+            f"The columns {', '.join(REQUIRED_COLUMNS)} are required",
+            f"Add the column {name}",
         )
     if problems.sentences:
         return ()
@@ -316,9 +324,9 @@ def _measured_rows(
     problems.check(
         len(ranked) < 2,
         f"{IMPACTS}.use",
-        f"ranks by {' and '.join(ranked)}",
-        "one quantity",
-        'give the other rows the use "show"',
+        f"the laws would be ranked by {' and '.join(ranked)}",
+        "They must be ranked by one quantity",
+        'Give the other rows use = "show"',
     )
     return tuple(found)
 
@@ -339,26 +347,25 @@ def _measured_row(
             problems.check(
                 not stated[name] <= 0.0,
                 f"{where}, {name}",
-                shown(cell),
-                "a number above 0",
-                "leave the cell empty where it is not stated",
+                f"{shown(cell)} is out of range",
+                "It must be a number above 0",
+                "Leave the cell empty if the number is not specified",
             )
     quantity, unit, use = cells["quantity"], cells["unit"], cells["use"]
     if quantity not in MEASURABLE:
         problems.add(
             f"{where}, quantity",
-            shown(quantity),
-            ", ".join(MEASURABLE),
-            "take one of these",
+            f"{shown(quantity)} is unknown",
+            f"The quantities are {', '.join(MEASURABLE)}",
+            "",
             quantity,
             MEASURABLE,
         )
     problems.check(
         use in USES,
         f"{where}, use",
-        shown(use),
-        ", ".join(f"{word} ({meaning})" for word, meaning in USES.items()),
-        "take one of these",
+        f"{shown(use)} is unknown",
+        "It must be " + ", ".join(f"{word} ({meaning})" for word, meaning in USES.items()),
     )
     _check_source(cells["source"], sources, f"{where}, source", problems)
     si = MEASURABLE[quantity][0] if quantity in MEASURABLE else unit
@@ -370,9 +377,9 @@ def _measured_row(
     problems.check(
         bool(cells["uncertainty"]),
         f"{where}, uncertainty",
-        "nothing",
-        f'a number in the same unit, or "{NOT_STATED}"',
-        "say how sure the number is",
+        "missing",
+        f'It must be a number in the unit of the value, or "{NOT_STATED}"',
+        "Specify the uncertainty of the number",
     )
     return MeasuredImpact(
         case=cells["case"],

@@ -55,7 +55,7 @@ def compare_pulses(
     """
     if not results:
         raise TraceError(
-            "compare: got no result, allowed one or more; give the output file of a run"
+            "compare: no result. At least one result is required. Give the output file of a run."
         )
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
@@ -72,9 +72,9 @@ def compare_pulses(
     messages += measured.messages()
     if not any(math.isfinite(reading.arrival.value) for reading in measured.readings):
         raise TraceError(
-            "trace: got no whole pulse that stands out of the noise at any sensor, allowed one at "
-            "least; look whether pushing is positive "
-            f"in it, and whether the record is long enough ({'; '.join(measured.messages())})"
+            "trace: no complete pulse rises above the noise at any sensor. At least one is "
+            f"required ({'; '.join(measured.messages())}). Check that compression is positive in "
+            "the trace, and that the record is long enough."
         )
     sensor = needed_sensor(measured, cutoff, messages)
     measured.filter(sensor)
@@ -98,12 +98,12 @@ def compare_pulses(
 
 def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
     problems = [
-        f"tolerance: got {name!r}, allowed {', '.join(UNITS_COMPARED)}; name one of these"
+        f"tolerance: {name!r} is unknown. The quantities are {', '.join(UNITS_COMPARED)}."
         for name in {*tolerances} - {*UNITS_COMPARED}
     ]
     problems += [
-        f"tolerance: {name}: got {value!r}, allowed a finite number from 0; give the largest "
-        "difference"
+        f"tolerance: {name}: {value!r} is out of range. It must be a finite number, 0 or more. "
+        "Give the largest allowed difference."
         for name, value in tolerances.items()
         if isinstance(value, bool)
         or not (isinstance(value, int | float) and 0.0 <= value < math.inf)
@@ -123,31 +123,31 @@ def _common_beads(
         recorded = result.sensor_bead.tolist() if "sensor_force" in result.variables else []
         if recorded and len(result.time) < 4:
             problems.append(
-                f"{word}: got {len(result.time)} samples of force, allowed 4 or more; run it for "
-                "longer"
+                f"{word}: {len(result.time)} samples of force are too few. 4 or more are "
+                "required. Run it longer."
             )
         elif recorded and not np.isfinite(result.sensor_force).all():
             problems.append(
-                f"{word}: got forces that are no finite numbers, of a run that failed, allowed a "
-                "whole run; mend the case first"
+                f"{word}: the forces are not finite because the run failed. A complete run is "
+                "required. Fix the case first."
             )
         if not set(recorded) & set(wanted):
             asked = ",".join(map(str, wanted))
             problems.append(
-                f"{word}: got sensors in beads {', '.join(map(str, recorded)) or 'none'}, allowed "
-                "one of the trace's at "
-                f"least, {asked}; run it again with --set sensors.beads=[{asked}]"
+                f"{word}: the run has sensors in beads "
+                f"{', '.join(map(str, recorded)) or 'none'}. At least one sensor of the trace is "
+                f"required: {asked}. Run it again with --set sensors.beads=[{asked}]."
             )
         elif set(wanted) - set(recorded):
             messages.append(
                 f"{word}: no sensor in bead "
-                f"{', '.join(map(str, sorted(set(wanted) - set(recorded))))}, which is left out"
+                f"{', '.join(map(str, sorted(set(wanted) - set(recorded))))}. Not compared there"
             )
         beads = [bead for bead in beads if bead in recorded]
     if not problems and not beads:
         problems.append(
-            f"results: got no bead with a sensor in all of them and in the trace, {wanted}, "
-            "allowed one or more; compare them apart"
+            f"results: no bead has a sensor in all results and in the trace ({wanted}). At least "
+            "one is required. Compare the results one by one."
         )
     if problems:
         raise TraceError(problems)
@@ -230,9 +230,9 @@ def _shift_between(
     both = [k for k in both if measured.readings[k].sound] or both
     if not both:
         raise TraceError(
-            f"{label}: got no sensor where both the measured and the computed trace have a whole "
-            "pulse, allowed one or more; look whether "
-            "the forces have the same sign, and whether the run is long enough"
+            f"{label}: at no sensor do both the measured and the computed trace have a complete "
+            "pulse. At least one such sensor is required. Check that the forces have the same "
+            "sign, and that the run is long enough."
         )
     apart = np.array(
         [measured.readings[k].arrival.value - computed.pulses[k].arrival for k in both]
@@ -261,17 +261,18 @@ def _shift_between(
     )
     if not math.isfinite(found.value):
         raise TraceError(
-            f"{label}: got no time shift at which the computed pulses meet the measured ones, "
-            "allowed traces with the same pulses; look "
-            "whether the forces have the same sign, and whether the run is long enough"
+            f"{label}: at no time shift do the computed pulses match the measured ones. Traces "
+            "with the same pulses are required. Check that the forces have the same sign, and "
+            "that the run is long enough."
         )
     value = found.value + clocks
     widths = np.array([computed.pulses[k].width for k in both])
     other = time_shift(step, real, model, noise).value + clocks
     if abs(other - value) > widths.max() and (np.abs(apart - other) > widths).all():
         messages.append(
-            f"{label}: the whole traces correlate best {1e6 * (other - value):+.3g} us from there, "
-            "where no first pulse meets a first one; the first pulses are laid over each other"
+            f"{label}: the complete traces correlate best if shifted by a further "
+            f"{1e6 * (other - value):+.3g} us, but then no first pulse matches a first pulse. "
+            "The first pulses were aligned instead"
         )
     # A law whose wave is too slow makes a straight line of the differences over the row; a pulse
     # that is another one lies off it.
@@ -279,9 +280,9 @@ def _shift_between(
     for place in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)).tolist():
         side = "later" if off[place] > 0.0 else "earlier"
         messages.append(
-            f"bead {measured.beads[both[place]]}: its pulse comes {1e6 * abs(off[place]):.3g} us "
-            f"{side} than the other sensors and {label} "
-            "say, more than its width: it may be another one"
+            f"bead {measured.beads[both[place]]}: the pulse arrives {1e6 * abs(off[place]):.3g} "
+            f"us {side} than at the other sensors compared with {label}, which is more than its "
+            "width. It may be a different pulse"
         )
     # Beside noise, a part of what shape, sampling and baseline leave open of the mean arrival: a
     # pulse is laid over another as a whole.
@@ -328,13 +329,15 @@ def _result_against(
     ):
         if math.isnan(model.arrival):
             messages.append(
-                f"bead {bead}: no whole pulse stands out of the computed ({label}) trace"
+                f"bead {bead}: no complete pulse rises above the noise of the computed ({label}) "
+                "trace"
             )
         real_merged = merged_from(measured.time, measured.force[:, i], real, measured.noise[i])
         found = {"measured": real_merged, f"computed ({label})": model.merged}
         messages += [
-            f"bead {bead}: in the {side} trace a second, larger pulse has passed the first before "
-            "it had fallen to half; no speed is from there"
+            f"bead {bead}: in the {side} trace, a second, larger pulse passed the first before "
+            "it had "
+            "fallen to half. This sensor is not used for the speed"
             for side, has_merged in found.items()
             if has_merged
         ]
@@ -363,8 +366,8 @@ def _result_against(
             floor = measured.noise[k] * math.sqrt(len(times)) / size
             if not covered.all():
                 messages.append(
-                    f"bead {bead}: {label} ends inside the measured pulse; its residual is of "
-                    "what there is"
+                    f"bead {bead}: {label} ends during the measured pulse. The residual covers "
+                    "only the computed times"
                 )
         sensors.append(
             SensorAgreement(
@@ -481,7 +484,8 @@ def _missed(
                 unit = " s" if name == "arrival" else ""
                 got = f"{off:.3g}{unit}" if math.isfinite(off) else "no number"
                 missed.append(
-                    f"{label}: bead {sensor.bead}: {name} off by {got}, allowed {bound:g}{unit}"
+                    f"{label}: bead {sensor.bead}: {name} differs by {got}, more than the "
+                    f"tolerance {bound:g}{unit}"
                 )
     return missed
 

@@ -117,9 +117,10 @@ def piezo_force(
             return sensor.force(front, back, mass)
         if messages is not None:
             messages.append(
-                f"bead {bead}: the halves of its sensor are unequal, and {result.law} has no force "
-                f"of its contacts {bead - 1} and {bead}: the mean of the two was taken; record "
-                f"them: --set sensors.contacts=[{bead - 1},{bead}]"
+                f"bead {bead}: the two halves of the sensor bead have different masses, and "
+                f"{result.law} has no recorded forces of contacts {bead - 1} and {bead}. The "
+                "mean of the two forces was used. To record them, use --set "
+                f"sensors.contacts=[{bead - 1},{bead}]"
             )
     return np.asarray(result.sensor_force[:, np.flatnonzero(result.sensor_bead == bead)[0]])
 
@@ -233,8 +234,8 @@ def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str])
     read = [(reading, noise) for reading, noise in both if math.isfinite(reading.width.value)]
     if not read:
         messages.append(
-            "no sensor tells the width of a pulse: nothing was filtered; to filter it, name a "
-            "frequency: --cutoff"
+            "no sensor gives the width of a pulse, so nothing was filtered. To filter, specify "
+            "a frequency with --cutoff"
         )
         return stated
     if not any(noise > PULSE_BEGINS**2 * reading.peak.value for reading, noise in read):
@@ -242,8 +243,8 @@ def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str])
     chosen = float(f"{CUTOFF_WIDTHS / min(reading.width.value for reading, _ in read):.2g}")
     if not chosen < 0.8 * NYQUIST / measured.interval:
         messages.append(
-            "the trace has few samples in a pulse: nothing was filtered; to filter it, name a "
-            "frequency: --cutoff"
+            "the trace has few samples per pulse, so nothing was filtered. To filter, specify a "
+            "frequency with --cutoff"
         )
         return stated
     return replace(stated, cutoff=chosen)

@@ -113,7 +113,7 @@ def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     from scipy.integrate import solve_ivp
 
-    require("count", count, count >= 2, "at least 2 balls, the striker counted")
+    require("count", count, count >= 2, "at least 2 balls, including the striker")
     times = np.asarray(times, dtype=float)
 
     def rates(_: float, state: np.ndarray) -> np.ndarray:

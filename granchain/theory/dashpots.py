@@ -59,7 +59,7 @@ def delivered_restitution(damping_factor: float) -> float:
         e [1].
     """
     a = damping_factor
-    require("damping_factor", a, 0.0 <= a < math.inf, "a finite number at least 0")
+    require("damping_factor", a, 0.0 <= a < math.inf, "a finite number, 0 or more")
     phi = _phi(a)
     if phi == 0.0:
         return 1.0
@@ -245,7 +245,8 @@ def asked_for_clamped(delivered: float) -> float:
         "delivered",
         delivered,
         least <= delivered <= 1.0,
-        f"{least:.7f} to 1; a clamped contact returns more than exp(-2), whatever its damping",
+        f"{least:.7f} to 1, because a contact with a no-tension cutoff returns more than exp(-2) "
+        "for any damping",
     )
     # 2 t acot t = |ln delivered|, and the left side grows with t.
     log = -math.log(delivered)

@@ -220,29 +220,30 @@ def dispersion(
             or not (np.isfinite(array) & (array > 0.0)).all()
         ):
             raise CaseError(
-                f"{name}: got {array.size} numbers, allowed: one row of 1 to {MOST_MASSES}, "
-                "finite and above 0"
+                f"{name}: {array.size} numbers are not valid. Give 1 to {MOST_MASSES} numbers in "
+                "one row, finite and above 0."
             )
         array.setflags(write=False)
         values.append(array)
     if values[0].size != values[1].size:
         raise CaseError(
-            f"stiffnesses: got {values[1].size} beside {values[0].size} masses, allowed: as many, "
-            "one behind each mass"
+            f"stiffnesses: {values[1].size} numbers do not match {values[0].size} masses. Give "
+            "one stiffness after each mass."
         )
     count = values[0].size
     springs = np.zeros(count) if on_site is None else np.atleast_1d(np.array(on_site, dtype=float))
     if springs.shape != (count,) or not (np.isfinite(springs) & (springs >= 0.0)).all():
         raise CaseError(
-            f"on_site: got {springs.size} numbers, allowed: {count}, one for each mass, finite and "
-            "not below 0"
+            f"on_site: {springs.size} numbers are not valid. Give {count} numbers, one for each "
+            "mass, finite and 0 or more."
         )
     own = np.array([] if resonators is None else resonators, dtype=float).reshape(-1, 3)
     good = np.isfinite(own).all() and (own[:, 1:] > 0.0).all() and own.shape[0] <= MOST_MASSES
     if not good or not np.isin(own[:, 0], np.arange(count)).all():
         raise CaseError(
-            f"resonators: got {len(own)} of them, allowed: at most {MOST_MASSES}, each a place "
-            f"from 0 to {count - 1}, and a mass and a stiffness that are finite and above 0"
+            f"resonators: {len(own)} resonators are not valid. At most {MOST_MASSES} are "
+            f"allowed, each with a position from 0 to {count - 1}, and a mass and a stiffness "
+            "that are finite and above 0."
         )
     return Dispersion(
         values[0], values[1], length, springs if springs.any() else None, own if own.size else None

@@ -13,7 +13,7 @@ from granchain.errors import CaseError
 def require(where: str, got: float, holds: bool, allowed: str) -> None:
     """Refuse a value outside a formula's range."""
     if not holds:
-        raise CaseError(f"{where}: got {got:.6g}, allowed: {allowed}")
+        raise CaseError(f"{where}: {got:.6g} is out of range. It must be {allowed}.")
 
 
 def require_positive(where: str, **values: float) -> None:

@@ -190,8 +190,8 @@ def solitary_speed(
     if (peak_velocity is None) == (peak_force is None):
         got = "neither" if peak_force is None else "both"
         raise CaseError(
-            f"solitary_speed: got {got} of peak_velocity and peak_force, allowed one of the two; "
-            "give the one that is known"
+            f"solitary_speed: {got} of peak_velocity and peak_force were given. Exactly one of "
+            "them is required."
         )
     if peak_velocity is not None:
         factor = LONG_WAVE_SPEED_FROM_VELOCITY if long_wave else solitary_wave().speed_from_velocity
@@ -353,6 +353,6 @@ def evanescent_decay(
         before.
     """
     highest = float(small_wave_frequency(math.pi, stiffness, mass, precompression))
-    allowed = f"at least the highest of the chain, {highest:.6g} rad/s"
+    allowed = f"at least the cutoff frequency of the chain, {highest:.6g} rad/s"
     require("frequency", frequency, frequency >= highest, allowed)
     return 2.0 * math.acosh(frequency / highest)

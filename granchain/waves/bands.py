@@ -37,13 +37,14 @@ ANGLES = tuple(0.1 * k for k in range(16))
 # Ours: rounds of weighting.
 ROUNDS = 8
 NO_CURVE = (
-    "no band edges: cos q leaves that of a row of equal cells by more than its scatter; allowed "
-    "contacts that are springs with little damping: check the law's damping, or run longer"
+    "no band edges: cos q deviates from the curve of a chain of equal cells by more than its "
+    "scatter. The contacts must act as springs with little damping. Check the damping of the "
+    "law, or run longer"
 )
-FINER = "run longer, or ask for fewer --segments"
+FINER = "Run longer, or use fewer --segments"
 TOO_FEW = (
-    "no band edges: got waves at too few frequencies, allowed a drive with power at both sides of "
-    "an edge; see coherence"
+    "no band edges: waves were found at too few frequencies. The drive must have power on both "
+    "sides of an edge. See coherence"
 )
 
 
@@ -274,7 +275,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                 reasons[k, 1] = reasons[k + 1, 0] = "gap not resolved"
                 messages.append(
                     f"gap {k + 1}: not resolved, near {top * math.sqrt(max(z, 0.0)):.5g} Hz: "
-                    f"abs(cos q) - 1 is {high[0]:.2g} +- {known[0]:.2g}; {FINER}"
+                    f"abs(cos q) - 1 is {high[0]:.2g} +- {known[0]:.2g}. {FINER}"
                 )
                 continue
             pair = [(k, 1, edges_of_gap[0]), (k + 1, 0, edges_of_gap[1])]
@@ -282,7 +283,9 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
             name = f"band {band + 1} {('begins', 'ends')[end]}"
             if not len(root) or not root[0] > 0.0:
                 reasons[band, end] = "not seen"
-                messages.append(f"{name}: not seen: cos q does not pass {level:g}; {FINER}")
+                messages.append(
+                    f"{name}: not seen, because cos q does not cross {level:g}. {FINER}"
+                )
                 continue
             z = float(root[0])
             by = terms(z, size)[0] / float(curve.cosine.deriv()(z))
@@ -300,10 +303,12 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                 why = (
                     f"its error is {error:.2g} Hz, more than {MOST_LINES:g} lines"
                     if near.any()
-                    else f"no waves were seen near it, coherence from cell to cell below "
-                    f"{SINGLE_PHASE:g}: the drive has no power there, or they die out"
+                    else f"no waves were seen near it (the coherence from cell to cell is below "
+                    f"{SINGLE_PHASE:g}): the drive has no power there, or the waves decay"
                 )
-                messages.append(f"{name}: withheld, {place:.5g} Hz: {why}; {FINER}")
+                messages.append(
+                    f"{name}: not reported, near {place:.5g} Hz, because {why}. {FINER}"
+                )
                 continue
             edges[band, end], errors[band, end] = place, error
     return Bands(edges, errors, reasons, messages)

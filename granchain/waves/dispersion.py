@@ -102,12 +102,14 @@ def cell_of(case: Case) -> Cell:
     # the smallest cell that comes at least twice and fills the row, whole or begun
     size = next(sizes, None)
     if size is None:
-        held = " (under gravity the contacts stiffen with depth)" if case.chain.gravity else ""
-        allowed = f"a cell of at most {MOST_MASSES} beads that comes at least twice"
+        stiffening = (
+            ", because the contacts stiffen with depth under gravity" if case.chain.gravity else ""
+        )
         raise CaseError(
-            f"chain: got {beads.stop - beads.start} beads without a repeated cell{held}, allowed "
-            f"{allowed}; give equal beads, or segments with repeat, or ask gc.modes (granchain "
-            "modes) for the modes of the whole chain"
+            f"chain: {beads.stop - beads.start} beads have no repeated cell{stiffening}. A cell of "
+            f"at most {MOST_MASSES} beads that occurs at least twice is required. Use equal beads "
+            "or segments with repeat, or use gc.modes (granchain modes) for the modes of the "
+            "complete chain."
         )
     place = chain.positions()
     length = float(place[beads.start + size] - place[beads.start])
@@ -154,8 +156,9 @@ def at_rest(contacts: Contacts, which: range, mass: float) -> tuple[np.ndarray, 
             h[onset] = 1.0
         if not d > 0.0:
             raise CaseError(
-                "chain.precompression: got contacts that carry no force at rest, allowed a chain "
-                "pressed together; give a precompression [N]: small waves run in a row of springs"
+                "chain.precompression: the contacts carry no force at rest. The chain must be "
+                "compressed, because small waves need contacts that act as springs. Give a "
+                "precompression [N]."
             )
         key = d, c, tuple(h)
         if key not in found:

@@ -69,7 +69,7 @@ class Modes:
     def rows(self) -> list[tuple[str, ...]]:
         """A heading, and the numbers of each mode as text."""
         gap = () if self.in_gap is None else ("in a gap",)
-        rows = [("mode", "frequency [Hz]", "damping [1/s]", "beads that take part", *gap)]
+        rows = [("mode", "frequency [Hz]", "damping [1/s]", "participating beads", *gap)]
         for i, frequency in enumerate(self.frequencies.tolist()):
             within = () if self.in_gap is None else ("yes" if self.in_gap[i] else "-",)
             creeps = " overdamped" if self.overdamped[i] else ""
@@ -120,16 +120,18 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     for where, drive in case.drives.items():
         if where.startswith("drive.") and drive.drive == "displacement":
             raise CaseError(
-                f"{where}: got a bead whose displacement is given, allowed driven ends, which are "
-                "held still, and beads with a force; take the drive out, or end the chain there"
+                f"{where}: the displacement of this bead is prescribed. Modes require driven "
+                "ends, which are held fixed, and beads that are driven by a force. Remove the "
+                "drive, or end the chain at this bead."
             )
     gaps = None if cell is None else dispersion(cell)
     chain, contacts, _ = prepare(case)
     first, n = chain.first_loaded, chain.n_bodies
     if n - first > MOST_BEADS:
         raise CaseError(
-            f"chain.beads: got {n - first}, allowed at most {MOST_BEADS} for modes; take a shorter "
-            "chain, or gc.dispersion (granchain dispersion) of its cell"
+            f"chain.beads: {n - first} is out of range. Modes are computed for at most "
+            f"{MOST_BEADS} beads. Use a shorter chain, or gc.dispersion (granchain dispersion) "
+            "of its cell."
         )
     # contact k lies between bodies k - 1 and k; the striker's, which carries nothing, is left out
     present = range(

@@ -174,13 +174,13 @@ def spectrum(
     check_result(result, "spectrum")
     if "crank_angle" in result.variables:
         raise GranchainError(
-            "spectrum: got the run of a mechanism, allowed one of a chain of beads; name another"
+            "spectrum: this is the run of a mechanism. The run of a chain of beads is required."
         )
     check_segments(segments, "spectrum")
     if "sensor_force" not in result.variables:
         raise GranchainError(
-            "spectrum: got a result without sensors, allowed one with some; name beads: `beads = "
-            "[...]` under [sensors]"
+            "spectrum: the result has no sensors. At least one is required. Add sensor beads "
+            "with `beads = [...]` under [sensors]."
         )
     messages: list[str] = []
     time, interval = evenly_sampled(result, "time", "spectrum")
@@ -199,9 +199,9 @@ def spectrum(
     )
     if not (across[2] > INCOHERENT).any():
         messages.append(
-            "transmission: got a coherence below 0.5 at all frequencies: what comes from the "
-            "source is not in the same piece of "
-            "the record; ask for fewer segments, or drive with noise"
+            "transmission: the coherence is below 0.5 at all frequencies. The response to the "
+            "source does not arrive in the same segment of the record. Use fewer segments, or "
+            "drive with noise"
         )
     frequency, transmission, coherence = across
     row = recorded_row(result, cell, segments)
@@ -209,9 +209,9 @@ def spectrum(
     wavenumber, power = np.zeros(0), np.zeros((0, 0))
     if row is None:
         messages.append(
-            "no band edges and no map: got fewer than three recorded beads, each a cell from the "
-            "next, away from the ends; set an interval "
-            "under [snapshots], or name all beads under [sensors]"
+            "no band edges and no map: fewer than three recorded beads are one cell apart and "
+            "away from the ends. Set an interval under [snapshots], or list all beads under "
+            "[sensors]"
         )
     else:
         edges, cell_frequency, cosine = edges_in(row, cell, waves_are_small, messages)
@@ -219,14 +219,13 @@ def spectrum(
             wavenumber, power = mapped(row)
         else:
             messages.append(
-                "no map: beads between others were not recorded; set an interval under "
-                "[snapshots], or name all beads under [sensors]"
+                "no map: some beads in between were not recorded. Set an interval under "
+                "[snapshots], or list all beads under [sensors]"
             )
     if not np.isfinite(edges.edges[:, 1:]).any() and not (coherence > INCOHERENT).any():
         messages.insert(
             0,
-            "found nothing: no band edge, and no frequency that comes through; of this run the "
-            "spectrum says nothing",
+            "this run gives no spectrum results: it has no band edge and no transmitted frequency",
         )
     return Spectrum(
         title=result.title,
@@ -264,8 +263,8 @@ def sensor_place(result: Result, bead: Any, what: str) -> int:
     if isinstance(bead, bool) or bead not in with_sensor:
         known = ", ".join(map(str, with_sensor[:20])) + (" ..." if len(with_sensor) > 20 else "")
         raise GranchainError(
-            f"spectrum: {what}: got {str(bead)[:60]!r}, allowed a bead with a sensor: {known}; "
-            "name one of them"
+            f"spectrum: {what}: {str(bead)[:60]!r} is not a sensor bead. The sensor beads are "
+            f"{known}."
         )
     return int(with_sensor.index(bead))
 
@@ -276,8 +275,8 @@ def deviation(result: Result, name: str, count: int, places: Any = slice(None)) 
     values = np.asarray(result.variables[name].data[:count, places], dtype=float)
     if not np.isfinite(values).all():
         raise GranchainError(
-            f"spectrum: got {name} with values that are not finite, of a run that failed, allowed "
-            "numbers; mend the run"
+            f"spectrum: {name} has values that are not finite, because the run failed. Finite "
+            "values are required. Fix the case and run it again."
         )
     return np.asarray(values - values[0])
 
@@ -294,10 +293,10 @@ def source_signal(
     """The signal at the source, what it is called, and the unit of a force over it."""
     if isinstance(source, str):
         if source not in driven:
-            known = " or ".join(f'"{side}"' for side in driven) or "none here: no end is driven"
+            known = " or ".join(f'"{side}"' for side in driven) or "none, because no end is driven"
             raise GranchainError(
-                f"spectrum: source: got {source[:60]!r}, allowed a bead, or a driven end: "
-                f"{known}; name one of them"
+                f"spectrum: source: {source[:60]!r} is not valid. It must be a bead, or a driven "
+                f"end: {known}."
             )
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
@@ -311,8 +310,8 @@ def source_signal(
     place = sensor_place(result, source, "source")
     if place == sensor:
         raise GranchainError(
-            f"spectrum: got bead {source} as source and as sensor, allowed two places; name "
-            "another sensor, or put more under [sensors]"
+            f"spectrum: bead {source} is both source and sensor. Two different positions are "
+            "required. Choose another sensor, or add beads under [sensors]."
         )
     return deviation(result, "sensor_force", len(time), place), name_of_bead(int(source)), "1"
 
@@ -328,8 +327,8 @@ def transferred(
     (_, source), (_, sensor) = welch(cause, **how), welch(effect, **how)
     if not source.max() > 0.0:
         raise GranchainError(
-            "spectrum: got a source that does not move, allowed one that does; drive it, or name "
-            "another"
+            "spectrum: the source does not move. A source that moves is required. Drive it, or "
+            "choose another source."
         )
     with np.errstate(invalid="ignore", divide="ignore"):
         return frequency, np.abs(cross) / source, np.abs(cross) ** 2 / (source * sensor)
@@ -354,9 +353,10 @@ def known_waves(
     top = float(waves.band_edges[-1, 1])
     if top > 0.5 / interval:
         messages.append(
-            f"sensors every {interval:.3g} s show frequencies to {0.5 / interval:.4g} Hz, but "
-            f"bands go to {top:.4g} Hz: waves above fold "
-            f"back into what is shown; set the interval under [sensors] to {0.4 / top:.1e} or less"
+            f"sensors sampled every {interval:.3g} s resolve frequencies up to "
+            f"{0.5 / interval:.4g} Hz, but the bands extend to {top:.4g} Hz. Waves above this "
+            "limit are aliased into the spectrum. Set the interval under [sensors] to "
+            f"{0.4 / top:.1e} or less"
         )
     return cell, waves
 
@@ -375,10 +375,10 @@ def stays_small(result: Result, count: int, messages: list[str]) -> bool:
         return True
     low, high = float(force[:, worst].min()), float(force[:, worst].max())
     messages.append(
-        f"{name_of_bead(int(result.sensor_bead[pressed[worst]]))} feels {low:.3g} to {high:.3g} N, "
-        f"allowed for small waves: within {100.0 * SMALL_WAVES:.0f} % of {force[0, worst]:.4g} N "
-        "at rest; the contacts are no springs, and bands shift or vanish: lower the drive's "
-        "amplitude"
+        f"{name_of_bead(int(result.sensor_bead[pressed[worst]]))} measures {low:.3g} to "
+        f"{high:.3g} N, but small waves stay within {100.0 * SMALL_WAVES:.0f} % of the static "
+        f"force, {force[0, worst]:.4g} N. The contacts are not linear springs here, so bands "
+        "shift or vanish. Reduce the amplitude of the drive"
     )
     return False
 
@@ -393,8 +393,9 @@ def edges_in(
     edges = NO_BANDS
     if cell.on_site.any() or cell.resonators.size:
         messages.append(
-            "no band edges: cos q of beads with on-site springs or resonators is no polynomial "
-            "that is fitted; the bands by the dispersion are those of gc.dispersion"
+            "no band edges: for beads with on-site springs or resonators, cos q is not the "
+            "polynomial that is fitted. gc.dispersion gives the bands from the dispersion "
+            "relation"
         )
     elif waves_are_small:
         edges = bands_of(frequency, cosine, scatter, row.size)
