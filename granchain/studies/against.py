@@ -158,9 +158,9 @@ class Against:
         if ensemble.status[0].failed:
             return ensemble.messages[0].removeprefix("member 0: ")
         return (
-            f"time.end: got {self.case.time.end:g} s, in which the computed pulse does not pass "
-            "all the sensors at which one was measured, "
-            "or little beside it, allowed a longer run; raise time.end"
+            f"time.end: by {self.case.time.end:g} s, the computed pulse has not completely "
+            "passed all sensors at which a pulse was measured. The run must be longer. Increase "
+            "time.end."
         )
 
     def read_as_measured(self, point: np.ndarray) -> None:

@@ -117,8 +117,8 @@ def bands(
         or not np.diff(levels).all()
     ):
         raise CaseError(
-            f"quantiles: got {shown(quantiles)}, allowed different numbers from 0 to 1; write for "
-            "example [0.05, 0.5, 0.95]"
+            f"quantiles: {shown(quantiles)} is not valid. Give different numbers, 0 to 1, for "
+            "example [0.05, 0.5, 0.95]."
         )
     first, second = asked.samples
     keys = np.arange(len(asked.drawn))
@@ -208,22 +208,21 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     """
     check_case(case)
     problems = Problems()
-    advice = "give the number of members; a power of 2 fills the box evenly"
+    advice = "Give the number of members. A power of 2 fills the box evenly"
     if check_integer("n", n, problems, advice, least=2):
         problems.check(
             not (sensitivity and (n & (n - 1) or n < 4)),
             "n",
-            f"{n} with sensitivity",
-            "a power of 2, 4 or more",
-            f"take {max(4, 2 ** (n - 1).bit_length())}",
+            f"{n} members are not valid with sensitivity",
+            "It must be a power of 2, 4 or more",
+            f"Use {max(4, 2 ** (n - 1).bit_length())}",
         )
     check_integer("seed", seed, problems, "give for example seed=0", least=0)
     problems.check(
         bool(case.sensors.beads),
         "sensors.beads",
-        "none",
-        "one sensor bead or more",
-        "name beads whose force is looked at",
+        "missing",
+        "At least one sensor bead is required",
     )
     stated = case.tolerance if tolerance is None else tolerance
     if problems.check(
@@ -255,9 +254,9 @@ def check_amount(asked: Uncertain, sensitivity: bool, problems: Problems) -> Non
     problems.check(
         size <= MEMORY and 2 * keys <= MOST_DRAWN,
         "n",
-        f"{asked.n} members, which take {size / 2**30:.3g} GiB, of {keys} keys",
-        f"{MEMORY // 2**30} GiB, and {MOST_DRAWN // 2} keys",
-        "take fewer members, fewer sensors, or raise sensors.interval",
+        f"{asked.n} members of {keys} keys need {size / 2**30:.3g} GiB",
+        f"At most {MEMORY // 2**30} GiB and {MOST_DRAWN // 2} keys are allowed",
+        "Use fewer members or sensors, or increase sensors.interval",
     )
 
 
@@ -271,14 +270,13 @@ def check_ranges(asked: Uncertain, problems: Problems) -> None:
                 asked.case.replace(**{key: end})
         except CaseError as error:
             wrong = error.problems[0]
-            allowed = wrong.partition(", allowed ")[2].partition(";")[0]
             problems.add(
                 f"tolerance.{key}",
-                f"a band from {low:.6g} to {high:.6g}",
-                f"{allowed} ({wrong.partition(':')[0]})",
-                "lower it, or write { uniform = ... }, which has ends"
+                f"the values from {low:.6g} to {high:.6g} are not all valid",
+                f"All values must be valid, but the case reports: {wrong}",
+                "Reduce the tolerance, or write { uniform = ... }, which has limits"
                 if isinstance(asked.tolerance[key], float)
-                else "lower it",
+                else "Reduce the tolerance",
             )
 
 
@@ -297,15 +295,15 @@ def nominal_and_members(
     cases = [asked.case, *asked.changed(asked.samples[0])]
     found = measure(cases, threads, traces=True, done=done)
     if found.status[0].failed:
-        raise RunError(found.message[0] or f"the case as it stands: {found.status[0].label}")
+        raise RunError(found.message[0] or f"the nominal case failed: {found.status[0].label}")
     complete = complete_members(found)
     failed = [found.message[place] for place in range(len(cases)) if place not in set(complete)]
     if len(complete) == 1:
-        raise RunError(f"every member failed: {failed[0]}")
+        raise RunError(f"every member failed, the first one with: {failed[0]}")
     notes = []
     if failed:
         notes.append(
-            f"{len(failed)} of {asked.n} members failed and are left out, the first with: "
+            f"{len(failed)} of {asked.n} members failed and are excluded, the first one with: "
             f"{failed[0]}"
         )
     if note := missing_note(np.isnan(found.peak[complete]), found.sensor_bead):
@@ -315,8 +313,8 @@ def nominal_and_members(
     least = min(len(found.time[place]) for place in complete)
     if least < CUBIC_NODES:
         raise CaseError(
-            f"sensors.interval: got {least} samples in a run, allowed {CUBIC_NODES} or more; take "
-            "a shorter interval"
+            f"sensors.interval: {least} samples per run are too few. At least {CUBIC_NODES} are "
+            "required. Reduce the interval."
         )
     return found
 
@@ -481,7 +479,7 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
     keys, n = len(asked.drawn), asked.n
     causes = {
         "first_order": "that the key causes alone",
-        "total_order": "that the key has a share in",
+        "total_order": "that the key contributes to",
     }
     sure = f"{100.0 * CONFIDENCE:g} % confidence"
     bounds = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
@@ -496,7 +494,7 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
             ("key", "sensor_bead"),
             found[j, i],
             "1",
-            f"part of the variance of the {name} {cause}{words}",
+            f"fraction of the variance of the {name} {cause}{words}",
         )
         for i, (order, cause) in enumerate(causes.items())
         for j, (bound, words) in enumerate(bounds.items())

@@ -263,13 +263,16 @@ def breather(
     check_conservative(case)
     stated = period is not None
     if hold is not None and (stated or hold not in HOLDS):
-        beside = " beside a period" if stated else ""
+        problem = "both hold and period are given" if stated else f"{shown(hold)} is not valid"
         raise CaseError(
-            f"hold: got {shown(hold)}{beside}, allowed {' or '.join(HOLDS)}, and nothing beside a "
-            "period, which is held; leave one out"
+            f"hold: {problem}. It must be {' or '.join(HOLDS)}, and only without a period, "
+            "because a given period is fixed. Leave one out."
         )
     if stated and not (isinstance(period, (int, float)) and 0.0 < period < math.inf):
-        raise CaseError(f"period: got {shown(period)}, allowed a time above 0 [s]; leave it out")
+        raise CaseError(
+            f"period: {shown(period)} is not valid. It must be a time above 0 [s]. The default "
+            "is the period of the guess."
+        )
     turn, begun = _turn_of(case, period, guess)
     family = BreatherFamily(case, turn, "period" if stated else hold or "energy", runners)
     runners.expect(expected_runs(family.shooting(turn.period)))
@@ -369,28 +372,31 @@ def check_conservative(case: Case) -> None:
     """Refuse chains that lose energy, have a striker or no static load."""
     chain, contacts, _ = prepare(case)
     if case.striker is not None:
-        raise CaseError("striker: got a striker, allowed none: it does not come back; take it out")
+        raise CaseError(
+            "striker: a breather cannot have a striker, because a striker does not return. "
+            "Remove the table."
+        )
     present = range(chain.contacts.start, chain.contacts.stop)
     damping = at_rest(contacts, present, float(chain.mass.min()))[1]
     losses = {
         "drag": chain.has_drag,
         "on-site damping": chain.on_site_damping.any(),
-        "resonators' dashpots": chain.resonators.damping.any(),
-        f"the contacts of {case.contact.law}": damping.any() or contacts.model.history,
+        "dashpots of resonators": chain.resonators.damping.any(),
+        f"the contacts with {case.contact.law}": damping.any() or contacts.model.history,
     }
     for what in (name for name, there in losses.items() if there):
         raise CaseError(
-            f"ends: got a chain without a drive that loses energy to {what}, allowed a harmonic "
-            "drive at an end, or a conservative chain, whose orbits are breathers; give ends.left "
-            '= { drive = "displacement", signal = "harmonic", amplitude = ..., frequency = ... }, '
-            "or take hertz without drag"
+            f"ends: the chain has no drive and loses energy to {what}. An orbit requires a "
+            "harmonic drive at an end, or a conservative chain, whose orbits are breathers. Set "
+            'ends.left = { drive = "displacement", signal = "harmonic", amplitude = ..., '
+            "frequency = ... }, or use hertz without drag."
         )
 
 
 def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> tuple[Turn, str]:
     """Where Newton's method begins, and what it is."""
     chain, _, _ = prepare(case)
-    n, start = chain.n_bodies + chain.n_resonators, "how the case's beads start"
+    n, start = chain.n_bodies + chain.n_resonators, "the initial state of the beads"
     if guess is None:
         own, begun = chain.resonators, start
         state = np.concatenate([chain.displacement, own.u, chain.velocity, own.v])
@@ -398,9 +404,9 @@ def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> 
         state, begun = state_of_guess(guess, n, start)
     if not state.any():
         raise CaseError(
-            "guess: got a chain without a drive at rest, allowed one that moves: a breather is "
-            "found from a state near it; give initial.displacement, a mode's shape times an "
-            "amplitude, say (gc.modes(case).shapes), a run or an orbit"
+            "guess: the chain has no drive and is at rest. A breather is found from a nearby "
+            "state that moves. Set initial.displacement, for example the shape of a mode times "
+            "an amplitude (gc.modes(case).shapes), or give a run or an orbit."
         )
     if isinstance(guess, Orbit):
         return Turn(state, period or guess.period, int(np.abs(state[:n]).argmax())), begun

@@ -52,9 +52,8 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
         problems.check(
             end is None or (end.signal == "harmonic" and end.duration is None),
             where,
-            "no harmonic drive that lasts as long as the run",
-            'signal = "harmonic" without duration',
-            "give it one",
+            "the drive is not harmonic, or ends before the run",
+            'It must have signal = "harmonic" and no duration',
         )
     problems.close()
     chain = replace(plan, chained=True)
@@ -66,22 +65,23 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
             frequencies = " and ".join(f"{own:.9g}" for own in _harmonics(of_value))
             problems.add(
                 "vary",
-                f"drives of {frequencies} Hz{at}, which have no period in common",
-                f"frequencies whose ratios are those of whole numbers up to {MOST_TOGETHER}",
-                "give such ones, or each drive a study of its own",
+                f"drives of {frequencies} Hz{at} have no common period",
+                "The ratios of the frequencies must be those of whole numbers up to "
+                f"{MOST_TOGETHER}",
+                "Change the frequencies, or run a separate study for each drive",
             )
             problems.close()
         kept = settled_time(of_value)
         _, ramp = _drive_between(cases, place, 0.0)
         shared = ""
         if len(_harmonics(of_value)) > 1:
-            shared = f"s that all share, of {1.0 / (together or 1.0):.3g} s,"
+            shared = f"s, whose common period is {1.0 / (together or 1.0):.3g} s,"
         problems.check(
             kept > 0.0 and ramp <= of_value.time.end - kept,
             "time.end",
-            f"{of_value.time.end:.6g} s{at}, of which the ramp takes {ramp:.3g} s",
-            f"four periods of the drive{shared} and twice the ramp",
-            "run each value longer, or shorten the ramp",
+            f"{of_value.time.end:.6g} s{at} is too short, because the ramp takes {ramp:.3g} s",
+            f"It must be at least four periods of the drive{shared} and twice the ramp",
+            "Run each value longer, or shorten the ramp",
         )
         problems.close()
     return chain
@@ -210,7 +210,7 @@ def measure_chain(
         if place and not found.state[place - 1]:
             found.status[place] = Status.NOT_SET_UP
             found.message[place] = (
-                "the value before did not come to its end, so that there is nothing to go on from"
+                "the run of the previous value did not complete, so there is no state to start from"
             )
             done([place])
             continue

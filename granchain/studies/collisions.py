@@ -95,7 +95,7 @@ def impacts(
             name: (dims, array, {"units": NUMBERS[name][0], "long_name": NUMBERS[name][1]})
             for name, array in found.items()
         }
-        | {"reason": (dims, reasons, {"long_name": "why there is no impact"})},
+        | {"reason": (dims, reasons, {"long_name": "reason why there is no impact"})},
         coords={"law": names}
         | {key: (key, column, {"units": units[key]}) for key, column in values.items()},
         attrs={"title": "impacts of two bodies", "law": ", ".join(names)},
@@ -109,18 +109,41 @@ def checked(
     problems, known = Problems(), known_laws()
     for name in names:
         where = f'"{shown(name)[1:-1]}"'
-        problems.check(name in known, "laws", where, ", ".join(known), "granchain laws lists them")
-    problems.check(bool(names), "laws", "none", "the name of a law, or more", "granchain laws")
-    example = 'for example {"speed": [0.5, 1.0]}'
-    problems.check(bool(vary), "vary", "nothing", "keys with their values", example)
+        problems.check(
+            name in known,
+            "laws",
+            f"{where} is unknown",
+            f"The laws are {', '.join(known)}",
+            "granchain laws lists them",
+        )
+    problems.check(
+        bool(names),
+        "laws",
+        "missing",
+        "Give the name of at least one law",
+        "granchain laws lists them",
+    )
+    example = 'Give for example {"speed": [0.5, 1.0]}'
+    problems.check(bool(vary), "vary", "missing", "Give keys with their values", example)
     takes = ["speed", *dict.fromkeys(q.name for n in names if n in known for q in known[n].inputs)]
     for key in (*vary, *inputs):
-        advice = "ask for a law that has it"
-        problems.check(key in takes, key, "an input of none of the laws", ", ".join(takes), advice)
+        advice = "Add a law that has it"
+        problems.check(
+            key in takes,
+            key,
+            "none of the laws has this input",
+            f"The inputs are {', '.join(takes)}",
+            advice,
+        )
     for key in inputs:
-        problems.check(key not in vary, key, "it varied and fixed", "one of them", "leave one out")
+        problems.check(
+            key not in vary,
+            key,
+            "the key is both varied and fixed",
+            "Give it once",
+        )
     if "speed" not in (*vary, *inputs):
-        problems.add("speed", "none", "a number above 0 [m/s]", "give one, or some in vary")
+        problems.add("speed", "missing", "Give a number above 0 [m/s], or several in vary")
     values = {}
     for key, given in vary.items():
         try:
@@ -128,7 +151,13 @@ def checked(
         except (TypeError, ValueError):
             column = np.full(1, math.nan)
         good = column.ndim == 1 and column.size > 0 and bool(np.isfinite(column).all())
-        problems.check(good, key, shown(given), "a list of finite numbers", example)
+        problems.check(
+            good,
+            key,
+            f"{shown(given)} is not valid",
+            "It must be a list of finite numbers",
+            example,
+        )
         values[key] = column
     if problems.sentences:
         raise CaseError([f"impacts: {sentence}" for sentence in problems.sentences])

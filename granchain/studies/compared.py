@@ -113,8 +113,8 @@ def compare(
     messages = list(found.messages)
     if found.sensor.front_mass is not None:
         messages.append(
-            "the halves of the sensors are unequal: bands are of the mean of a bead's two contact "
-            "forces"
+            "the two halves of the sensor beads have different masses. The uncertainty bands "
+            "are for the mean of the two contact forces of a bead"
         )
     runs = (1 + members) * sum(plan is not None for plan in asked)
     report = counter(progress_of(progress, "bands"), runs)
@@ -143,9 +143,9 @@ def _plans(
         case = case_of(result)
         if case is None and (tolerance or stated is not None):
             problems.append(
-                f"{compared.label}: got a result whose case is not there, or of a law that is not "
-                "installed, allowed one that can be run again; leave out bands: members=0, "
-                "--members 0"
+                f"{compared.label}: the result has no case, or its law is not installed. "
+                "Uncertainty bands require a case that can be run again. Turn them off with "
+                "members=0 or --members 0."
             )
         if case is None:
             continue

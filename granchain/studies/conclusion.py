@@ -119,20 +119,20 @@ def concluded(
         if abs(value) > BEYOND * one.error
     ]
     remarks = {
-        "the search had not come to an end: the values are the best that it met": not found.settled,
+        "the search did not converge. The values are the best that it reached": not found.settled,
         f"The case does not describe the measurement: {left} what the "
-        f"uncertainties of the trace explain, {100.0 * misfit:.2g} % of the peaks; the case lacks "
-        "something, which the errors take for noise": not describes,
-        "as many numbers were measured as are found: nothing is left over that shows whether "
-        "the case describes them": not degrees,
-        f"{'; '.join(beyond)}: the first sign that the case lacks something, or that the trace "
-        "states too little": bool(beyond),
+        f"uncertainties of the trace explain, {100.0 * misfit:.2g} % of the peaks. The model is "
+        "incomplete, and the errors treat this as noise": not describes,
+        "the number of measured quantities equals the number of fitted values. No residual "
+        "remains to show whether the case describes them": not degrees,
+        f"{'; '.join(beyond)}. This is a sign that the model is incomplete, or that the trace "
+        "specifies too small an uncertainty": bool(beyond),
     }
     (final,) = against._computed([found.point])
     if final is None:
         raise GranchainError(
-            "fit: got no pulses of the case at the values found, allowed one at each sensor; "
-            "begin with other values"
+            "fit: the case has no pulses at the fitted values. A pulse is required at each "
+            "sensor. Start from other values."
         )
     messages = (
         *against.messages,
@@ -222,24 +222,25 @@ def _words_of_keys(
     """Which keys the measurement does not tell, or hardly, and which lie at a limit."""
     keys = list(values)
     alike = [
-        f"{', '.join(others)} and {last} are not told apart: the measurement knows one "
-        "combination of them, and these values are one of many; give the case a value of "
-        "one of them, or measure what tells them apart"
+        f"{', '.join(others)} and {last} are not distinguishable: the measurement determines only "
+        "one combination of them, and these values are one of many solutions. Fix the value of "
+        "one "
+        "of them in the case, or measure a quantity that distinguishes them"
         if others
-        else f"{last} has no effect on what was measured: its value is the one that it began with"
+        else f"{last} has no effect on the measured quantities. Its initial value is reported"
         for *others, last in groups
     ]
     close = [
-        f"{keys[i]} and {keys[j]} are hard to tell apart: their correlation is "
-        f"{correlation[i, j]:+.4f}, and each error "
-        f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times what it would be "
-        "if the other were known"
+        f"{keys[i]} and {keys[j]} are hard to distinguish: their correlation is "
+        f"{correlation[i, j]:+.4f}, and each error is "
+        f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times the error for a "
+        "known value of the other"
         for i in range(len(keys))
         for j in range(i)
         if abs(correlation[i, j]) > CLOSE_CORRELATION
     ]
     limits = [
-        f"{key}: {values[key]:.6g} is at the limit of what is allowed: its error means nothing"
+        f"{key}: {values[key]:.6g} is at the limit of its range. Its error is meaningless"
         for key in at_limits
     ]
     return [*alike, *close, *limits]
@@ -250,7 +251,7 @@ def _chance_of_rest(against: Against, rest: Rest) -> tuple[float, str]:
     the two is how large."""
     labels = np.append(against.labels, np.full(len(against.known), -1))[rest.own]
     chance = _chance(rest.residual[rest.own], rest.free[rest.own], labels, against.quiet_degrees)
-    left = f"what is left is {rest.scatter(rest.own)[0]:.3g} times"
+    left = f"the residual is {rest.scatter(rest.own)[0]:.3g} times"
     rows, labels = against.shapes()
     if not len(rows):
         return chance, left
@@ -260,7 +261,7 @@ def _chance_of_rest(against: Against, rest: Rest) -> tuple[float, str]:
     of_slow = _chance(slow, free, labels, against.slow_degrees)
     if of_slow < chance:
         ratio = math.sqrt(float(slow @ slow) / float(free.sum()))
-        left = f"the slow part of what is left is {ratio:.3g} times"
+        left = f"the slow part of the residual is {ratio:.3g} times"
     # of two that are looked at, the smaller (Bonferroni)
     return 2.0 * min(chance, of_slow), left
 
@@ -326,10 +327,10 @@ def _beyond(against: Against, term: Nuisance, value: float) -> str:
     """That a gain or a clock is found further off than is stated."""
     whose = "all sensors" if term.sensor is None else f"bead {against.beads[term.sensor]}"
     if term.kind == CALIBRATION:
-        off, stated = f"{100.0 * value:+.2g} % off", f"{100.0 * term.error:.2g} %"
+        off, stated = f"{100.0 * value:+.2g} %", f"{100.0 * term.error:.2g} %"
     else:
-        off, stated = f"{1e6 * value:+.2g} us off", f"{1e6 * term.error:.2g} us"
+        off, stated = f"{1e6 * value:+.2g} us", f"{1e6 * term.error:.2g} us"
     return (
-        f"{term.kind}, {whose}, is found {off}, {abs(value) / term.error:.2g} times the {stated} "
-        "that it states"
+        f"{term.kind}, {whose}, is off by {off}, which is {abs(value) / term.error:.2g} times "
+        f"its specified uncertainty of {stated}"
     )

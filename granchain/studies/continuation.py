@@ -232,7 +232,7 @@ class Branch:
         units = dict.fromkeys(("parameter", "parameter_error"), self.unit or "1") | UNITS
         count = len(self.points[0].multipliers)
         found = {
-            "point": Variable(("point",), np.arange(len(self.points)), "1", "place in the branch"),
+            "point": Variable(("point",), np.arange(len(self.points)), "1", "index in the branch"),
             "multiplier": Variable(("multiplier",), np.arange(count), "1", "largest first"),
             "bead": Variable(("bead",), chain.body_labels, "1", "number of the bead"),
             "contact": Variable(("contact",), period.contact_labels, "1", "number of the contact"),
@@ -269,10 +269,10 @@ class Branch:
             point.kind if isinstance(point, Point) else ""
         )
         if factor is None:
-            got = f"a point of kind {point.kind}" if isinstance(point, Point) else shown(point)
+            problem = f"kind {point.kind}" if isinstance(point, Point) else shown(point)
             raise CaseError(
-                f"point: got {got}, allowed a period doubling, a pitchfork or a branch point; take "
-                "one of branch.points"
+                f"point: {problem} is not valid. It must be a period doubling, a pitchfork, or a "
+                "branch point. Choose one of branch.points."
             )
         return point.path.branching_orbit(point, factor)
 
@@ -472,8 +472,9 @@ class Path:
         history, others = remembered(found, shooting)
         if others:
             raise CaseError(
-                "orbit: got one of other contacts, allowed an orbit of this chain, law and inputs, "
-                "whose contacts remember what they do in it; find one with granchain.orbit"
+                "orbit: its contacts differ from the contacts of this case. An orbit of this "
+                "chain, law, and inputs is required, because contacts remember their history in "
+                "it. Find one with granchain.orbit."
             )
         first, last = (self._case_at(value) for value in (self.start, self.stop))
         one, other = same_of(first), same_of(last)
@@ -481,9 +482,9 @@ class Path:
         same = all(one[name] == other[name] for name in FIXED) and loads[0] == loads[1]
         if shooting.fine.lasting and not same:
             raise CaseError(
-                f"along: got {self.along}, with which contacts change that have dents, allowed a "
-                "number of drives, drag, on-site springs or dashpots; find an orbit at each value "
-                "with granchain.orbit, which lets the dents grow"
+                f"along: {self.along} changes contacts that have residual indentation. It must "
+                "be a parameter of drives, drag, on-site springs, or dashpots. Find an orbit at "
+                "each value with granchain.orbit, which lets the indentation grow."
             )
         self.history, self.shooting = history, lru_cache(maxsize=5)(self._shooting)
 
@@ -512,7 +513,7 @@ class Path:
             return -np.linalg.solve(matrix, off)
         except np.linalg.LinAlgError:
             raise RunError(
-                "a step came no nearer to an orbit: its equations are singular there"
+                "a step did not converge to an orbit because its equations are singular."
             ) from None
 
     def stability(self, z: np.ndarray, shot: Shot) -> Stability:
@@ -616,7 +617,7 @@ class Path:
         )  # fmt: skip
         if found.success and np.abs(missed[-1]).max() <= DRIFTS * excursion:
             return found.x, len(missed) - 1
-        raise RunError(f"a step came no nearer to an orbit in {MOST} corrections")
+        raise RunError(f"a step did not converge to an orbit in {MOST} corrections.")
 
     def stepped(self, node: Node, length: float) -> tuple[np.ndarray, int]:
         """The orbit a step along the tangent, and the corrections it took; the step itself, where
@@ -810,8 +811,8 @@ class Path:
                     begun = f"a {point.kind} at {self.along} = {point.parameter:.6g}"
                     return longer.orbit(found, begun)
         raise RunError(
-            f"point: got none of the other branch's orbits near {self.along} = "
-            f"{point.parameter:.6g}, allowed a point where one leaves; give a smaller time.step"
+            f"point: no orbit of the other branch was found near {self.along} = "
+            f"{point.parameter:.6g}. Another branch must start at the point. Reduce time.step."
         )
 
 
@@ -931,7 +932,8 @@ def continuation(
     """
     if resume and out is None:
         raise CaseError(
-            "resume: got no file to go on with, allowed a branch of out=; name its file"
+            "resume: no file to resume from. Resuming requires a branch that was written with "
+            "out=. Give its file as out=."
         )
     path, first = _first_node(case, orbit, along, start, stop, threads)
     report = progress_of(progress, "continuation")
@@ -991,17 +993,18 @@ def _points_of_file(
         changed = changed_law(_cases_at_ends(path), columns["law"])
         if changed is not None:
             raise LawError(
-                f"{os.fspath(file)}: got a branch of another law: {changed[1]}, allowed the law "
-                "that computed it; restore that law, name another file, or start again with "
-                "overwrite=True"
+                f"{os.fspath(file)}: the branch was computed with another law: {changed[1]}. The "
+                "same law is required. Restore that law, choose another file, or start again "
+                "with overwrite=True."
             )
     if points and same:
         begins, begun = (path.place(one) for one in (points[0], path.point(first)))
         same = bool(np.linalg.norm(begins - begun) <= SAME_ORBIT * np.linalg.norm(begun))
     if not same:
         raise CaseError(
-            f"{os.fspath(file)}: got a branch of another case, key or way, or from another orbit, "
-            "allowed that of this one; name another file, or begin anew with overwrite=True"
+            f"{os.fspath(file)}: the file contains a branch of another case, key, or range, or "
+            "from another orbit, and was not changed. Choose another file, or start again with "
+            "overwrite=True."
         )
     return points
 
@@ -1058,17 +1061,17 @@ def _followed(
                 continue
             if after is None:
                 messages.append(
-                    f"got no orbit beyond {along} = {path.parameter(node):.6g}: {why}; "
-                    f"allowed a branch as far as {stop:.6g}"
+                    f"no orbit was found beyond {along} = {path.parameter(node):.6g}, so the "
+                    f"branch ends before {stop:.6g}: {why}"
                 )
                 break
             if (path.room(after) < 0.0).any():
                 point = _growing(path, node, after, length)
                 points.append(point)
                 messages.append(
-                    f"the dent of contact {point.contact} grows beyond {along} = "
-                    f"{point.parameter:.6g}: other orbits follow, in other dents; find them with "
-                    "granchain.orbit"
+                    f"the residual indentation of contact {point.contact} grows beyond {along} = "
+                    f"{point.parameter:.6g}. Other orbits, with other indentation, follow. Find "
+                    "them with granchain.orbit"
                 )
                 break
             if opened.any():
@@ -1084,12 +1087,13 @@ def _followed(
             keep()
         if length == 0.0 and node.z[-1] < 0.5:
             messages.append(
-                f"the branch turned and came back to its start, {along} = "
-                f"{path.value_of(0.0):.6g}; go on from its last orbit"
+                f"the branch turned and returned to its start, {along} = "
+                f"{path.value_of(0.0):.6g}. Continue from its last orbit"
             )
         elif length and len(points) >= MOST_ORBITS:
             messages.append(
-                f"got {MOST_ORBITS} orbits before {along} = {stop:.6g}; go on from the last"
+                f"the branch reached the limit of {MOST_ORBITS} orbits before {along} = "
+                f"{stop:.6g}. Continue from the last orbit"
             )
     except KeyboardInterrupt:
         messages.append(f"interrupted at {along} = {path.parameter(node):.6g}")
@@ -1133,9 +1137,9 @@ def number_at(case: Case, along: Any) -> float:
     changes_nothing = str(along).partition(".")[0] in NO_PHYSICS
     if changes_nothing or isinstance(value, bool) or not isinstance(value, (int, float)):
         raise CaseError(
-            f"along: got {shown(along)}, at which the case holds {shown(value)}, allowed a key of "
-            "chain, ends, drive or contact at which it holds a number; write for example "
-            'along="ends.left.amplitude"'
+            f"along: {shown(along)} is not valid, because the case has {shown(value)} there. It "
+            "must be a key of chain, ends, drive, or contact with a number. Write for example "
+            'along="ends.left.amplitude".'
         )
     return float(value)
 
@@ -1148,7 +1152,8 @@ def _first_node(
     check_members([case], threads)
     if not isinstance(found, Orbit):
         raise CaseError(
-            f"orbit: got {type(found).__name__}, allowed an Orbit; find one with granchain.orbit"
+            f"orbit: {type(found).__name__} is not valid. An Orbit is required. Find one with "
+            "granchain.orbit."
         )
     runners = Runners(threads)
     breathing = not (case.drives or math.isnan(found.energy))
@@ -1164,8 +1169,8 @@ def _first_node(
         good = isinstance(value, (int, float)) and math.isfinite(value)
         if not good or (name == "stop" and value == begin):
             raise CaseError(
-                f"{name}: got {shown(value)}, allowed a number, another for the stop than for the "
-                "start; give two numbers in SI"
+                f"{name}: {shown(value)} is not valid. Start and stop must be two different "
+                "numbers in SI units."
             )
     if breathing and found.bead.size == case.beads:
         # they stand on what is here
@@ -1180,9 +1185,9 @@ def _first_node(
         if error.result is not None:
             raise
         raise RunError(
-            f"orbit: got one at {path.along} = {path.start:.6g} from which no branch begins: "
-            f"{error}; allowed one that closes, and at which no other branch crosses; begin a "
-            "little aside, with start="
+            f"orbit: no branch starts at the orbit at {path.along} = {path.start:.6g}: {error} "
+            "The orbit must be closed, and no other branch may cross there. Start slightly away "
+            "from it, with start=."
         ) from None
 
 
@@ -1194,14 +1199,14 @@ def _driven_path(
     at_start = case if along in FAMILY_UNITS else case.replace(**{along: begin})
     if not at_start.drives or found.bead.size != case.beads:
         raise CaseError(
-            f"orbit: got one of {found.bead.size} beads for a chain of {case.beads} with "
-            f"{len(at_start.drives)} drives, allowed an orbit of this chain, with a drive, or a "
-            "breather of it, without; find one with granchain.orbit"
+            f"orbit: the orbit has {found.bead.size} beads, but the chain has {case.beads} beads "
+            f"and {len(at_start.drives)} drives. An orbit of this chain with a drive, or a "
+            "breather of it without a drive, is required. Find one with granchain.orbit."
         )
     if len(at_start.drives) > 1 and along.endswith(".frequency"):
         raise CaseError(
-            f"along: got {along} of a chain with {len(at_start.drives)} drives, which leaves them "
-            "no period that all divide, allowed another key; give for example an amplitude"
+            f"along: with {along}, the {len(at_start.drives)} drives of the chain have no common "
+            "period. Another key is required. Use for example an amplitude."
         )
     own = found.result.case.drives
     before = next(iter(own.values())).frequency if own else None

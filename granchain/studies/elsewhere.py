@@ -83,9 +83,9 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
             found.append({"package": package.package, "version": package.version})
         elif not law.__module__.startswith("granchain."):
             raise LawError(
-                f'executor: got the law "{name}", which no file holds, allowed one of granchain, '
-                "or of a file that a worker can load; save it as a Python file and load that with "
-                "granchain.contact.user.load_law_module, or --law-module"
+                f'executor: the law "{name}" is not in a file. It must be a law of granchain, or '
+                "of a file that a worker can load. Save it as a Python file, and load that file "
+                "with granchain.contact.user.load_law_module or --law-module."
             )
     return found
 
@@ -122,18 +122,23 @@ def compute(text: str) -> bytes:
     task = json.loads(text)
     if (task["version"], task["source"]) != (granchain_version(), source_hash()):
         raise GranchainError(
-            f"worker: got granchain {granchain_version()} (source {source_hash()[:12]}), allowed "
-            f"{task['version']} (source {task['source'][:12]}), which the study was begun with; "
-            "install the same on every worker, and start it anew"
+            f"worker: this worker has granchain {granchain_version()} (source "
+            f"{source_hash()[:12]}), but the study started with {task['version']} (source "
+            f"{task['source'][:12]}). All workers must have the same version. Install it and "
+            "restart the worker."
         )
     for law in task["laws"]:
         (load_same if "path" in law else load_same_package)(**law)
     base = case_as_given(task["case"])
     cases = [base.replace(**changes) for changes in task["changes"]]
-    LOG.info("a task of %d members of %s", len(cases), cases[0].contact.law)
+    LOG.info(
+        "received a task of %d members, the first one with the law %s",
+        len(cases),
+        cases[0].contact.law,
+    )
     clock = time.perf_counter()
     found = measure(cases, 1, traces=task["traces"], further=task["measures"])
-    LOG.info("%d members done in %.3g s", len(cases), time.perf_counter() - clock)
+    LOG.info("computed %d members in %.3g s", len(cases), time.perf_counter() - clock)
     return b"".join(content_of_columns(found.columns(range(len(cases)), task["traces"])))
 
 
@@ -162,13 +167,13 @@ def load_same(path: str, sha256: str) -> None:
         here = content_hash(path)
     except OSError as error:
         raise GranchainError(
-            f"worker: got no law file {path} ({error.strerror}), allowed the one of the study; "
-            "put it there"
+            f"worker: cannot read the law file {path} ({error.strerror}). The law file of the "
+            "study is required. Copy it to this path."
         ) from None
     if here != sha256:
         raise GranchainError(
-            f"worker: got a law file {path} with other content than that of the study, allowed "
-            "the same; copy it there, and start it anew"
+            f"worker: the law file {path} differs from the law file of the study. They must be "
+            "identical. Copy the file again, and restart the worker."
         )
     load_law_module(path)
 
@@ -178,8 +183,9 @@ def load_same_package(package: str, version: str) -> None:
     here = {one.version for one in announced().values() if one.package == package}
     if here != {version}:
         raise GranchainError(
-            f"worker: got the law package {package} {', '.join(here) or 'not installed'}, allowed "
-            f"{version}, which the study was begun with; install that"
+            f"worker: the law package {package} has version "
+            f"{', '.join(here) or 'not installed'}, but the study started with {version}. "
+            "Install that version."
         )
     load_law_package(package)
 
@@ -266,7 +272,7 @@ class Elsewhere:
     def send(self, places: Places) -> Future[bytes]:
         """Send a task."""
         about = self._about | {"changes": [self._changes[place] for place in places]}
-        with own_faults("would not take a task"):
+        with own_faults("rejected a task"):
             future: Future[bytes] = self._executor.submit(compute, canonical(about))
             # waited for by this
             future._condition  # noqa: B018
@@ -277,7 +283,7 @@ class Elsewhere:
     ) -> list[Places]:
         """Take what a task has given; its halves, to send again, where it has taken its workers
         with it."""
-        with own_faults("gave back a task that was not done"):
+        with own_faults("returned an unfinished task"):
             error = future.exception()
         # as dask says that a task has not failed, but its workers have ended
         if error is not None and type(error).__name__ == "KilledWorker":
@@ -290,14 +296,14 @@ class Elsewhere:
             with own_faults("did not compute a task"):
                 raise error
         else:
-            with own_faults("gave back something else than the members of its task"):
+            with own_faults("returned something other than the members of its task"):
                 columns = columns_in(future.result())
                 changed = changed_law([self.cases[place] for place in places], columns["law"])
                 if changed is not None:
                     raise LawError(
-                        "executor: got members of another law: between the worker and here "
-                        f"{changed[1]}, allowed the same one; start "
-                        "the workers anew, and load the law file again where the study is begun"
+                        "executor: the law of a worker differs from the law of this process: "
+                        f"{changed[1]}. They must be the same. Restart the workers, and load the "
+                        "law file again in this process."
                     )
                 for row, place in enumerate(places):
                     self.found.set_member(place, columns, row)
@@ -316,8 +322,8 @@ def own_faults(what: str) -> Iterator[None]:
     except BaseException as error:
         words = ": ".join(filter(None, (type(error).__name__, str(error))))
         raise RunError(
-            f"executor: got one that {what} ({words}), allowed a concurrent.futures.Executor, or a "
-            "dask Client, that computes what it is sent; call again with another one"
+            f"executor: it {what} ({words}). It must be a concurrent.futures.Executor or a dask "
+            "Client that computes submitted tasks. Call again with another executor."
         ) from error
 
 
@@ -340,8 +346,8 @@ def dask_at(address: str) -> Iterator[Any]:
         from distributed.comm.core import connect
     except ImportError:
         raise GranchainError(
-            "--dask: got no package distributed, allowed one that is installed; install it: pip "
-            "install 'granchain[cluster]'"
+            "--dask: the package distributed is not installed. It is required. Install it with "
+            "pip install 'granchain[cluster]'."
         ) from None
 
     async def greet() -> None:
@@ -354,9 +360,9 @@ def dask_at(address: str) -> Iterator[Any]:
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise GranchainError(
-            f"--dask: got no answer from {shown(address)} within {ANSWER_SECONDS:g} s "
-            f"({type(error).__name__}), allowed the address of a scheduler that runs; start one "
-            "with dask scheduler, and give what it prints, tcp://HOST:8786"
+            f"--dask: {shown(address)} did not answer within {ANSWER_SECONDS:g} s "
+            f"({type(error).__name__}). It must be the address of a running scheduler. Start one "
+            "with dask scheduler, and give the address that it prints, tcp://HOST:8786."
         ) from None
     with client:
         client.run_on_scheduler(_give_up_after, LOST - 1)

@@ -149,7 +149,11 @@ class Equivalent:
         """What a notebook shows: its inputs, and what remains unexplained at each sensor."""
         units = {one.name: one.unit for one in known_laws()[self.law].inputs}
         facts = [
-            (name, f"{value:.6g}{', an end of its range' * (name in self.at_bound)}", units[name])
+            (
+                name,
+                f"{value:.6g}{', at the limit of its range' * (name in self.at_bound)}",
+                units[name],
+            )
             for name, value in self.inputs.items()
         ]
         facts += [("rank", str(self.rank), ""), ("residual", f"{100.0 * self.residual:.4g}", "%")]
@@ -157,7 +161,7 @@ class Equivalent:
             (str(bead), f"{100.0 * part:+.4g}")
             for bead, part in zip(self.sensor_bead, self.per_bead.tolist(), strict=True)
         ]
-        beads = table(("sensor bead", f"{self.measure} off [%]"), rows, styled=True)
+        beads = table(("sensor bead", f"error of {self.measure} [%]"), rows, styled=True)
         return facts_card(f"{self.law} for {self.to}", facts, beads, notes=self.messages)
 
     @property
@@ -227,9 +231,9 @@ def equivalent(
         raise RunError(f"{to}: {target.own.message[0]}")
     if target.missing:
         raise CaseError(
-            f"sensors.beads: got {', '.join(map(str, target.missing))}, which no whole pulse "
-            f"passes before time.end, {reference.time.end:g} s, "
-            "allowed beads that one does; raise time.end, or take them out"
+            f"sensors.beads: no complete pulse passes {', '.join(map(str, target.missing))} "
+            f"before time.end, {reference.time.end:g} s. A pulse must pass every sensor. "
+            "Increase time.end, or remove these beads."
         )
     found = _searched(target, candidates, threads)
     return _ranked(_with_moves(found, target, candidates, threads) if moves else found)
@@ -286,9 +290,9 @@ def checked_search(
     problems.check(
         bool(case.sensors.beads),
         "sensors.beads",
-        "none",
-        "one sensor or more",
-        "name the beads in which laws are compared",
+        "missing",
+        "At least one sensor is required",
+        "List the beads at which laws are compared",
     )
     reference = case
     if is_law("to", to, problems):
@@ -299,7 +303,7 @@ def checked_search(
             problems.repeat(error.problems)
     asked: list[tuple[str, dict[str, Any]]] = []
     given = list(laws) if isinstance(laws, (list, tuple)) else [laws] if laws else []
-    problems.check(bool(given), "laws", "none", "one law or more", "name the laws to try")
+    problems.check(bool(given), "laws", "missing", "At least one law is required")
     for place, entry in enumerate(given):
         inputs = dict(entry) if isinstance(entry, Mapping) else {"law": entry}
         law = inputs.pop("law", None)
@@ -307,7 +311,7 @@ def checked_search(
             continue
         twice = (law, inputs) in asked
         problems.check(
-            not twice, f"laws.{place}", f"{law} once more", "each law once", "take it out"
+            not twice, f"laws.{place}", f"{law} is listed twice", "List each law once", "Remove it"
         )
         asked.append((law, inputs))
     shared, own = _ranges(free, problems)
@@ -340,11 +344,13 @@ def _candidate(
                 and name not in inputs
                 and not any(numbers[name].problem(end) for end in ends),
                 f"{law}.{name}",
-                "a value, and a range to search"
+                "both a value and a range are given"
                 if name in inputs
-                else f"{ends[0]:g} to {ends[1]:g}",
-                numbers[name].range if name in numbers else ", ".join(numbers),
-                "give one of the two, and narrow the range",
+                else f"the range {ends[0]:g} to {ends[1]:g} is not valid",
+                f"It must be {numbers[name].range}"
+                if name in numbers
+                else f"The inputs are {', '.join(numbers)}",
+                "Give either a value or a range" if name in inputs else "Narrow the range",
             )
     low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
     # points that are evenly spaced over decades would miss the lower ones
@@ -537,7 +543,8 @@ def _answer(
     inputs, alike, distinct, messages = {}, [], [], []  # type: ignore[var-annotated]
     if failed:
         messages.append(
-            f"{len(failed)} of {len(points)} runs of the grid failed, one of them: {min(failed)}"
+            f"{len(failed)} of {len(points)} runs of the grid failed, for example with: "
+            f"{min(failed)}"
         )
     if lows:
         best, off = lows[0].point, lows[0].residual
@@ -546,29 +553,28 @@ def _answer(
             indistinguishable_groups(lows[0].slope, candidate.names, size),
         )
     else:
-        messages.append("no run has a pulse at every sensor: there is no answer in this range")
+        messages.append("no run has a pulse at every sensor, so this range has no result")
     merged = target.own.missing[0] & Missing.MERGED > 0
     if merged.any():
         beads = ", ".join(str(case.sensors.beads[k]) for k in np.flatnonzero(merged))
         messages.append(
             f"at bead {beads} a second, larger pulse of {case.contact.law} has merged with the "
-            "first: what is compared there is the second's; take beads that it does not reach"
+            "first, so the second pulse was compared there. Use beads that the second pulse "
+            "does not reach"
         )
     messages += [
-        f"{name} is at an end of its range, {inputs[name]:.4g}: beyond it there may be a better "
-        "one; widen it"
+        f"{name} is at the limit of its range, {inputs[name]:.4g}. There may be a better value "
+        "beyond it. Widen the range"
         for name in candidate.at_ends(best)
     ]
     if lows and not lows[0].settled:
-        messages.append(
-            "the search had not come to an end: the least residual may be a little lower"
-        )
+        messages.append("the search did not converge. The minimum residual may be slightly lower")
     line = (
-        "are not told apart: along a line of them the residual is the same, and this is one "
-        "point of it"
+        "are not distinguishable: the residual is the same along a line of their values, and "
+        "this result is one point of that line"
     )
     for names in alike:
-        messages.append(f"{' and '.join(names)} {'does not act' if len(names) == 1 else line}")
+        messages.append(f"{' and '.join(names)} {'has no effect' if len(names) == 1 else line}")
     for low in () if alike else lows[1:]:
         others = (lows[0], *distinct)
         apart = [np.abs(low.point - other.point) / size for other in others]
@@ -584,7 +590,7 @@ def _answer(
             + f" with {other.residual:.3e}"
             for other in minima
         )
-        messages.append(f"there are {len(minima) + 1} minima; the others: {listed}")
+        messages.append(f"there are {len(minima) + 1} minima. The others: {listed}")
     ends = zip(
         candidate.values(candidate.low).tolist(),
         candidate.values(candidate.high).tolist(),
@@ -655,7 +661,9 @@ def _with_moves(
         change: Target(case, target.quantity) for change, case in varied(target.case).items()
     }
     unseen = [f"{key} {value:g}" for (key, value), one in targets.items() if one.missing]
-    why = f"the pulse does not pass every sensor at {', '.join(unseen)}: no answer is found there"
+    why = (
+        f"the pulse does not pass every sensor at {', '.join(unseen)}, so there is no result there"
+    )
 
     def moved(task: tuple[Equivalent, Candidate, tuple[str, float], Target]) -> Moved | None:
         one, candidate, change, target = task
@@ -691,7 +699,7 @@ def _ranked(found: Sequence[Equivalent]) -> Ranking[Equivalent]:
     first = found[0]
     return Ranking(
         [replace(found[k], rank=rank) for k, rank in places],
-        f"What stands in for {first.to}",
+        f"Laws that approximate {first.to}",
         to=first.to,
         measure=first.measure,
         sensor_bead=first.sensor_bead,

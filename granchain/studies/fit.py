@@ -155,9 +155,9 @@ def _asked_of_laws(
     problems.check(
         isinstance(laws, Mapping) and bool(laws),
         "laws",
-        shown(laws) if laws else "none",
-        "one law or more, each with its keys",
-        'write {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}',
+        f"{shown(laws)} is not valid" if laws else "missing",
+        "At least one law with its keys is required",
+        'Write {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}',
     )
     own: dict[str, dict[str, None]] = {}
     inputs: dict[str, dict[str, Any]] = {}
@@ -176,7 +176,10 @@ def _asked_of_laws(
                 own[law] = dict.fromkeys(map(str, keys))
     shared = dict.fromkeys(map(str, free if isinstance(free, (list, tuple)) else []))
     problems.check(
-        isinstance(free, (list, tuple)), "free", shown(free), "a list of keys", "write a list"
+        isinstance(free, (list, tuple)),
+        "free",
+        f"{shown(free)} is not valid",
+        "It must be a list of keys",
     )
     keys_of = free_in_each(list(own), shared, own, problems)
     found = []
@@ -205,16 +208,16 @@ def _measured(case: Case, trace: Trace, cutoff: float | None) -> Measured:
     """What the sensors of the trace read, or what is wrong with the filter or the chain."""
     if cutoff is not None and not (is_number(cutoff) and cutoff >= 0.0):
         raise TraceError(
-            f"cutoff: got {shown(cutoff)}, allowed a finite number from 0 [Hz]; give 0 for no "
-            "filter"
+            f"cutoff: {shown(cutoff)} is not valid. It must be a finite number, 0 or more [Hz]. "
+            "0 turns the filter off."
         )
     beads = trace.sensor_bead.tolist()
     outside = [bead for bead in beads if bead > case.beads]
     if outside:
         raise CaseError(
-            f"chain.beads: got {case.beads}, with sensors of the trace in beads "
-            f"{', '.join(map(str, outside))}, allowed a chain that "
-            "holds them; give the chain that was measured"
+            f"chain.beads: {case.beads} is too few, because the trace has sensors in beads "
+            f"{', '.join(map(str, outside))}. The chain must contain them. Give the chain that "
+            "was measured."
         )
     return Measured(trace, beads, stated_sensor(trace, beads, cutoff))
 
@@ -223,12 +226,12 @@ def _check_count(against: Against) -> None:
     """Refuse a trace that has fewer numbers than are to be found."""
     count = len(against.keys)
     if against.count < count + against.times:
-        clock = " and the time between the clocks" if against.times else ""
+        clock = " and the time offset of the clocks" if against.times else ""
         why = f" ({'; '.join(against.messages)})" if against.messages else ""
         raise TraceError(
-            f"free: got {count} keys{clock} for {against.count} measured numbers, "
-            "allowed as many numbers at least; free fewer "
-            f'keys, or take measure = "features" or "traces"{why}'
+            f"free: {count} keys{clock} exceed {against.count} measured numbers. At least as "
+            'many numbers as keys are required. Free fewer keys, or use measure = "features" or '
+            f'"traces"{why}.'
         )
 
 
@@ -266,21 +269,22 @@ def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
     problems.check(
         bool(keys),
         "free",
-        shown(free) if free else "none",
-        "one key or more",
-        'write for example ["contact.psi"]',
+        f"{shown(free)} is not valid" if free else "missing",
+        "At least one key is required",
+        'Write for example ["contact.psi"]',
     )
     found = {}
     for place, key in enumerate(keys):
         twice = key in keys[:place]
-        problems.check(not twice, f"free.{key}", "the key twice", "each once", "take one out")
+        problems.check(
+            not twice, f"free.{key}", "the key is listed twice", "List each key once", "Remove one"
+        )
         table = str(key).partition(".")[0]
         if table in NO_PHYSICS:
             problems.add(
                 f"free.{key}",
-                "a key that changes no physics",
-                "one of chain, striker, ends or contact",
-                "free what the measurement may tell",
+                "this key does not affect the physics",
+                "It must be a key of chain, striker, ends, or contact",
             )
             continue
         try:
@@ -288,16 +292,16 @@ def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
             problems.check(
                 value != 0.0,
                 key,
-                "0",
-                "another value to begin with",
-                "give the case one that is of the right size",
+                "0 is not a valid initial value for a fit",
+                "It must not be 0",
+                "Give the case a value of the expected size",
             )
             problems.check(
                 value == 0.0 or _acts(case, key, value),
                 f"free.{key}",
-                "a key that changes no physics in this case",
-                "one that a body, an end or a contact has something from",
-                "free what the measurement may tell: a density only where no mass is given",
+                "this key does not affect the physics of this case",
+                "It must change a body, an end, or a contact",
+                "Choose another key. A density, for example, acts only if no mass is given",
             )
         except CaseError as error:
             problems.repeat(error.problems)

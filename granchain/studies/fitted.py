@@ -174,8 +174,8 @@ class Fit:
         """
         if not (is_number(level) and 0.0 < level < 1.0):
             raise CaseError(
-                f"level: got {shown(level)}, allowed a number above 0 and below 1; give 0.9 for "
-                "90 %"
+                f"level: {shown(level)} is out of range. It must be a number above 0 and below "
+                "1. Give 0.9 for 90 %."
             )
         found, degrees = {}, self.interval_degrees
         for key, value in self.values.items():

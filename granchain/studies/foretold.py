@@ -97,8 +97,8 @@ def foretold(
             degrees, slow_degrees = degrees_of(count, correlated, len(model.coefficients) - 1)
             if count < FEW_TIMES * correlated:
                 few = (
-                    f"its noise is correlated over {1e6 * correlated * measured.interval:.3g} us, "
-                    f"and {FEW_TIMES:g} times that tell it"
+                    f"its noise is correlated over {1e6 * correlated * measured.interval:.3g} "
+                    f"us, and an estimate needs {FEW_TIMES:g} times that"
                 )
             row = row * about_true_line(row, count)
             # two amplitudes and a frequency went with the sine
@@ -106,12 +106,13 @@ def foretold(
         else:
             row[0] = measured.raw_noise[k] ** 2
             if count < LEAST_QUIET:
-                few = f"{LEAST_QUIET} samples and more tell its noise"
+                few = f"an estimate of its noise needs at least {LEAST_QUIET} samples"
         if few:
             messages.append(
-                f"bead {measured.beads[k]}: the quiet stretch before the pulse is {count} samples, "
-                f"{1e6 * count * measured.interval:.3g} us: {few}; the intervals are wider for it, "
-                "and may not be wide enough; record more before the pulse"
+                f"bead {measured.beads[k]}: the pre-trigger baseline has {count} samples, "
+                f"{1e6 * count * measured.interval:.3g} us, which is short because {few}. The "
+                "intervals are wider for this reason, and may still be too narrow. Record more "
+                "before the pulse"
             )
         least = PULSE_BEGINS**3 * float(np.abs(measured.force[window, k]).max())
         row[0] = max(row[0], least**2) + least**2 + SEEN_RANGE * row[0]

@@ -171,7 +171,8 @@ def gradient(
 
     slope = slopes(0, near)
     messages = [
-        f"{key}: the case allows no number to the other side, so that the difference is to one"
+        f"{key}: the case is not valid on the other side of the value, so a one-sided difference "
+        "was used"
         for key, part in numbers.slices((near == numbers.start).any(axis=0))
         if part.any()
     ]
@@ -191,8 +192,8 @@ def gradient(
         share = float((of_step * sizes).max() / max((np.abs(slope) * sizes).max(), 1e-300))
         if share > REPORTED_SHARE:
             messages.append(
-                f"the time step, {step:.4g} s, leaves an error of {100.0 * share:.2g} % of the "
-                "largest derivative, as it does where a law has a kink; take a smaller time.step"
+                f"the time step, {step:.4g} s, causes an error of {100.0 * share:.2g} % of the "
+                "largest derivative, for example because the law has a kink. Reduce time.step"
             )
     return Gradient(
         value,
@@ -210,16 +211,16 @@ def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
     problems = Problems()
     if not isinstance(scale, Mapping):
         raise CaseError(
-            f"scale: got {shown(scale)}, allowed a size by key; write for example "
-            f'scale={{"{next(iter(numbers.keys))}": 1e-6}}'
+            f"scale: {shown(scale)} is not valid. It must be a size for each key. Write for "
+            f'example scale={{"{next(iter(numbers.keys))}": 1e-6}}.'
         )
     for key, size in scale.items():
         problems.check(
             key in numbers.keys and is_number(size) and size > 0.0,
             f"scale.{key}",
-            shown(size),
-            f"a number above 0 for one of {', '.join(numbers.keys)}",
-            "give the size of a usual change",
+            f"{shown(size)} is not valid",
+            f"It must be a number above 0, for one of {', '.join(numbers.keys)}",
+            "Give the size of a typical change",
         )
     problems.close()
     own = [
@@ -230,9 +231,9 @@ def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
         problems.check(
             bool((sizes > 0.0).all()),
             key,
-            "0, of which there is no part",
-            "a key with a size",
-            f'give it, for example scale={{"{key}": 1e-6}}',
+            "the value is 0, so the size of a change is unknown",
+            "A size is required",
+            f'Give it, for example scale={{"{key}": 1e-6}}',
         )
     problems.close()
     return np.concatenate(own)
@@ -263,7 +264,7 @@ class Numbers:
         self._values: dict[str, Any] = {}
         tables = case.resolved()
         given: list[Any] = list(keys) if isinstance(keys, (list, tuple)) else [keys]
-        problems.check(bool(given), where, "none", "one or more", "name keys of the case")
+        problems.check(bool(given), where, "missing", "At least one key of the case is required")
         starts: list[np.ndarray] = []
         named: set[tuple[str, int]] = set()
         for key in given:
@@ -275,7 +276,11 @@ class Numbers:
             whole, place = list_and_place(case, key)
             own = {(whole, i) for i in (range(np.size(value)) if place is None else [place])}
             problems.check(
-                not named & own, where, f"{key} twice", "each number once", "take one out"
+                not named & own,
+                where,
+                f"{key} is listed twice",
+                "List each number once",
+                "Remove one",
             )
             named |= own
             at = sum(part.size for part in starts)
@@ -328,8 +333,8 @@ def number_or_list(case: Case, tables: Mapping[str, Any], key: str, where: str) 
     """What a case holds under a key: a number, or an array."""
     if not isinstance(key, str) or key.partition(".")[0] in NO_PHYSICS:
         raise CaseError(
-            f"{where}: got {shown(key)}, allowed a key of chain, striker, initial, ends, drive or "
-            "contact; write for example striker.speed"
+            f"{where}: {shown(key)} is not valid. It must be a key of chain, striker, initial, "
+            "ends, drive, or contact. Write for example striker.speed."
         )
     whole, place = list_and_place(case, key)
     if whole not in UNCHANGED:
@@ -338,7 +343,9 @@ def number_or_list(case: Case, tables: Mapping[str, Any], key: str, where: str) 
     if place is None:
         return numbers
     if place >= numbers.size:
-        raise CaseError(f"{key}: got place {place}, allowed 0 to {numbers.size - 1}; count from 0")
+        raise CaseError(
+            f"{key}: index {place} is out of range. It must be 0 to {numbers.size - 1}."
+        )
     return float(numbers[place])
 
 
@@ -399,16 +406,16 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
         beads = list(case.sensors.beads)
         if not beads:
             raise CaseError(
-                f'{where}: got "peak" of no sensor, allowed one of a case with sensors.beads; '
-                'write ("peak", bead)'
+                f'{where}: "peak" needs a sensor, and the case has none. Set sensors.beads, or '
+                'write ("peak", bead).'
             )
     elif of == "transmitted_momentum":
         if obstacle := obstacle_to_transmission(case):
             problem, fix = obstacle
             raise CaseError(
-                f'{where}: got "transmitted_momentum", which is not defined because {problem}, '
-                "allowed a case with a striker, beads at rest, a free right end, and no on-site "
-                f'springs or resonators; {fix}, or choose another number, such as "peak"'
+                f'{where}: "transmitted_momentum" is not defined because {problem}. It requires '
+                "a case with a striker, beads at rest, a free right end, and no on-site springs "
+                f'or resonators. To fix this, {fix}, or choose another result, such as "peak".'
             )
         return RunSummary(
             where, FORCES_ALONE | {"sensors.beads": [case.beads]}, True, passed_momentum
@@ -416,8 +423,8 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
     elif of == "wall_force":
         if not case.ends.has_wall("right"):
             raise CaseError(
-                f'{where}: got "wall_force" of a case without a wall at the right end, allowed one '
-                'with it; set ends.right = "wall"'
+                f'{where}: "wall_force" needs a wall at the right end, and the case has none. '
+                'Set ends.right = "wall".'
             )
         own = {"sensors.beads": [], "sensors.contacts": [case.beads]}
         return RunSummary(where, FORCES_ALONE | own, True, force_on_wall)
@@ -425,15 +432,13 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
         whole = isinstance(of[1], (int, np.integer)) and not isinstance(of[1], bool)
         if not (whole and 1 <= of[1] <= case.beads):
             raise CaseError(
-                f"{where}: got the peak of bead {shown(of[1])}, allowed 1 to {case.beads}; name "
-                "a bead"
+                f"{where}: bead {shown(of[1])} is out of range. It must be 1 to {case.beads}."
             )
         beads = [int(of[1])]
     else:
         raise CaseError(
-            f'{where}: got {shown(of)}, allowed "peak", ("peak", bead), "wall_force", '
-            '"transmitted_momentum" or '
-            "a function of a Result; name one of them"
+            f'{where}: {shown(of)} is not valid. It must be "peak", ("peak", bead), '
+            '"wall_force", "transmitted_momentum", or a function of a Result.'
         )
     return RunSummary(where, FORCES_ALONE | {"sensors.beads": beads}, True, largest_peak)
 
@@ -483,14 +488,13 @@ def no_number(case: Case, summary: RunSummary, message: str) -> str:
         beads = ", ".join(map(str, case.sensors.beads))
         beads = f"bead {beads}" if beads else "the last contact"
         return (
-            f"time.end: got {case.time.end:.6g} s, by which the wave has not passed "
-            f"{beads}, allowed an end behind it; take a "
-            "later time.end"
+            f"time.end: by {case.time.end:.6g} s, the wave has not passed {beads}. It must be "
+            "later. Increase time.end."
         )
-    problem = message.partition(": got ")[2].partition(", allowed")[0]
+    problem = message.removeprefix("summary: ").removeprefix("number: ").partition(" It must ")[0]
     return (
-        f"{summary.where}: got {problem or 'nan'}, allowed a function that gives a finite "
-        "number; mend it"
+        f"{summary.where}: {problem or 'nan is not a finite number.'} The function must return a "
+        "finite number."
     )
 
 

@@ -88,7 +88,7 @@ def run_many(
     clock, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     room = list(memory_of(listed))
     if out is None:
-        where = "the ensemble has these"
+        where = "The ensemble contains their results."
         return _in_memory(listed, room, threads, strict, progress, started, where)
     reduce = partial(results, listed, threads, strict, progress, started)
     with (
@@ -102,7 +102,7 @@ def run_many(
                 file.add(first, [member.result for member in members])
 
         places = lots(range(len(listed)), room, LOT_TO_FILE, RESULTS_TOGETHER)
-        members = reduce(places, f"{os.fspath(out)} holds these", store)
+        members = reduce(places, f"{os.fspath(out)} contains their results.", store)
         with interruptions.deferred():
             ends, messages = [one.status for one in members], [one.message for one in members]
             file.finish(ends, messages, started, time.perf_counter() - clock)
@@ -140,9 +140,9 @@ def _in_memory(
     """An ensemble in memory; without `where`, an interruption is raised again."""
     if sum(room) > MEMORY:
         raise CaseError(
-            f"cases: got {len(room)} runs that take {sum(room) / 2**30:.3g} GiB of memory, "
-            f"allowed {MEMORY // 2**30} GiB; let them go to a file as they come, with out=, or "
-            "raise the interval under [sensors], [snapshots] or [energy]"
+            f"cases: {len(room)} runs need {sum(room) / 2**30:.3g} GiB of memory. At most "
+            f"{MEMORY // 2**30} GiB are allowed. Write them to a file with out=, or increase the "
+            "interval under [sensors], [snapshots], or [energy]."
         )
     with Interruptions():
         places = lots(range(len(cases)), room, LOT, RESULTS_TOGETHER)
@@ -232,9 +232,9 @@ def results(
             if place >= first:
                 store_from(place)
         count = sum(member.status is not Status.INTERRUPTED for member in found.values())
-        sentence = f"interrupted: {count} of {len(cases)} members are done; {where}"
+        sentence = f"interrupted: {count} of {len(cases)} members are done. {where}"
         warnings.warn(sentence, GranchainWarning, stacklevel=3)
-    why = "the ensemble was interrupted before this member had begun; run its case again"
+    why = "the ensemble was interrupted before this member started. Run its case again"
     return [
         found.get(place) or Member(Status.INTERRUPTED, f"member {place}: {why}")
         for place in range(len(cases))

@@ -72,8 +72,8 @@ def missing_note(late: np.ndarray, beads: Sequence[int]) -> str:
         return ""
     where = ", ".join(str(beads[k]) for k in np.flatnonzero(late.any(axis=0)).tolist())
     return (
-        f"{late.sum()} of {late.size} first pulses have not come, or not ended, by time.end, at "
-        f"beads {where}: their numbers are withheld; set time.end later"
+        f"{late.sum()} of {late.size} first pulses had not arrived, or not ended, by time.end, "
+        f"at beads {where}. Their results are not reported. Increase time.end"
     )
 
 
@@ -391,7 +391,12 @@ def measure(
                     given = {} if summary is None else summary(result)
                     numbers.summaries[member.place] = summary_numbers(given)
                 except Exception as error:
-                    problem = f"summary: got {type(error).__name__}: {error}"
+                    problem = (
+                        f"summary: {error}"
+                        if isinstance(error, GranchainError)
+                        else f"summary: the function raised {type(error).__name__}: {error}. It "
+                        "must return a dict of numbers for every member."
+                    )
             numbers.message[member.place] = problem
         # members that are advanced together are of one model
         functions = functions_sha256(stopped[0][0].state.model)
@@ -538,16 +543,16 @@ def summary_numbers(result: Any) -> dict[str, float]:
     """
     if not isinstance(result, Mapping):
         raise GranchainError(
-            f"got {type(result).__name__}, allowed a dict of numbers; return for example {{'last': "
-            f"1.0}}"
+            f"the function returned {type(result).__name__}. It must return a dict of numbers, "
+            "for example {'last': 1.0}."
         )
     for name, value in result.items():
         if not isinstance(name, str) or not isinstance(
             value, (int, float, np.integer, np.floating, np.bool_)
         ):
             raise GranchainError(
-                f"{name}: got {type(value).__name__}, allowed a name and a number; return one "
-                "number for each name"
+                f"{name}: {type(value).__name__} is not a number. It must return one number for "
+                "each name."
             )
     return {name: float(value) for name, value in result.items()}
 

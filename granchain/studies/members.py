@@ -218,14 +218,14 @@ def counter(
 def check_members(cases: Sequence[Any], threads: int | None) -> int:
     """Number of threads, after all arguments are checked."""
     problems = Problems()
-    problems.check(len(cases) > 0, "cases", "none", "one or more", "give a list of cases")
+    problems.check(len(cases) > 0, "cases", "missing", "At least one case is required")
     for place, case in enumerate(cases):
         problems.check(
             isinstance(case, Case),
             f"cases[{place}]",
-            type(case).__name__,
-            "a Case",
-            "make it with granchain.load_case or case.replace",
+            f"{type(case).__name__} is not valid",
+            "It must be a Case",
+            "Create it with granchain.load_case or case.replace",
         )
     if threads is None:
         threads = usable_processors()

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # What is kept of each mode, with its unit.
 KEPT = {
     "frequencies": ("Hz", "frequency without damping"),
-    "participation": ("1", "beads that take part, (sum e)^2/sum e^2"),
-    "damping": ("1/s", "rate at which the amplitude decays"),
+    "participation": ("1", "number of participating beads, (sum e)^2/sum e^2"),
+    "damping": ("1/s", "decay rate of the amplitude"),
 }
 
 
@@ -59,8 +59,8 @@ def mode_study(
     sizes = sorted({one.frequencies.size for one in found})
     if len(sizes) > 1:
         raise CaseError(
-            f"chain.beads: got chains of {sizes[0]} to {sizes[-1]} beads, allowed those of one "
-            "number of beads; study each number by itself"
+            f"chain.beads: the chains have {sizes[0]} to {sizes[-1]} beads. All must have the "
+            "same number of beads. Run a separate study for each number."
         )
     data = {
         name: (

@@ -75,14 +75,14 @@ class Nearest:
     shot: Shot
     place: np.ndarray
     shots: int
-    why: str | None = "it had not come to an end"
+    why: str | None = "it had not converged"
 
     @property
     def sentence(self) -> str:
         """What was tried."""
         return (
-            f"after {self.shots} shots of Newton's method {self.why}, and the nearest state is "
-            f"{self.shot.residual:.3g} of its largest excursion from closing"
+            f"Newton's method stopped after {self.shots} iterations because {self.why}, and its "
+            f"best state has a closing error of {self.shot.residual:.3g} of its largest excursion"
         )
 
 
@@ -122,8 +122,8 @@ def newton(
         except RunError as error:
             if best is None:
                 raise RunError(
-                    f"guess: got {begun}, from which a period cannot be computed: {error}; allowed "
-                    "a state near an orbit; begin with a smaller amplitude"
+                    f"guess: no period can be computed from {begun}: {error} A state near an "
+                    "orbit is required. Start from a smaller amplitude."
                 ) from None
             shot = best.shot
         if best is None or shot.residual < best.shot.residual:
@@ -132,13 +132,15 @@ def newton(
                 return replace(best, why=None)
             moved = step(place, shot)
             if moved is None:
-                singular = "its Jacobian is singular, as where a drive meets an undamped resonance"
+                singular = (
+                    "its Jacobian is singular, as it is if a drive excites an undamped resonance"
+                )
                 return replace(best, why=singular)
             if near and np.abs(moved).max() <= last:
                 return replace(best, why=None)
             move = moved
         elif halved == MOST_HALVINGS:
-            return replace(best, shots=shots, why="each step of Newton's was halved six times")
+            return replace(best, shots=shots, why="a step had been halved six times")
         else:
             halved += 1
         place = best.place + move * 0.5**halved

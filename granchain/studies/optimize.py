@@ -113,7 +113,7 @@ class Optimum:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the value, and each number."""
-        facts = [("value", f"{self.value:.6g}", ""), ("of the case given", f"{self.start:.6g}", "")]
+        facts = [("value", f"{self.value:.6g}", ""), ("initial value", f"{self.start:.6g}", "")]
         facts += [("converged", "yes" if self.converged else "no", "")]
         numbers = table(("key", "number"), self.rows(), styled=True)
         return facts_card("Optimum", facts, numbers, notes=self.messages)
@@ -196,7 +196,11 @@ def optimize(
     check_integer("generations", generations, problems, "give for example 100", least=0)
     check_integer("seed", seed, problems, "give for example seed=0", least=0)
     problems.check(
-        not resume or out is not None, "resume", "no file to go on with", "one of out=", "name it"
+        not resume or out is not None,
+        "resume",
+        "no file to resume from",
+        "Resuming requires out=",
+        "Give the file of the interrupted search as out=",
     )
     problems.close()
     report = progress_of(progress, "optimize")
@@ -272,9 +276,8 @@ class Designs:
             problems.check(
                 good,
                 f"over.{key}",
-                got,
-                f"(low, high), the lower first: numbers, or lists of {own.size}",
-                "give the two bounds",
+                f"{got} is not valid",
+                f"It must be (low, high) with low below high, both numbers or lists of {own.size}",
             )
             if good and problems.check(
                 inside,
@@ -351,9 +354,9 @@ class Designs:
         changed = changed_law(list(cases.values()), [block["law"][i] for i in cases])
         if changed is not None:
             raise LawError(
-                f"{os.fspath(out)}: got designs of another law: {changed[1]}, allowed the law that "
-                "computed them; restore that law, name another file, or start again with "
-                "--overwrite (in Python: overwrite=True)"
+                f"{os.fspath(out)}: the designs were computed with another law: {changed[1]}. "
+                "The same law is required. Restore that law, choose another file, or start "
+                "again with --overwrite (in Python: overwrite=True)."
             )
 
     def at(self, points: np.ndarray) -> np.ndarray:
@@ -451,19 +454,23 @@ class Designs:
         report(most, most)
         if not len(self.history):
             raise CaseError(
-                f"subject_to: got no design that keeps to it, of {len(self.known)}, allowed bounds "
-                "that some design has; widen them, or the box, or take more generations"
+                f"subject_to: none of {len(self.known)} designs satisfies the constraints. "
+                "Constraints that some design satisfies are required. Widen them, widen the "
+                "bounds, or use more generations."
             )
         value = self.known[self.best.tobytes()]
         numbers = self.low + self.width * self.best
         failed = Counter(self.failed[name] for name in self.known if name in self.failed)
-        messages = [f"{n} designs were left out: {why}" for why, n in failed.items()]
+        messages = [
+            f"{n} designs were excluded because their runs failed: {why}"
+            for why, n in failed.items()
+        ]
         messages += ended
         if not converged:
             messages.append(
-                "the search has not converged: by the slopes at its end and their errors, "
-                f"{gain:.2g} of the value {value[0]:.6g} may be gained nearby; take a smaller "
-                "time.step, more generations, or continue from this case"
+                "the search has not converged: by the slopes at its end and their errors, the "
+                f"value {value[0]:.6g} may be improved by {gain:.2g} nearby. Reduce time.step, "
+                "use more generations, or continue from this case"
             )
         return Optimum(
             self.case_of(self.best),
@@ -516,7 +523,10 @@ class Designs:
             constraints=(limit,) if len(self.limits) else (),
         )
         if stalled[0] >= STALLED:
-            return f"differential evolution: {STALLED} generations gained less than {BETTER:.1%}"
+            return (
+                f"differential evolution: {STALLED} generations improved the value by less than "
+                f"{BETTER:.1%}"
+            )
         return f"differential evolution: {found.message}"
 
     def _local(
@@ -555,7 +565,7 @@ class Designs:
                 )
             except (ValueError, np.linalg.LinAlgError) as error:
                 return [f"{ways['method']}: {error}"]
-        return [f"{ways['method']}, differences over {span:g} of the box: {found.message}"]
+        return [f"{ways['method']}, with differences of {span:g} of the box: {found.message}"]
 
     def _continued(self, size: float, step: Callable[..., None]) -> tuple[bool, float, list[str]]:
         """Continue from the best design until it has converged: whether it has, what may be gained

@@ -170,22 +170,22 @@ class Orbit:
         rows = [
             ("period [s]", f"{self.period:.6g}"),
             ("largest multiplier [1]", f"{first:.5g}"),
-            ("its modulus [1]", f"{abs(first):.6g} within {self.modulus_error:.2g}"),
+            ("modulus of it [1]", f"{abs(first):.6g} within {self.modulus_error:.2g}"),
             ("multipliers computed", f"{self.multipliers.size} of {2 * self.displacement.size}"),
             ("stable", "yes" if self.stable else "no"),
-            ("energy put in [J]", f"{self.energy_in:.6g}"),
-            ("energy lost [J]", f"{self.energy_lost:.6g}"),
+            ("energy supplied per period [J]", f"{self.energy_in:.6g}"),
+            ("energy lost per period [J]", f"{self.energy_lost:.6g}"),
             ("residual [1]", f"{self.residual:.2g}"),
             ("largest displacement [m]", largest),
         ]
         if not math.isnan(self.energy):
             energy = f"{self.energy:.6g} within {self.energy_error:.2g}"
-            rows.append(("energy over the static state [J]", energy))
+            rows.append(("energy above the static state [J]", energy))
         if self.settled:
-            rows.append(("periods until it had settled", str(self.settled)))
+            rows.append(("periods until steady", str(self.settled)))
         if self.touches:
-            rows.append(("contacts at the end of their dent", ", ".join(map(str, self.touches))))
-        return card(f"Orbit of {self.title}, {self.law}", table(("", "a period"), rows))
+            rows.append(("contacts at the indentation limit", ", ".join(map(str, self.touches))))
+        return card(f"Orbit of {self.title}, {self.law}", table(("quantity", "value"), rows))
 
 
 @warns_of_fast_drives
@@ -263,7 +263,7 @@ def orbit(
     check_members([case], threads)
     if not (isinstance(tolerance, (int, float)) and 0.0 < tolerance < 1.0):
         raise CaseError(
-            f"tolerance: got {tolerance!r}, allowed a number between 0 and 1; leave it out"
+            f"tolerance: {tolerance!r} is out of range. It must be a number between 0 and 1."
         )
     runners = Runners(threads, progress_of(progress, "orbit"))
     if not case.drives:
@@ -273,8 +273,8 @@ def orbit(
         return breather(case, period, guess, tolerance, hold, runners)
     if hold is not None:
         raise CaseError(
-            f"hold: got {shown(hold)} of a driven chain, allowed nothing: its drive holds the "
-            "period; leave it out"
+            f"hold: {shown(hold)} is not valid for a driven chain, because the drive sets the "
+            "period. Leave it out."
         )
     one_period = one_period_of(case, period_of(case, period))
     grid = period_grid(case, one_period)
@@ -292,7 +292,7 @@ def orbit(
         shooting, found, settled, begun = _remembering(shooting, guess, state, begun, tolerance)
     else:
         found = _nearest_orbit(shooting, state, begun, tolerance)
-    advice = "the orbit at a weaker drive or another frequency, or a run that has settled"
+    advice = "the orbit at a weaker drive or another frequency, or a run that has become steady"
     orbit = orbit_found(
         shooting, found, begun, tolerance, advice, lambda shot: stability(shooting, shot),
         lambda shot: step_error(shooting, shot),
@@ -318,8 +318,9 @@ def orbit_found(
     """
     if found.why is not None:
         raise RunError(
-            f"orbit: got none of period {shooting.period:.6g} s from {begun}: {found.sentence}, "
-            f"allowed {tolerance:g}; give as guess= {advice}, or ask for a larger tolerance",
+            f"orbit: no orbit of period {shooting.period:.6g} s was found from {begun}: "
+            f"{found.sentence}. It must be at most {tolerance:g}. Give as guess= {advice}, or "
+            "increase the tolerance.",
             shooting.seen(found.shot.state),
         )
     shot = found.shot
@@ -359,7 +360,7 @@ def _remembering(
         words = begun
         if settled.periods:
             count = f"{settled.periods} period{'s' * (settled.periods > 1)}"
-            words += f", run for {count} until what its contacts remember had settled"
+            words += f", run for {count} until its contact histories were steady"
         shooting = shooting.remembering(settled.history)
         found = _nearest_orbit(shooting, settled.state, words, tolerance)
         if found.why is not None:
@@ -377,10 +378,11 @@ def _remembering(
             settled = settled._replace(state=found.shot.state, history=after)
     else:
         raise RunError(
-            f"orbit: got one of period {shooting.period:.6g} s from {words} that its chain does "
-            f"not come to: dents would grow in it by {grows:.2g} of themselves, allowed "
-            f"{MEETS:g}; give as guess= a run at a stronger drive, whose dents are deeper, that "
-            "ends at the drive's phase 0, or as period= a multiple of it",
+            f"orbit: the chain does not reach the orbit of period {shooting.period:.6g} s from "
+            f"{words}, because the residual indentation would grow by a fraction of {grows:.2g} "
+            f"in it. It may grow by at most {MEETS:g}. Give as guess= a run at a stronger drive, "
+            "which leaves deeper indentation, that ends at zero drive phase, or as period= a "
+            "multiple of the period.",
             shooting.seen(found.shot.state),
         )
     return shooting, found, settled.periods, words
@@ -392,15 +394,15 @@ def _settled(shooting: Shooting, begun: Settled, comes: float, words: str) -> Se
         found = settle(shooting.fine, begun, comes)
     except RunError as error:
         raise RunError(
-            f"guess: got {words}, which cannot be run until its contacts have settled: {error}; "
-            "allowed a drive that they bear; begin with a smaller amplitude"
+            f"guess: {words} cannot be run until its contacts are steady: {error} A drive that "
+            "the contacts can bear is required. Start from a smaller amplitude."
         ) from None
     if found.grows:
         raise RunError(
-            f"orbit: got contacts that still change after {found.passed} periods from {words}, by "
-            f"{found.grows:.2g} of what they remember in the last one, allowed {SETTLED_GROWTH:g}; "
-            "give as guess= a run at a stronger drive, whose dents are deeper, that ends at the "
-            "drive's phase 0",
+            f"orbit: after {found.passed} periods from {words}, the contacts still change, by a "
+            f"fraction of {found.grows:.2g} of their histories in the last period. It must be at "
+            f"most {SETTLED_GROWTH:g}. Give as guess= a run at a stronger drive, which leaves "
+            "deeper indentation, that ends at zero drive phase.",
             shooting.remembering(found.history).seen(found.state),
         )
     return found
@@ -434,10 +436,10 @@ def check_still(shooting: Shooting, shot: Shot) -> None:
     which = ", ".join(map(str, shooting.fine.contact_labels[changed].tolist()))
     what = ", ".join(names[place].name for place in shooting.fine.lasting)
     raise RunError(
-        f'contact.law: got "{shooting.bare.contact.law}" in an orbit in whose course contacts '
-        f"{which} come to remember another {what}, allowed orbits in which that stands still; take "
-        "a weaker drive or a larger chain.precompression, with which they stay closed; a run of "
-        "many periods (granchain.run) finds a stable orbit under any law",
+        f'contact.law: with "{shooting.bare.contact.law}", contacts {which} change their {what} '
+        "during the orbit. It must be constant during an orbit. Use a weaker drive or a larger "
+        "chain.precompression, so that the contacts stay closed. A run of many periods "
+        "(granchain.run) finds a stable orbit with any law.",
         shooting.seen(shot.state),
     )
 
@@ -467,10 +469,9 @@ def period_grid(case: Case, one_period: Case) -> PeriodGrid:
     n = chain.n_bodies + chain.n_resonators
     if planned.n_steps < FEWEST_STEPS:
         raise CaseError(
-            f"period: got {period:.6g} s, which is {planned.n_steps} time steps of "
-            f"{planned.value:.3g} s, allowed at least {FEWEST_STEPS}; give a smaller time.step"
-            f", {period / 100.0:.3g} s say"
-            f"{', or a lower frequency of the drive' * bool(case.drives)}"
+            f"period: {period:.6g} s is only {planned.n_steps} time steps of {planned.value:.3g} "
+            f"s. At least {FEWEST_STEPS} are required. Reduce time.step, for example to "
+            f"{period / 100.0:.3g} s{', or use a lower drive frequency' * bool(case.drives)}."
         )
     # an even number, of which the half is stable as well
     steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
@@ -709,8 +710,8 @@ def scaled_to_largest(vectors: np.ndarray) -> np.ndarray:
 def error_not_known(shooting: Shooting, state: np.ndarray, error: RunError) -> RunError:
     """Of an orbit that is not followed in longer steps."""
     return RunError(
-        f"orbit: got an orbit whose error cannot be told, for in twice as long steps {error}; "
-        "allowed one that is followed in them; give a smaller time.step",
+        "orbit: the error of the orbit cannot be estimated, because with time steps of twice "
+        f"the length {error} Reduce time.step.",
         shooting.seen(state),
     )
 
@@ -729,8 +730,8 @@ def orbit_of(
         result = shooting.run(shot.state)
     except (CaseError, RunError) as problem:
         raise RunError(
-            f"orbit: got one of period {shooting.period:.6g} s, whose trajectory cannot be run: "
-            f"{problem}; allowed one that its steps follow; give a smaller time.step",
+            f"orbit: the trajectory of the orbit of period {shooting.period:.6g} s cannot be "
+            f"run: {problem} Reduce time.step.",
             getattr(problem, "result", None),
         ) from None
     lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping", "resonator_damping")
@@ -799,8 +800,12 @@ def _check_covered(case: Case) -> None:
     """Refuse chains whose orbits this does not find."""
     problems, drives = Problems(), case.drives
     if case.striker is not None:
-        advice = "take the table out"
-        problems.add("striker", "a striker", "none: it does not come back", advice)
+        problems.add(
+            "striker",
+            "an orbit cannot have a striker",
+            "A striker does not return",
+            "Remove the table",
+        )
     first = next(iter(drives.values()))
     for where, end in drives.items():
         behind = math.remainder((end.phase or 0.0) - (first.phase or 0.0), 2.0 * math.pi)
@@ -808,31 +813,31 @@ def _check_covered(case: Case) -> None:
         problems.check(
             not (placed and where.startswith("drive.")),
             where,
-            "a bead whose displacement is given",
-            'driven ends, and beads with drive = "force"',
-            "push the bead with a force, or end the chain there",
+            "the displacement of a bead is prescribed",
+            'Orbits require driven ends, or beads with drive = "force"',
+            "Drive the bead with a force, or end the chain there",
         )
         problems.check(
             not (placed and end.dc),
             f"{where}.dc",
-            f"{end.dc}",
-            "none where a displacement is driven",
-            "press the row with chain.precompression",
+            f"{end.dc} is not valid",
+            "It must be absent if a displacement is driven",
+            "Compress the chain with chain.precompression",
         )
         if placed and abs(behind) > _SAME_PHASE * _SAME_PERIOD:
             problems.add(
                 f"{where}.phase",
-                f"{behind:.6g} rad between two drives",
-                "0 where a displacement is driven",
-                "give all one phase; in antiphase, a negative amplitude",
+                f"the phases of two drives differ by {behind:.6g} rad",
+                "They must be equal if a displacement is driven",
+                "For drives in antiphase, use a negative amplitude",
             )
     held = [case.ends.has_wall(side) for side in ("left", "right")]
     if not (any(held) or case.chain.of_each("on_site_stiffness").any()):
         problems.add(
             "ends",
-            "a chain that nothing holds in place, which drifts",
-            "a wall, a driven displacement, or beads on on-site springs",
-            "set the end that is not driven to a wall",
+            "the chain is not held in place and drifts",
+            "A wall, a driven displacement, or beads on on-site springs are required",
+            "Set the end that is not driven to a wall",
         )
     problems.close()
 
@@ -847,8 +852,9 @@ def period_of(case: Case, period: float | None) -> float:
     }
     for where, got in wrong.items():
         raise CaseError(
-            f'{where}: got {got}, allowed signal = "harmonic"; an orbit needs a drive that '
-            "comes again"
+            f'{where}: {got} is not valid. It must have signal = "harmonic", because an orbit '
+            "needs a "
+            "periodic drive."
         )
     frequencies = [float(end.frequency or 0.0) for end in drives.values()]
     stated = 1.0 / min(frequencies) if period is None else period
@@ -860,8 +866,9 @@ def period_of(case: Case, period: float | None) -> float:
         each = " and ".join(f"{1.0 / one:.9g} s" for one in dict.fromkeys(frequencies))
         got = f"{stated:.9g} s" if good else repr(stated)
         raise CaseError(
-            f"period: got {got}, allowed a whole multiple of the period of each drive, {each}; "
-            + ("leave it out" if len(set(frequencies)) == 1 else "give one that both divide")
+            f"period: {got} is not valid. It must be a whole multiple of the period of each "
+            f"drive, {each}. "
+            + ("Leave it out." if len(set(frequencies)) == 1 else "Give a multiple of both.")
         )
     return round(counts[0]) / frequencies[0]
 
@@ -903,13 +910,13 @@ def state_of_guess(guess: Any, bodies: int, otherwise: str) -> tuple[np.ndarray,
         )
     else:
         raise CaseError(
-            f"guess: got {type(guess).__name__}, allowed an Orbit, or a Result of a chain; leave "
-            f"it out for {otherwise}"
+            f"guess: {type(guess).__name__} is not valid. It must be an Orbit, or a Result of a "
+            f"chain. Without a guess, the search starts from {otherwise}."
         )
     if rows[0].size != bodies:
         raise CaseError(
-            f"guess: got {rows[0].size} beads and resonators, allowed {bodies}, as the case has; "
-            "give one of the same chain"
+            f"guess: it has {rows[0].size} beads and resonators, but the case has {bodies}. Give "
+            "a guess of the same chain."
         )
     return np.concatenate(rows), f"{name} of {guess.title or guess.law}"
 
@@ -926,6 +933,6 @@ def _check_phase(guess: Result) -> None:
         if abs(cycles - round(cycles)) > _SAME_PHASE:
             whole = own.time.end + (math.ceil(cycles) - cycles) / end.frequency
             raise CaseError(
-                f"guess: got a run that ends at {cycles % 1.0:.4g} of a period of its drive, "
-                f"allowed one that ends at its phase 0; set time.end = {whole:.9g}"
+                f"guess: the run ends at {cycles % 1.0:.4g} of a period of its drive. It must "
+                f"end at zero drive phase. Set time.end = {whole:.9g}."
             )

@@ -175,8 +175,8 @@ def disorder(distribution: Distribution, add: bool = False) -> Disorder:
     """
     if not isinstance(distribution, Distribution):
         raise CaseError(
-            f"disorder: got {shown(distribution)}, allowed a distribution; write for example "
-            "disorder(normal(1.0, 0.05))"
+            f"disorder: {shown(distribution)} is not valid. It must be a distribution. Write for "
+            "example disorder(normal(1.0, 0.05))."
         )
     return Disorder(distribution, bool(add))
 
@@ -214,11 +214,11 @@ def check_distribution(name: Any, parameters: Any, where: str, problems: Problem
     problems.check(
         good,
         where,
-        ", ".join(f"{key} {value:g}" for key, value in parameters.items()),
-        "spreads above 0 and a low end below the high one"
+        ", ".join(f"{key} {value:g}" for key, value in parameters.items()) + " is out of range",
+        "Spreads must be above 0, and low must be below high"
         if own
-        else f"the range of scipy.stats.{name}",
-        "change them, or give a number itself in a list",
+        else f"It must be in the range of scipy.stats.{name}",
+        "Change the parameters, or give a list of numbers",
     )
 
 
@@ -266,14 +266,16 @@ def values_of(
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
     if isinstance(value, (list, tuple, range)):
-        advice = "give values, or take the key out"
-        problems.check(len(value) > 0, where, "an empty list", "one value or more", advice)
+        advice = "Give values, or remove the key"
+        problems.check(
+            len(value) > 0, where, "the list is empty", "At least one value is required", advice
+        )
         return [one.item() if isinstance(one, np.generic) else one for one in value] or None
     table = dict(value) if isinstance(value, Mapping) else {}
     add = table.pop("add", None)
     if len(table) != 1 or (add is not None and "disorder" not in table):
-        advice = "write one of these; a single value is a list of one"
-        problems.add(where, shown(value), _FORMS, advice)
+        advice = "A single value is a list of one number"
+        problems.add(where, f"{shown(value)} is not valid", f"It must be {_FORMS}", advice)
         return None
     ((name, parameters),) = table.items()
     where = f"{where}.{name}"
@@ -285,8 +287,13 @@ def values_of(
             return Disorder(inner, bool(add))
         if inner is not None:
             got = shown(add if isinstance(inner, Distribution) else parameters)
-            advice = "write { disorder = { normal = [1.0, 0.05] } }"
-            problems.add(where, got, "a distribution, and add = true or false", advice)
+            advice = "Write { disorder = { normal = [1.0, 0.05] } }"
+            problems.add(
+                where,
+                f"{got} is not valid",
+                "It must be a distribution, with add = true or false",
+                advice,
+            )
         return None
     own = OWN_DISTRIBUTIONS.get(name, ())
     if own and isinstance(parameters, (list, tuple)) and len(parameters) == len(own):
@@ -298,16 +305,18 @@ def values_of(
 def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float] | None:
     """The values of `{ linear = [low, high, count] }` or `{ log = [low, high, count] }`, both
     ends among them."""
-    allowed = f"[low, high, count], of finite numbers and a whole number from 1 to {MOST_POINTS}"
+    requirement = (
+        f"It must be [low, high, count]: finite numbers, and a whole number, 1 to {MOST_POINTS}"
+    )
     good = isinstance(limits, (list, tuple)) and len(limits) == 3 and all(map(is_number, limits))
     good = (
         good and isinstance(limits[2], (int, np.integer)) and limits[2] in range(1, MOST_POINTS + 1)
     )
     if kind == "log":
-        allowed += ", the ends above 0"
+        requirement += ", with low and high above 0"
         good = good and min(limits) > 0.0
-    advice = f"write {{ {kind} = [0.1, 10, 21] }}"
-    if not problems.check(good, where, shown(limits), allowed, advice):
+    advice = f"Write {{ {kind} = [0.1, 10, 21] }}"
+    if not problems.check(good, where, f"{shown(limits)} is not valid", requirement, advice):
         return None
     return [float(one) for one in RANGES[kind](*limits)]
 
@@ -452,14 +461,14 @@ class Plan:
                 at += [f"draw {draw}"] if self.n > 1 and self.disordered else []
                 for sentence in error.problems:
                     # the same mistake at another value is the same mistake
-                    mistake = sentence.partition(": got ")[0]
+                    mistake = sentence.partition(": ")[0]
                     here = sentence + (f" (at {', '.join(at)})" if at else "")
                     first, count = mistakes.get(mistake, (here, 0))
                     mistakes[mistake] = first, count + 1
         if mistakes:
             raise CaseError(
                 [
-                    first + (f"; so it is at {n} of {self.members} members" if n > 1 else "")
+                    first + (f" {n} of {self.members} members have this error." if n > 1 else "")
                     for first, n in mistakes.values()
                 ]
             )
@@ -501,8 +510,8 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     check_case(case)
     problems = Problems()
     words = ", ".join(f'"{word}"' for word in HOW)
-    problems.check(how in HOW, "how", shown(how), words, "name one of them")
-    check_integer("n", n, problems, "give the number of draws")
+    problems.check(how in HOW, "how", f"{shown(how)} is unknown", f"It must be one of {words}")
+    check_integer("n", n, problems, "It is the number of draws")
     check_integer("seed", seed, problems, "give for example seed=0", least=0)
     found: dict[str, Any] = {}
     if problems.check(
@@ -521,25 +530,25 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     problems.check(
         how != "zip" or len(set(lengths.values())) < 2,
         "vary",
-        ", ".join(f"{length} of {key}" for key, length in lengths.items()),
-        "lists of one length with zip",
-        "give as many values of each",
+        "the lists have different lengths: "
+        + ", ".join(f"{length} of {key}" for key, length in lengths.items()),
+        "With zip, all lists must have the same length",
     )
     problems.check(
         n == 1 or bool(plan.drawn or plan.disordered),
         "n",
-        f"{n} draws of nothing",
-        "1 where no key is drawn",
-        "leave n out, or give a key a distribution",
+        f"{n} draws are not valid because no key is drawn",
+        "It must be 1",
+        "Leave n out, or give a key a distribution",
     )
     size = plan.members * MEMBER_BYTES
     problems.check(
         size <= MEMORY and len(plan.drawn) <= MOST_DRAWN,
         "vary",
-        f"{plan.members:.6g} members, which take {size / 2**30:.3g} GiB, of "
-        f"{len(plan.drawn)} distributions",
-        f"{MEMORY // 2**30} GiB, and {MOST_DRAWN} distributions",
-        "take fewer values or draws",
+        f"{plan.members:.6g} members with {len(plan.drawn)} distributions need "
+        f"{size / 2**30:.3g} GiB",
+        f"At most {MEMORY // 2**30} GiB and {MOST_DRAWN} distributions are allowed",
+        "Use fewer values or draws",
     )
     problems.close()
     return plan
@@ -550,9 +559,9 @@ def check_key(key: str, found: dict[str, Any], how: str, problems: Problems) -> 
     problems.check(
         key not in RESERVED_NAMES and not key.startswith(("sensors.beads", "title")),
         key,
-        "a key to vary",
-        "keys that change what is computed",
-        "set it in the case itself",
+        "this key cannot be varied",
+        "Only keys that change the results can be varied",
+        "Set it in the case",
     )
     values = found[key]
     if isinstance(values, list):
@@ -560,25 +569,24 @@ def check_key(key: str, found: dict[str, Any], how: str, problems: Problems) -> 
         problems.check(
             how != "sobol",
             key,
-            "a list",
-            "distributions with sobol",
-            "write a distribution, such as { uniform = [low, high] }, or take product",
+            "a list is not valid with sobol",
+            "It must be a distribution, such as { uniform = [low, high] }",
+            "Write a distribution, or use product",
         )
         plain = [one if isinstance(one, (bool, int, float, str)) else repr(one) for one in values]
         ((value, most),) = Counter(plain).most_common(1)
         problems.check(
             how != "product" or most == 1,
             key,
-            f"{shown(value)} more than once",
-            "each value once",
-            "take out the doubles",
+            f"{shown(value)} is listed more than once",
+            "List each value once",
+            "Remove the duplicates",
         )
     elif isinstance(values, Disorder):
         _, added = DISORDERED.get(key, ("", values.add))
         problems.check(
             key in DISORDERED and values.add == added,
             key,
-            "disorder that is added" if values.add else "disorder that multiplies",
-            f"disorder of {', '.join(DISORDERED)}, and add = true for chain.gap alone",
-            "name one of these keys",
+            f"disorder that {'is added' if values.add else 'multiplies'} is not valid here",
+            f"Disorder is allowed in {', '.join(DISORDERED)}, with add = true only for chain.gap",
         )

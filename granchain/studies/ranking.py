@@ -86,12 +86,12 @@ def is_law(where: str, name: Any, problems: Problems) -> bool:
     """Whether there is a law of this name; reported where there is none."""
     known = known_laws()
     installed = advice_about(name)
-    advice = "check the name; a law in a file of your own is named by --law-module"
+    advice = "Check the name. To load a law from your own file, use --law-module"
     return problems.check(
         isinstance(name, str) and name in known,
         where,
-        shown(name),
-        'a name that "granchain laws" lists',
+        f"{shown(name)} is unknown",
+        'It must be a law that "granchain laws" lists',
         installed or suggestion(name, known, advice),
     )
 
@@ -101,9 +101,9 @@ def check_measure(measure: Any, allowed: Collection[str], problems: Problems) ->
     problems.check(
         measure in allowed,
         "measure",
-        shown(measure),
-        ", ".join(allowed),
-        suggestion(measure, allowed, "name one of these"),
+        f"{shown(measure)} is unknown",
+        f"It must be one of {', '.join(allowed)}",
+        suggestion(measure, allowed, ""),
     )
 
 
@@ -124,9 +124,9 @@ def check_known(where: str, law: str, key: str, problems: Problems) -> bool:
     return problems.check(
         knows(law, key),
         where,
-        "a free input that it does not know",
-        ", ".join(names) or "none",
-        suggestion(key.rpartition(".")[2], names, "leave the law out, or free another input"),
+        "the law does not have this input",
+        f"The inputs are {', '.join(names) or 'none'}",
+        suggestion(key.rpartition(".")[2], names, "Leave the law out, or free another input"),
     )
 
 
@@ -151,8 +151,10 @@ def free_in_each(
     """
     for law in own.keys() - set(laws):
         allowed = ", ".join(laws) or "none"
-        advice = suggestion(law, laws, "name it among the laws too, or take it out")
-        problems.add(f"free.{law}", "a law that is not asked for", allowed, advice)
+        advice = suggestion(law, laws, "Add it to the laws, or remove it")
+        problems.add(
+            f"free.{law}", "this law is not in the list of laws", f"The laws are {allowed}", advice
+        )
     found: list[dict[str, _Value]] = []
     for law in laws:
         known = {key: value for key, value in shared.items() if knows(law, key)}
@@ -161,18 +163,18 @@ def free_in_each(
         problems.check(
             bool(found[-1]),
             law,
-            "no free key",
-            f"one or more, such as {its or 'striker.speed'}",
-            "free one of them, or leave the law out",
+            "the law has no free key",
+            f"At least one is required, such as {its or 'striker.speed'}",
+            "Free one of them, or leave the law out",
         )
     names = list(dict.fromkeys(f"contact.{name}" for law in laws for name in number_inputs(law)))
     for key in shared if laws else ():
         problems.check(
             any(knows(law, key) for law in laws),
             f"free.{key}",
-            "a key that none of the laws knows",
-            ", ".join(names) or "none",
-            suggestion(key, names, "free another one"),
+            "none of the laws has this key",
+            f"The keys are {', '.join(names) or 'none'}",
+            suggestion(key, names, "Free another key"),
         )
     return found
 

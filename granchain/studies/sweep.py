@@ -166,11 +166,14 @@ def swept(
     further = check_further(plan, measures, executor)
     if executor is not None and summary is not None:
         raise CaseError(
-            "summary: got a function beside an executor, allowed one of the two: members "
-            "travel as data; leave out the executor, or keep the traces and sum them up"
+            "summary: a function cannot be used with an executor, because members are sent as "
+            "data. Leave out the executor, or store the traces and evaluate them afterwards."
         )
     if resume and out is None:
-        raise CaseError("resume: got no file to go on with, allowed a study of out=; name its file")
+        raise CaseError(
+            "resume: no file to resume from. Resuming requires a study that was written with "
+            "out=. Give its file as out=."
+        )
     members = plan.changed()
     cases = [case for case, _ in members]
     warn_of_fast_drives(cases, 3)
@@ -206,7 +209,7 @@ def swept(
             )  # fmt: skip
         except (KeyboardInterrupt, RunError) as error:
             missing = len(found.to_compute)
-            kept = f"{len(cases) - missing} of {len(cases)} members are computed, {where}"
+            kept = f"{len(cases) - missing} of {len(cases)} members are computed. {where}"
             if isinstance(error, RunError):
                 data = dataset(plan, found, traces, names)
                 raise RunError(f"{error}\n{kept}", data) from error
@@ -215,7 +218,10 @@ def swept(
 
     if out is None or names is None:
         repeated = repeated_members(plan, [change for _, change in members])
-        more = "in the error's result; with out= they go to a file, and resume=True goes on with it"
+        more = (
+            "They are in the result of the error. To store them in a file and resume from it, "
+            "use out= and resume=True."
+        )
         compute([*repeated], lambda places: repeat_members(found, places, repeated, traces), more)
         return dataset(plan, found, traces)
     with claim(out, overwrite or resume):
@@ -237,7 +243,7 @@ def swept(
                     found.set_member(place, columns, row)
 
         if twice:
-            more = f"in {part.path}; go on with --resume (in Python: resume=True)"
+            more = f"They are in {part.path}. Resume with --resume (in Python: resume=True)."
             compute([places[0] for places in twice.values()], done, more)
         if not found.to_compute:
             variables = variables_of_study(plan, found, names, traces)
@@ -290,9 +296,9 @@ def restore_known(
     changed = changed_law([cases[place] for place in known], [found.law[place] for place in known])
     if changed is not None:
         raise LawError(
-            f"{os.fspath(out)}: got a member of another law: {changed[1]} "
-            f"({changed[0].title[:100]}), allowed the law that computed it; begin anew "
-            "with --overwrite (in Python: overwrite=True), or name another file"
+            f"{os.fspath(out)}: a member was computed with another law: {changed[1]} "
+            f"({changed[0].title[:100]}). The same law is required. Start again with --overwrite "
+            "(in Python: overwrite=True), or choose another file."
         )
 
 
@@ -325,28 +331,32 @@ def check_further(plan: Plan, measures: Any, executor: Any = None) -> list[str]:
     problems = Problems()
     for name in names:
         if name not in FURTHER:
-            problems.add("measures", shown(name), ", ".join(FURTHER), "name some of these")
+            problems.add(
+                "measures", f"{shown(name)} is unknown", f"The measures are {', '.join(FURTHER)}"
+            )
     problems.check(
         "bead_spectrum" not in names or bool(plan.case.sensors.beads),
         "measures",
-        "bead_spectrum of no sensor",
-        "one of a case with sensors.beads",
-        "name beads under [sensors]",
+        "bead_spectrum needs a sensor, and the case has none",
+        "At least one sensor is required",
+        "List beads under [sensors]",
     )
     energies = [name for name in names if name != "bead_spectrum"]
     problems.check(
         not (plan.chained and energies),
         "measures",
-        f"{', '.join(map(str, energies))} of a chained study",
-        "bead_spectrum, and a summary of your own",
-        "take the others out: they are of a run from its own start",
+        f"{', '.join(map(str, energies))} cannot be measured in a chained study",
+        "Chained studies allow bead_spectrum and your own summary, because their runs do not "
+        "start "
+        "from the initial state of the case",
+        "Remove the others",
     )
     problems.check(
         executor is None or not plan.chained,
         "executor",
-        "one beside chained",
-        "none: each value waits for the one before",
-        "leave it out",
+        "a chained study cannot use an executor",
+        "Each value waits for the previous value",
+        "Leave it out",
     )
     problems.close()
     return [name for name in FURTHER if name in names]
@@ -357,7 +367,7 @@ def check_first(case: Case, summary: SummaryFunction | None, further: Sequence[s
     first = measure([case], 1, summary=summary, further=further)
     problem = first.message[0]
     if problem.startswith("summary: "):
-        problem += ", on the first member, allowed a dict of numbers for every member; mend it"
+        problem += " This is the first member."
     if problem and not first.status[0].failed:
         raise CaseError(problem)
 
@@ -383,9 +393,9 @@ def check_traces(cases: Sequence[Case], traces: bool, further: Sequence[str] = (
     size = 8.0 * len(cases) * numbers
     if size > most:
         raise CaseError(
-            f"sweep: got {len(cases)} members whose numbers take {size / 2**30:.3g} GiB, allowed "
-            f"{most / 2**30:g} GiB; "
-            "leave out traces and measures, raise their intervals, or take fewer members"
+            f"sweep: the results of {len(cases)} members need {size / 2**30:.3g} GiB. At most "
+            f"{most / 2**30:g} GiB are allowed. Leave out traces and measures, increase their "
+            "intervals, or use fewer members."
         )
     return size
 
@@ -512,31 +522,30 @@ def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Descripti
     problems = Problems()
     for name in document:
         if name not in SWEEP_KEYS:
-            problems.add_unknown(str(name), SWEEP_KEYS, "take it out")
+            problems.add_unknown(str(name), SWEEP_KEYS)
     named: Any = document.get("case")
     switches: dict[str, Any] = {name: document.get(name, False) for name in ("traces", "chained")}
     measures: Any = document.get("measures", [])
     problems.check(
         isinstance(named, str),
         "case",
-        "nothing" if named is None else shown(named),
-        "the name of a built-in case, or the path of a case file from the folder of this",
-        'write for example case = "steel-chain"',
+        "missing" if named is None else f"{shown(named)} is not valid",
+        "It must be the name of a built-in case, or the path of a case file relative to this file",
+        'Write for example case = "steel-chain"',
     )
     for name, what in (("traces", "keep the forces"), ("chained", "go on from each other")):
         problems.check(
             isinstance(switches[name], bool),
             name,
-            shown(switches[name]),
-            "true or false",
-            f"write true to {what}{' of the sensors' * (name == 'traces')}",
+            f"{shown(switches[name])} is not valid",
+            f"It must be true or false. Write true to {what}",
         )
     problems.check(
         isinstance(measures, list) and all(isinstance(one, str) for one in measures),
         "measures",
-        shown(measures),
-        "a list of words",
-        'write for example ["second_moment"]',
+        f"{shown(measures)} is not valid",
+        "It must be a list of names",
+        'Write for example ["second_moment"]',
     )
     problems.close()
     case = load_case(named if named in case_names() else file.parent / named)
@@ -561,9 +570,9 @@ def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
 
 
 UNLIKE = (
-    "members take their wave speed from different sensors, as pulses have merged or not come: a "
-    "pulse that slows down has another speed over another part of the chain; see missing and "
-    "wave_speed_sensors, and compare arrivals at the same sensors"
+    "wave speeds of members come from different sensors, because pulses have merged or not "
+    "arrived. A pulse that slows down has a different speed in each part of the chain. See "
+    "missing and wave_speed_sensors, and compare arrivals at the same sensors"
 )
 
 
@@ -625,8 +634,7 @@ def variables_of_study(
     for name in dict.fromkeys(name for one in found.summaries for name in one):
         if name in variables or name in RESERVED_NAMES:
             raise CaseError(
-                f"summary: got the name {name}, which the study has already, allowed another; "
-                "rename it"
+                f"summary: the study already uses the name {name}. Names must be unique. Rename it."
             )
         values = np.array([one.get(name, np.nan) for one in found.summaries], dtype=float)
         add_members(name, values, "", f"of the summary: {name}")
