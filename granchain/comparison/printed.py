@@ -211,7 +211,7 @@ def _constants_of(
                 units,
             )
         elif problems.check(
-            table.name not in found, where, "a second value", "one", "take one out"
+            table.name not in found, where, "two values are given", "One is required", "Remove one"
         ):
             found[table.name] = _number_in(
                 repr(table.value), table.unit, units[table.name], where, problems
@@ -238,16 +238,15 @@ def _check_source(source: str, sources: Sequence[str], where: str, problems: Pro
 
 def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float:
     """A number with its unit, in SI; nan where it is none."""
-    advice = f"write a number [{si}]"
+    advice = f"Write a number [{si}]"
     try:
         value = float(cell) if unit == si else in_si(f"{cell} {unit}", si)
     except ValueError as error:
         value, advice = math.nan, str(error) if unit != si else advice
     if not math.isfinite(value):
-        allowed = (
-            f"a finite number and its unit, such as {si if si != '1' else '1 for a pure number'}"
-        )
-        problems.add(where, shown(f"{cell} {unit}"), allowed, advice)
+        example = si if si != "1" else "1 for a pure number"
+        requirement = f"It must be a finite number with its unit, such as {example}"
+        problems.add(where, f"{shown(f'{cell} {unit}')} is not valid", requirement, advice)
     return value
 
 
@@ -314,9 +313,9 @@ def _measured_rows(
         if problems.check(
             len(row) == len(units),
             where,
-            f"{len(row)} cells",
-            f"{len(units)}, as many as the heading has",
-            "put text with commas in quotes",
+            f"the row has {len(row)} cells",
+            f"It must have {len(units)} cells, like the heading",
+            "Enclose text with commas in quotes",
         ):
             by_name = dict(zip(units, row, strict=True))
             found.append(_measured_row(by_name, units, constants, sources, where, problems))

@@ -228,9 +228,9 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     if problems.check(
         stated is not None and not (isinstance(stated, Mapping) and not stated),
         "tolerance",
-        "nothing",
-        "keys of the case, each with its tolerance",
-        'write for example {"striker.speed": 0.02}, or a table [tolerance] in the case',
+        "missing",
+        "Give keys of the case with their tolerances",
+        'Write for example {"striker.speed": 0.02}, or a table [tolerance] in the case',
     ):
         stated = tolerances_of(stated, "tolerance", problems)
         check_tolerances(dict(case), stated, "tolerance", problems)

@@ -43,9 +43,9 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
     if problems.check(
         len(plan.vary) == 1 and isinstance(values, list) and key in _keys(plan.case),
         "vary",
-        f"{', '.join(plan.vary)} of a chained study",
-        f"the list of one of {', '.join(_keys(plan.case))}",
-        "take the other keys out, or leave chained out: beads, law and loads are those of one run",
+        f"{', '.join(plan.vary)} cannot be varied in a chained study",
+        f"It must be a list of values of one of {', '.join(_keys(plan.case))}",
+        "Remove the other keys, or leave out chained. Beads, law, and loads are fixed in a chain",
     ):
         where, _, _ = key.rpartition(".")
         end = plan.case.drives.get(where)

@@ -370,9 +370,9 @@ def _ranges(
     if problems.check(
         isinstance(free, Mapping) and bool(free),
         "free",
-        shown(free) if free else "none",
-        "a range for one input or more",
-        'write {"restitution": (0.05, 0.99)}',
+        f"{shown(free)} is not valid" if free else "missing",
+        "A range for at least one input is required",
+        'Write {"restitution": (0.05, 0.99)}',
     ):
         for key, ends in free.items():
             if isinstance(ends, Mapping):
@@ -393,9 +393,8 @@ def _read_range(
     if problems.check(
         pair and all(map(is_number, ends)) and ends[0] < ends[1],
         where,
-        f"{ends[0]!r} to {ends[1]!r}" if pair else shown(ends),
-        "two finite numbers, the lower one first",
-        "give the ends of the range",
+        f"{f'{ends[0]!r} to {ends[1]!r}' if pair else shown(ends)} is not a range",
+        "It must be two finite numbers, the lower one first",
     ):
         own = str(key).removeprefix("contact.")
         into[own if of_contact(own) else f"contact.{own}"] = (float(ends[0]), float(ends[1]))

@@ -169,9 +169,9 @@ def _asked_of_laws(
             if problems.check(
                 isinstance(keys, (list, tuple)) and len({*map(str, keys)}) == len(keys),
                 f"laws.{law}",
-                shown(keys),
-                "a list of keys, each once",
-                'write for example ["contact.restitution"]',
+                f"{shown(keys)} is not valid",
+                "It must be a list of different keys",
+                'Write for example ["contact.restitution"]',
             ):
                 own[law] = dict.fromkeys(map(str, keys))
     shared = dict.fromkeys(map(str, free if isinstance(free, (list, tuple)) else []))

@@ -282,9 +282,9 @@ class Designs:
             if good and problems.check(
                 inside,
                 f"over.{key}",
-                f"bounds {got}, beside which the case has {shown(str(own.tolist()))}",
-                "a box with the case in it",
-                "widen it, or change the case",
+                f"the value of the case, {shown(str(own.tolist()))}, is outside the bounds {got}",
+                "It must be within the bounds",
+                "Widen the bounds, or change the case",
             ):
                 edges.append((low, high))
         problems.close()
@@ -303,9 +303,9 @@ class Designs:
             if problems.check(
                 good,
                 f"subject_to[{i}]",
-                shown(str(condition)),
-                "(function of a Result, low, high)",
-                'write for example (("peak", 5), 0.0, 40.0)',
+                f"{shown(str(condition))} is not valid",
+                "It must be (function of a Result, low, high)",
+                'Write for example (("peak", 5), 0.0, 40.0)',
             ):
                 limits.append(condition[1:])
         problems.close()

@@ -190,9 +190,9 @@ def check_distribution(name: Any, parameters: Any, where: str, problems: Problem
     if not problems.check(
         name in words,
         where,
-        shown(name),
-        _FORMS,
-        suggestion(name, [*words, *RANGES, "disorder"], "see scipy.stats for their names"),
+        f"{shown(name)} is unknown",
+        f"It must be {_FORMS}",
+        suggestion(name, [*words, *RANGES, "disorder"], "See scipy.stats for the names"),
     ):
         return
     required = own or (getattr(stats, name).shapes or "").replace(",", " ").split()
@@ -201,11 +201,14 @@ def check_distribution(name: Any, parameters: Any, where: str, problems: Problem
     if not problems.check(
         good and all(map(is_number, parameters.values())),
         where,
-        ", ".join(f"{key} {shown(value)}" for key, value in parameters.items())
-        if isinstance(parameters, Mapping)
-        else shown(parameters),
-        f"a finite number for each of {', '.join(allowed)}",
-        f"give {', '.join(required)}",
+        (
+            ", ".join(f"{key} {shown(value)}" for key, value in parameters.items())
+            if isinstance(parameters, Mapping)
+            else shown(parameters)
+        )
+        + " is not valid",
+        f"It must be a finite number for each of {', '.join(allowed)}",
+        f"Required are {', '.join(required)}",
     ):
         return
     with np.errstate(all="ignore"):
@@ -517,9 +520,9 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     if problems.check(
         isinstance(vary, Mapping) and bool(vary),
         "vary",
-        shown(vary) if vary else "nothing",
-        "keys of the case, each with what it takes",
-        'write for example {"striker.speed": [0.5, 1.0, 2.0]}',
+        f"{shown(vary)} is not valid" if vary else "missing",
+        "Give keys of the case with their values",
+        'Write for example {"striker.speed": [0.5, 1.0, 2.0]}',
     ):
         for key, value in vary.items():
             found[str(key)] = values_of(str(key), value, problems)

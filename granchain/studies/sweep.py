@@ -533,7 +533,10 @@ def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Descripti
         "It must be the name of a built-in case, or the path of a case file relative to this file",
         'Write for example case = "steel-chain"',
     )
-    for name, what in (("traces", "keep the forces"), ("chained", "go on from each other")):
+    for name, what in (
+        ("traces", "store the forces of the sensors"),
+        ("chained", "start each run from the end of the previous run"),
+    ):
         problems.check(
             isinstance(switches[name], bool),
             name,
