@@ -159,7 +159,7 @@ def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
     assert analysis.pulses([], []) == ()
     assert len(analysis.pulses(time, np.where(time < 30.0, force - 2.0, -4.0 - np.cos(time)))) == 1
     for share in (0.0, 1.5, math.nan, "much"):
-        allowed = r"pulses: share: got .*, allowed a number above 0, at most 1"
+        allowed = r"pulses: share: .* is out of range. It must be a number above 0 and at most 1"
         with pytest.raises(GranchainError, match=allowed):
             analysis.pulses(time, force, 2.0, share)
 
@@ -232,9 +232,9 @@ def test_the_summary_finds_the_synthetic_wave():
     assert (summary.remarks, summary.out_of_order) == ((), ())
     assert summary.wave_speed_beads == (3, 8, 13) and "merged" not in run_numbers(summary)
     for x, y in (([1.0, 2.0, 2.0], [1.0, 2.0, 3.0]), ([1.0, 2.0, 3.0], [1.0, 0.0, 3.0])):
-        with pytest.raises(GranchainError, match="values above 0 at three or more places"):
+        with pytest.raises(GranchainError, match="Values above 0 at three or more positions"):
             analysis.power_law(np.array(x), np.array(y))
-    wrong = r"pulses_at: bead: got 7, allowed 3, 8, 13; name a sensor bead"
+    wrong = r"pulses_at: bead: 7 has no sensor. Sensor beads of this result: 3, 8, 13."
     with pytest.raises(GranchainError, match=wrong):
         analysis.pulses_at(synthetic(), 7)
 
@@ -303,7 +303,9 @@ def test_pulses_that_meet_have_no_wave_speed_and_the_summary_says_so():
     summary = analysis.summary(synthetic(change={"sensor_force": swapped}))
     assert math.isnan(summary.wave_speed)
     assert (summary.out_of_order, summary.wave_speed_beads) == ((8, 13), ())
-    remark = "no wave speed: the arrivals at beads 8 and 13 are out of order: there is more than "
+    remark = (
+        "no wave speed: the arrivals at beads 8 and 13 are out of order, so there is more than "
+    )
     said = run_numbers(summary)
     assert summary.remarks == (f"{remark}one wave",)
     assert summary.remarks[0] in said and "wave speed 0" not in said

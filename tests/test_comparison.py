@@ -202,13 +202,15 @@ def test_a_sensor_that_saw_nothing_has_no_number_and_says_so():
     trace = measured(noise=0.01)
     trace.sensor_force[:, 1] = 0.2 * np.random.default_rng(9).standard_normal(len(trace.time))
     found = compare_pulses(RESULT, trace=trace, tolerances={"peak": 0.1})
-    assert "bead 8: no whole pulse stands out of the measured trace" in found.messages
+    assert "bead 8: no complete pulse rises above the noise of the measured trace" in found.messages
     sensor = found.results[0].sensors[1]
     for name in ("peak", "arrival", "width", "impulse"):
         assert math.isnan(getattr(sensor, name).measured)
     assert list(found.nearest) == [3, 13]
     # no number is no agreement
-    assert found.missed == ("hertz: bead 8: peak off by no number, allowed 0.1",)
+    assert found.missed == (
+        "hertz: bead 8: peak differs by no number, more than the tolerance 0.1",
+    )
     json.dumps(found.as_dict(), allow_nan=False)
 
 
@@ -228,7 +230,7 @@ def test_a_clipped_pulse_has_an_arrival_and_no_peak():
     limit = 0.43 * RESULT.sensor_force.max()
     found = spoilt(lambda time, force: np.minimum(force, np.array([np.inf, limit, np.inf])))
     sensor = found.results[0].sensors[1]
-    assert f"flat at {limit:.3g}" in said(found, 8)
+    assert f"constant at {limit:.3g}" in said(found, 8)
     assert all(math.isnan(getattr(sensor, name).measured) for name in ("peak", "width", "impulse"))
     assert math.isnan(sensor.residual.computed) and list(found.nearest) == [3, 13]
     # of the 14 us that are flat
@@ -308,7 +310,10 @@ def test_a_tolerance_is_met_or_missed():
         found = compare_pulses(RESULT, trace=measured(scale=1.1), tolerances=tolerances)
         assert len(found.missed) == missed, tolerances
         if tolerances == {"peak": 0.085}:
-            assert found.missed[0] == "hertz: bead 3: peak off by 0.0909, allowed 0.085"
+            assert (
+                found.missed[0]
+                == "hertz: bead 3: peak differs by 0.0909, more than the tolerance 0.085"
+            )
 
 
 def test_what_cannot_be_compared_is_refused():
@@ -317,15 +322,18 @@ def test_what_cannot_be_compared_is_refused():
         with pytest.raises(GranchainError, match=sentence):
             compare_pulses(RESULT, trace=trace, **change)
     for results, sentence in (
-        ([few(4, 5)], r"hertz: got sensors in beads 4, 5, .* --set sensors.beads=\[3,8,13\]"),
-        ([few(3), few(8)], "no bead with a sensor in all of them"),
-        ([], "got no result"),
+        (
+            [few(4, 5)],
+            r"hertz: the run has sensors in beads 4, 5. .* --set sensors.beads=\[3,8,13\]",
+        ),
+        ([few(3), few(8)], "no bead has a sensor in all results"),
+        ([], "compare: no result"),
     ):
         with pytest.raises(TraceError, match=sentence):
             compare_pulses(*results, trace=trace)
     found = compare_pulses(few(13, 3), trace=trace)
     assert [sensor.bead for sensor in found.results[0].sensors] == [3, 13]
-    assert "hertz: no sensor in bead 8, which is left out" in found.messages
+    assert "hertz: no sensor in bead 8. Not compared there" in found.messages
 
 
 # --- The figure
@@ -405,7 +413,7 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
         assert title in captured.out
     assert captured.out.splitlines()[-1] == "compared.png"
     assert (here / "compared.png").read_bytes().startswith(b"\x89PNG")
-    assert "ma-liu: no sensor in bead 40, 63, which is left out" in captured.err
+    assert "ma-liu: no sensor in bead 40, 63. Not compared there" in captured.err
     facts = json.loads(obeyed(*command, "--tolerance", "peak=0.001", "--json", code=5).out)
     assert facts["trace"]["kind"] == "synthetic"
     assert facts["nearest"] == [{"bead": bead, "labels": ["ma-liu"]} for bead in (9, 24)]

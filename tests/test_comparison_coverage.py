@@ -15,13 +15,17 @@ pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
 
 # What the messages say of each fault.
 WORDS = {
-    "few samples": "samples in the width",
-    "clipping": "as an instrument at its limit",
+    "few samples": "samples in its width",
+    "clipping": "as if the instrument clipped it",
     "drift": "the baseline drifts",
-    "offset": ("tell the baseline", "leaves no baseline", "too little of the pulse"),
-    "crosstalk": ("is not taken for", "may be crosstalk"),
+    "offset": (
+        "baseline is estimated from only",
+        "there is no baseline",
+        "too little of the pulse",
+    ),
+    "crosstalk": ("and was ignored", "may be crosstalk"),
     "later pulse": "times as large follows",
-    "cut": ("the trace ends before", "no whole pulse", "too little of the pulse"),
+    "cut": ("the trace ends before", "no complete pulse", "too little of the pulse"),
 }
 
 

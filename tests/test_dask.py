@@ -112,11 +112,13 @@ def test_a_scheduler_or_a_client_that_is_gone_is_a_sentence_and_members_are_kept
                 gone.append(done)
                 (client if fault == "client" else made).close()
 
-        with pytest.raises(RunError, match=r"executor: got one that ") as raised:
+        with pytest.raises(RunError, match=r"executor: it ") as raised:
             vary = {"striker.speed": {"linear": [0.5, 2.0, 200]}}
             gc.sweep(
                 elastic(), vary, executor=client.get_executor(pure=False), out=out, progress=leave
             )
         client.close()
-    assert f"of 200 members are computed, in {out}.part; go on with --resume" in str(raised.value)
+    assert f"of 200 members are computed. They are in {out}.part. Resume with --resume" in str(
+        raised.value
+    )
     assert int((raised.value.result.status == "complete").sum()) >= gone[0]

@@ -62,11 +62,11 @@ def test_a_ring_of_cells_has_the_frequencies_of_the_dispersion(n):
 @pytest.mark.parametrize(
     ("masses", "stiffnesses", "said"),
     [
-        ([], [], "masses: got 0 numbers, allowed: one row of 1 to 1024"),
-        ([1.0, -1.0], [1.0, 1.0], "masses: got 2 numbers"),
-        ([1.0], [math.inf], "stiffnesses: got 1 numbers"),
-        ([1.0, 2.0], [1.0], "stiffnesses: got 1 beside 2 masses, allowed: as many"),
-        (np.ones(1025), np.ones(1025), "masses: got 1025 numbers"),
+        ([], [], "masses: 0 numbers are not valid. Give 1 to 1024 numbers in one row"),
+        ([1.0, -1.0], [1.0, 1.0], "masses: 2 numbers"),
+        ([1.0], [math.inf], "stiffnesses: 1 numbers"),
+        ([1.0, 2.0], [1.0], "stiffnesses: 1 numbers do not match 2 masses"),
+        (np.ones(1025), np.ones(1025), "masses: 1025 numbers"),
     ],
 )
 def test_what_is_no_cell_is_refused(masses, stiffnesses, said):
@@ -113,20 +113,20 @@ LOOSE = {"beads": 9, "precompression": 0.0}
             gc.dispersion,
             LOOSE,
             {},
-            "^chain.precompression: got contacts that carry no force at rest",
+            "^chain.precompression: the contacts carry no force at rest",
         ),
-        (gc.modes, LOOSE, {}, "small waves run in a row of springs"),
+        (gc.modes, LOOSE, {}, "small waves need contacts that act as springs"),
         (
             gc.dispersion,
             {"beads": 9, "gravity": 9.8},
             {"ends": {"right": "wall"}},
-            r"^chain: got 9 beads without a repeated cell \(under gravity",
+            r"^chain: 9 beads have no repeated cell, because the contacts stiffen with depth",
         ),
         (
             gc.dispersion,
             {"beads": 4, "radius_factor": [1.0, 1.1, 1.2, 1.3]},
             {},
-            r"^chain: got 4 beads without a repeated cell, allowed a cell .*gc\.modes",
+            r"^chain: 4 beads have no repeated cell. A cell .*gc\.modes",
         ),
     ],
 )

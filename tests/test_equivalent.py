@@ -152,7 +152,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
     for arguments, sentence in refused("equivalent"):
         with pytest.raises(CaseError, match=sentence):
             gc.equivalent(case, **arguments)
-    with pytest.raises(CaseError, match=r"sensors.beads: got none"):
+    with pytest.raises(CaseError, match=r"sensors.beads: missing"):
         gc.equivalent(case.replace(**{"sensors.beads": []}), laws=["flores"])
 
 

@@ -52,7 +52,7 @@ FIRST = "1 of 4 members are computed"
 FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "shut down": (
         shut_down,
-        "would not take a task (RuntimeError: cannot schedule new futures after shutdown)",
+        "rejected a task (RuntimeError: cannot schedule new futures after shutdown)",
         FIRST,
     ),
     "pickling": (
@@ -62,12 +62,12 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
     ),
     "cancelled": (
         lambda: After(is_cancelled),
-        "gave back a task that was not done (CancelledError)",
+        "returned an unfinished task (CancelledError)",
         COUNT,
     ),
     "no records": (
         lambda: After(lambda future: future.set_result(b"nonsense")),
-        "gave back something else than the members of its task (JSONDecodeError",
+        "returned something other than the members of its task (JSONDecodeError",
         COUNT,
     ),
 }
@@ -86,9 +86,9 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
     with pytest.raises(RunError) as raised:
         gc.sweep(case, vary, executor=executor())
     said = str(raised.value)
-    assert f"executor: got one that {words}" in said
-    assert "allowed a concurrent.futures.Executor" in said
-    assert f"\n{kept}, in the error's result; with out= they go to a file" in said
+    assert f"executor: it {words}" in said
+    assert "It must be a concurrent.futures.Executor" in said
+    assert f"\n{kept}. They are in the result of the error. To store them in a file" in said
     study = raised.value.result
     count = int(kept[0])
     assert study.status.values.tolist() == ["complete"] * count + ["interrupted"] * (4 - count)
@@ -96,8 +96,9 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
     out = tmp_path / "study.h5"
     with pytest.raises(RunError) as raised:
         gc.sweep(case, vary, executor=executor(), out=out)
-    assert f"\n{kept}, in {out}.part; go on with --resume (in Python: resume=True)" in str(
-        raised.value
+    assert (
+        f"\n{kept}. They are in {out}.part. Resume with --resume (in Python: resume=True)"
+        in str(raised.value)
     )
     assert np.isfinite(raised.value.result.peak.values[:count]).all()
     assert [path.name for path in tmp_path.iterdir()] == ["study.h5.part"]
@@ -129,7 +130,7 @@ def test_a_dask_client_computes_as_an_executor_does() -> None:
 def test_a_pool_whose_process_dies_is_a_sentence(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         pool.submit(os._exit, 1)
-        with pytest.raises(RunError, match=r"executor: got one that .*task \(BrokenProcessPool"):
+        with pytest.raises(RunError, match=r"executor: it .*task \(BrokenProcessPool"):
             gc.sweep(elastic(), {"striker.speed": SPEEDS}, executor=pool, out=tmp_path / "study.h5")
 
 

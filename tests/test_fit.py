@@ -124,7 +124,9 @@ def test_intervals_are_those_of_student_with_the_degrees_that_are_left():
         assert halves / found.errors[key] == pytest.approx([2.353] * 2, abs=5e-4)
     # times that are not compared are on the clock of the trace all the same
     assert abs(np.mean([one.arrival.difference for one in found.sensors])) < 0.1 * CLOCK
-    with pytest.raises(CaseError, match=r"level: got 90, allowed a number above 0 and below 1"):
+    with pytest.raises(
+        CaseError, match=r"level: 90 is out of range. It must be a number above 0 and below 1"
+    ):
         found.interval(90)
 
 
@@ -178,7 +180,7 @@ def covered(measures, kind, draws):
                 try:
                     found = gc.fit(start(), trace, KEYS, measure, threads=1)
                 except TraceError as error:
-                    assert "allowed as many numbers at least" in str(error)
+                    assert "At least as many numbers as keys are required" in str(error)
                     continue
                 ends = np.array([found.interval(0.9)[key] for key in KEYS])
                 fits[measure].append((*(ends.T - true), found.describes))
@@ -362,9 +364,9 @@ def test_gains_and_clocks_of_each_sensor_are_found():
     # one sensor is further off than is stated: said with the bead and by how much
     gain[2] = 1.2
     strange = gc.fit(start(), replace(clean, sensor_force=gain * moved), KEYS, "traces")
-    (said_so,) = [one for one in strange.messages if "first sign" in one]
-    assert "the calibration of the trace, bead 6, is found +20 % off" in said_so
-    assert "times the 3 % that it states" in said_so
+    (said_so,) = [one for one in strange.messages if "This is a sign" in one]
+    assert "the calibration of the trace, bead 6, is off by +20 %" in said_so
+    assert "times its specified uncertainty of 3 %" in said_so
 
 
 @pytest.mark.usefixtures("between")
@@ -373,9 +375,7 @@ def test_a_short_quiet_stretch_is_said_and_widens_the_interval():
     cut = replace(whole, time=whole.time[40:], sensor_force=whole.sensor_force[40:])
     long, short = (gc.fit(start(), trace, KEYS, "traces") for trace in (whole, cut))
     for found, expected in ((long, False), (short, True)):
-        assert (
-            any("the quiet stretch before the pulse" in one for one in found.messages) == expected
-        )
+        assert any("the pre-trigger baseline has" in one for one in found.messages) == expected
     assert short.interval_degrees["contact.psi"] < long.interval_degrees["contact.psi"]
 
 
@@ -452,16 +452,17 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         for asked, sentence in refused("fit"):
             with pytest.raises(CaseError, match=sentence):
                 gc.fit(start(), trace, **asked)
-        with pytest.raises(TraceError, match="free: got 6 keys for 5 measured numbers"):
+        with pytest.raises(TraceError, match="free: 6 keys exceed 5 measured numbers"):
             gc.fit(start(), trace, many)
         with pytest.raises(
-            CaseError, match=r"chain.beads: got 7, with sensors of the trace in beads 8, 10"
+            CaseError,
+            match=r"chain.beads: 7 is too few, because the trace has sensors in beads 8, 10",
         ):
             gc.fit(start().replace(**{"chain.beads": 7, "sensors.beads": []}), trace, KEYS)
         with pytest.raises(FileError, match="nowhere: got no folder"):
             gc.fit(start(), "nowhere", KEYS)
     with pytest.raises(
-        RunError, match=r"time.end: got 4e-05 s, in which the computed pulse does not pass"
+        RunError, match=r"time.end: by 4e-05 s, the computed pulse has not completely passed"
     ):
         gc.fit(start().replace(**{"time.end": 4e-5}), trace, KEYS, "traces")
 

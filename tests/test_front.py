@@ -108,7 +108,7 @@ WAYS = ("run", "recorded otherwise", "run_many", "sweep", "threads", "resume")
 # Of each law: 504 in all.
 MANY = 63
 # A wave need not have passed the sensors of a study.
-LATER = pytest.mark.filterwarnings("ignore:sweep. .*time.end later")
+LATER = pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
 
 
 @pytest.fixture

@@ -149,26 +149,33 @@ def test_a_gap_of_0_has_a_derivative_to_its_one_side():
     closed = gc.gradient(row(4, 4e-5), ("peak", np.int64(2)), key, scale=scale)
     open_ = gc.gradient(row(4, 4e-5, **{key: 1e-9}), ("peak", 2), key, error=False)
     assert closed[key] == pytest.approx(open_[key], rel=5e-3) and closed[key] < 0.0
-    assert "to the other side" in closed.messages[0]
-    with pytest.raises(CaseError, match="scale: got a list, allowed a size by key"):
+    assert "on the other side" in closed.messages[0]
+    with pytest.raises(
+        CaseError, match=r"scale: a list is not valid. It must be a size for each key"
+    ):
         gc.gradient(row(4, 4e-5), "peak", key, scale=[1e-4])
 
 
 @pytest.mark.parametrize(
     ("of", "keys", "changes", "said"),
     [
-        ("peak", "chain.gap", {}, "chain.gap: got 0, of which there is no part"),
-        ("peak", "time.end", {}, "allowed a key of chain, striker"),
-        ("peak", [], {}, "keys: got none"),
-        ("peak", "chain.radius_factor.10", {}, "allowed 0 to 9"),
-        ("peak", ["chain.radius_factor", "chain.radius_factor.1"], {}, "radius_factor.1 twice"),
+        ("peak", "chain.gap", {}, "chain.gap: the value is 0, so the size"),
+        ("peak", "time.end", {}, "It must be a key of chain, striker"),
+        ("peak", [], {}, "keys: missing"),
+        ("peak", "chain.radius_factor.10", {}, "It must be 0 to 9"),
+        (
+            "peak",
+            ["chain.radius_factor", "chain.radius_factor.1"],
+            {},
+            "radius_factor.1 is listed twice",
+        ),
         ("peak", "contact.psi", {}, "an unknown input"),
-        ("peaks", "striker.speed", {}, 'allowed "peak"'),
-        (("peak", 11), "striker.speed", {}, "allowed 1 to 10"),
-        ("peak", "striker.speed", {"sensors.beads": []}, "of no sensor"),
+        ("peaks", "striker.speed", {}, 'It must be "peak"'),
+        (("peak", 11), "striker.speed", {}, "It must be 1 to 10"),
+        ("peak", "striker.speed", {"sensors.beads": []}, "needs a sensor"),
         ("peak", "striker.speed", {"time.end": 2e-5}, "the wave has not passed bead 5"),
         ("transmitted_momentum", "striker.speed", {"ends.right": "wall"}, "a free right end"),
-        (lambda result: "much", "striker.speed", {}, "a function that gives a finite number"),
+        (lambda result: "much", "striker.speed", {}, "The function must return a finite number"),
         (lambda result: 1 / 0, "striker.speed", {}, "ZeroDivisionError"),
     ],
 )

@@ -25,7 +25,7 @@ ALL = (
 )
 
 
-@pytest.mark.filterwarnings("ignore:sweep. .*time.end later")
+@pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
 @pytest.mark.parametrize(
     ("kinds", "harmless"),
     [
@@ -117,7 +117,7 @@ def test_every_function_of_our_laws_is_hashed_by_its_syntax():
     assert code_by_syntax(made).startswith(b"bytecode ")
 
 
-@pytest.mark.filterwarnings("ignore:sweep. .*time.end later")
+@pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
 def test_a_file_an_ensemble_and_a_study_say_what_the_law_was(tmp_path):
     case = gc.load_case("steel-chain-hertz", ["time.end=5e-5"])
     result = gc.run(case)

@@ -186,14 +186,14 @@ def test_what_cannot_be_run_is_refused() -> None:
     # GiB a run; 8 GiB are allowed
     large = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
     refused: Any = (
-        ([], 1, "cases: got none, allowed one or more"),
-        (["steel-chain"], 1, r"cases\[0\]: got str, allowed a Case; make it with"),
+        ([], 1, "cases: missing. At least one case is required"),
+        (["steel-chain"], 1, r"cases\[0\]: str is not valid. It must be a Case. Create it with"),
         ([short()], 1.5, r"threads: 1\.5 is not a whole number\. It must be a whole number, 1 to"),
         ([short()], 10**9, r"threads: .* is out of range\. It must be a whole number, 1 to"),
         (
             [large] * 3,
             1,
-            r"cases: got 3 runs that take 10\.1 GiB of memory, allowed 8 GiB; let them go to a",
+            r"cases: 3 runs need 10\.1 GiB of memory. At most 8 GiB are allowed. Write them to a",
         ),
     )
     for cases, threads, sentence in refused:

@@ -156,7 +156,7 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(
         if done == 5:
             raise KeyboardInterrupt
 
-    where = r".*study\.h5 holds these" if in_a_file else "the ensemble has these"
+    where = r".*study\.h5 contains their results" if in_a_file else "the ensemble has these"
     done = f"interrupted: [5-9] of 11 members are done; {where}"
     with pytest.warns(GranchainWarning, match=done):
         ensemble = gc.run_many(cases, out=path, threads=1, progress=stop)
@@ -168,7 +168,7 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(
         assert all(found[place].equals(gc.run(cases[place])) for place in range(5))
         with pytest.raises(
             RunError,
-            match=r"member 10: .* interrupted before this member had begun; run its case again",
+            match=r"member 10: .* interrupted before this member started. Run its case again",
         ):
             found[10]
 

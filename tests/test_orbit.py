@@ -169,7 +169,7 @@ def test_what_has_no_orbit_is_refused_with_a_sentence(which):
 
 
 def test_a_run_is_a_guess_where_it_ends_at_the_phase_0():
-    with pytest.raises(CaseError, match=r"guess: got a run that ends at 0\.48 .*time.end = 0.0002"):
+    with pytest.raises(CaseError, match=r"guess: the run ends at 0\.48 .*time.end = 0.0002"):
         gc.orbit(row(), guess=gc.run(row(**{"time.end": 1.85e-4})))
     found = gc.orbit(row(), guess=gc.run(row(**{"time.end": 2.5e-4})))
     assert found.begun.startswith("a run of") and found.residual <= 1e-8
@@ -183,7 +183,7 @@ def test_an_orbit_in_steps_near_the_limit_is_found_in_half_of_them():
 
 
 def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz, monkeypatch):
-    with pytest.raises(RunError, match="shots of Newton's method") as error:
+    with pytest.raises(RunError, match="iterations") as error:
         gc.orbit(row(), guess=hertz, tolerance=1e-17)
     assert error.value.result.displacement.shape[1] == 8
     assert np.abs(error.value.result.final_displacement - hertz.displacement).max() < 1e-12
@@ -194,8 +194,8 @@ def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz, m
     # the state itself is beyond what the steps can follow: what was tried is said all the same
     monkeypatch.setattr(module, "run_to_end", fails)
     for arguments, sentence in (
-        ({"tolerance": 1e-17}, "orbit: got none of period"),
-        ({}, "whose trajectory cannot be run: time.step: got too long"),
+        ({"tolerance": 1e-17}, "orbit: no orbit of period"),
+        ({}, "cannot be run: time.step: got too long"),
     ):
         with pytest.raises(RunError, match=sentence) as error:
             gc.orbit(row(), guess=hertz, **arguments)

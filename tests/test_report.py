@@ -320,10 +320,10 @@ def test_a_comparison_names_every_law_of_a_result_and_is_drawn_where_numbers_are
 def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_path):
     case = SMALL.replace(**{"time.end": 4e-5, "time.step": "fast"})
     speeds = [0.05, 5.0]
-    with pytest.warns(errors.GranchainWarning, match="set time.end later"):
+    with pytest.warns(errors.GranchainWarning, match="Increase time.end"):
         study = gc.sweep(case, {"striker.speed": speeds}, out=tmp_path / "study.h5")
     drawn = [str(draw()[0].get_label()) for draw in gc.figures.study_figures(study).values()]
-    assert ["have not come, or not ended" in label for label in drawn] == [True]
+    assert ["had not arrived, or not ended" in label for label in drawn] == [True]
     # the striker is as large as the beads where nothing else is given
     page = study_blocks(gc.sweep(SMALL, {"chain.radius": [2.38e-3, 2.4e-3]}), "radii.h5")
     of_striker = ("", "radius of the striker", "varied")
@@ -331,7 +331,7 @@ def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_pat
     assert spread_row(study["peak"].copy(data=[[1.0, 1.0], [3.0, math.nan]]))[1] == "1.15"
     assert spread_row(study["peak"].copy(data=[[1.0, math.nan], [math.nan] * 2]))[1] == "-"
     gc.run_many([case.replace(**{"striker.speed": one}) for one in speeds]).save(tmp_path / "e.h5")
-    told = "first pulses have not come, or not ended, by time.end, at beads"
+    told = "first pulses had not arrived, or not ended, by time.end, at beads"
     for name in ("study.h5", "e.h5"):
         page = report([tmp_path / name]).decode()
         assert told in page and "2 members: 2 complete." in page and "<img " in page

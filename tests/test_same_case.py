@@ -17,7 +17,7 @@ from granchain.traces import read_trace
 pytestmark = [
     pytest.mark.promise("R3"),
     # of some of the changes: whether a pulse has come is not what is compared
-    pytest.mark.filterwarnings("ignore:sweep. .*time.end later"),
+    pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end"),
 ]
 TRACE = Path(__file__).parents[1] / "data" / "synthetic2026"
 

@@ -108,7 +108,11 @@ def test_a_reading_is_sampled_with_gain_and_noise():
     ("sensor", "samples", "sentence"),
     [
         (Sensor(noise=0.1), 50, "seed: missing. Noise needs a seed, a whole number"),
-        (Sensor(interval=1e-7), 50, "interval: got 1e-07 s, allowed: from 1e-06 s"),
+        (
+            Sensor(interval=1e-7),
+            50,
+            "interval: 1e-07 s is too short. It must be at least the interval of the forces",
+        ),
         (Sensor(), 1, "1 samples are too few. At least two"),
         (
             Sensor(cutoff=6e5),

@@ -70,8 +70,8 @@ def test_waves_that_open_contacts_are_named_by_the_run_and_by_its_spectrum():
     assert f"first at bead {bead} at {large.time[first]:.4g} s" in said.text
     found = gc.spectrum(large, segments=2)
     assert len(found.messages) == 1
-    assert "feels 0 to " in found.messages[0]
-    assert "of 20 N at rest" in found.messages[0]
+    assert "measures 0 to " in found.messages[0]
+    assert "of the static force, 20 N" in found.messages[0]
     assert not len(found.band_edges)
 
 
@@ -111,7 +111,9 @@ def test_a_curve_that_turns_between_bands_is_that_of_no_row():
         3, lambda z: 1.0 - 1.8 * (z**3 / 3.0 - 1.5 * z**2 + 2.0 * z), 0.01, math.sqrt(3.0)
     )
     assert np.isnan(found.edges).all() and (found.reasons == "too much damping").all()
-    assert len(found.messages) == 1 and found.messages[0].startswith("no band edges: cos q leaves")
+    assert len(found.messages) == 1 and found.messages[0].startswith(
+        "no band edges: cos q deviates"
+    )
 
 
 LAWS = (
@@ -270,12 +272,10 @@ def test_samples_too_far_apart_for_the_bands_are_named_with_the_interval_that_is
     data |= {name: data[name][::4] for name in ("time", "sensor_force")}
     told = {"law": run.law, "status": run.status, "time_step": run.time_step}
     rare, top = Result(data, case=run.case, **told), gc.dispersion(run.case).band_edges[-1, 1]
-    (said,) = (one for one in gc.spectrum(rare, segments=2).messages if "fold back" in one)
+    (said,) = (one for one in gc.spectrum(rare, segments=2).messages if "aliased" in one)
     # Nyquist's half of the frequency of the samples
-    assert (
-        f"show frequencies to {0.5 / (4.0 * run.time[1]):.4g} Hz, but bands go to {top:.4g}" in said
-    )
-    assert said.endswith(f"set the interval under [sensors] to {0.4 / top:.1e} or less")
+    assert f"up to {0.5 / (4.0 * run.time[1]):.4g} Hz, but the bands extend to {top:.4g}" in said
+    assert said.endswith(f"Set the interval under [sensors] to {0.4 / top:.1e} or less")
 
 
 def test_the_row_of_a_map_is_the_repeated_part_and_without_its_ends_where_forces_are_measured():

@@ -132,12 +132,12 @@ def test_dents_go_on_under_another_load_with_the_ledgers_energies(load, changes,
 
 
 def test_energies_that_a_result_does_not_hold_are_refused(plain_loop):
-    with pytest.raises(GranchainError, match="set `history = true` under"):
+    with pytest.raises(GranchainError, match="Set `history = true` under"):
         analysis.bead_energy(row(DENTS, initial=KICK, end=4e-6))
-    with pytest.raises(GranchainError, match=r"a memory that snapshots do not hold.*keep"):
+    with pytest.raises(GranchainError, match=r"a history that snapshots do not store.*keep"):
         analysis.contact_energy(row(DENTS | {"dents": "forget"}, end=4e-6, **DENTED))
     bare = gc.run(row(DENTS, end=4e-6, **DENTED).case.replace(snapshots=None))
-    with pytest.raises(GranchainError, match=r"set `interval` under .snapshots."):
+    with pytest.raises(GranchainError, match=r"Set `interval` under .snapshots."):
         analysis.second_moment(bare)
 
 
@@ -148,5 +148,5 @@ def test_the_spectrum_of_a_bead_has_its_variance():
         assert found.measured == of
         power = found.density.sum() * found.frequency[1]
         assert power == pytest.approx(np.var(record), rel=0.2)
-    with pytest.raises(GranchainError, match=r"allowed what was recorded: .*velocity of 1, 2"):
+    with pytest.raises(GranchainError, match=r"Recorded: .*velocity of 1, 2"):
         analysis.bead_spectrum(result, 3, "sensor_force")

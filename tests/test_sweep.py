@@ -59,10 +59,10 @@ def test_all_mistakes_of_what_is_drawn_are_told_together():
     assert 'Did you mean "normal"?' in problems.sentences[0]
     with pytest.raises(
         CaseError,
-        match="normal: got mean 1, sd 0, allowed spreads above 0 and a low end below",
+        match=r"normal: mean 1, sd 0 is out of range. Spreads must be above 0",
     ):
         gc.normal(1.0, 0.0)
-    with pytest.raises(CaseError, match=r"disorder: got 1\.05"):
+    with pytest.raises(CaseError, match=r"disorder: 1\.05 is not valid"):
         gc.disorder(1.05)
 
 
@@ -232,7 +232,7 @@ def test_a_product_holds_every_combination_and_its_draws():
         "chain.mass": gc.disorder(gc.uniform(0.9, 1.1)),
     }
     with pytest.raises(
-        CaseError, match=r"contact.gamma: got an unknown key.*so it is at 12 of 12 members"
+        CaseError, match=r"contact.gamma: unknown key.* 12 of 12 members have this error"
     ):
         gc.sweep(case, vary | {"contact.gamma": gc.normal(2.84, 0.05)}, n=3, seed=4)
     study = gc.sweep(case, vary, n=3, seed=4)
@@ -280,15 +280,23 @@ WRONG = [
     (
         {"striker.speed": gc.normal(0.1, 0.1)},
         {"n": 64},
-        r"striker.speed: got -.*so it is at \d+ of 64 members",
+        r"striker.speed: -.* \d+ of 64 members have this error",
     ),
-    ({}, {"how": "grid", "seed": -1}, r'how: got "grid".*\n.*seed: got -1.*\n.*vary: got nothing'),
-    ({"striker.speed": [1.0]}, {"how": "sobol"}, "a list, allowed distributions with sobol"),
-    ({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]}, {"how": "zip"}, "lists of one length"),
-    ({"striker.speed": [1.0, 1.0]}, {}, "each value once"),
-    ({"contact": [{"law": "hertz"}, {"law": "hertz"}]}, {}, "each value once"),
-    ({"contact.psi": [2.0, {1, 2}]}, {}, "contact.psi: got {1, 2}, allowed"),
-    ({"striker.speed": [1.0]}, {"n": 3}, "n: got 3 draws of nothing"),
+    (
+        {},
+        {"how": "grid", "seed": -1},
+        r'how: "grid" is unknown.*\n.*seed: -1 is out of range.*\n.*vary: missing',
+    ),
+    ({"striker.speed": [1.0]}, {"how": "sobol"}, "a list is not valid with sobol"),
+    (
+        {"striker.speed": [1.0, 2.0], "contact.psi": [2.8]},
+        {"how": "zip"},
+        "lists must have the same length",
+    ),
+    ({"striker.speed": [1.0, 1.0]}, {}, "List each value once"),
+    ({"contact": [{"law": "hertz"}, {"law": "hertz"}]}, {}, "List each value once"),
+    ({"contact.psi": [2.0, {1, 2}]}, {}, "contact.psi: {1, 2} is not valid"),
+    ({"striker.speed": [1.0]}, {"n": 3}, "n: 3 draws are not valid"),
     (
         {"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},
         {},
@@ -297,10 +305,10 @@ WRONG = [
     (
         {"striker.speed": {"linear": [1.0, 2.0, 100]}, "sensors.interval": [1e-10]},
         {"traces": True},
-        r"members whose numbers take .* leave out traces",
+        r"results of .* members need .* Leave out traces",
     ),
-    ({"chain.gap": DISORDER}, {}, "and add = true for chain.gap"),
-    ({"sensors.beads": [[1], [2]]}, {}, "sensors.beads: got a key to vary"),
+    ({"chain.gap": DISORDER}, {}, "with add = true only for chain.gap"),
+    ({"sensors.beads": [[1], [2]]}, {}, "sensors.beads: this key cannot be varied"),
 ]
 
 
@@ -344,13 +352,13 @@ def test_a_summary_adds_variables_and_is_tried_first():
 
     for summary, sentence in (
         (broken, "AttributeError"),
-        (lambda _: 3.0, "allowed a dict of numbers"),
-        (lambda _: {"x": "y"}, "x: got str"),
+        (lambda _: 3.0, "It must return a dict of numbers"),
+        (lambda _: {"x": "y"}, "x: str is not a number"),
     ):
         with pytest.raises(CaseError, match=sentence):
             gc.sweep(case, {"striker.speed": [0.5, 1.0]}, summary=summary)
     assert len(seen) == 1
-    with pytest.raises(CaseError, match="got the name peak, which the study has already"):
+    with pytest.raises(CaseError, match="the study already uses the name peak"):
         gc.sweep(case, {"striker.speed": [0.5]}, summary=lambda _: {"peak": 1.0})
 
 
@@ -392,7 +400,7 @@ def test_measures_of_transport_are_those_of_each_run(tmp_path):
         assert np.array_equal(found, spectrum.density)
     with pytest.raises(CaseError, match='measures: got "spread", allowed bead_energy, contact'):
         gc.sweep(case, vary, n=2, measures=["spread"])
-    with pytest.raises(CaseError, match="second_moment: got a result without snapshot_time"):
+    with pytest.raises(CaseError, match="second_moment: the result has no snapshot_time"):
         gc.sweep(case.replace(snapshots=None), vary, n=2, measures="second_moment")
 
 
@@ -515,7 +523,7 @@ def test_an_executor_computes_what_this_process_does(tmp_path, monkeypatch):
     with ThreadPoolExecutor(1) as pool:
         study = gc.sweep(short(), vary, executor=pool, traces=True, out=tmp_path / "study.h5")
         assert study.drop_vars("point").identical(gc.sweep(short(), vary, traces=True))
-        with pytest.raises(CaseError, match="summary: got a function beside an executor"):
+        with pytest.raises(CaseError, match="summary: a function cannot be used with an executor"):
             gc.sweep(short(), vary, executor=pool, summary=lambda _: {})
 
 
@@ -541,16 +549,18 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
             ).send((0,))
     assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
     assert columns_in(elsewhere.compute(json.dumps(sent[0])))["status"] == ["complete"]
-    with pytest.raises(GranchainError, match=r"worker: got granchain .*, allowed 0\.1"):
+    with pytest.raises(
+        GranchainError, match=r"worker: this worker has granchain .* started with 0\.1"
+    ):
         elsewhere.compute(json.dumps(sent[0] | {"version": "0.1"}))
     file.write_text(file.read_text() + "\n# edited\n")
     # a process that has loaded the law of the study keeps it; another one reads the file
     assert columns_in(elsewhere.compute(json.dumps(sent[1])))["status"] == ["complete"]
     assert gc.laws()[law.name] is law
     monkeypatch.delitem(sys.modules, law.__module__)
-    with pytest.raises(GranchainError, match="with other content than that of the study"):
+    with pytest.raises(GranchainError, match="differs from the law file of the study"):
         elsewhere.compute(json.dumps(sent[1]))
-    with pytest.raises(GranchainError, match="worker: got no law file"):
+    with pytest.raises(GranchainError, match="worker: cannot read the law file"):
         elsewhere.load_same(str(tmp_path / "none.py"), "")
 
 

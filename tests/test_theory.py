@@ -81,18 +81,18 @@ OF_0_TO_1 = (
 @pytest.mark.parametrize(
     ("function", "given", "words"),
     [
-        *((theory.delivered_restitution, (value,), "damping_factor: got .* allowed")
+        *((theory.delivered_restitution, (value,), "damping_factor: .* must be")
           for value in (-0.1, math.nan)),
-        *((function, (value,), "got .* allowed")
+        *((function, (value,), "is out of range. It must be")
           for function in OF_0_TO_1 for value in (0.0, 1.1, math.nan)),
-        (theory.asked_for_clamped, (0.13,), r"got 0\.13, allowed: 0\.135.* to 1"),
-        (theory.solitary_wave().width, (1.0,), "level: got 1, allowed"),
-        (theory.struck_chain, (1, [0.0, 1.0]), "count: got 1, allowed: at least 2"),
+        (theory.asked_for_clamped, (0.13,), r"0\.13 is out of range. It must be 0\.135.* to 1"),
+        (theory.solitary_wave().width, (1.0,), "level: 1 is out of range"),
+        (theory.struck_chain, (1, [0.0, 1.0]), "count: 1 is out of range. It must be at least 2"),
         (theory.evanescent_decay, (1.0, 4.9e9, 0.45e-3, 20.0),
-         "frequency: got .* allowed: at least the highest"),
-        (theory.solitary_speed, (1.0, 1.0), "one of the two"),
+         "frequency: .* must be at least the cutoff"),
+        (theory.solitary_speed, (1.0, 1.0), "Exactly one of them"),
         (partial(theory.solitary_speed, peak_velocity=1.0, peak_force=1.0), (1.0, 1.0),
-         "one of the two"),
+         "Exactly one of them"),
     ],
 )  # fmt: skip
 def test_a_number_that_means_nothing_is_refused(function, given, words):

@@ -210,5 +210,7 @@ def test_the_transition_of_lee_and_wang_is_the_part_of_its_dashpot_that_the_law_
     printed = (overlap + abs(overlap)) / (2.0 * np.where(overlap == 0.0, 1.0, overlap))
     printed *= np.exp((overlap - epsilon - abs(overlap - epsilon)) * q / epsilon)
     assert part == pytest.approx(printed, rel=1e-14)
-    with pytest.raises(CaseError, match=r"epsilon: got 0, allowed: a finite number above 0"):
+    with pytest.raises(
+        CaseError, match=r"epsilon: 0 is out of range. It must be a finite number above 0"
+    ):
         theory.lee_wang_transition(overlap, q, 0.0)

@@ -461,10 +461,7 @@ class Designs:
         value = self.known[self.best.tobytes()]
         numbers = self.low + self.width * self.best
         failed = Counter(self.failed[name] for name in self.known if name in self.failed)
-        messages = [
-            f"{n} designs were excluded because their runs failed: {why}"
-            for why, n in failed.items()
-        ]
+        messages = [f"{n} designs were excluded: {why}" for why, n in failed.items()]
         messages += ended
         if not converged:
             messages.append(
