@@ -103,7 +103,7 @@ def test_loads_that_the_row_or_its_law_cannot_carry_are_refused():
     contacts = contacts_of(laws()[ending], row, inputs_for(ending))
     limit = f"{contacts.model.functions.overlap_limit(tuple(contacts.c[:, 1])):.4g}"
     assert f"overlap up to {limit} m" in time_step_of(contacts, row, "auto", 1e-4).reason
-    with pytest.raises(CaseError, match=f"law {ending} at its largest overlap, {limit[:5]}"):
+    with pytest.raises(CaseError, match=f"law {ending} at its maximum overlap, {limit[:5]}"):
         pressed = standing_row(4, precompression=1e5, material=(HARD_STEEL,))
         contacts_of(laws()[ending], pressed, inputs_for(ending))
 

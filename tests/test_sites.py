@@ -257,7 +257,7 @@ def test_a_run_goes_on_from_the_state_of_beads_and_resonators(
     opened = gc.open_result(tmp_path / "begun.h5")
     assert opened.equals(begun) and opened.variables["resonator_displacement"].unit == "m"
     after = gc.run(until.replace(initial={"file": str(tmp_path / "begun.h5")}))
-    assert any("to the bits of one run" in one.text for one in after.messages)
+    assert any("are bit-identical to one" in one.text for one in after.messages)
     assert at_end(after).tobytes() == at_end(unbroken).tobytes()
     # with another step the motion goes on
     finer = gc.run(until.replace(**{"initial": begun, "time.step": 0.5 * dt}))

@@ -1152,7 +1152,7 @@ def figure_11() -> Shown:
     rows = []
     for law in LAWS:
         of = found(law)
-        lost, again = of["contact lost at"], of["contact found again at"]
+        lost, again = of["contact lost at"], of["contact regained at"]
         # "around 100": the middle within 3 deg
         rows.append(
             Row(f"{law}: middle of the gap [deg]", "100", 0.5 * (lost + again), within=0.03)
@@ -1199,7 +1199,7 @@ def figure_15() -> Shown:
     rows = []
     for law in LAWS:
         turned, force, depth = last_revolution(yoke(law))
-        first = int(np.argmax(turned > found(law)["contact found again at"])) + 1
+        first = int(np.argmax(turned > found(law)["contact regained at"])) + 1
         first += int(np.argmax(force[first:] > 0.0))
         after = first + int(np.argmax(force[first:] == 0.0))
         axes.plot(
