@@ -13,14 +13,16 @@
 # %% [markdown]
 # # The solitary wave and its theory
 #
-# A row of elastic beads that just touch carries one kind of pulse: a solitary wave, a few beads
-# long, whatever strikes the row. Its speed grows with its own height, as F^(1/6), and its width
-# does not depend on the height at all. Both follow from the force between two spheres, F = k
-# d^(3/2), which has no linear part: there is no sound in such a row.
+# A chain of elastic beads that touch without precompression carries a single kind of pulse: a
+# solitary wave. It is a few beads long, whatever strikes the chain. Its speed increases with its
+# height F as F^(1/6), and its width does not depend on the height. Both properties follow from the
+# contact force of two spheres, F = k d^(3/2), which has no linear part: sound cannot propagate in
+# such a chain.
 #
-# Here a chain of 70 steel beads is struck, and the pulse is laid over the exact one: the travelling
-# wave of the discrete chain, computed by `granchain.theory` without time steps, contact laws or the
-# engine. The long-wave theory of Nesterenko (1983, doi:10.1007/BF00905892) is shown beside it.
+# This notebook simulates a chain of 70 steel beads and compares the pulse with the exact one: the
+# travelling wave of the discrete chain, which `granchain.theory` computes without time steps,
+# contact laws, or the engine. It also compares the speed with the long-wave theory of Nesterenko
+# (1983, doi:10.1007/BF00905892).
 
 # %%
 import matplotlib.pyplot as plt
@@ -42,8 +44,8 @@ plt.rcParams.update(
 # %% [markdown]
 # ## One pulse
 #
-# The built-in case, with dense samples: two contacts far apart for the speed, every bead's velocity
-# for the shape.
+# The built-in case runs with a high sampling rate. The speed is measured at two contacts that are
+# far from each other, and the shape from the velocity of a bead.
 
 # %%
 case = gc.load_case("steel-chain-hertz").replace(
@@ -78,7 +80,8 @@ for name, value in {
 # %% [markdown]
 # ## Its shape
 #
-# Velocity of bead 40 over the distance from the crest, in bead diameters, beside the exact wave.
+# The figure shows the velocity of bead 40 versus the distance from the crest, in bead diameters,
+# and the exact wave.
 
 # %%
 wave = theory.solitary_wave()
@@ -98,22 +101,22 @@ axes.plot(
 axes.plot(
     distance[near], wave.bead_velocity(distance[near]), "k--", lw=1, label="exact travelling wave"
 )
-axes.set(xlabel="distance from the crest (bead diameters)", ylabel="bead velocity over its peak")
+axes.set(xlabel="distance from the crest (bead diameters)", ylabel="bead velocity / peak velocity")
 axes.legend(frameon=False, loc="upper right", fontsize=8)
 plt.show()
 misfit = np.abs(velocity[near] / crest.force - wave.bead_velocity(distance[near])).max()
 print(f"largest difference {misfit:.1e} of the peak")
 
 # %% [markdown]
-# ## Speed over height, width over height
+# ## Speed and width versus height
 #
-# The same chain, struck at seven speeds from 1 cm/s to 10 m/s.
+# The same chain is struck at seven speeds from 1 cm/s to 10 m/s.
 
 # %%
 strikers = np.geomspace(0.01, 10.0, 7)
 forces, speeds, widths = [], [], []
 for striker in strikers:
-    scale = (1.77 / striker) ** 0.2  # times grow as the striker's speed to the power -1/5
+    scale = (1.77 / striker) ** 0.2  # times scale as the striker's speed to the power -1/5
     changes = {
         "striker.speed": float(striker),
         "sensors.interval": 5e-8 * scale,
@@ -143,16 +146,16 @@ right.set(
     xlabel="peak contact force [N]",
     ylabel="width at half height (diameters)",
     ylim=(0, 2),
-    title="one width for all",
+    title="constant width",
 )
 plt.show()
 
 # %% [markdown]
-# ## What was claimed
+# ## Results
 #
-# The speed is within 1e-4 of that of the exact discrete wave, from which long-wave theory is off by
-# more than 1 %; the shape is the exact one to 1e-4 of its peak; the exponent is 1/6, and the width
-# is the same for all heights.
+# The speed agrees with that of the exact discrete wave within 1e-4, whereas the long-wave theory
+# differs by more than 1 %. The shape agrees with the exact one within 1e-4 of its peak. The
+# exponent is 1/6, and the width is the same for all heights.
 
 # %%
 assert abs(speed / exact_speed - 1) < 1e-4

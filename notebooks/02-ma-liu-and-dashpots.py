@@ -11,13 +11,13 @@
 # ---
 
 # %% [markdown]
-# # Ma-Liu against dashpots
+# # Ma-Liu compared with dashpots
 #
-# Wang, Liu & Liu (2022, doi:10.1016/j.ijmecsci.2022.107214) ask whether a dashpot can stand in for
-# the elastoplastic law of Ma and Liu. Their figures 4 to 7 (two bodies at 4 and at 8 m/s) and 11
-# and 12 (the chain of 70 steel beads) are drawn here anew, each from the HDF5 files of runs of
-# their cases. All lines are simulated; the measured traces of their figure 11 are printed nowhere
-# as numbers, and are not shown.
+# Wang, Liu & Liu (2022, doi:10.1016/j.ijmecsci.2022.107214) study whether a dashpot can
+# approximate the elastoplastic law of Ma and Liu. This notebook redraws their figures 4 to 7 (two
+# bodies at 4 and at 8 m/s) and 11 and 12 (the chain of 70 steel beads), each from the HDF5 files
+# of runs of their cases. All lines are simulated. The measured traces of their figure 11 are not
+# published as numbers and are not shown.
 
 # %%
 from tempfile import TemporaryDirectory
@@ -35,7 +35,7 @@ plt.rcParams.update(
         "axes.spines.right": False,
     }
 )
-# what it writes goes with the notebook
+# The folder with the files is deleted at the end of the notebook.
 folder = TemporaryDirectory()
 COLOURS = {
     "ma-liu": "k",
@@ -48,11 +48,13 @@ COLOURS = {
 # %% [markdown]
 # ## Two bodies
 #
-# A ball of 20 mm in a socket of 20.5 mm: R = R1 R2/(R1 - R2) = 0.82 m, E = 54.68 GPa from (200 GPa,
-# 0.29) and (65 GPa, 0.33), the softer body's yield stress 30 MPa, and 0.261381 kg against a body
-# that stays. (Their table 1 swaps densities and masses; with these values all printed numbers come
-# out.) A contact knows its bodies by R, E, m and the yield stress alone, so two equal spheres with
-# the same four do as well, and two spheres make a chain of one bead and a striker, with an output
+# A ball of 20 mm is in a socket of 20.5 mm: R = R1 R2/(R1 - R2) = 0.82 m, E = 54.68 GPa from (200
+# GPa, 0.29) and (65 GPa, 0.33), the yield stress of the softer body is 30 MPa, and a mass of
+# 0.261381 kg hits a fixed body. (Their table 1 interchanges densities and masses; with these
+# values, all published numbers are reproduced.)
+#
+# A contact depends on R, E, m, and the yield stress only. Two equal spheres with the same four
+# values are therefore equivalent, and they form a chain of a bead and a striker, with an output
 # file.
 
 # %%
@@ -64,7 +66,7 @@ constants = {"psi": 3.0, "xi": 13.0}
 
 
 def two_bodies(law, speed, **inputs):
-    """Run, save and open again: the file of one impact."""
+    """Run an impact, save it, and open its file."""
     case = gc.Case(
         title=f"Wang, Liu & Liu 2022, table 1, {law} at {speed:g} m/s",
         chain={
@@ -89,12 +91,12 @@ def two_bodies(law, speed, **inputs):
 
 
 def rate(result):
-    """Relative velocity of the two bodies [m/s], positive in approach."""
+    """Return the relative velocity of the two bodies [m/s], positive in approach."""
     return result.velocity[:, 0] - result.velocity[:, 1]
 
 
 def impacts(speed):
-    """Ma-Liu, and four dashpots with the restitution that it gives."""
+    """Run Ma-Liu, and four dashpots with its restitution."""
     runs = {"ma-liu": two_bodies("ma-liu", speed, **constants)}
     restitution = -rate(runs["ma-liu"])[-1] / speed
     for law in ("hunt-crossley", "lankarani-nikravesh", "flores"):
@@ -108,8 +110,9 @@ def impacts(speed):
 runs = {speed: impacts(speed) for speed in (4.0, 8.0)}
 
 # %% [markdown]
-# **Figures 4 and 6**: the loops whose areas are the energies lost, of Ma-Liu and of their new
-# dashpot.
+# **Figures 4 and 6** show the loops of Ma-Liu and of the new dashpot. The enclosed areas are the
+# energies lost. Compare the shape of the loops: the largest force of the dashpot is lower, and its
+# loop has no residual indentation.
 
 # %%
 figure, panels = plt.subplots(1, 2, layout="constrained")
@@ -125,14 +128,15 @@ for axes, (speed, files), number in zip(panels, runs.items(), (4, 6), strict=Tru
     axes.set(
         xlabel="overlap (\N{MICRO SIGN}m)",
         ylabel="contact force (kN)",
-        title=f"as figure {number}: {speed:g} m/s",
+        title=f"figure {number}: {speed:g} m/s",
     )
-    axes.set_xlim(left=-5)  # what follows is free flight
+    axes.set_xlim(left=-5)  # free flight follows
     axes.legend(frameon=False, fontsize=8)
 plt.show()
 
 # %% [markdown]
-# **Figures 5 and 7**: all five laws; force over overlap, and velocity over time.
+# **Figures 5 and 7** show all five laws: force versus overlap, and velocity versus time. Compare
+# the final velocities and the largest forces, which the table below lists.
 
 # %%
 for (speed, files), number in zip(runs.items(), (5, 7), strict=True):
@@ -148,20 +152,20 @@ for (speed, files), number in zip(runs.items(), (5, 7), strict=True):
     left.set(
         xlabel="overlap (\N{MICRO SIGN}m)",
         ylabel="contact force (kN)",
-        title=f"as figure {number}a: {speed:g} m/s",
+        title=f"figure {number}a: {speed:g} m/s",
     )
     left.set_xlim(left=-5)
     right.set(
         xlabel="time (\N{MICRO SIGN}s)",
         ylabel="relative velocity [m/s]",
-        title=f"as figure {number}b",
+        title=f"figure {number}b",
     )
     right.legend(frameon=False, fontsize=8)
     plt.show()
 
 # %% [markdown]
-# Their tables 3, 4, 6 and 7 print what the lines end in: post-impact velocity and largest force.
-# (The largest force of the new dashpot at 8 m/s is not legible in the text at hand.)
+# Their tables 3, 4, 6, and 7 give the post-impact velocities and the largest forces. (The largest
+# force of the new dashpot at 8 m/s is not legible in the available text.)
 
 # %%
 # post-impact velocity [m/s], largest force [N]: Wang, Liu & Liu 2022, tables 3 and 4 (4 m/s), 6 and
@@ -189,7 +193,7 @@ found = {
     }
     for speed, files in runs.items()
 }
-print("m/s  law                   velocity  printed     force   printed")
+print("m/s  law                   velocity published    force published")
 for speed, laws in found.items():
     for law, (velocity, force) in laws.items():
         known = printed[speed][law]
@@ -201,9 +205,10 @@ for speed, laws in found.items():
 # %% [markdown]
 # ## The chain
 #
-# **Figure 11**: forces at the eight sensor beads, Ma-Liu and the dashpot that takes one impact
-# speed for all contacts. The dashpot's pulse is higher and wider, and it runs ahead: Ma-Liu's slows
-# down as it decays.
+# **Figure 11** shows the forces at the eight sensor beads with Ma-Liu and with the dashpot that
+# uses a single impact speed for all contacts. Compare the height, the width, and the arrival of
+# the pulses. The pulse of the dashpot is higher and wider, and it arrives earlier, because the
+# pulse of Ma-Liu slows down as it decays.
 
 # %%
 chains = {}
@@ -232,12 +237,13 @@ for place, axes in enumerate(panels.T.ravel()):
 panels[0, 0].legend(frameon=False, fontsize=8, loc="upper center")
 figure.supxlabel("time (\N{MICRO SIGN}s)")
 figure.supylabel("sensor force [N]")
-figure.suptitle("as figure 11, simulated")
+figure.suptitle("figure 11, simulated")
 plt.show()
 
 # %% [markdown]
-# **Figure 12**: velocities of the beads with sensors. The wider pulse of the dashpot moves the
-# beads more slowly at first, and later faster than Ma-Liu's, which decays more.
+# **Figure 12** shows the velocities of the beads with sensors. Compare the peak velocities along
+# the chain: the wider pulse of the dashpot moves the first beads more slowly, and later beads
+# faster than the pulse of Ma-Liu, which decays more.
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3))
@@ -255,18 +261,19 @@ for name, result in chains.items():
 axes.set(
     xlabel="time (\N{MICRO SIGN}s)",
     ylabel="bead velocity [m/s]",
-    title="as figure 12, simulated; beads 9, 16, ... 63",
+    title="figure 12, simulated; beads 9, 16, ... 63",
 )
 axes.legend(frameon=False, fontsize=8)
 plt.show()
 
 # %% [markdown]
-# ## What was claimed
+# ## Results
 #
-# All printed velocities and forces come out, to 0.01 %; the force of the new dashpot to 0.02 %,
-# because their two-body runs leave out its elastic part below d_y (section 5.2 has it). In the
-# chain the dashpot's peaks are higher than Ma-Liu's at every sensor, by more and more: at bead 63
-# nearly three times. A dashpot that fits two bodies does not fit a chain of them.
+# All published velocities and forces are reproduced within 0.01 %. The force of the new dashpot
+# agrees within 0.02 %, because their two-body computations omit its elastic part below d_y
+# (section 5.2 includes it). In the chain, the peaks of the dashpot are higher than those of Ma-Liu
+# at every sensor, and the ratio increases along the chain: at bead 63 it is nearly three. A
+# dashpot that is fitted to two bodies does not fit a chain of them.
 
 # %%
 for speed, laws in found.items():

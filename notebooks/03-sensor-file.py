@@ -11,12 +11,12 @@
 # ---
 
 # %% [markdown]
-# # From the output file to numbers: with xarray, and with plain h5py
+# # Read an output file with xarray and with h5py
 #
 # The output file of a run is HDF5 with the conventions of netCDF-4. xarray opens it with names,
-# units and labelled axes; h5py opens it where nothing else is installed. Here the same numbers are
-# taken from one file both ways: how fast the pulse decays along the chain, how fast it travels,
-# what each sensor hears.
+# units, and labelled axes, and h5py reads it without other packages. This notebook computes the
+# same values from a file in both ways: the decay of the pulse along the chain, its speed, and the
+# spectrum of a sensor.
 
 # %%
 from pathlib import Path
@@ -39,7 +39,7 @@ plt.rcParams.update(
     }
 )
 
-# what it writes goes with the notebook
+# The folder with the file is deleted at the end of the notebook.
 folder = TemporaryDirectory()
 chain = Path(folder.name, "chain.h5")
 gc.run(gc.load_case("steel-chain")).save(chain)
@@ -48,8 +48,7 @@ print(f"{chain.stat().st_size / 1e6:.1f} MB")
 # %% [markdown]
 # ## With xarray
 #
-# Axes are chosen by label, not by place: `sel(sensor_bead=24)` is bead 24, in whichever column it
-# stands.
+# You select values by label, not by index: `sel(sensor_bead=24)` is bead 24, in any column.
 
 # %%
 data = xr.open_dataset(chain, engine="h5netcdf")
@@ -71,9 +70,9 @@ axes.legend(frameon=False, fontsize=8)
 plt.show()
 
 # %% [markdown]
-# Peak and arrival of the first pulse at each sensor. The largest sample is not quite the peak:
-# `granchain.analysis.peak` puts a parabola through three samples, the same as `granchain run`
-# prints.
+# The table lists the peak and the arrival of the first pulse at each sensor. The largest sample is
+# slightly lower than the peak. `granchain.analysis.peak` fits a parabola through three samples, as
+# `granchain run` does for its output.
 
 # %%
 largest = data.sensor_force.max("time")
@@ -89,7 +88,8 @@ table = xr.Dataset(
 print(table.round(3))
 
 # %% [markdown]
-# The wave slows down as it decays. Between two sensors it covers so many diameters in so much time:
+# The wave slows down as it decays. Its speed between two sensors is their distance divided by the
+# time between the arrivals:
 
 # %%
 diameter = 2 * float(data.radius[1])
@@ -108,8 +108,9 @@ figure.suptitle("simulated, Ma-Liu")
 plt.show()
 
 # %% [markdown]
-# What a sensor hears: the spectrum of its trace. The pulse of bead 9 has hardly anything above some
-# 70 kHz: an oscilloscope's sampling rate and a filter are chosen by that.
+# The spectrum of a sensor trace shows which frequencies a measurement must resolve. The pulse at
+# bead 9 has hardly any power above about 70 kHz. Choose the sampling rate of an oscilloscope and
+# its filter accordingly.
 
 # %%
 trace = data.sensor_force.sel(sensor_bead=9)
@@ -127,12 +128,12 @@ axes.set(
     title="bead 9, simulated",
 )
 plt.show()
-print(f"half of its value at frequency 0 up to {half / 1e3:.0f} kHz")
+print(f"half of the value at zero frequency up to {half / 1e3:.0f} kHz")
 
 # %% [markdown]
 # ## With h5py
 #
-# The same file, the same names. Nothing of granchain is needed to read it.
+# The file and the names are the same. You do not need granchain to read it.
 
 # %%
 with h5py.File(chain) as file:
@@ -153,10 +154,10 @@ i = int(column.argmax())
 print(f"bead 24: largest sample {column[i]:.4f} {units['sensor_force']} at {1e6 * time[i]:.2f} us")
 
 # %% [markdown]
-# ## What was claimed
+# ## Results
 #
-# Both ways give the same numbers, every variable has its unit and its axes, and the peaks are those
-# that `granchain run` prints for this case.
+# Both ways give the same numbers, every variable has a unit and axes, and the peaks are those that
+# `granchain run` prints for this case.
 
 # %%
 assert np.array_equal(force, data.sensor_force.values) and beads == data.sensor_bead.values.tolist()

@@ -11,12 +11,12 @@
 # ---
 
 # %% [markdown]
-# # A contact law of your own, and its certificate
+# # A user-defined contact law and its verification report
 #
-# `docs/examples/my_law.py` holds a law in a file of its own: Walton and Braun's two straight lines
-# (1986, doi:10.1122/1.549893). How such a file is written stands in the documentation, *A contact
-# law of your own*. Here it is loaded and measured, let into the steel chain, and then broken on
-# purpose, to see that its certificate says so.
+# The file `docs/examples/my_law.py` contains a law: Walton and Braun's two straight lines (1986,
+# doi:10.1122/1.549893). The page *Add a contact law* of the documentation explains how to write
+# such a file. This notebook loads the law, measures its properties, uses it in the steel chain,
+# and then introduces an error on purpose to show that the verification report detects it.
 
 # %%
 from pathlib import Path
@@ -46,23 +46,23 @@ print(law.summary())
 print([f"{quantity.name} [{quantity.unit}]: {quantity.range}" for quantity in law.inputs])
 
 # %% [markdown]
-# ## The certificate
+# ## The verification report
 #
-# Measured with the engine: what an impact returns for the restitution asked, what closed cycles
-# create, whether the force jumps, the order in time, whether the units are consistent. No problem
-# is named.
+# The report is measured with the engine: the effective restitution for each nominal restitution,
+# the energy that closed cycles create, jumps of the force, the order in time, and the consistency
+# of the units. It lists no problem.
 
 # %%
 certificate = gc.certificate("walton-braun")
 for asked, clamped, _ in certificate.delivered:
-    print(f"asked {asked:.1f}, delivered {clamped:.6f}")
+    print(f"nominal {asked:.1f}, effective {clamped:.6f}")
 print("problems:", certificate.problems or "none")
 
 # %% [markdown]
 # ## Two beads
 #
-# The unloading line is steeper than the loading line by 1/e^2, so the work given back is e^2 of the
-# work taken, at every speed. A dent is left.
+# The unloading line is steeper than the loading line by 1/e^2, so the work recovered is e^2 of the
+# work supplied, at every speed. The contact has a residual indentation.
 
 # %%
 pair = gc.Pair(
@@ -77,7 +77,9 @@ impacts = [
 ]
 figure, axes = plt.subplots()
 for one, asked in zip(impacts, (0.9, 0.7, 0.5), strict=True):
-    axes.plot(1e6 * one.overlap, one.force, label=f"asked {asked}, returned {one.restitution:.4f}")
+    axes.plot(
+        1e6 * one.overlap, one.force, label=f"nominal {asked}, effective {one.restitution:.4f}"
+    )
 axes.set(
     xlabel="overlap (\N{MICRO SIGN}m)",
     ylabel="contact force [N]",
@@ -89,7 +91,8 @@ plt.show()
 # %% [markdown]
 # ## In the chain
 #
-# The law's name is all that a case needs. It is a key like any other; so are its inputs.
+# A case needs only the name of the law. The name is a key like all others, and so are the inputs
+# of the law.
 
 # %%
 case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
@@ -99,18 +102,18 @@ figure, rows = figures.force_traces(*results, sensors=[9, 24, 63])
 display(figure)
 
 # %% [markdown]
-# ## Broken on purpose
+# ## An error on purpose
 #
-# The same file with one number wrong: the work under the loading line is written as 0.6 K d^2
-# instead of 0.5 K d^2. A run under such a law ends without a word in most programs; the energy that
-# it reports is wrong.
+# This version of the file has a wrong number: the work of the loading line is 0.6 K d^2 instead of
+# 0.5 K d^2. In most programs, a run with such a law ends without a message, and the reported
+# energy is wrong.
 
 # %%
 text = file.read_text().replace('name = "walton-braun"', 'name = "walton-braun-broken"')
 text = text.replace("return 0.5 * c[0] * d * d", "return 0.6 * c[0] * d * d").replace(
     "class WaltonBraun", "class Broken"
 )
-# what it writes goes with the notebook
+# The folder with the file is deleted at the end of the notebook.
 folder = TemporaryDirectory()
 law_file = Path(folder.name, "broken_law.py")
 law_file.write_text(text)
@@ -119,10 +122,10 @@ broken = gc.certificate("walton-braun-broken")
 print("\n\n".join(broken.problems))
 
 # %% [markdown]
-# ## What was claimed
+# ## Results
 #
-# The law returns what it is asked for, to 1e-4, at every asked value and at any speed; its
-# certificate is clean; and the certificate of the broken one is not.
+# The effective restitution equals the nominal one within 1e-4, for every nominal value and speed.
+# The verification report of the law lists no problem, and the report of the wrong version does.
 
 # %%
 assert certificate.problems == []
