@@ -83,7 +83,7 @@ def plot(
         typer.Option(
             "--label",
             metavar="WORD",
-            help="Label in the legend, once for each run in their order.",
+            help="Label of a run in the legend. Repeat the option for each run, in the order of the runs.",
         ),
     ] = None,
     out: Annotated[
