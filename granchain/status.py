@@ -74,8 +74,8 @@ _SENTENCES = {
     "take a smaller time step, or check the law's coefficients.",
     Status.BEYOND_RADIUS: "Two beads overlap by more than the smaller one's radius, where no "
     "contact law means anything: lower the speed, or check modulus, density and units.",
-    Status.OUTSIDE_LAW: "An overlap is beyond the largest one that the contact law has a force "
-    "for: lower the speed, or take a law with a wider range.",
+    Status.OUTSIDE_LAW: "An overlap exceeds the overlap limit of the contact law. The law has no "
+    "force beyond its limit. Lower the speed, or use a law with a wider range.",
     Status.UNSTABLE: "The time step is above the stability limit of the state that the chain has "
     "reached: take a smaller time step.",
     Status.LEDGER_OPEN: "The energy ledger does not close within the bound asked for: "
