@@ -75,8 +75,8 @@ _SENTENCES = {
     "step, or check the coefficients of the law.",
     Status.BEYOND_RADIUS: "Two beads overlap by more than the smaller radius, where no contact law "
     "is valid. Reduce the speed, or check modulus, density, and units.",
-    Status.OUTSIDE_LAW: "An overlap is above the maximum of the contact law. Reduce the speed, or "
-    "choose a law with a wider range.",
+    Status.OUTSIDE_LAW: "An overlap exceeds the overlap limit of the contact law. The law has no "
+    "force beyond its limit. Reduce the speed, or choose a law with a wider range.",
     Status.UNSTABLE: "The time step is above the stability limit of the current state. Choose a "
     "smaller time step.",
     Status.LEDGER_OPEN: "The energy balance error is above the requested bound. Choose a smaller "

@@ -370,7 +370,9 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
         while status in (Status.RUNNING, Status.UNSTABLE) and state.step <= n_steps:
             status = state.advance(STEPS_AT_ONCE)
         if status.failed and status is not Status.UNSTABLE:
-            raise RunError(f"impact with {model.name} at {speed:g} m/s: {status.sentence}")
+            raise RunError(
+                f"impact with {model.name} at {speed:g} m/s: {limit_exceeded(state, status)}"
+            )
         record = record.replaced_by(ContactRecord.of(state, stride))
         outgoing = float(state.bodies.v[2] - state.bodies.v[1])
         if (
@@ -395,6 +397,23 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
         f"{step.n_steps:.4g} steps of {dt:.3g} s. The limit is {longest:.4g} steps "
         f"({auto.reason}). Reduce the damping or refine, or increase the restitution."
     )
+
+
+def limit_exceeded(state: State, status: Status) -> str:
+    """The message of a failed impact, with the limit of the overlap if it has exceeded one."""
+    if status is Status.OUTSIDE_LAW:
+        limit = state.functions.overlap_limit(tuple(state.c[:, 1]))
+        return (
+            f"the overlap exceeds the overlap limit of the contact law. It must be at most "
+            f"{limit:.6g} m. Reduce the speed, or choose a law with a wider range."
+        )
+    if status is Status.BEYOND_RADIUS:
+        return (
+            "the overlap exceeds the radius. It must be at most "
+            f"{float(state.contacts.limit[1]):.6g} m. Reduce the speed, or check the material and "
+            "the units."
+        )
+    return status.sentence
 
 
 @dataclass(frozen=True)

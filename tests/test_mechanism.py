@@ -338,7 +338,7 @@ def test_a_run_that_fails_says_so_and_writes_nothing(plain: None, capsys, tmp_pa
         (
             f"{CRANK} contact.law=kogut-etsion time.end=0.0125 time.step=fast "
             "friction.coefficient=0",
-            "above the maximum of the contact law",
+            "exceeds the overlap limit of the contact law",
         ),
         (
             f"{YOKES} energy.bound=1e-9 time.end=0.012 time.step=2e-5",

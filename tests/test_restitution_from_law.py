@@ -1,5 +1,6 @@
 """A dashpot with the restitution of an elastoplastic law at the impact's speed delivers that."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from support.rows import SPEED, run_row, steel_row, velocities
 from granchain.case import load_case
 from granchain.contact.law import SPEED_NODES
 from granchain.engine.restitution import LawAtSpeeds, restitution_law, restitutions_at
-from granchain.errors import CaseError
+from granchain.errors import CaseError, LawError, RunError
 from granchain.simulation import run
 from granchain.two_body import example_pair, impact
 
@@ -62,3 +63,22 @@ def test_a_case_takes_the_restitution_at_the_strikers_speed():
     assert table == pytest.approx(number, rel=1e-5)
     with pytest.raises(CaseError, match="an elastoplastic law"):
         flores.replace(**{"contact.restitution": {"law": "hertz"}})
+
+
+@pytest.mark.parametrize(
+    "other", ["kogut-etsion", pytest.param("jackson-green", marks=pytest.mark.long)]
+)
+def test_a_restitution_beyond_the_overlap_limit_of_its_law_is_refused(other, plain_scans):
+    soft = {"yield_stress": 20e6}
+    with pytest.raises(RunError) as alone:
+        impact(law=other, speed=8.0, pair=soft)
+    limit = re.search(r"at most (\S+) m\.", str(alone.value))[1]
+    with pytest.raises(LawError, match=f"overlap limit of {other}, {limit} m") as refused:
+        impact(law="flores", speed=8.0, pair=soft, restitution={"law": other})
+    # just below the largest speed of the message both have a restitution
+    fastest = 0.99 * float(re.search(r"at most (\S+) m/s", str(refused.value))[1])
+    wanted = impact(law=other, speed=fastest, pair=soft, refine=0.5).restitution
+    given = impact(
+        law="flores", speed=fastest, pair=soft, restitution={"law": other}, damping="identified"
+    )
+    assert given.restitution == pytest.approx(wanted, abs=0.01)

@@ -94,6 +94,12 @@ def refined_mechanism(name: str, *changes: str) -> gc.Result:
     return gc.run_mechanism(gc.load_mechanism(name, (*changes, step)))
 
 
+def scanned_mechanism(name: str, *changes: str) -> gc.Result:
+    """Run a mechanism at its automatic step, or at the fast one if coarse: for long runs."""
+    step = ("time.step=fast",) if _COARSE[0] else ()
+    return gc.run_mechanism(gc.load_mechanism(name, (*changes, *step)))
+
+
 @dataclass(frozen=True)
 class Number:
     """A computed number with its error; as text, its last digit is no smaller than the error."""

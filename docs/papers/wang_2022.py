@@ -183,7 +183,7 @@ def delivered_of_table_1() -> Shown:
         style = ("-", "--", ":")[i // 6]
         axes.plot(ASKED, [one.restitution for one in ones.values()], style, label=law)
     axes.plot([0.0, 1.0], [0.0, 1.0], "k", linewidth=0.5)
-    axes.legend(fontsize=6, ncols=2)
+    figure.legend(loc="outside right upper", fontsize=8)
     lines = [(law, *(f"{ones[e].restitution:.3f}" for e in ASKED)) for law, ones in found.items()]
     return Shown(
         [Row(f"{law}, .5 asked [1]", "", ones[0.5].restitution) for law, ones in found.items()],
@@ -205,7 +205,7 @@ def figure_3() -> Shown:
     for i, (law, ones) in enumerate(table_1().items()):
         style = ("-", "--", ":")[i // 6]
         axes.plot(1e6 * ones[0.7].overlap, ones[0.7].force, style, label=law)
-    axes.legend(fontsize=6, ncols=2)
+    figure.legend(loc="outside right upper", fontsize=8)
     return Shown(figure=figure, text="Two beads of the chain at 1.77 m/s, .7 asked for.")
 
 

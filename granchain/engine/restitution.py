@@ -65,7 +65,8 @@ def with_restitutions(
     Raises
     ------
     LawError
-        Where nothing moves, so that there is no speed.
+        If nothing moves, so that there is no speed, or if an impact at one of the speeds exceeds
+        the overlap limit of the other law.
     """
     found = [inputs for inputs, *_ in rows]
     sources = {
@@ -134,19 +135,44 @@ def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
         speeds = np.repeat(np.array([one.speeds for one in of]).T, sizes, axis=1)
         energies = 0.5 * np.concatenate(mass) * speeds**2
         scanned = over_kinds(_restitution_scan, model, (c, limits[None, :], energies), len(speeds))
+        if (outside := np.isnan(scanned)).any():
+            raise LawError(_outside(model, c, np.concatenate(mass), speeds, outside))
         found |= zip(places, np.split(scanned, np.cumsum(sizes)[:-1], axis=1), strict=True)
     return [found[place] for place in range(len(sources))]
 
 
+def _outside(
+    model: Model, c: np.ndarray, mass: np.ndarray, speeds: np.ndarray, outside: np.ndarray
+) -> str:
+    """The message for speeds at which an impact exceeds the overlap limit of the law."""
+    k = int(np.argmax(outside.any(axis=0)))
+    ck = tuple(c[:, k].tolist())
+    limit = model.functions.overlap_limit(ck)
+    largest = math.sqrt(2.0 * at_rest(model)[1](limit, ck) / float(mass[k]))
+    return (
+        f"restitution = {{ law = {model.name} }}: an impact at {float(speeds[:, k].max()):.4g} m/s "
+        f"exceeds the overlap limit of {model.name}, {limit:.6g} m. The speed must be at most "
+        f"{largest:.4g} m/s. Lower the speed, specify the restitution as a number, or use a law "
+        "with a wider range."
+    )
+
+
 def _restitution_scan(model: Model) -> Callable:
+    """Restitution of each contact at each energy; nan if the energy exceeds the loading work up to
+    the overlap limit of the law."""
     (_, work), energy, settle = at_rest(model), model.functions.energy, settled(model)
-    gather = gatherer(len(model.coefficients))
+    overlap_limit, gather = model.functions.overlap_limit, gatherer(len(model.coefficients))
 
     def scan(c, limits, energies, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
+            last = min(limits[0, k], overlap_limit(ck))
+            largest = work(last, ck)
             for i in range(energies.shape[0]):
-                low, high = 1e-30, limits[0, k]
+                low, high = 1e-30, last
+                if last < limits[0, k] and largest < energies[i, k]:
+                    out[i, k] = math.nan
+                    continue
                 # to rounding: 110 halvings of the logarithm's range, then of the number's
                 for _ in range(200):
                     middle = halfway(low, high)

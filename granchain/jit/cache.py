@@ -31,7 +31,7 @@ from typing import Any
 import numba
 from numba.core.errors import NumbaError
 
-from granchain.errors import GranchainWarning
+from granchain.errors import GranchainError, GranchainWarning, printable
 from granchain.jit.fingerprint import LOOPS, NAMED_TUPLES, calls
 from granchain.jit.options import (
     OPTIONS,
@@ -199,6 +199,25 @@ _LOOP_CACHE = where_available(
 )
 
 
+def check_cpu_features() -> None:
+    """Refuse a list of processor features with which LLVM ends the process: each entry that is not
+    empty must begin with + or -. LLVM ignores names that it does not know.
+
+    Raises
+    ------
+    GranchainError
+    """
+    features = numba.config.CPU_FEATURES or ""
+    wrong = [entry for entry in features.split(",") if entry and entry[0] not in "+-"]
+    if wrong and not numba.config.DISABLE_JIT:
+        raise GranchainError(
+            f"environment variable NUMBA_CPU_FEATURES={printable(features[:60])}: "
+            f"{printable(wrong[0][:60])!r} is not a processor feature. Each feature must begin "
+            "with + or -, without spaces, such as +avx2,-avx512f. Correct or unset "
+            "NUMBA_CPU_FEATURES."
+        )
+
+
 def compiled(function: Callable) -> Callable:
     """Compile with the disk cache; without it, and with a warning, where no cache folder can be
     written.
@@ -207,7 +226,13 @@ def compiled(function: Callable) -> Callable:
     ----------
     function : callable
         A closure over plain functions, and over scalars.
+
+    Raises
+    ------
+    GranchainError
+        If NUMBA_CPU_FEATURES is set to a value with which LLVM ends the process.
     """
+    check_cpu_features()
     key = fingerprint(function)
     # Numba numbers the loops of one function in one index: two processes that compile two laws at
     # once can leave one law's loop under the other's number. Each key in the function's name, each
