@@ -80,11 +80,7 @@ class Problems:
         else:
             place = ".".join(shown(part)[1:-1] for part in where.split("."))
             fix = suggestion(word, words, fix)
-            if requirement[:1].islower():  # until every caller writes sentences
-                message = f"{place}: got {problem}, allowed {requirement}; {fix}"
-            else:
-                message = error_text(place, problem, requirement, fix)
-            self._sentences[message] = None
+            self._sentences[error_text(place, problem, requirement, fix)] = None
 
     def check(self, good: bool, where: str, problem: str, requirement: str, fix: str = "") -> bool:
         """Add an error unless `good`; return `good`."""

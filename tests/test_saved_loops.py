@@ -104,7 +104,10 @@ def test_a_file_that_cannot_be_taken_away_is_said_and_the_run_goes_on(
     monkeypatch.setattr(Path, "unlink", refused)
     value, hits, said = run()
     assert (value, hits, len(said)) == (6.0, 0, 1)
-    assert "granchain could not remove it (Operation not permitted) and compiles the loop again" in said[0]
+    assert (
+        "granchain could not remove it (Operation not permitted) and compiles the loop again"
+        in said[0]
+    )
     unread = "of a compiled loop cannot be read: Is a directory; it is still there"
     with pytest.warns(GranchainWarning, match=unread):
         assert loop_content(str(cache)) is None
