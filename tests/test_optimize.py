@@ -1,5 +1,6 @@
 """The best design: a box's known corner, limits, a file to go on with, what is refused."""
 
+import functools
 import json
 import re
 
@@ -254,8 +255,8 @@ def minus_last_speed(result):
     return -float(result.final_velocity[-1]) / SPEED
 
 
-@pytest.mark.parametrize("step", ["fast", "auto"])
-def test_a_search_reaches_the_optimum_of_a_closed_form(step):
+@pytest.mark.parametrize("step", ["fast", pytest.param("auto", marks=pytest.mark.long)])
+def test_a_local_search_reaches_the_optimum_of_a_closed_form(step):
     optimum = (2.0 / (1.0 + RATIOS)) ** 4
     assert optimum == pytest.approx(2.47462, abs=5e-6)
     found = gc.optimize(
@@ -264,12 +265,14 @@ def test_a_search_reaches_the_optimum_of_a_closed_form(step):
     )  # fmt: skip
     # at "fast" a speed has an error of 1e-5
     assert -found.value == pytest.approx(optimum, rel=2e-5)
-    assert found.converged and found.gain <= 5e-4 * optimum
+    assert found.gain <= 5e-4 * optimum
+    # it has not looked elsewhere
+    assert not found.converged and any("local search only" in said for said in found.messages)
     masses = [found.values[key] for key in MASSES]
     assert masses == pytest.approx([RATIOS, RATIOS**2, RATIOS**3], rel=0.05)
     # as SciPy words it
     assert any("L-BFGS-B" in said and "CONVERGENCE" in said for said in found.messages)
-    assert "converged" in found._repr_html_() and found.as_dict()["converged"]
+    assert "converged" in found._repr_html_() and not found.as_dict()["converged"]
 
 
 @numba.njit
@@ -294,47 +297,70 @@ def after_impacts(mass):
         speed[i], speed[j] = 2.0 * middle - speed[i], 2.0 * middle - speed[j]
 
 
+@numba.njit
+def after_impacts_of(masses):
+    """The same of many designs (3, n)."""
+    speeds = np.empty(masses.shape[1])
+    for i in range(masses.shape[1]):
+        mass = np.array([1.0, masses[0, i], masses[1, i], masses[2, i], LAST])
+        speeds[i] = after_impacts(mass)
+    return speeds
+
+
 def longest_search(low, high, seed):
     """The best masses in a box by a long differential evolution over impacts of points."""
     return differential_evolution(
-        lambda x: after_impacts(np.array([1.0, *x, LAST])),
+        lambda x: after_impacts_of(x.reshape(3, -1)),
         list(zip(low, high, strict=True)),
         seed=seed,
         tol=1e-8,
-        maxiter=40,
-        popsize=10,
+        maxiter=200,
+        popsize=20,
+        polish=False,
+        updating="deferred",
+        vectorized=True,
     ).x
+
+
+@functools.cache
+def random_boxes():
+    """Forty boxes and starts, each with the best masses of ten long searches."""
+    rng, boxes = np.random.default_rng(47), []
+    for _ in range(40):
+        low = rng.uniform(0.1, 0.6, 3)
+        high = low + rng.uniform(0.3, 0.9, 3)
+        start = rng.uniform(low, high)
+        boxes.append((low, high, start, [longest_search(low, high, seed) for seed in range(10)]))
+    return boxes
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("step", ["fast", "auto"])
 def test_a_search_ends_at_the_best_of_long_searches_or_says_so(step):
-    rng = np.random.default_rng(47)
-    near, stated, wrong = 0, 0, []
-    for place in range(40):
-        low = rng.uniform(0.1, 0.6, 3)
-        high = low + rng.uniform(0.3, 0.9, 3)
-        start = rng.uniform(low, high)
+    near, converged, wrong = 0, 0, []
+    for low, high, start, best in random_boxes():
         over = dict(zip(MASSES, zip(low, high, strict=True), strict=True))
-        found = gc.optimize(
-            spaced(start, step), minus_last_speed, over, generations=0, progress=False
-        )
-        best = [longest_search(low, high, seed) for seed in range(10)]
-        runs = gc.run_many([spaced(one, step) for one in best])
-        top = min(minus_last_speed(run) for run in runs)
-        off = found.value / top - 1.0
+        found = gc.optimize(spaced(start, step), minus_last_speed, over, progress=False)
+        runs = gc.run_many([spaced(masses, step) for masses in best])
+        off = found.value / min(minus_last_speed(run) for run in runs) - 1.0
         near += off >= -1e-3
-        stated += not found.converged
+        converged += found.converged
         if found.converged and off < -1e-3:
-            wrong.append((place, off))
-        print(
-            place,
-            f"{off:.2e}",
-            found.converged,
-            f"{found.gain:.1e}",
-            len(found.history),
-            flush=True,
-        )
-    print(f"{step}: {near} of 40 within 0.1 %, {stated} not converged")
+            wrong.append((low, high, start, off))
+    print(f"{step}: {near} of 40 within 0.1 %, {converged} converged")
     assert wrong == []
+    # a search that never converges would say nothing
+    assert converged >= 30
+
+
+def test_a_local_search_that_misses_a_lower_value_elsewhere_says_so():
+    # box 5 of those above: the corner where this ends is a local optimum, far from a better one
+    low, high = [0.11289, 0.12539, 0.51417], [0.66919, 0.48195, 1.38154]
+    over = dict(zip(MASSES, zip(low, high, strict=True), strict=True))
+    start = spaced([0.38259, 0.38216, 1.0011], "fast")
+    found = gc.optimize(start, minus_last_speed, over, generations=0, progress=False)
+    lower = minus_last_speed(gc.run(spaced([high[0], 0.1377, low[2]], "fast")))
+    assert found.value > (1.0 - 1e-3) * lower
+    assert found.gain <= 5e-4 * abs(found.value)
+    assert not found.converged and found.messages[-1].startswith("local search only")

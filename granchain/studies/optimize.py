@@ -48,9 +48,10 @@ MOST_ITERATIONS = 60
 SPANS = (4e-3, 1e-3)
 # A design has converged if, by its slopes and their errors, no more than this part of its value
 # can be gained nearby: half of 0.1 %. The search continues to the smaller part. Ours.
-CONVERGED, AIMED = 5e-4, 1e-4
-# Rounds of the continued search, each with every span and then without derivatives. Ours.
-MOST_ROUNDS = 3
+CONVERGED, AIMED = 5e-4, 2e-5
+# Rounds of the continued search, each with every span and then without derivatives, and steps of
+# each span. Ours.
+MOST_ROUNDS, MOST_CONTINUED = 3, 20
 # Designs of a search without derivatives for each number.
 WITHOUT_SLOPES = 40
 # Part of a width within which a limit or bound acts on the slope.
@@ -78,12 +79,12 @@ class Optimum:
     time_step : float
         Of all runs [s].
     converged : bool
-        Whether the search ended at a local optimum: by the final slopes and their errors, less
-        than 0.05 % of the value can be gained nearby. A lower optimum may exist elsewhere in the
-        box.
+        Whether the search of the box came to its end (it did not with `generations=0`) and, by
+        the final slopes and their errors, at most 0.05 % of the value can be gained nearby. A
+        search of a box is no proof: a lower optimum may exist elsewhere in it.
     gain : float
         Largest decrease of the value that the final slopes and their errors allow nearby; infinite
-        if there are no slopes.
+        if there are no slopes. At most 0.05 % of the value at a local optimum.
     messages : tuple of str
         How SciPy's searches ended, and what the reader should know.
     """
@@ -138,14 +139,15 @@ def optimize(
 
     Differential evolution over the whole box (Storn & Price 1997, doi:10.1023/A:1008202821328), in
     which the case itself takes part, then from the best design down its derivatives: L-BFGS-B
-    (Byrd, Lu, Nocedal & Zhu 1995, doi:10.1137/0916069), and with `subject_to` a trust region
-    (scipy's trust-constr). All runs take one time step: the smallest that the case and the corners
-    of the box ask for.
+    (Byrd, Lu, Nocedal & Zhu 1995, doi:10.1137/0916069), and with `subject_to` SLSQP (Kraft 1994,
+    doi:10.1145/192115.192124), or SciPy's trust-constr if SLSQP ends without a design that keeps to
+    it. All runs take one time step: the smallest that the case and the corners of the box ask for.
 
-    The slopes at the end are compared with their own errors. If they allow more than 0.05 % to be
+    The slopes at the end are compared with their own errors. If they allow more than 0.002 % to be
     gained nearby, the search continues with wider differences, and then without derivatives: Powell
     (1964, doi:10.1093/comjnl/7.2.155), or with `subject_to` COBYLA (Powell 1994,
-    doi:10.1007/978-94-015-8330-5_4). If they still do, `converged` is false and a message says so.
+    doi:10.1007/978-94-015-8330-5_4). If they allow more than 0.05 % after that, `converged` is
+    false and a message says so. `converged` is also false after a local search only.
 
     Parameters
     ----------
@@ -160,7 +162,7 @@ def optimize(
     subject_to : sequence of (what, low, high), optional
         What, as `minimize`, has to lie between low and high; either may be infinite.
     generations : int
-        Most of the search over the box; 0: down from the case itself.
+        Most of the search over the box; 0: a local search only, down from the case itself.
     seed : int
         Of the search.
     out : str or path, optional
@@ -444,12 +446,15 @@ class Designs:
             report(min(next(counted), most), most)
 
         first = self.at(self.start[np.newaxis])[0]
-        ended = []
+        ended, explored = [], False
         if generations:
-            ended.append(self._global(generations, seed, step))
+            explored, how = self._global(generations, seed, step)
+            ended.append(how)
         size = abs(first[0]) or 1.0
         ended += self._local(size, step)
-        converged, gain, more = self._continued(size, step)
+        if not len(self.history):
+            ended += self._local(size, step, inside=True)
+        gain, more = self._continued(size, step)
         ended += more
         report(most, most)
         if not len(self.history):
@@ -463,11 +468,24 @@ class Designs:
         failed = Counter(self.failed[name] for name in self.known if name in self.failed)
         messages = [f"{n} designs were excluded: {why}" for why, n in failed.items()]
         messages += ended
-        if not converged:
+        at_optimum = gain <= CONVERGED * abs(value[0])
+        if not generations:
             messages.append(
-                "the search has not converged: by the slopes at its end and their errors, the "
-                f"value {value[0]:.6g} may be improved by {gain:.2g} nearby. Reduce time.step, "
-                "use more generations, or continue from this case"
+                "local search only: generations=0 omits the search of the range. A lower value may "
+                "exist elsewhere in it"
+            )
+        elif not explored:
+            messages.append(
+                f"the search of the range has not converged: its {generations} generations ended "
+                "before it stalled. Use more generations"
+            )
+        if not at_optimum:
+            allowed = f"the value {value[0]:.6g} may be improved by {gain:.2g} nearby"
+            if not math.isfinite(gain):
+                allowed = "the possible improvement is unknown, because designs nearby fail"
+            messages.append(
+                "the search has not converged: by the slopes at its end and their errors, "
+                f"{allowed}. Reduce time.step, use more generations, or continue from this case"
             )
         return Optimum(
             self.case_of(self.best),
@@ -477,13 +495,13 @@ class Designs:
             value[1:].tolist(),
             self.history,
             self.step,
-            converged,
+            bool(explored and at_optimum),
             gain,
             tuple(messages),
         )
 
-    def _global(self, generations: int, seed: int, step: Callable[..., None]) -> str:
-        """Differential evolution, a generation at once; how it ended."""
+    def _global(self, generations: int, seed: int, step: Callable[..., None]) -> tuple[bool, str]:
+        """Differential evolution, a generation at once: whether it came to its end, and how."""
         from scipy.optimize import NonlinearConstraint, differential_evolution
 
         stalled = [0, math.inf]
@@ -520,17 +538,20 @@ class Designs:
             constraints=(limit,) if len(self.limits) else (),
         )
         if stalled[0] >= STALLED:
-            return (
-                f"differential evolution: {STALLED} generations improved the value by less than "
-                f"{BETTER:.1%}"
-            )
-        return f"differential evolution: {found.message}"
+            how = f"{STALLED} generations improved the value by less than {BETTER:.1%}"
+            return True, f"differential evolution: {how}"
+        return bool(found.success), f"differential evolution: {found.message}"
 
     def _local(
-        self, size: float, step: Callable[..., None], span: float = RELATIVE_STEP
+        self,
+        size: float,
+        step: Callable[..., None],
+        span: float = RELATIVE_STEP,
+        inside: bool = False,
     ) -> list[str]:
         """Down the derivatives from the best design, and how SciPy ended; `size` is a typical
-        value, `span` half the distance of the differences."""
+        value, `span` half the distance of the differences, and `inside` chooses the method that
+        keeps to limits better and takes more designs."""
         from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
         lower, upper = np.zeros_like(self.start), np.ones_like(self.start)
@@ -543,14 +564,19 @@ class Designs:
             here, slope = at(x)
             return here[0] / size, slope[0] / size
 
-        ways: dict[str, Any] = {"method": "L-BFGS-B", "options": {"maxiter": MOST_ITERATIONS}}
+        ways: dict[str, Any] = {"method": "L-BFGS-B"}
         if len(self.limits):
             low, high = self.limits.T
             limit = NonlinearConstraint(
                 lambda x: at(x)[0][1:], low, high, jac=lambda x: at(x)[1][1:]
             )
-            ways = {"method": "trust-constr", "constraints": limit}
-            ways["options"] = {"maxiter": MOST_ITERATIONS, "initial_tr_radius": 0.1}
+            ways = {"method": "trust-constr" if inside else "SLSQP", "constraints": limit}
+        options: dict[str, Any] = {"maxiter": MOST_ITERATIONS}
+        if inside:
+            options["initial_tr_radius"] = 0.1
+        elif span != RELATIVE_STEP:
+            options = {"maxiter": MOST_CONTINUED, "ftol": 0.1 * AIMED}
+        ways["options"] = options
         down: Any = minimize
         # beside a design where all fail there are no derivatives
         with warnings.catch_warnings():
@@ -564,29 +590,31 @@ class Designs:
                 return [f"{ways['method']}: {error}"]
         return [f"{ways['method']}, with differences of {span:g} of the box: {found.message}"]
 
-    def _continued(self, size: float, step: Callable[..., None]) -> tuple[bool, float, list[str]]:
-        """Continue from the best design until it has converged: whether it has, what may be gained
-        nearby, and how SciPy ended."""
+    def _continued(self, size: float, step: Callable[..., None]) -> tuple[float, list[str]]:
+        """Continue from the best design while its slopes allow a gain: what may still be gained
+        nearby, and how SciPy's searches ended."""
         ended: list[str] = []
-        gain = gained = math.inf
-        for _ in range(MOST_ROUNDS):
-            if not len(self.history):
+        if not len(self.history):
+            return math.inf, ended
+        gain, gained = self._gain(), 0.0
+        for _ in range(2 if len(self.limits) else MOST_ROUNDS):
+            start = float(self.history[-1, 1])
+            for span in (*SPANS, None):
+                before = float(self.history[-1, 1])
+                if gain <= AIMED * abs(before) and gained <= CONVERGED * abs(before):
+                    return gain, ended
+                ended += (
+                    self._without_slopes(size, step)
+                    if span is None
+                    else self._local(size, step, span)
+                )
+                gained, gain = before - float(self.history[-1, 1]), self._gain()
+            # another round would repeat this one, or gain little
+            least = float(self.history[-1, 1])
+            enough = max(gain, gained) <= CONVERGED * abs(least)
+            if enough or start - least <= AIMED * abs(start):
                 break
-            before, aim = float(self.history[-1, 1]), AIMED * abs(self.history[-1, 1])
-            for span in SPANS:
-                ended += self._local(size, step, span)
-            gained = before - float(self.history[-1, 1])
-            gain = self._gain(SPANS[0])
-            if max(gained, gain) <= aim:
-                break
-            if gained <= aim:
-                ended += self._without_slopes(size, step)
-                gained, gain = before - float(self.history[-1, 1]), self._gain(SPANS[0])
-                # another round would repeat this one
-                if gained <= aim:
-                    break
-        converged = max(gained, gain) <= CONVERGED * abs(self.history[-1, 1]) if ended else False
-        return bool(converged), gain, ended
+        return max(gain, gained), ended
 
     def _without_slopes(self, size: float, step: Callable[..., None]) -> list[str]:
         """Search without derivatives from the best design; how SciPy ended."""
@@ -613,15 +641,30 @@ class Designs:
             return [f"{ways['method']}: {error}"]
         return [f"{ways['method']}: {found.message}"]
 
-    def _gain(self, span: float) -> float:
+    def _gain(self) -> float:
+        """The largest decrease of the value near the best design that the slopes there and their
+        errors allow: with wide differences, and with narrow ones if those allow much."""
+        gain = math.inf
+        # one of the designs nearby may be better, and is the best then
+        for _ in range(MOST_ROUNDS):
+            best = self.best
+            gain = self._gain_over(SPANS[0])
+            if gain > AIMED * abs(self.history[-1, 1]):
+                # at a kink, where two peaks are equal, the slopes over less allow less
+                gain = min(gain, self._gain_over(SPANS[1]))
+            if np.array_equal(best, self.best):
+                break
+        return gain
+
+    def _gain_over(self, span: float) -> float:
         """The largest decrease of the value near the best design that the slopes there and their
         errors allow.
 
         A parabola through five designs along each number gives slope and curvature; the error of
         a slope is the difference from the slope over the inner three, or the root mean square of
-        these differences. What bounds and limits hold back is taken off: their multipliers are
-        those of Lagrange, by non-negative least squares. What a multiplier gains up to its bound,
-        and a slope up to its parabola's lowest point, is added.
+        these differences inside the box. What bounds and limits hold back is taken off: their
+        multipliers are those of Lagrange, by non-negative least squares. What a multiplier gains up
+        to its bound, and a slope up to its parabola's lowest point, is added.
         """
         from scipy.optimize import nnls
 
@@ -630,10 +673,12 @@ class Designs:
         values = self.at(places.reshape(-1, n)).reshape(5, n, -1)
         here = values[2, 0]
         slope, error, curvature = np.zeros((3, n, len(here)))
+        inside = np.zeros(n, dtype=bool)
         for i in range(n):
             along = places[:, i, i] - x[i]
             good = np.isfinite(values[:, i]).all(axis=1)
-            _, first = np.unique(along, return_index=True)
+            # at a bound designs coincide
+            _, first = np.unique(np.round(along / span, 1), return_index=True)
             good &= np.isin(np.arange(5), first)
             if good.sum() < 3:
                 return math.inf
@@ -642,7 +687,11 @@ class Designs:
             near = good & (np.abs(along) <= 1.5 * span)
             inner = np.polynomial.polynomial.polyfit(along[near], values[near, i], near.sum() - 1)
             error[i] = np.abs(inner[1] - slope[i])
-        error = np.maximum(error, np.sqrt(np.mean(error**2, axis=0)))[:, 0]
+            inside[i] = good.all()
+        # at a bound a difference is to one side: its error has the curvature in it
+        if inside.any():
+            error = np.maximum(error, np.sqrt(np.mean(error[inside] ** 2, axis=0)))
+        error = error[:, 0]
         # what cannot decrease: outward normals that act, each with its distance
         eye = np.eye(n)
         normals = [-eye[i] for i in range(n)] + [eye[i] for i in range(n)]
