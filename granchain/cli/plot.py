@@ -83,7 +83,7 @@ def plot(
         typer.Option(
             "--label",
             metavar="WORD",
-            help="Label of a run in the legend. Repeat the option for each run, in the order of the runs.",
+            help="Label of a run in the legend. Repeat it for each run, in the order of the runs.",
         ),
     ] = None,
     out: Annotated[
