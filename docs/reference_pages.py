@@ -380,7 +380,7 @@ def python_index() -> str:
 
 def law_table() -> str:
     """Return the alphabetical table of the contact laws, with what was measured of each."""
-    table = law_pages.printed()["At a glance"]
+    table = law_pages.printed()["Overview"]
     energy, order = table[""].index("energy created"), table[""].index("order")
     rows = []
     for name, law in sorted(gc.laws().items()):

@@ -74,7 +74,7 @@ def test_the_words_of_every_error_stand_in_a_test(figure):
     assert len(found) > 100
     print("no test knows the words of", *unknown)
     figure(
-        "errors with words that stand in a test, total error [%]",
+        "errors with words that stand in a test, of all [%]",
         100.0 * (1.0 - len(unknown) / len(found)),
         at_least=95.0,
     )
