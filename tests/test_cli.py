@@ -259,7 +259,7 @@ def test_cases_lists_all_and_prints_one_or_the_keys(obeyed, capsys):
     for table in ("[chain]", "[[chain.segment]]", "[[contact.pair]]", "[initial]", "[ends]"):
         assert f"\n{table}\n" in said
     assert (
-        "\n  precompression\n      the constant force that presses the chain together [N]; a "
+        "\n  precompression\n      the constant force that compresses the chain [N]; a "
         "number at least 0; default: 0.0\n" in said
     )
     assert obey(["cases", "steel-chain", "--keys"]) == 2

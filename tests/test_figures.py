@@ -679,9 +679,9 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
     [
         (
             partial(gc.run, "t.toml"),
-            'case: got "t.toml", allowed a Case; make it with granchain.load_case',
+            'case: "t.toml" is not a Case. Make one with granchain.load_case.',
         ),
-        (partial(gc.dispersion, {}), "case: got dict, allowed a Case"),
+        (partial(gc.dispersion, {}), "case: dict is not a Case"),
         (
             partial(gc.spectrum, "gap.h5"),
             'spectrum: "gap.h5" is not a Result. It must be '

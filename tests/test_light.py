@@ -63,4 +63,4 @@ def test_a_core_without_them_runs_saves_and_opens_and_the_rest_says_what_to_inst
     wanted = ["xarray", "xarray", "matplotlib", "scipy", "xarray"]
     for (sentence, is_import_error), package in zip(ours, wanted, strict=True):
         assert sentence.startswith(f"{package}: package not found. This function needs it.")
-        assert sentence.endswith(f"install it: pip install {package}") and is_import_error
+        assert sentence.endswith(f"Install it with pip install {package}.") and is_import_error

@@ -165,7 +165,9 @@ def test_a_member_that_fails_says_so_and_the_others_run() -> None:
     assert [status.failed for status in ensemble.status] == [False, True, True, False]
     assert ensemble.status[1] is Status.NOT_SET_UP
     assert ensemble.messages[0] == ensemble.messages[3] == ""
-    assert ensemble.messages[1].startswith("member 1: chain.precompression: got 1e+12 N")
+    assert ensemble.messages[1].startswith(
+        "member 1: chain.precompression: the static force of contact 1, 1e+12 N"
+    )
     assert ensemble.messages[2].startswith("member 2: the run stopped at t = ")
     for place in (0, 2, 3):
         assert ensemble[place].equals(single(cases[place]))
