@@ -61,24 +61,30 @@ def references() -> dict[str, BibliographyEntry]:
 
 
 def cite(*objects: Any) -> str:
-    """BibTeX of what computations rest on.
+    """Return the BibTeX entries to cite for computations.
 
     Parameters
     ----------
-    *objects : Case, Result, Comparison, Fit, Trace, Ensemble or str
-        A word is the name of a contact law. None: granchain alone.
+    *objects : Case, Result, Comparison, Fit, Trace, Ensemble, or str
+        Objects to cite; a string is the name of a contact law. Default: only granchain.
 
     Returns
     -------
     str
-        The source of each contact law as a comment, then an entry for granchain, one for each work
-        that those sources name, and one for each trace. A work that granchain does not know has the
-        fields that its source states, as `@misc`.
+        BibTeX: comments with the source of each contact law, one entry for granchain, one for each
+        work that the sources list, and one for each trace. Works that granchain does not know are
+        `@misc` entries with the fields that their source specifies.
 
     Raises
     ------
     GranchainError
-        For what has neither law nor trace.
+        If an object has neither a contact law nor a trace.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> print(gc.cite("hertz").splitlines()[0])  # doctest: +ELLIPSIS
+    % contact law hertz: ...
     """
     versions, comments, entries = [], [], []
     for item in objects:

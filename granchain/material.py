@@ -19,7 +19,7 @@ CONSTANTS = {
 
 @dataclass(frozen=True)
 class Material:
-    """Elastic and plastic constants of a bead or wall.
+    """Elastic and plastic constants of a bead or a wall.
 
     Parameters
     ----------
@@ -28,15 +28,22 @@ class Material:
     poissons_ratio : float
         Poisson's ratio [1].
     density : float, optional
-        Mass per volume [kg/m3].
+        Density [kg/m3].
     yield_stress : float, optional
         Yield stress [Pa].
     hardness : float, optional
         Indentation hardness [Pa].
     source : str
-        Where the values come from.
+        Source of the values.
     name : str, optional
-        What a pair of materials calls it.
+        Name of the material in the table of a pair of materials.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> glass = gc.Material(youngs_modulus=70e9, poissons_ratio=0.22, density=2500.0)
+    >>> glass.density
+    2500.0
     """
 
     youngs_modulus: float
@@ -276,5 +283,13 @@ MATERIALS: dict[str, Material] = {
 
 
 def materials() -> dict[str, Material]:
-    """The named materials, by name; each says where its values come from."""
+    """Return the built-in materials by name, each with its source.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> steel = gc.materials()["steel-316"]
+    >>> steel.youngs_modulus > 1e11
+    True
+    """
     return dict(MATERIALS)

@@ -134,39 +134,45 @@ def run(
     resume: bool = False,
     threads: int = 1,
 ) -> Result:
-    """Advance a chain to its end time.
+    """Run a case and return its result.
 
     Parameters
     ----------
     case : Case
-        What to run (granchain.load_case).
-    watch : object with advance(fraction), optional
-        Called between blocks of steps with the part that is done; where the run resumes,
-        resume(fraction) with the part done before; and, where it has it, begin(size) before the
-        first step with what will be recorded [bytes].
+        The case, for example from `load_case`.
+    watch : object, optional
+        Object whose method `advance(fraction)` is called between blocks of steps with the completed
+        fraction. The optional methods `begin(size)`, called before the first step with the number
+        of recorded bytes, and `resume(fraction)`, called when a run resumes, are also used.
     checkpoint : Checkpoint or path, optional
-        File that is written every 30 s, and when the run is interrupted, from which another process
-        can go on; it stays when the run has ended.
+        Checkpoint file, written every 30 s and when the run is interrupted. It is not removed at
+        the end of the run.
     resume : bool
-        Go on from the checkpoint, to the same bits as a run without a break.
+        Resume the run from the checkpoint. The result is bit-identical to an uninterrupted run.
     threads : int
-        Threads that advance a chain of some ten thousand beads and more, to the same bits; a
-        shorter one takes one.
+        Number of threads for a chain of more than about 10,000 beads. Does not affect the result.
 
     Returns
     -------
     Result
-        In memory; nothing but checkpoints is written.
+        Result in memory. Only checkpoints are written to disk.
 
     Raises
     ------
     CaseError, LawError
-        Where the case cannot be run: see the message.
+        If the case cannot be run.
     RunError
-        Where the run failed: unstable, not finite, outside the law, energy not closed; `.result`
-        holds what was computed.
+        If the run fails because it is unstable, has values that are not finite, leaves the range of
+        the law, or exceeds the bound of the energy balance. `result` contains the data until then.
     FileError
-        Where there is no checkpoint to go on from, or one of another run.
+        If the checkpoint is missing or belongs to a different run.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> result = gc.run(gc.load_case("steel-chain-hertz").replace(**{"time.end": 2e-5}))
+    >>> result.status.label
+    'complete'
     """
     started, clock = datetime.now(UTC), time.perf_counter() - compiling.seconds
     check_case(case)

@@ -188,42 +188,49 @@ def impact(
     refine: float = 1.0,
     **inputs: Any,
 ) -> ImpactResult:
-    """Let two bodies collide under a contact law.
+    """Simulate the impact of two bodies with a contact law.
 
     Parameters
     ----------
     law : str or type of ContactLaw
-        Name of a law, or the class.
+        Name or class of the contact law.
     speed : float
-        Approach speed [m/s], above 0.
+        Approach speed [m/s], greater than 0.
     pair : Pair or mapping of str to float, optional
-        The two bodies; effective mass, and what the law reads. Or quantities of a pair by name, in
-        SI, in place of those of two steel beads of 2.38 mm, which unless given are the bodies.
+        The two bodies, or values that replace those of the default pair, in SI units. Default: two
+        steel beads with a radius of 2.38 mm.
     material : str or Material, optional
-        Of both beads, where they are no Pair: its constants; their size and mass stay.
+        Material of both bodies, if `pair` is not a Pair. Radius and mass do not change.
     refine : float
-        The automatic time step is divided by this.
+        Factor by which the automatic time step is divided.
     **inputs
-        The law's inputs, e.g. restitution=0.8; a restitution may be a table {"law": "ma-liu",
-        "psi": ..., "xi": ...}: what that elastoplastic law gives at this speed.
+        Inputs of the law, such as restitution=0.8. A restitution can also be a table {"law":
+        "ma-liu", "psi": ..., "xi": ...}: the restitution of that elastoplastic law at this speed.
 
     Returns
     -------
     ImpactResult
+        Restitution, duration, and histories of the impact.
 
     Raises
     ------
     CaseError
-        For an unknown input, a value out of range, a speed that is not above 0.
+        If an input is unknown, a value is out of range, or the speed is not greater than 0.
     LawError
-        For an unknown law, where the pair misses a quantity, and for a material beside a Pair.
+        If the law is unknown, the pair lacks a quantity, or `material` is combined with a Pair.
     RunError
-        Where the contact does not open (NeverOpens), takes too many steps (NotEnded), or leaves the
-        law's range.
+        If the contact does not open (NeverOpens), takes too many steps (NotEnded), or leaves the
+        range of the law.
 
     Notes
     -----
-    The two bodies have twice the effective mass each and fly at each other with half the speed.
+    Each body has twice the effective mass and half of the approach speed.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> round(gc.impact(law="hertz", speed=1.0).restitution, 3)
+    1.0
     """
     law = law_named(law, "impact: law")
     if not (np.isfinite(speed) and speed > 0.0):

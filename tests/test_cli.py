@@ -87,7 +87,7 @@ def test_info_says_what_a_file_holds(done, obeyed):
     file = str(done[0] / "chain.h5")
     result = open_result(file)
     text = obeyed("info", file, "--verify").out
-    sealed = f"hash in the file, {result.provenance['data_sha256']}"
+    sealed = f"agree with the checksum {result.provenance['data_sha256']}"
     for word in (*result.variables, result.title, "complete", "wave speed", sealed):
         assert word in text
     facts = json.loads(obeyed("info", file, "--json").out)
@@ -108,7 +108,7 @@ def test_public_names_are_there_and_documented():
 def test_a_failed_run_exits_3_and_saves_nothing(here, obeyed):
     said = obeyed("run", "--set", "energy.bound=1e-9", "--json", code=3)
     assert "energy: the balance error is" in said.err
-    assert "Nothing was saved: steel-chain.h5 was not written." in said.err
+    assert "No results were saved: steel-chain.h5 was not written." in said.err
     assert json.loads(said.out)["exit_code"] == 3
     assert list(here.iterdir()) == []
     # garbage, which is not collected while a command computes
@@ -189,7 +189,7 @@ def test_every_exit_code_is_listed_also_without_a_command(obeyed):
     for command in (["--help"], []):
         told = " ".join(obeyed(*command).out.split())
         for words in (
-            *("0 done", "1 a defect of granchain", "2 wrong input", "3 the run failed"),
+            *("0 success", "1 bug in granchain", "2 invalid input", "3 failed run"),
             *("4 file or disk", "5 a stated tolerance missed", "130 or 143 interrupted"),
         ):
             assert words in told

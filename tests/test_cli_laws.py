@@ -104,7 +104,7 @@ def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_
     assert outside == {f"https://doi.org/{law.source.doi}" for law in few.values()}
     # what two laws share stands there once
     assert text.count("| damping | s/m |") == 1
-    assert "Inputs, and state of each contact: same as for [flores](#flores)." in text
+    assert "Inputs, and quantities of each contact: same as for [flores](#flores)." in text
     assert "| [flores](#flores) | 0.0694 | 0.2562 | 0.4704 | 0.6832 | 0.8939 |" in text
 
 

@@ -372,5 +372,5 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
     assert (
         "is not finite. Choose a smaller time step, or check the coefficients of the law." in said
     )
-    assert "Nothing was saved: steel-chain.h5 was not written." in said
+    assert "No results were saved: steel-chain.h5 was not written." in said
     assert left_in(here) == []

@@ -262,7 +262,8 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path, monkeypat
         assert left_in(folder) == ["study.h5"]
         monkeypatch.setattr(stored, "room_beside", lambda path, needed: None)
         with pytest.raises(
-            FileError, match=r"study\.h5: not written \(\d+ bytes needed\): the disk is full"
+            FileError,
+            match=r"study\.h5: the file was not written \(\d+ bytes needed\)\. The disk is full",
         ):
             gc.run_many(finer, out=path, overwrite=True)
         assert path.read_bytes() == before and left_in(folder) == ["study.h5"]

@@ -205,7 +205,10 @@ def test_a_variable_that_was_not_asked_for_says_which_key_asks():
 
 def test_values_that_do_not_fit_are_refused():
     for change, sentence in (
-        ({"mass": np.zeros(12)}, r"mass has the shape \(12,\), its axes bead have \(13,\)"),
+        (
+            {"mass": np.zeros(12)},
+            r"mass has the shape \(12,\), but its axes bead have the shape \(13,\)",
+        ),
         ({"sensor_force": np.zeros((3, 300))}, "sensor_force has the shape"),
         ({"mass": np.zeros((13, 1))}, r"mass has the shape \(13, 1\)"),
         ({"colour": np.zeros(12)}, "no variable 'colour'"),

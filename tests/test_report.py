@@ -82,7 +82,7 @@ def test_a_page_holds_all_it_needs(computed):
     ours = r'src="data:image/svg\+xml;base64,|href="(https://doi\.org/|#part-[01]")'
     assert len(re.findall(r'(?:src|href)="', page)) == len(re.findall(ours, page))
     for words in (
-        "Energy ledger",
+        "Energy balance",
         "Contact law hertz",
         "How to cite",
         "case_sha256",
@@ -188,7 +188,7 @@ def concluded(computed, tmp_path):
 def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path):
     page = report(concluded[1:]).decode()
     for words in (
-        "What stands in for ma-liu",
+        "Surrogate laws for ma-liu",
         "5.57",
         "An answer at a bound",
         "Fit to A trace",
@@ -236,7 +236,7 @@ def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, 
     for wrong, sentence in (
         ((3.0, "x.json"), "save: float is not supported. It must be a result of compare"),
         ((gc.modes(case), "x.json"), "save: the case is missing"),
-        ((gc.modes(case), "x.json", "driven-chain"), "got .driven-chain., allowed a Case"),
+        ((gc.modes(case), "x.json", "driven-chain"), ".driven-chain. is not a Case"),
         (
             (gc.modes(case), "x.txt", case),
             "'.txt' is not a supported extension. It must be one of .json",
@@ -281,7 +281,7 @@ def test_every_digit_of_a_conclusion_is_under_its_seal(tmp_path, figure):
     path.write_text(json.dumps({"mine": 1}))
     with pytest.raises(errors.FileError):
         save_conclusion(path, "comparison", None, {}, overwrite=True)
-    with pytest.raises(errors.FileError, match="granchain did not write this file"):
+    with pytest.raises(errors.FileError, match="not a results file of granchain"):
         read_conclusion(path)
 
 

@@ -172,7 +172,7 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
     os.utime("run.h5.chk", (0.0, 0.0))
     # of another case, the checkpoint goes on to be looked at, and says so
     other = ("--set", "striker.speed=1.8", "--resume")
-    assert "run.h5.chk: is of another case" in told(capsys, *other, code=4)
+    assert "run.h5.chk: the checkpoint belongs to a different case" in told(capsys, *other, code=4)
     said = told(capsys, "--resume", code=0)
     assert "run.h5 is already complete. There is nothing to resume." in said
     assert left() == ["run.h5"] and Path("run.h5").read_bytes() == complete

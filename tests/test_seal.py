@@ -110,7 +110,7 @@ def test_a_seal_of_another_file_or_a_cut_one_is_refused(tmp_path, content):
         ):
             open_result(path)
     # no copy of it gets a seal
-    with pytest.raises(FileError, match="read from a file without its seal"):
+    with pytest.raises(FileError, match="read from a file without a valid checksum"):
         open_result(path, unsealed=True).save(tmp_path / "b.h5")
 
 

@@ -80,6 +80,13 @@ class Case(CheckedCase):
     ------
     CaseError
         If the case is invalid. The message lists every error.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace(**{"striker.speed": 2.5})
+    >>> case.striker.speed
+    2.5
     """
 
     chain: ChainTable = key("the chain of beads", "a table [chain]")
@@ -534,6 +541,13 @@ def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
         If the case is invalid. The message lists every error.
     FileError
         If a file cannot be read.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain", ["striker.speed=2.5"])
+    >>> case.striker.speed
+    2.5
     """
     check_name(name, "load_case", "Case(**tables)")
     built_in: dict[Any, Path] = {name: CASES / f"{name}.toml" for name in case_names()}

@@ -151,26 +151,32 @@ class Certificate:
 
 
 def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
-    """Measure what a contact law delivers.
+    """Measure the properties of a contact law.
 
     Parameters
     ----------
     law : str or type of ContactLaw
-        Name of a law, or the class.
+        Name or class of the contact law.
     **inputs
-        Instead of the example inputs.
+        Inputs of the law. Default: its example inputs.
 
     Returns
     -------
     Certificate
+        Verification report: energy, order of convergence, jumps, and restitution of the law.
 
     Raises
     ------
     CaseError
-        For an unknown input, or a value out of range.
+        If an input is unknown or a value is out of range.
     LawError
-        For an unknown law, and where the law has no coefficients for its inputs, or cannot be run:
-        see granchain.jit.fingerprint.
+        If the law is unknown, has no coefficients for its inputs, or cannot be run.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> gc.certificate("hertz").problems  # doctest: +SKIP
+    []
     """
     law = law_named(law, "certificate")
     fingerprint(*law.functions())  # what no run would take is refused here as there

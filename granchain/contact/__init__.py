@@ -15,7 +15,14 @@ from granchain.errors import LawError, error_text, suggestion
 
 
 def laws() -> dict[str, type[ContactLaw]]:
-    """All contact laws known now, by name: those of the package and those that were imported."""
+    """Return all contact laws by name, including imported ones.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> "ma-liu" in gc.laws()
+    True
+    """
     _import_all()
     return dict(sorted(registered().items()))
 

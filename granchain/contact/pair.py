@@ -50,6 +50,14 @@ class Pair:
     ------
     LawError
         If a quantity is unknown or not positive, or if a law reads one that was not given.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> steel = gc.materials()["steel-316"]
+    >>> pair = gc.Pair.of_spheres(2.38e-3, steel, 2.38e-3, steel)
+    >>> f"{pair.effective_radius:.3g}"
+    '0.00119'
     """
 
     def __init__(self, **quantities: Any):

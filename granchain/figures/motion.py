@@ -308,29 +308,35 @@ def animate(
     title: bool = True,
     overwrite: bool = False,
 ) -> None:
-    """Write the row in motion as GIF or MP4, whole or not at all: `animation`, saved.
+    """Write an animation of a chain as GIF or MP4.
 
     Parameters
     ----------
     result : Result
-        With snapshots.
+        Result of a run with snapshots.
     path : str or path
-        Ends in .gif, or in .mp4, which takes the package imageio-ffmpeg.
+        Output file with the ending .gif, or .mp4, which requires the package imageio-ffmpeg.
     magnify, frames, beads : optional
-        As for `figures.animation`.
+        Options of `figures.animation`.
     width : {"single", "double"}, optional
-        Of a journal.
+        Width for a journal.
     title : bool
-        Whether title and heading stand above the row.
+        Whether the animation has a title and a heading.
     overwrite : bool
-        Replace an animation of that name.
+        Overwrite an existing animation.
 
     Raises
     ------
     GranchainError
-        For a result without snapshots, with what to ask for in the case.
+        If the result has no snapshots. The message contains the keys that record them.
     FileError
-        For another ending, a folder that is missing, a file that must stay or a full disk.
+        If the ending is not supported or the file cannot be written.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> result = gc.open_result("chain.h5")  # doctest: +SKIP
+    >>> gc.animate(result, "chain.gif", frames=50)  # doctest: +SKIP
     """
     from matplotlib.animation import PillowWriter
 

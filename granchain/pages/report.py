@@ -34,34 +34,41 @@ def report(
     overwrite: bool = False,
     unsealed: bool = False,
 ) -> bytes:
-    """Write one page of HTML about output files: it needs no network and no script to be read.
+    """Write an HTML report about output files.
+
+    The report is one file that needs no network and no scripts.
 
     Parameters
     ----------
     files : str, path, or sequence of them
-        Results of runs, ensembles, studies, and what `--out FILE.json` of a command wrote.
+        Results of runs, ensembles, studies, and files written by `--out FILE.json` of a command.
     out : str or path, optional
-        Name of the page, which ends in .html; without it nothing is written.
+        Output file with the ending .html. Default: no file is written.
     title : str
-        Default: that of the first file.
+        Title of the report. Default: the title of the first file.
     author : str
-        Who wrote it, under the title.
+        Author, printed under the title.
     date : str
-        Default: when the files were computed.
+        Date of the report. Default: the date of the computation.
     overwrite : bool
-        Replace a report of that name; any other file stays.
+        Overwrite an existing report. Other files are never overwritten.
     unsealed : bool
-        As of `granchain.open_result`.
+        Read files whose checksum is missing or invalid, as in `open_result`.
 
     Returns
     -------
     bytes
-        The page.
+        The report.
 
     Raises
     ------
     FileError
-        With every file that cannot be read, or where the page cannot be written.
+        If a file cannot be read or the report cannot be written. The message lists every file.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> page = gc.report(["chain.h5", "fit.json"], "report.html")  # doctest: +SKIP
     """
     named = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     if not named:

@@ -74,28 +74,40 @@ def save(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write what was found to a file of numbers, as `--out FILE.json` of its command does, for
-    `granchain.report`, `granchain plot` and `granchain cite`.
+    """Write an analysis result to a JSON file.
+
+    The file is equal to the one written by `--out FILE.json` of the command. `report`, `granchain
+    plot`, and `granchain cite` can read it.
 
     Parameters
     ----------
-    found : Comparison, list of Equivalent, Fit, list of Fit, xarray.Dataset, Spectrum, Dispersion,
-        Modes
-        What `granchain.compare`, `equivalent`, `fit`, `bands`, `spectrum`, `dispersion` or `modes`
-        gave; of a spectrum without `cosine`, its map to four digits.
+    found : Comparison, list of Equivalent, Fit, list of Fit, xarray.Dataset, Spectrum,
+        Dispersion, Modes
+        Result of `compare`, `equivalent`, `fit`, `bands`, `spectrum`, `dispersion`, or `modes`. The
+        map of a spectrum is stored with four digits and without `cosine`.
     path : str or path
-        Name of the file, which ends in .json.
+        Output file with the ending .json.
     case : Case, optional
-        That it was found of; a comparison and a fit know theirs.
+        Case of the analysis. Not required for a comparison or a fit.
     overwrite : bool
-        Replace a file of that name that granchain wrote.
+        Overwrite an existing file that granchain wrote.
 
     Raises
     ------
     CaseError
-        For anything else, or without a case where one is needed.
+        If the result is not supported, or if the case is missing.
     FileError
-        Where the file cannot be written.
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain-hertz").replace(
+    ...     **{"chain.beads": 4, "chain.precompression": 10.0, "sensors.beads": [2]}
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gc.save(gc.modes(case), os.path.join(folder, "modes.json"), case)
     """
     kind, facts = kind_and_numbers(found)
     case = getattr(found, "case", None) or case

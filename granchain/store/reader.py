@@ -74,32 +74,42 @@ def nothing(headers: Mapping[str, Unread]) -> Iterable[str]:
 def open_result(
     path: str | os.PathLike[str], variables: Choice | None = None, *, unsealed: bool = False
 ) -> Result:
-    """Read an output file; the contact law need not be installed.
+    """Read the result of a run from a file.
 
-    A file without its seal, the hash of all its bytes in its last line, or with another one, is
-    refused unread: it was damaged, or edited by another program.
+    The contact law need not be installed. A file whose checksum is missing or invalid is not read,
+    because it was damaged or changed by another program.
 
     Parameters
     ----------
     path : str or path
-        The file.
+        Output file of a run.
     variables : function, optional
-        Gets what the file states about each variable by name (dims, shape, unit, long_name) and
-        returns the names of those to read; without it, all are read and compared with their hash.
-        `unread` of the result holds the others.
+        Function that receives the header of each variable by name (dims, shape, unit, long_name)
+        and returns the names of the variables to read. The others are listed in `unread` of the
+        result. Default: all variables are read and compared with their checksum.
     unsealed : bool
-        Read a file without its seal all the same, at your own risk: HDF5 may crash on what somebody
-        made for that, or never end. `sealed` of the result is False then.
+        Read a file whose checksum is missing or invalid. Use at your own risk: HDF5 may crash or
+        hang on a malicious file. `sealed` of the result is then False.
 
     Returns
     -------
     Result
-        Equal to the one that was saved, where all of it was read.
+        The result. If all variables are read, it is equal to the saved one.
 
     Raises
     ------
     FileError
-        Where the file is missing, damaged, from a newer granchain or not one of its files.
+        If the file is missing, damaged, not an output file, or from a newer version of granchain.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import granchain as gc
+    >>> result = gc.run(gc.load_case("steel-chain-hertz").replace(**{"time.end": 2e-5}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(os.path.join(folder, "chain.h5"))
+    ...     gc.open_result(os.path.join(folder, "chain.h5")).equals(result)
+    True
     """
     with open_hdf5(path, unsealed=unsealed) as opened:
         file, headers = opened.file, headers_of(opened.datasets)

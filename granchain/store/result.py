@@ -63,38 +63,47 @@ def check_result(result: Any, where: str) -> None:
 
 
 class Result:
-    """What a run gives back: the variables of the output file as attributes, and where they come
-    from.
+    """Result of a run.
+
+    The variables of the output file are attributes, for example `result.sensor_force`. Units, axes,
+    and descriptions are in `variables`, and metadata about the run is in `provenance`.
 
     Parameters
     ----------
     data : mapping of str to array
-        Variables under the names of the output file.
+        Variables with the names of the output file.
     case : Case or None
-        The case that was run.
+        The case of the run.
     law : str
         Name of the contact law.
     status : Status
-        How the run ended.
+        Status at the end of the run.
     time_step : float
         Time step [s].
     history : sequence of Quantity
-        History quantities of the law that `data` holds per contact.
+        History quantities of the law that `data` contains for each contact.
     messages : sequence of Message
-        What the run says of itself.
+        Messages and warnings of the run.
     provenance : mapping, optional
-        What the run knows of itself: `started` (UTC, ISO 8601), `wall_time` [s]; the rest is filled
-        in.
-    state : mapping, optional
-        What another run can go on from (`case.replace(initial=result)`): arrays by name, and the
-        facts as text; None where the run has not come to its end. Or a function that gives it, when
-        it is asked for: most runs are not gone on with.
+        Start time `started` (UTC, ISO 8601) and duration `wall_time` [s]. Other entries are added
+        automatically.
+    state : mapping or function, optional
+        State from which another run can start (`case.replace(initial=result)`): arrays by name, and
+        metadata as text; or a function that returns it. None if the run did not reach its end.
 
     Raises
     ------
     ValueError
-        Where names, axes and lengths do not fit together, or a value is not a number in a run that
-        did not fail.
+        If names, axes, and lengths do not match, or if the run did not fail but contains NaN.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> result = gc.run(gc.load_case("steel-chain-hertz").replace(**{"time.end": 2e-5}))
+    >>> result.sensor_force.shape == (len(result.time), len(result.sensor_bead))
+    True
+    >>> result.variables["sensor_force"].unit
+    'N'
     """
 
     variables: dict[str, Variable]

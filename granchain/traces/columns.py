@@ -295,8 +295,8 @@ def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column,
             raise TraceError(
                 f"{shown(time.name)}: the times are {unit * step:.6g} s apart, but "
                 f"{clock.words} specifies {interval} s. The two must agree. Remove the line "
-                "that is wrong, or set the interval and ignore the column: --interval "
-                f"{interval} --beads -,...."
+                "that is wrong, or ignore the column with --interval "
+                f"{interval} and --beads -,9,16."
             )
     elif not named and asked.time_unit is None and (time.unit or not _UNNAMED.match(time.name)):
         raise TraceError(

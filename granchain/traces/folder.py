@@ -70,25 +70,41 @@ def document_of(path: Path) -> dict[str, Any]:
 
 
 def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> Trace:
-    """Read a measured trace.
+    r"""Read a measured trace.
 
     Parameters
     ----------
     folder : str or path
-        Folder with `about.toml` and `trace.csv`, as `granchain traces import` makes it.
+        Folder with `about.toml` and `trace.csv`, as written by `granchain traces import`.
     limit : float
-        Of the memory that the read may take [bytes].
+        Upper limit on the memory for reading [bytes].
 
     Returns
     -------
     Trace
+        The trace.
 
     Raises
     ------
     FileError
-        Where the folder or one of its files is missing or cannot be read.
+        If the folder or one of its files is missing or cannot be read.
     TraceError
-        With everything that makes it no clean trace.
+        If the trace is invalid. The message lists every error.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import granchain as gc
+    >>> from granchain.traces import import_trace
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "rig.csv")
+    ...     with open(file, "w") as csv:
+    ...         lines = ["time [s],bead 9 [N]", *(f"{k * 1e-6},{k % 7}" for k in range(20))]
+    ...         print(*lines, sep=chr(10), file=csv)
+    ...     _ = import_trace(file, os.path.join(folder, "rig"), "measured")
+    ...     trace = gc.read_trace(os.path.join(folder, "rig"))
+    >>> trace.sensor_bead.tolist()
+    [9]
     """
     about = read_about(folder)
     path = Path(folder) / CURVES

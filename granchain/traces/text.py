@@ -352,9 +352,13 @@ def _fault(row: _Row, form: _Form, places: tuple[int, ...]) -> str:
             )
         if row.numbers[i] is None:
             cell = row.cells[i]
-            got = f"{shown(cell)} is not a number" if cell else "the number is missing"
+            got = (
+                f"column {column}: {shown(cell)} is not a number"
+                if cell
+                else f"column {column}: missing"
+            )
             return (
-                f"{where}{got} in column {column}. It must be a number with the decimal sign "
+                f"{where}{got}. It must be a number with the decimal sign "
                 f'"{form.decimal}". Correct the file, or cut the trace before this line. If '
                 "the other sign separates thousands, use --decimal comma or --decimal point."
             )

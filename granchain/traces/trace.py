@@ -25,25 +25,32 @@ CITED = ("title", "kind", "doi", "who", "figure")
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Forces that sensor beads recorded, on one clock.
+    """Measured force-time record of one or more sensor beads, with one clock.
 
     Parameters
     ----------
     time : array (n_samples,)
-        Increasing, evenly spaced [s].
+        Times of the samples, increasing and evenly spaced [s].
     sensor_bead : array (n_sensors,)
-        Labels of the beads, counted from 1, the striker not counted.
+        Labels of the sensor beads, counted from 1 without the striker.
     sensor_force : array (n_samples, n_sensors)
-        [N].
+        Forces at the sensor beads [N].
     about : AboutTable
-        What it is, where it comes from, how sure it is.
+        Description, source, and uncertainty of the trace.
     notes : tuple of str
-        What had to be done to it.
+        Changes that were necessary to read the trace.
 
     Raises
     ------
     TraceError
-        With everything that makes it no clean trace.
+        If the trace is invalid. The message lists every error.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> trace = gc.read_trace("my-trace")  # doctest: +SKIP
+    >>> trace.sensor_force.shape  # doctest: +SKIP
+    (641, 4)
     """
 
     time: np.ndarray
@@ -143,6 +150,6 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
             f"time: the step after sample {worst + 1} is {steps[worst]:.6g} s, but the mean "
             f"is {mean:.6g} s. Steps must agree with their mean within {MOST_UNEVEN:g} of it. "
             f"Resample the trace with --resample {mean:.6g}. If the times are only rounded, "
-            f"ignore them: --interval {mean:.6g} --beads -,...."
+            f"ignore them with --interval {mean:.6g} and --beads -,9,16."
         )
     return problems
