@@ -166,17 +166,17 @@ def ball_velocities(count: int) -> np.ndarray:
 
 
 def pairwise_velocity(mass: Any) -> float:
-    """Velocity of the last of a row of elastic balls that meet one pair at a time, as across gaps,
-    in that of the first.
+    """Return the velocity of the last of several elastic balls, divided by that of the first, if
+    only two collide at a time.
 
-    The product of 2 m_i/(m_i + m_(i+1)), by momentum and energy of each pair, whatever the elastic
-    force law. For beads tapered by q, m_(i+1) = (1 - q)^3 m_i: Doney & Sen 2006,
-    doi:10.1103/PhysRevLett.97.155502.
+    The ratio is the product of 2 m_i/(m_i + m_(i+1)), which follows from the momentum and the
+    energy of each pair and is valid for every elastic force law. For beads tapered by q, m_(i+1) =
+    (1 - q)^3 m_i: Doney & Sen 2006, doi:10.1103/PhysRevLett.97.155502.
 
     Parameters
     ----------
     mass : array (n_bodies,)
-        In the order in which they are struck [kg].
+        Masses in the order of the collisions [kg].
 
     Returns
     -------

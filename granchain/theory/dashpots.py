@@ -43,10 +43,11 @@ def _phi_of_log(y: float) -> float:
 
 
 def delivered_restitution(damping_factor: float) -> float:
-    """Coefficient of restitution that F = K d^n (1 + a rate/v0) delivers, exactly.
+    """Return the exact restitution of an impact with the force F = K d^n (1 + a rate/v0).
 
     Solves a (1 + e) = ln[(1 + a)/(1 - a e)], for any n, K, m and v0 (derivation above; Gonthier et
-    al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc). For small a it is 1 - 2 a/3, for large a 1/a.
+    al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc). It approaches 1 - 2 a/3 for small a and 1/a
+    for large a.
 
     Parameters
     ----------
@@ -71,12 +72,11 @@ def delivered_restitution(damping_factor: float) -> float:
 
 
 def damping_factor(restitution: float) -> float:
-    """Damping factor a with which F = K d^n (1 + a rate/v0) delivers a restitution: inverse of
-    `delivered_restitution`.
+    """Return the damping factor a with which F = K d^n (1 + a rate/v0) delivers a restitution.
 
     Solves a (1 + e) = ln[(1 + a)/(1 - a e)] for a (Gonthier et al. 2004,
-    doi:10.1023/B:MUBO.0000029392.21648.bc, before their approximation). For e near 1 it is 1.5 (1 -
-    e).
+    doi:10.1023/B:MUBO.0000029392.21648.bc, before their approximation). It is the inverse of
+    `delivered_restitution`, and approaches 1.5 (1 - e) for e near 1.
 
     Parameters
     ----------
@@ -115,13 +115,13 @@ def hysteresis_impact(
     damping_factor: float,
     exponent: float = 1.5,
 ) -> HysteresisImpact:
-    """Restitution, largest overlap and largest force of an impact under F = K d^n (1 + a rate/v0),
-    v0 the impact's own speed.
+    """Compute the restitution, the largest overlap, and the largest force of an impact with F = K
+    d^n (1 + a rate/v0), where v0 is the impact speed.
 
-    K d_max^(n+1)/(n+1) = m v0^2 [a - ln(1 + a)]/a^2. The force is largest where Phi(a) - Phi(a w) =
-    n a w/(n + 1), w = rate/v0: its derivative along the motion is zero there. Both follow from the
-    separated equation of motion (Hunt & Crossley 1975, doi:10.1115/1.3423596, for the form of the
-    force).
+    K d_max^(n+1)/(n+1) = m v0^2 [a - ln(1 + a)]/a^2. The force has its maximum where its derivative
+    along the motion is zero, which is Phi(a) - Phi(a w) = n a w/(n + 1) with w = rate/v0. Both
+    follow from the separated equation of motion (Hunt & Crossley 1975, doi:10.1115/1.3423596, for
+    the form of the force).
 
     Parameters
     ----------
@@ -159,16 +159,16 @@ _HERBERT_MCWHANNELL_LOSS = 0.026
 
 
 def herbert_mcwhannell_restitution(speed: float) -> float:
-    """Empirical restitution of Herbert and McWhannell: it falls with the speed.
+    """Return the empirical restitution of Herbert and McWhannell, which decreases with the speed.
 
     e = 1 - 0.026 v^(1/3) with v in mm/s, which is 1 - 0.26 v^(1/3) with v in m/s. Herbert &
     McWhannell 1977, doi:10.1115/1.3439270, as Autiero et al. 2022, eq. (26),
-    doi:10.3390/machines10110966, print it; they state no material and no range.
+    doi:10.3390/machines10110966, cite it without a material or a range.
 
     Parameters
     ----------
     speed : float
-        Approach speed v [m/s], at least 0 and at most 56.9, where the formula is 0.
+        Approach speed v [m/s], from 0 to 56.9, where the formula is 0.
 
     Returns
     -------
@@ -192,7 +192,8 @@ def herbert_mcwhannell_restitution(speed: float) -> float:
 
 
 def damping_ratio(restitution: float) -> float:
-    """Damping ratio with which a linear oscillator returns after half a period with a restitution.
+    """Return the damping ratio with which a linear oscillator delivers a restitution after half a
+    period.
 
     e = exp(-pi zeta/sqrt(1 - zeta^2)), so zeta = -ln e/sqrt(pi^2 + ln^2 e) and C = 2 zeta sqrt(K
     m); the contact ends at d = 0. Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
@@ -208,18 +209,18 @@ def damping_ratio(restitution: float) -> float:
 
 
 def clamped_restitution(asked: float) -> float:
-    """Restitution that Kelvin-Voigt, or Tsuji's law, delivers when its contact ends at F = 0
+    """Return the restitution of the Kelvin-Voigt law or Tsuji's law if the contact ends at F = 0
     instead of d = 0.
 
-    With t = -ln e/pi the force vanishes at the fraction 1 - (2/pi) atan(t) of the half period, and
-    what is left is e^(1 - (2/pi) atan t) = exp(-2 t acot t): never below exp(-2). Schwager &
+    With t = -ln e/pi, the force vanishes at the fraction 1 - (2/pi) atan(t) of the half period, and
+    the restitution is e^(1 - (2/pi) atan t) = exp(-2 t acot t), which is above exp(-2). Schwager &
     Pöschel 2007, doi:10.1007/s10035-007-0065-z.
 
     Parameters
     ----------
     asked : float
-        e, what the same dashpot delivers when the contact may pull until d = 0 [1], above 0 and at
-        most 1.
+        Restitution e of the same dashpot with a contact that may pull until d = 0 [1], above 0 and
+        at most 1.
     """
     require("asked", asked, 0.0 < asked <= 1.0, "above 0 and at most 1")
     t = -math.log(asked) / math.pi
@@ -227,16 +228,16 @@ def clamped_restitution(asked: float) -> float:
 
 
 def asked_for_clamped(delivered: float) -> float:
-    """Restitution to ask for so that a clamped Kelvin-Voigt or Tsuji contact delivers a given one:
-    inverse of `clamped_restitution`.
+    """Return the restitution to request so that a Kelvin-Voigt or Tsuji contact with a no-tension
+    cutoff delivers a given one.
 
     Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
 
     Parameters
     ----------
     delivered : float
-        Wanted restitution [1], above exp(-2) = 0.1353 and at most 1: a clamped contact returns more
-        than that.
+        Wanted restitution [1], above exp(-2) = 0.1353 and at most 1. A contact with a no-tension
+        cutoff always returns more than exp(-2).
     """
     # The smallest restitution that can be asked for as a normal float.
     smallest = np.finfo(float).tiny
@@ -255,20 +256,21 @@ def asked_for_clamped(delivered: float) -> float:
 
 
 def lee_wang_transition(overlap: ArrayLike, q: float, epsilon: float) -> NDArray[np.float64]:
-    """Part of the dashpot of Lee and Wang's second law that acts at an overlap: T in F = K d + c T
-    rate.
+    """Return the fraction T of the dashpot that acts at an overlap in Lee and Wang's second law, F
+    = K d + c T rate.
 
-    T = (d + abs(d))/(2 d) exp{(q/epsilon) [(d - epsilon) - abs(d - epsilon)]}: 0 where the contact
-    is open, exp(-2 q (1 - d/epsilon)) up to epsilon, 1 above it. Lee & Wang 1983, part 1,
-    doi:10.1115/1.3267392; Autiero et al. 2022, eq. (41), doi:10.3390/machines10110966, print
-    abs(rate) for abs(d) in the numerator, whose dimension does not fit.
+    T = (d + abs(d))/(2 d) exp{(q/epsilon) [(d - epsilon) - abs(d - epsilon)]}. It is 0 if the
+    contact is open, exp(-2 q (1 - d/epsilon)) up to epsilon, and 1 above it. Lee & Wang 1983, part
+    1, doi:10.1115/1.3267392; Autiero et al. 2022, eq. (41), doi:10.3390/machines10110966, print
+    abs(rate) instead of abs(d) in the numerator, which has the wrong dimension.
 
     Parameters
     ----------
     overlap : float or array
         d [m].
     q : float
-        How steeply the damping rises [1]; 2, 3 and 4 are usual (Autiero et al. 2022, sec. 3.4).
+        Steepness of the rise of the damping [1]. Usual values are 2, 3, and 4 (Autiero et al. 2022,
+        sec. 3.4).
     epsilon : float
         Width of the transition [m], at most the largest overlap of the impact.
 

@@ -2,7 +2,8 @@
 
 Formulas of table 4 of the review of Wang et al. 2022 (Research progress of contact force models in
 the collision mechanics of multibody system), in the consistent form: the table has misprints, and
-each function states where it departs from it. A speed outside a formula's range is refused.
+each function states where it differs from the table. A speed outside the range of a formula raises
+an error.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from granchain.theory.ranges import require, require_positive
 def thornton_yield_speed(
     effective_modulus: float, effective_radius: float, effective_mass: float, yield_pressure: float
 ) -> float:
-    """Impact speed at which the largest Hertz pressure reaches the yield pressure.
+    """Return the impact speed at which the largest Hertz pressure reaches the yield pressure.
 
     V_y = (pi/(2 E))^2 (8 pi R^3/(15 m))^(1/2) p_y^(5/2): m V_y^2/2 is the Hertz work up to d_y =
     pi^2 R p_y^2/(4 E^2). Thornton 1997, doi:10.1115/1.2787319.
@@ -26,7 +27,7 @@ def thornton_yield_speed(
     effective_modulus, effective_radius, effective_mass : float
         E [Pa], R [m], m [kg].
     yield_pressure : float
-        p_y [Pa], 1.6 yield stresses.
+        p_y [Pa], which is 1.6 times the yield stress.
 
     Returns
     -------
@@ -45,12 +46,13 @@ def thornton_yield_speed(
 
 
 def lankarani_nikravesh_yield_speed(youngs_modulus: float, density: float) -> float:
-    """Impact speed above which bodies of metal keep a dent, by a rule of thumb.
+    """Return the impact speed above which metal bodies have residual indentation, by a rule of
+    thumb.
 
     V = 1e-5 (E/rho)^(1/2), 1e-5 of the speed of an elastic wave. Lankarani & Nikravesh 1994,
-    doi:10.1007/BF00045676, as Autiero et al. 2022, sec. 3.8, doi:10.3390/machines10110966, and the
-    review of Wang et al. 2022 have it. The yield stress and the shape of the bodies are not in it:
-    `thornton_yield_speed` has both.
+    doi:10.1007/BF00045676, cited by Autiero et al. 2022, sec. 3.8, doi:10.3390/machines10110966,
+    and the review of Wang et al. 2022. It neglects the yield stress and the shape of the bodies,
+    which `thornton_yield_speed` includes.
 
     Parameters
     ----------
@@ -70,11 +72,11 @@ def lankarani_nikravesh_yield_speed(youngs_modulus: float, density: float) -> fl
 
 
 def thornton_restitution(speed: float, yield_speed: float) -> float:
-    """Restitution of Thornton's elastic, perfectly plastic spheres; exactly that of the law
-    `thornton`.
+    """Return the restitution of Thornton's elastic, perfectly plastic spheres, as the law
+    `thornton` delivers it.
 
-    e = (6 sqrt(3)/5)^(1/2) (1 - x^2/6)^(1/2) (x/(x + 2 (6/5 - x^2/5)^(1/2)))^(1/4), x = V_y/V; 1 up
-    to V_y, where the impact is elastic. Thornton 1997, doi:10.1115/1.2787319.
+    e = (6 sqrt(3)/5)^(1/2) (1 - x^2/6)^(1/2) (x/(x + 2 (6/5 - x^2/5)^(1/2)))^(1/4), with x = V_y/V.
+    Up to V_y the impact is elastic and e = 1. Thornton 1997, doi:10.1115/1.2787319.
 
     Parameters
     ----------
@@ -102,14 +104,14 @@ def chang_ling_restitution(
     yield_stress: float,
     poissons_ratio: float,
 ) -> float:
-    """Restitution of Chang, Etsion and Bogy's contact: Hertz up to w_c, then a plastic core at
-    constant pressure.
+    """Return the restitution of the contact of Chang, Etsion, and Bogy.
 
     e^2 = (8/15) E sqrt(R) w_c (w_m (2 - w_c/w_m))^1.5/((8/15) E sqrt(R) w_c^2.5 + pi K Y R w_m (w_m
-    - w_c)), w_c = (pi K Y/(2 E))^2 R, K = 1.282 + 1.158 nu, and the largest overlap w_m from the
-    denominator, which is m V^2/2; 1 where the impact is elastic. Chang & Ling 1992,
-    doi:10.1115/1.2920903. Derived anew: as printed in the review, where the bracket holds one w_c
-    more and stands to the power 1.5, the dimensions do not agree.
+    - w_c)), w_c = (pi K Y/(2 E))^2 R, K = 1.282 + 1.158 nu, and the largest overlap w_m follows
+    from the denominator, which is m V^2/2. The contact obeys Hertz's law up to w_c and then has a
+    plastic core at constant pressure. An elastic impact has e = 1. Chang & Ling 1992,
+    doi:10.1115/1.2920903. We derived the formula again, because in the review the bracket contains
+    another w_c and has the power 1.5, so that the dimensions do not agree.
 
     Parameters
     ----------
@@ -152,19 +154,19 @@ WU_FIRST, WU_SECOND = 2.08, 0.62
 def wu_restitution(
     speed: float, yield_speed: float, yield_stress: float, effective_modulus: float
 ) -> float:
-    """Restitution fitted by Wu, Li and Thornton to finite elements, for impacts far above first
-    yield.
+    """Return the restitution that Wu, Li, and Thornton fitted to finite-element results far above
+    first yield.
 
-    2.08 (V/V_y)^(-1/4), and 0.62 (V s_y/(V_y E))^(-1/2) for finite plastic deformation, from the
-    speed on where the two meet: V/V_y = (0.62/2.08)^4 (E/s_y)^2. Wu, Li & Thornton 2005,
-    International Journal of Impact Engineering 32. The review prints the first exponent as +0.156,
-    which makes the restitution grow with the speed; -1/4, the plastic limit of Thornton's formula,
-    is completed as generally known, not checked against the original.
+    The first branch is 2.08 (V/V_y)^(-1/4). The second branch, for finite plastic deformation, is
+    0.62 (V s_y/(V_y E))^(-1/2) and starts where the two are equal: V/V_y = (0.62/2.08)^4 (E/s_y)^2.
+    Wu, Li & Thornton 2005, International Journal of Impact Engineering 32. The review prints the
+    first exponent as +0.156, with which the restitution would increase with the speed. We use -1/4,
+    the plastic limit of Thornton's formula, and could not compare it with the original article.
 
     Parameters
     ----------
     speed, yield_speed : float
-        V, at least 18.7 V_y, below which the first branch exceeds 1; V_y [m/s].
+        V and V_y [m/s]. V must be at least 18.7 V_y, because the first branch exceeds 1 below it.
     yield_stress, effective_modulus : float
         s_y, E [Pa].
 
@@ -196,17 +198,18 @@ def weir_tallon_restitution(
     youngs_modulus: float,
     density: float,
 ) -> float:
-    """Restitution of a sphere on a plane by Weir and Tallon; unverified.
+    """Return the restitution of a sphere on a plane by Weir and Tallon (unverified).
 
     e = 3.1 (s_y/E)^(5/8) (c0/V)^(1/4), c0 = (E_young/density)^(1/2). Weir & Tallon 2005,
-    doi:10.1016/j.ces.2005.01.040. Unverified: the review has one more factor, (R1/R)^(3/8), whose
-    R1 it does not define, and whose exponent's sign contradicts the scaling of the yield speed with
-    the mass. It is 1 for a sphere on a plane, and only that case is given.
+    doi:10.1016/j.ces.2005.01.040. The formula is unverified: the review has another factor,
+    (R1/R)^(3/8), but does not define R1, and the sign of this exponent contradicts the scaling of
+    the yield speed with the mass. For a sphere on a plane the factor is 1, so only this case is
+    available.
 
     Parameters
     ----------
     speed : float
-        V [m/s], so large that the formula is at most 1.
+        V [m/s]. It must be so large that the formula gives at most 1.
     yield_stress, effective_modulus, youngs_modulus : float
         s_y, E, E_young [Pa].
     density : float
@@ -245,7 +248,7 @@ def jackson_critical_speed(
     yield_stress: float,
     poissons_ratio: float,
 ) -> float:
-    """Impact speed at which a sphere first yields in Jackson and Green's contact.
+    """Return the impact speed at which a sphere first yields with the law of Jackson and Green.
 
     m V_c^2/2 = (8/15) E sqrt(R) d_c^2.5, d_c = (pi C s_y/(2 E))^2 R, C = 1.295 exp(0.736 nu).
     Jackson, Green & Marghitu 2010, doi:10.1007/s11071-009-9591-z.
@@ -280,17 +283,17 @@ def jackson_critical_speed(
 
 
 def jackson_restitution(speed: float, critical_speed: float, yield_strain: float) -> float:
-    """Restitution fitted by Jackson, Green and Marghitu to the impact under Jackson and Green's
-    contact law.
+    """Return the restitution that Jackson, Green, and Marghitu fitted to impacts with the law of
+    Jackson and Green.
 
-    With v = V/V_c: 1 up to 1; 1 - 0.1 ln(v) ((v - 1)/59)^0.156 up to 60; 1 - 0.1 ln(60) - 0.1
-    ln(v/60) (v - 60)^(2.36 s_y/E) up to 1000. Jackson, Green & Marghitu 2010,
-    doi:10.1007/s11071-009-9591-z.
+    With v = V/V_c, the restitution is 1 for v up to 1, 1 - 0.1 ln(v) ((v - 1)/59)^0.156 for v up to
+    60, and 1 - 0.1 ln(60) - 0.1 ln(v/60) (v - 60)^(2.36 s_y/E) for v up to 1000. Jackson, Green &
+    Marghitu 2010, doi:10.1007/s11071-009-9591-z.
 
     Parameters
     ----------
     speed, critical_speed : float
-        V, at most 1000 V_c; V_c (`jackson_critical_speed`) [m/s].
+        V, which must be at most 1000 V_c, and V_c (`jackson_critical_speed`) [m/s].
     yield_strain : float
         s_y/E [1].
 
@@ -325,8 +328,8 @@ def ma_liu_plastic_restitution(
     psi: float,
     xi: float,
 ) -> float:
-    """Restitution of the Ma-Liu law where nearly the whole loading is fully plastic: an asymptote,
-    too large by some percent.
+    """Return the restitution of the Ma-Liu law for fully plastic loading, an asymptote that is a
+    few percent too large.
 
     e = 0.81 E^(-1/3) R_p^(-1/6) k1^(5/12) m^(-1/12) V^(-1/6) with k1 = 2 pi R psi s_y and R_p = R
     (4/3) E sqrt(R) d_p^1.5/F_p, the unloading radius of full plasticity. Ma & Liu 2015,
@@ -336,13 +339,13 @@ def ma_liu_plastic_restitution(
     Parameters
     ----------
     speed : float
-        V [m/s], at least that at which the contact just becomes fully plastic.
+        V [m/s]. It must be at least the speed at which the contact just becomes fully plastic.
     effective_modulus, effective_radius, effective_mass : float
         E [Pa], R [m], m [kg].
     yield_stress : float
         s_y [Pa].
     psi, xi : float
-        Of the law [1].
+        Parameters of the law [1].
 
     Returns
     -------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 def hertz_stiffness(effective_modulus: float, effective_radius: float) -> float:
-    """Stiffness K of the Hertz force F = K d^1.5 between two spheres.
+    """Return the stiffness K of the Hertz force F = K d^1.5 between two spheres.
 
     K = (4/3) E sqrt(R): Johnson 1985, Contact Mechanics, eq. (4.22), doi:10.1017/CBO9781139171731.
 
@@ -27,7 +27,8 @@ def hertz_stiffness(effective_modulus: float, effective_radius: float) -> float:
 
 
 def impact_duration_factor(exponent: float = 1.5) -> float:
-    """Duration of an elastic impact times its speed over its largest overlap [1].
+    """Return the duration of an elastic impact multiplied by its speed and divided by its largest
+    overlap [1].
 
     With x = d/d_max, (dx/dt)^2 = (v/d_max)^2 (1 - x^(n+1)), so the factor is 2 times the integral
     of (1 - x^(n+1))^(-1/2) over 0..1: 2/(n+1) B(1/(n+1), 1/2), B the Beta function. For n = 1 it is
@@ -37,7 +38,7 @@ def impact_duration_factor(exponent: float = 1.5) -> float:
     Parameters
     ----------
     exponent : float
-        n of the force K d^n [1].
+        Exponent n of the force K d^n [1].
     """
     p = 1.0 / (exponent + 1.0)
     # B(p, 1/2) = Gamma(p) Gamma(1/2)/Gamma(p + 1/2)
@@ -56,7 +57,8 @@ class ElasticImpact:
 def elastic_impact(
     stiffness: float, effective_mass: float, speed: float, exponent: float = 1.5
 ) -> ElasticImpact:
-    """Largest overlap, largest force and duration of an elastic impact with the force K d^n.
+    """Compute the largest overlap, the largest force, and the duration of an elastic impact with
+    the force K d^n.
 
     K d_max^(n+1)/(n+1) = m v^2/2; for Hertz d_max = (5 m v^2/(4 K))^(2/5) = (15 m v^2/(16 E
     sqrt(R)))^(2/5). Hertz 1882, doi:10.1515/crll.1882.92.156; Johnson 1985, Contact Mechanics, sec.

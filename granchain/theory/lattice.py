@@ -24,7 +24,7 @@ _NEAR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Dispersion:
-    """Frequencies of small waves over the wavenumber, in a row of equal cells of n masses and n
+    """Frequencies of small waves versus wavenumber, in a chain of equal cells of n masses and n
     springs.
 
     Spring j joins mass j and mass j + 1 of a cell, the last one the last mass and the first of the
@@ -56,8 +56,8 @@ class Dispersion:
 
     @cached_property
     def band_edges(self) -> np.ndarray:
-        """Lowest and highest frequency of each band, (n, 2) array [Hz]: a branch of a row has
-        its extremes at q = 0 and pi."""
+        """Lowest and highest frequency of each band, an (n, 2) array [Hz]. The extremes of each
+        branch are at q = 0 and q = pi."""
         edges = np.sort(self.frequency([0.0, math.pi]), axis=0).T.copy()
         if self.on_site is None:
             # the row as a whole moves freely
@@ -66,9 +66,9 @@ class Dispersion:
 
     @property
     def gaps(self) -> np.ndarray:
-        """Frequencies between bands at which no wave runs, (n_gaps, 2) array [Hz], and those below
-        the bands of a row that is held on the spot; bands that touch, to 1e-9 of the highest, have
-        none."""
+        """Lowest and highest frequency of each band gap, an (n_gaps, 2) array [Hz]. In a chain with
+        on-site springs, the first gap is below the first band. Bands closer than 1e-9 of the
+        highest frequency have no gap between them."""
         edges = self.band_edges
         if self.on_site is not None:
             edges = np.vstack([np.zeros((1, 2)), edges])
@@ -77,8 +77,8 @@ class Dispersion:
 
     @property
     def long_wave_speed(self) -> float:
-        """Of waves much longer than a cell [cells/s]: 1/sqrt(sum(m) sum(1/s)), a rod of the
-        same mass, with its resonators, and compliance; 0 where springs hold it on the spot."""
+        """Speed of waves much longer than a cell [cells/s]. It is 1/sqrt(sum(m) sum(1/s)), as in a
+        rod of the same mass (with resonators) and compliance, and 0 with on-site springs."""
         if self.on_site is not None:
             return 0.0
         mass = float(self.masses.sum())
@@ -86,7 +86,8 @@ class Dispersion:
         return 1.0 / math.sqrt(mass * float((1.0 / self.stiffnesses).sum()))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists: what it is made of, bands, gaps, and the speed of long waves."""
+        """Return the masses, the springs, the bands, the gaps, and the speed of long waves as
+        numbers and lists."""
         own = {name: getattr(self, name) for name in self.__dataclass_fields__}
         derived = ("band_edges", "gaps", "long_wave_speed")
         return dict(plain_data(own | {name: getattr(self, name) for name in derived}))
@@ -108,7 +109,7 @@ class Dispersion:
         return facts_card(f"Dispersion, a cell of {self.masses.size}", facts, ranges)
 
     def frequency(self, wavenumber: Any) -> np.ndarray:
-        """Frequencies at wavenumbers.
+        """Return the frequencies at wavenumbers.
 
         Parameters
         ----------
@@ -118,24 +119,25 @@ class Dispersion:
         Returns
         -------
         (..., n + n_resonators) array
-            Rising [Hz].
+            Frequencies in ascending order [Hz].
         """
         stretch, _ = self._stretch(wavenumber)
         return np.asarray(np.linalg.svd(stretch, compute_uv=False)[..., ::-1] / (2.0 * math.pi))
 
     def group_speed(self, wavenumber: Any) -> np.ndarray:
-        """Speed of a packet of waves, d omega/dq.
+        """Return the group speed d omega/dq of a wave packet.
 
         Parameters
         ----------
         wavenumber : (...) array
-            q [rad per cell]; at 0 and pi, where branches may touch, the limit from inside the zone,
-            to a millionth of the top speed.
+            q [rad per cell]. At 0 and pi, where branches may touch, the result is the limit from
+            inside the zone, to 1e-6 of the largest speed.
 
         Returns
         -------
         (..., n + n_resonators) array
-            Of each branch, in the order of `frequency` [cells/s]; times `length` it is m/s.
+            Group speed of each branch, in the order of `frequency` [cells/s]. Multiply it by
+            `length` to get m/s.
         """
         q = np.asarray(wavenumber, dtype=float)
         inside = q - 2.0 * math.pi * np.floor(q / (2.0 * math.pi) + 0.5)
@@ -177,7 +179,7 @@ def dispersion(
     on_site: Any = None,
     resonators: Any = None,
 ) -> Dispersion:
-    """Small waves in a periodic row of masses and springs.
+    """Compute the dispersion of small waves in a periodic chain of masses and springs.
 
     One mass: f = sqrt(s/m) abs(sin(q/2))/pi. Two masses and equal springs: omega^2 = s (1/m1 + 1/m2
     +- sqrt((1/m1 + 1/m2)^2 - 4 sin^2(q/2)/(m1 m2))), with a gap from sqrt(2 s/m) of the heavier to
@@ -189,15 +191,16 @@ def dispersion(
     Parameters
     ----------
     masses : (n,) array
-        Of the masses of a cell [kg].
+        Masses of a cell [kg].
     stiffnesses : (n,) array
-        Of the springs, each behind its mass, the last one before the next cell [N/m].
+        Stiffnesses of the springs, each after its mass; the last spring leads to the next cell
+        [N/m].
     length : float, optional
         Of a cell [m].
     on_site : (n,) array, optional
-        Of springs between each mass and the ground [N/m], 0 for none.
+        Stiffnesses of springs between each mass and the ground [N/m], 0 for none.
     resonators : sequence of (place, mass, stiffness), optional
-        Of each the place of the mass of the cell that it is in, from 0, its own mass [kg] and the
+        For each resonator, the index of the mass that carries it (from 0), its mass [kg], and the
         stiffness of its spring [N/m].
 
     Returns
@@ -208,8 +211,8 @@ def dispersion(
     Raises
     ------
     CaseError
-        For anything but as many stiffnesses as masses, 1 to 1024 of them, finite and above 0; and
-        for on-site springs or resonators that are none.
+        If there are not 1 to 1024 masses and as many stiffnesses, all finite and above 0, or if
+        on-site springs or resonators are not valid.
     """
     values = []
     for name, given in (("masses", masses), ("stiffnesses", stiffnesses)):

@@ -46,14 +46,15 @@ class SolitaryWave:
     force_from_velocity : float
         F_m/[k^(2/5) (m v_m^2)^(3/5)].
     bead_force : float
-        Peak of the mean of a bead's two contact forces, in F_m: what a sensor inside a bead reads.
+        Peak of the mean of the two contact forces of a bead, divided by F_m. A sensor inside a bead
+        measures this mean.
     kinetic_share : float
-        Kinetic part of the energy in the mean over one lattice period; 5/9 by the virial theorem, 2
-        T = 2.5 U.
+        Kinetic fraction of the energy, averaged over one lattice period. By the virial theorem, 2 T
+        = 2.5 U, it is 5/9.
     kinetic_share_range : tuple of float
-        Smallest and largest kinetic share at an instant.
+        Smallest and largest instantaneous kinetic fraction.
     energy : float
-        Energy of the wave in m v_m^2.
+        Energy of the wave divided by m v_m^2.
     """
 
     speed_from_velocity: float
@@ -67,16 +68,17 @@ class SolitaryWave:
     _overlap_modes: tuple[float, ...]
 
     def bead_velocity(self, position: Any) -> np.ndarray:
-        """Velocity of a bead in v_m, at a position [beads] from the crest."""
+        """Return the velocity of a bead divided by v_m, at a position [beads] relative to the
+        crest."""
         return _cosine_series(self._velocity_modes, position)
 
     def overlap(self, position: Any) -> np.ndarray:
-        """Overlap of a contact in its largest one, at a position [beads] from the crest."""
+        """Return the overlap of a contact divided by its maximum, at a position [beads] relative to
+        the crest."""
         return _cosine_series(self._overlap_modes, position)
 
     def width(self, level: float = 0.5) -> float:
-        """Full width [beads, that is diameters] of the velocity pulse at a fraction of its
-        peak, 1e-6 to 1."""
+        """Return the width [beads] of the velocity pulse at a fraction (1e-6 to 1) of its peak."""
         require("level", level, 1e-6 <= level < 1.0, "at least 1e-6 and below 1")
         return 2.0 * root(lambda x: float(self.bead_velocity(x)) - level, 0.0, _WINDOW / 3.0)
 
@@ -90,7 +92,7 @@ def _cosine_series(modes: tuple[float, ...], position: Any) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def solitary_wave() -> SolitaryWave:
-    """The exact solitary wave of a Hertz chain: shape and coefficients, computed, not typed.
+    """Compute the shape and the coefficients of the solitary wave of a Hertz chain.
 
     Solves the travelling-wave equation of the discrete chain by fixed-point iteration in Fourier
     space (derivation above). The continuum limit of the same equation is Nesterenko's, see
@@ -164,28 +166,28 @@ def solitary_speed(
     peak_force: float | None = None,
     long_wave: bool = False,
 ) -> float:
-    """Speed of the solitary wave in a chain of equal touching beads.
+    """Return the speed of the solitary wave in a chain of equal touching beads.
 
-    V = c_v (k/m)^(2/5) v_m^(1/5) = c_F k^(1/3) m^(-1/2) F_m^(1/6). The exact coefficients are those
-    of the discrete chain (`solitary_wave`: 0.907470 and 0.905516); Nesterenko's long-wave ones,
-    (16/25)^(1/5) and 2/sqrt(5), are good to 1.3 % and no more (Nesterenko 1983,
+    V = c_v (k/m)^(2/5) v_m^(1/5) = c_F k^(1/3) m^(-1/2) F_m^(1/6). `solitary_wave` computes the
+    exact coefficients of the discrete chain, 0.907470 and 0.905516. Nesterenko's coefficients for
+    long waves, (16/25)^(1/5) and 2/sqrt(5), differ from them by up to 1.3 % (Nesterenko 1983,
     doi:10.1007/BF00905892).
 
     Parameters
     ----------
     stiffness : float
-        k of a contact [N/m^1.5].
+        Stiffness k of a contact [N/m^1.5].
     mass : float
         m of a bead [kg].
     peak_velocity, peak_force : float
-        Peak velocity of a bead [m/s], or peak force of a contact [N]: one of the two.
+        Peak velocity of a bead [m/s] or peak force of a contact [N]. Give exactly one of them.
     long_wave : bool
-        Nesterenko's coefficients instead of the exact ones.
+        If true, use Nesterenko's coefficients instead of the exact ones.
 
     Returns
     -------
     float
-        V [beads/s]; times the diameter it is m/s.
+        V [beads/s]. Multiply it by the diameter of a bead to get m/s.
     """
     if (peak_velocity is None) == (peak_force is None):
         got = "neither" if peak_force is None else "both"
@@ -202,10 +204,10 @@ def solitary_speed(
 
 
 def solitary_force(stiffness: float, mass: float, peak_velocity: float) -> float:
-    """Peak contact force of the solitary wave whose beads reach a velocity.
+    """Return the peak contact force of a solitary wave with a given peak velocity of the beads.
 
-    F_m = 1.013019 k^(2/5) (m v_m^2)^(3/5), the coefficient from `solitary_wave`; reviewed by Sen et
-    al. 2008, doi:10.1016/j.physrep.2007.10.007.
+    F_m = 1.013019 k^(2/5) (m v_m^2)^(3/5). The coefficient is computed by `solitary_wave`. Review:
+    Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
 
     Parameters
     ----------
@@ -233,9 +235,9 @@ def solitary_force(stiffness: float, mass: float, peak_velocity: float) -> float
 
 
 def precompressed_stiffness(stiffness: float, precompression: float) -> float:
-    """Slope of the Hertz force at a static force: dF/dd = (3/2) k^(2/3) F0^(1/3) [N/m].
+    """Return the slope of the Hertz force at a static force, (3/2) k^(2/3) F0^(1/3) [N/m].
 
-    Derivative of F = k d^1.5 at d0 = (F0/k)^(2/3).
+    This is the derivative of F = k d^1.5 at d0 = (F0/k)^(2/3).
 
     Parameters
     ----------
@@ -250,7 +252,7 @@ def precompressed_stiffness(stiffness: float, precompression: float) -> float:
 def small_wave_frequency(
     wave_number: Any, stiffness: float, mass: float, precompression: float
 ) -> np.ndarray:
-    """Angular frequency of a small wave in a precompressed chain of equal beads.
+    """Return the angular frequency of a small wave in a precompressed chain of equal beads.
 
     omega = 2 sqrt(s/m) abs(sin(q/2)), s = (3/2) k^(2/3) F0^(1/3): the lattice of masses and linear
     springs (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 2) with the slope of the
@@ -278,11 +280,10 @@ def small_wave_frequency(
 
 
 def small_wave_speed(stiffness: float, mass: float, precompression: float) -> float:
-    """Speed of long small waves in a precompressed chain of equal beads: sqrt(s/m), s = (3/2)
-    k^(2/3) F0^(1/3).
+    """Return the speed of long small waves in a precompressed chain of equal beads.
 
-    The limit of omega/q for q to 0, see `small_wave_frequency`; Nesterenko 1983,
-    doi:10.1007/BF00905892, for the chain of beads.
+    It is sqrt(s/m) with s = (3/2) k^(2/3) F0^(1/3), the limit of omega/q for small q (see
+    `small_wave_frequency`; Nesterenko 1983, doi:10.1007/BF00905892).
 
     Parameters
     ----------
@@ -296,7 +297,7 @@ def small_wave_speed(stiffness: float, mass: float, precompression: float) -> fl
     Returns
     -------
     float
-        [beads/s]; times the diameter it is m/s.
+        Speed [beads/s]. Multiply it by the diameter of a bead to get m/s.
     """
     return math.sqrt(precompressed_stiffness(stiffness, precompression) / mass)
 
@@ -310,16 +311,17 @@ class DepthExponents:
 
 
 def depth_exponents(exponent: float = 1.5) -> DepthExponents:
-    """How a small wave changes with depth in a vertical chain under gravity.
+    """Return the exponents with which a small wave changes with depth in a vertical chain under
+    gravity.
 
-    Velocity of the beads ~ h^(-(1/4)(1/3 + 1/p)), speed of the wave ~ h^((1/2)(1 - 1/p)), for the
-    force K d^p; -1/4 and 1/6 for Hertz. Reached at depths far below the first bead. Hong, Ji & Kim
-    1999, doi:10.1103/PhysRevLett.82.3058.
+    For the force K d^p, the velocity of the beads is proportional to h^(-(1/4)(1/3 + 1/p)) and the
+    speed of the wave to h^((1/2)(1 - 1/p)). For Hertz contacts the exponents are -1/4 and 1/6. They
+    are valid far below the first bead. Hong, Ji & Kim 1999, doi:10.1103/PhysRevLett.82.3058.
 
     Parameters
     ----------
     exponent : float
-        p of the force K d^p [1].
+        Exponent p of the force K d^p [1].
     """
     return DepthExponents(
         velocity=-0.25 * (1.0 / 3.0 + 1.0 / exponent), speed=0.5 * (1.0 - 1.0 / exponent)
@@ -329,11 +331,11 @@ def depth_exponents(exponent: float = 1.5) -> DepthExponents:
 def evanescent_decay(
     frequency: float, stiffness: float, mass: float, precompression: float
 ) -> float:
-    """Decay of a small oscillation above the highest frequency of a precompressed chain, in nepers
-    per bead.
+    """Return the decay [nepers per bead] of a small oscillation above the cutoff frequency of a
+    precompressed chain.
 
-    The dispersion with q = pi + i kappa: omega = omega_max cosh(kappa/2) (Brillouin 1946, Wave
-    Propagation in Periodic Structures, ch. 2).
+    The dispersion relation with q = pi + i kappa gives omega = omega_max cosh(kappa/2) (Brillouin
+    1946, Wave Propagation in Periodic Structures, ch. 2).
 
     Parameters
     ----------
@@ -349,8 +351,7 @@ def evanescent_decay(
     Returns
     -------
     float
-        kappa [1]: the amplitude falls by exp(-kappa) from bead to bead, each against the one
-        before.
+        kappa [1]. The amplitude decreases by the factor exp(-kappa) from each bead to the next.
     """
     highest = float(small_wave_frequency(math.pi, stiffness, mass, precompression))
     allowed = f"at least the cutoff frequency of the chain, {highest:.6g} rad/s"
