@@ -169,7 +169,7 @@ def test_a_gap_of_0_has_a_derivative_to_its_one_side():
             {},
             "radius_factor.1 is listed twice",
         ),
-        ("peak", "contact.psi", {}, "an unknown input"),
+        ("peak", "contact.psi", {}, "unknown input"),
         ("peaks", "striker.speed", {}, 'It must be "peak"'),
         (("peak", 11), "striker.speed", {}, "It must be 1 to 10"),
         ("peak", "striker.speed", {"sensors.beads": []}, "needs a sensor"),
