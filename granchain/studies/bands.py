@@ -409,12 +409,12 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
     ]
     sensors, quantile, of_key = ("sensor_bead",), ("quantile",), ("key",)
     table = {
-        "quantile": (quantile, quantiles, "1", "part of the members that are below"),
-        "time": (("time",), times, "s", "time of the samples of the case as it stands"),
+        "quantile": (quantile, quantiles, "1", "fraction of the members below"),
+        "time": (("time",), times, "s", "sample times of the nominal case"),
         "sensor_bead": (
             sensors, np.array(found.sensor_bead, dtype=np.int64), "1", "label of the sensor bead"
         ),
-        "key": (of_key, texts(keys), "", "key of the case that has a tolerance"),
+        "key": (of_key, texts(keys), "", "key with a tolerance"),
         "force": ((*quantile, "time", *sensors), force, "N", "force of the sensor bead"),
         "peak": (
             (*quantile, *sensors), quantiles_over(found.peak[members], quantiles), "N",
@@ -425,14 +425,14 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
             "time of that peak",
         ),
         "nominal_force": (
-            ("time", *sensors), found.force[0][: len(times)], "N", "force of the case as it stands"
+            ("time", *sensors), found.force[0][: len(times)], "N", "force of the nominal case"
         ),
-        "nominal_peak": (sensors, found.peak[0], "N", "peak force of the case as it stands"),
+        "nominal_peak": (sensors, found.peak[0], "N", "peak force of the nominal case"),
         "nominal_arrival": (sensors, found.arrival[0], "s", "time of that peak"),
-        "value": (of_key, values, "", "value of the case, in SI"),
+        "value": (of_key, values, "", "value of the nominal case, in SI units"),
         "standard_deviation": (
             of_key, np.abs(values) * np.array(deviations), "",
-            "standard deviation that is drawn, in SI",
+            "standard deviation, in SI units",
         ),
     }  # fmt: skip
     return {name: Variable(*about) for name, about in table.items()}

@@ -68,7 +68,7 @@ def impacts(
     Examples
     --------
     >>> import granchain as gc
-    >>> pair = {"radius": 5e-3, "mass": 4e-3}
+    >>> pair = {"effective_radius": 2.5e-3, "effective_mass": 2e-3}
     >>> study = gc.impacts("flores", pair, {"speed": [0.5, 1.0]}, "steel-316", restitution=0.8)
     >>> study["delivered_restitution"].dims
     ('law', 'speed')
