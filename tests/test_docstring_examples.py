@@ -13,37 +13,19 @@ from granchain.errors import GranchainWarning
 ROOT = Path(__file__).parents[1]
 # Public names without an example. Remove a name when its docstring gets one.
 WITHOUT_EXAMPLE = {
-    "Case",
     "Certificate",
     "ContactLaw",
     "Elastoplastic",
     "ImpactResult",
-    "Material",
     "MechanismCase",
     "OPEN",
-    "Pair",
     "Quantity",
-    "Result",
     "Source",
-    "Trace",
     "Verification",
-    "animate",
-    "certificate",
-    "cite",
     "errors",
     "figures",
-    "impact",
-    "laws",
-    "load_case",
     "load_mechanism",
-    "materials",
-    "open_result",
-    "read_trace",
-    "report",
-    "run",
     "run_mechanism",
-    "save",
-    "verify",
 }
 
 
