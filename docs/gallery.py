@@ -252,7 +252,7 @@ def local_resonances() -> Any:
         "ramp": 1e-3,
     }
     case = gc.Case(
-        title="30 steel beads under 20 N, each with a resonator of its own mass",
+        title="30 steel beads under 20 N, each with a resonator of the same mass",
         chain={
             "beads": 30,
             "radius": 2.38e-3,

@@ -28,17 +28,28 @@ def progress_of(
 
 
 class ProgressLine:
-    """Writes how far a computation is into one line; for `run_many(progress=)` and
-    `sweep(progress=)`, and for `run(watch=)`.
+    """Progress display in one line of text.
+
+    Use it as `run_many(progress=)`, `sweep(progress=)`, or `run(watch=)`.
 
     Parameters
     ----------
     title : str
-        In front of it.
+        Text before the progress.
     stream : text stream, optional
-        Default: standard error; in a notebook standard output, where it is not taken for an error.
+        Output stream. Default: standard error; in a notebook, standard output.
     every : float
-        Least time between two lines [s].
+        Minimum time between two updates [s].
+
+    Examples
+    --------
+    >>> import io
+    >>> import granchain as gc
+    >>> stream = io.StringIO()
+    >>> line = gc.ProgressLine("runs", stream, every=0.0)
+    >>> line(1, 4)
+    >>> stream.getvalue().partition(",")[0].strip()
+    'runs: 1 of 4'
     """
 
     def __init__(

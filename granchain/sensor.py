@@ -25,35 +25,45 @@ NYQUIST = 0.5
 
 @dataclass(frozen=True)
 class Sensor:
-    """A bead cut in two with a piezo between the halves, and the instrument behind it.
+    """Sensor bead, cut in two with a piezo between the halves, and its instrument.
 
-    A rigid bead of mass m has the acceleration a = (F_front - F_back)/m. The half in front of the
-    piezo, of mass m_f, gets F_front and the force of the piezo: m_f a = F_front - F. So F = (1 -
-    m_f/m) F_front + (m_f/m) F_back: with equal halves the mean of the two contact forces, whatever
-    the bead does. (Newton's second law for each half; where the piezo has a mass, half of it
-    belongs to each.)
+    A rigid bead of mass m has the acceleration a = (F_front - F_back)/m. F_front and the piezo
+    force F act on the half in front of the piezo, of mass m_f: m_f a = F_front - F. Therefore F =
+    (1 - m_f/m) F_front + (m_f/m) F_back. With equal halves, this is the mean of the two contact
+    forces, for any motion of the bead. This is Newton's second law for each half. If the piezo has
+    a mass, half of it belongs to each half bead.
 
     Parameters
     ----------
     front_mass : float, optional
-        Mass of the half bead on the side of lower numbers, where the wave comes from, with half of
-        the piezo [kg]; default: half the bead's.
+        Mass of the half bead on the side of lower bead numbers, from which the wave comes,
+        including half of the piezo [kg]. Default: half of the mass of the bead.
     interval : float, optional
-        Between two samples [s]; default: as often as the force is given.
+        Time between two samples [s]. Default: the interval of the forces.
     cutoff : float, optional
-        Of the low-pass filter: the frequency that is halved [Hz]; default: no filter.
+        Frequency at which the zero-phase low-pass filter halves the amplitude [Hz]. Default: no
+        filter.
     order : int
-        Of the Butterworth filter, which is run once forwards and once backwards.
+        Order of the Butterworth low-pass filter, which is run once forwards and once backwards.
     noise : float
         Standard deviation of the noise of one sample [N].
     gain : float
-        Reading per force; 1 reads newtons [1], or [V/N].
+        Reading per force. 1 reads newtons [1], another value volts [V/N].
     high_pass, low_pass : float, optional
-        Of the instrument itself: below the one and above the other it loses more than half of the
-        power [Hz]; default: nothing is lost. Of several sensors high_pass may be a sequence, one
-        for each.
+        Limits of the frequency band of the instrument, beyond which it loses more than half of the
+        power [Hz]. Default: no losses. For several sensors, high_pass may be a sequence with one
+        value for each.
     filter_order : int
-        Of each of these, a Butterworth filter in the course of time, with its delay.
+        Order of the causal Butterworth filters at these limits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import granchain as gc
+    >>> time = np.arange(5) * 1e-6
+    >>> force = np.array([0.0, 1.0, 2.0, 1.0, 0.0])
+    >>> gc.Sensor(gain=2.0).read(time, force)[1].tolist()
+    [0.0, 2.0, 4.0, 2.0, 0.0]
     """
 
     front_mass: float | None = None

@@ -1,8 +1,8 @@
-"""Run the notebooks and write them as .ipynb with what they show, for reading.
+"""Run the notebooks and write them as .ipynb files with their output.
 
     python notebooks/run.py [NAME...]
 
-The text of a notebook is its .py file; the .ipynb is made from it, and the tests check that it was.
+The source of a notebook is its .py file. The tests check that the .ipynb file is up to date.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ HERE = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """The notebooks, in order."""
+    """Return the names of the notebooks, in order."""
     return sorted(path.stem for path in HERE.glob("[0-9]*.py"))
 
 
 def text_of(name: str) -> Any:
-    """A notebook from its text, without results."""
+    """Return a notebook from its .py file, without output."""
     notebook = jupytext.read(HERE / f"{name}.py")
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}
     }
     for place, cell in enumerate(notebook.cells):
-        # Equal texts, equal files: no random names.
+        # Fixed names, so that equal texts give equal files.
         cell.id = f"cell-{place}"
         cell.metadata = {}
     return notebook
 
 
 def run(name: str, folder: Path) -> Any:
-    """Run a notebook in a folder, beside the examples that it reads; the first cell that fails
-    raises."""
+    """Run a notebook in a folder next to the examples that it reads; a cell that fails raises an
+    exception."""
     shutil.copytree(
         HERE.parent / "docs" / "examples", folder / "docs" / "examples", dirs_exist_ok=True
     )

@@ -349,7 +349,10 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
         "tolerance.striker.sped: the case has no value at this key"
         in obeyed(*arguments, "--band", "striker.sped=0.1", code=2).err
     )
-    assert "--band: got" in obeyed(*arguments, "--band", "striker.speed", code=2).err
+    assert (
+        '--band: "striker.speed" is not KEY=VALUE'
+        in obeyed(*arguments, "--band", "striker.speed", code=2).err
+    )
 
 
 def test_a_pulse_that_has_not_come_is_no_number():

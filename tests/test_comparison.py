@@ -361,7 +361,7 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
             assert np.allclose(same.get_ydata(), line.get_ydata())
     words = " ".join(text.get_text() for text in figure.findobj(Text))
     through = "simulation with instrument filter, above 0.01 kHz and below 400 kHz"
-    for expected in ("rig B", through, "time of hertz +", "force [N]"):
+    for expected in ("rig B", through, "time shift of hertz: +", "force [N]"):
         assert expected in words
     assert "synthetic" not in words
 
@@ -402,7 +402,7 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
     assert obey([*command[:2], *command[3:], *tolerances]) == 0 and capsys.readouterr().out
     captured = obeyed(*command, "--figure", "compared.png")
     for title in (
-        "peak force [N]",
+        "Peak force [N] (relative error)",
         "arrival of the peak [us]",
         "width at half height [us]",
         "impulse of the pulse [mN s]",

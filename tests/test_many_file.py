@@ -156,8 +156,9 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(
         if done == 5:
             raise KeyboardInterrupt
 
-    where = r".*study\.h5 contains their results" if in_a_file else "the ensemble has these"
-    done = f"interrupted: [5-9] of 11 members are done; {where}"
+    owner = r".*study\.h5" if in_a_file else "The ensemble"
+    where = f"{owner} contains their results"
+    done = f"interrupted: [5-9] of 11 members are done. {where}"
     with pytest.warns(GranchainWarning, match=done):
         ensemble = gc.run_many(cases, out=path, threads=1, progress=stop)
     ensembles = [ensemble] if path is None else [ensemble, gc.open_ensemble(path)]

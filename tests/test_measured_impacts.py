@@ -152,7 +152,7 @@ def test_a_damping_is_looked_for_about_the_one_whose_force_is_hertzs():
 
 def test_wrong_arguments_are_refused():
     for arguments, said in (
-        (("hertzz", STEEL), r'law: unknown law "hertzz"\. .* Did you mean "hertz"'),
+        (("hertzz", STEEL), r'law: "hertzz" is unknown\. .* Did you mean "hertz"'),
         (({"ma-liu": {"psy": 1.0}}, STEEL), r"ma-liu\.psy: unknown input. The inputs"),
         (({"ma-liu": {"psi": -1.0}}, STEEL), r"ma-liu\.psi: -1\.0 is out of range"),
         (([], STEEL), "laws: missing"),

@@ -358,7 +358,7 @@ def test_the_file_gives_the_result_back_and_info_and_plot_know_it(obeyed, capsys
     assert result.case.sha256 == known.case.sha256 and result.law == "johnson"
     assert {check.what for check in checks_of(result)} == set(checks(known))
     chain = gc.run(gc.load_case("steel-chain", ["time.end=1e-6"]))
-    with pytest.raises(AttributeError, match="not that of a mechanism"):
+    with pytest.raises(AttributeError, match="not the result of a mechanism"):
         chain.crank_angle  # noqa: B018
     text = obeyed("info", str(file), "--verify").out
     assert "contact lost at" in text and "all values agree" in text and "crank_angle" in text

@@ -57,7 +57,7 @@ def test_the_force_on_a_wall_is_the_largest_of_its_contact():
     assert known <= found.value <= known * (1.0 + 1e-3)
     # Hertz without gaps: forces with the speed to the power of 6/5
     assert found["striker.speed"] * 1.77 / found.value == pytest.approx(1.2, abs=1e-4)
-    with pytest.raises(CaseError, match="of a case without a wall at the right end"):
+    with pytest.raises(CaseError, match="needs a wall at the right end"):
         gc.gradient(row(**{"ends.right": "free"}), "wall_force", "striker.speed")
 
 
@@ -197,7 +197,7 @@ def test_the_command_gives_what_the_call_gives(here, obeyed):
     obeyed("optimize", "steel-chain-hertz", *options[:-2], "--over", "gap=1", code=2)
     one = ["--over", f"{FACTORS}.2=0.9:1.1", "--generations", "0"]
     assert (
-        "smallest" in (said := obeyed("optimize", "steel-chain-hertz", *options[:12], *one).out)
+        "minimum" in (said := obeyed("optimize", "steel-chain-hertz", *options[:12], *one).out)
         and "chain.radius_factor.2" in said
     )
 

@@ -205,7 +205,7 @@ def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(
         "resumed only from a checkpoint. Run without --resume"
     )
     assert none in told(capsys, "--resume", code=4) and left() == []
-    with pytest.raises(FileError, match="^resume: no checkpoint"):
+    with pytest.raises(FileError, match=r"^resume: no checkpoint"):
         gc.run(gc.load_case("steel-chain", KEYS), resume=True)
     stopping.at = 0.5
     told(capsys, code=130)

@@ -151,7 +151,7 @@ def test_springs_of_a_beads_own_limit_the_step(plain_loop: None) -> None:
     with pytest.raises(RunError, match="stability limit"):
         gc.run(alone)
     slow = prepare(apart(1e-5, on_site_damping=1e4))[2]
-    assert slow.reason.startswith("auto: 0.05/damping of a body's own")
+    assert slow.reason.startswith("auto: 0.05/on-site or resonator damping")
     assert slow.value == pytest.approx(0.05 * MASS / 1e4, rel=1e-2)
 
 

@@ -324,8 +324,8 @@ def test_the_command_draws_and_prints(run, found, tmp_path, obeyed, monkeypatch)
     lines = print_spectrum(found).splitlines()
     assert lines[0].startswith("bead 3 to bead 36: ")
     assert [line.split()[:2] for line in lines[2:]] == [
-        ["1", "begins"],
-        ["1", "ends"],
-        ["2", "begins"],
-        ["2", "ends"],
+        ["1", "lower"],
+        ["1", "upper"],
+        ["2", "lower"],
+        ["2", "upper"],
     ]

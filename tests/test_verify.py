@@ -165,7 +165,7 @@ def test_the_error_bar_is_richardsons_with_roaches_safety() -> None:
 
 
 SMALLER = "chain.beads=12 sensors.beads=[1,8] sensors.contacts=[] time.end=8e-5 contact.law=hertz"
-TOLERANCE = "allowed T (Relative error allowed to every peak and"
+TOLERANCE = "Usage: T (Largest relative error of each peak and"
 
 
 OVERALL = "order of convergence of the velocities of all bodies: 2.0"
@@ -174,7 +174,7 @@ OVERALL = "order of convergence of the velocities of all bodies: 2.0"
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ("--tolerance 1e-3", 0, (OVERALL, "hertz states 2.", "gives 0.1 %")),
+        ("--tolerance 1e-3", 0, (OVERALL, "Expected order for hertz: 2.", "gives 0.1 %")),
         ("--tolerance 1e-7", 5, ("of 1e-07 could not be confirmed: the largest error is",)),
         (
             "--set sensors.beads=[] --tolerance .1",
@@ -182,7 +182,7 @@ OVERALL = "order of convergence of the velocities of all bodies: 2.0"
             ("no sensor has a complete first pulse",),
         ),
         # samples 4 us apart, and a step that is good enough
-        ("--set sensors.interval=4e-6 --tolerance 1e-3", 5, ("take a shorter sensors.interval",)),
+        ("--set sensors.interval=4e-6 --tolerance 1e-3", 5, ("Use a shorter sensors.interval",)),
         *(
             (f"--tolerance {bad}", 2, ("'--tolerance': ", TOLERANCE))
             for bad in ("x", "0", "nan", "1")

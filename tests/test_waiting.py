@@ -112,5 +112,5 @@ def test_nothing_is_said_where_there_is_a_sign_of_life(monkeypatch, capsys):
     with signals.Waiting("a law") as there:
         there.beat("a step")
         clock.move(1.1 * signals.AFTER)
-    told = "granchain: waiting: for 10 s a step has not ended; if it never does, Ctrl-C ends the "
-    assert capsys.readouterr().err == f"{told}command\n"
+    told = "granchain: waiting for 10 s: a step has not ended. To stop it, press "
+    assert capsys.readouterr().err == f"{told}Ctrl-C\n"

@@ -1,10 +1,9 @@
-"""The equation of every contact law as its source prints it, corrected where the law's page says
-so: for the pages and for a test.
+"""Equation of every contact law as published, or as corrected in the description of the law.
 
-A law of granchain/contact/NAME.py has its equation in NAME.py here, in `EQUATIONS` under the law's
-name, written from the source and not from the code: the pages print it, and tests/test_equations.py
-evaluates it against the law's functions. Every module of this folder but `notation` is read, so
-that a file that is added needs no other edit.
+A law of granchain/contact/NAME.py has its equation in NAME.py here, in `EQUATIONS` with the name of
+the law as key. It is written from the source, not from the code. The pages print it, and a test
+compares it with the functions of the law. All modules of this folder except `notation` are
+imported, so a new file needs no other change.
 """
 
 from __future__ import annotations

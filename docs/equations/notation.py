@@ -188,8 +188,8 @@ MEANINGS: dict[Symbol, Meaning] = {}
 
 
 def symbol(text: str, *meaning: str, **more: str) -> Symbol:
-    """A symbol as LaTeX has it, with its meaning; one that means something else in some
-    equation gets that in its `where`."""
+    """Create a symbol from its LaTeX text and its meaning. An equation can give another meaning in
+    its `where`."""
     made = Symbol(text)
     if MEANINGS.setdefault(made, Meaning(*meaning, **more)) != Meaning(*meaning, **more):
         raise ValueError(

@@ -1,19 +1,27 @@
-"""The first pulse of a trace, and what a run gives in numbers. SI units.
+"""Measure the first pulse of a trace, and summarize the results of a run.
 
-definition     the first pulse of a force over time, its peak and width, and the pulses after it
-arrays         the same of many runs at once
-baseline       what an instrument adds to a force, as the trace itself shows
-noise          where a measured trace has its pulses, beyond the doubt that noise leaves
-uncertainty    peak, time of the peak and crossings from noisy samples, with their uncertainties
-flat_top       tops that an instrument at its limit makes
-reading        what one sensor measured: all numbers of its first pulse, and what is wrong with it
+All quantities are in SI units. The modules are:
+
+definition     first pulse of a force versus time: its peak and width, and later pulses
+arrays         first pulses of many runs at once
+baseline       baseline of a measured force, estimated from the trace
+noise          pulses of a measured trace that rise above its noise
+uncertainty    peak, peak time, and crossings from noisy samples, with their uncertainties
+flat_top       pulses that an instrument clipped
+reading        results for one sensor: its first pulse, and problems of the trace
 transport      wave speeds from arrivals
-energy         the ledger: what is put in, and where it is at the end
-results        all of it of a result
-spreading      where the energy is: of beads and contacts over time, second moment, participation
+energy         energy balance: energy supplied, and energy at the end of the run
+results        all results of a run
+spreading      energy of beads and contacts versus time, second moment, participation
 record         spectrum of one bead
 snapshots      velocities between snapshots
 convergence    orders of errors, exponents of power laws
+
+Examples
+--------
+>>> import granchain as gc
+>>> round(float(gc.analysis.observed_order([1.0, 0.5], [0.04, 0.01])), 3)
+2.0
 """
 
 from granchain.analysis.convergence import (

@@ -175,7 +175,7 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     Examples
     --------
     >>> import granchain as gc
-    >>> gc.certificate("hertz").problems  # doctest: +SKIP
+    >>> gc.certificate("hertz").problems
     []
     """
     law = law_named(law, "certificate")

@@ -240,7 +240,7 @@ def bodies_table() -> type[Table]:
     from granchain.keys import Table, key, number_key
 
     quantities: dict[str, Any] = {
-        name: (float | None, number_key(unit, "a value", None, above=0.0))
+        name: (float | None, number_key(unit, "the value", None, above=0.0))
         for name, unit in PAIR_QUANTITIES.items()
     }
     pair = create_model("PairTable", __base__=Table, **quantities)

@@ -111,9 +111,7 @@ def short_list() -> str:
                 summary = textwrap.shorten(summary, max(left, 4), placeholder="...")
             rows.append((f"  {law.name}", summary))
         lines += [family.title, text_table(rows, "<<"), ""]
-    return "\n".join(
-        [*lines, "To show one law with its measured properties, use granchain laws NAME."]
-    )
+    return "\n".join([*lines, "granchain laws NAME    one law and its measured properties"])
 
 
 def law_facts(law: type[gc.ContactLaw]) -> dict[str, Any]:

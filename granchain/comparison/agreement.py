@@ -158,19 +158,33 @@ class ResultAgreement:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A trace against one result or several; `as_dict` is ready for JSON.
+    """Comparison of a measured trace with one or more results.
+
+    `as_dict` returns it in a form that can be written as JSON.
 
     Attributes
     ----------
     trace : Trace
+        Measured trace.
     sensor : Sensor
-        What both sides went through.
+        Filter that was applied to both the trace and the results.
     results : tuple of ResultAgreement
+        Comparison with each result.
     nearest : dict of int to tuple of str
-        Label of the result with the smallest residual, bead by bead; after it those that noise does
-        not distinguish from it.
+        For each bead, the label of the result with the smallest residual, followed by the labels
+        that noise does not distinguish from it.
     messages : tuple of str
-        What the reader should know.
+        Notes on the comparison.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> trace = gc.read_trace("data/synthetic2026")
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 15, "sensors.beads": [9], "time.end": 2e-4})
+    >>> comparison = gc.compare(gc.run(case), trace=trace)
+    >>> [sensor.bead for sensor in comparison.results[0].sensors]
+    [9]
     """
 
     trace: Trace

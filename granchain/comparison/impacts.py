@@ -102,18 +102,26 @@ class LawAgainstImpacts:
 
 @dataclass(frozen=True)
 class ImpactComparison:
-    """Contact laws against measured impacts.
+    """Comparison of contact laws with measured impacts.
 
     Parameters
     ----------
     folder : str
-        Of the measurements.
+        Folder with the measurements.
     data : MeasuredImpacts
-        What it holds.
+        Measurements in the folder.
     fit : str or None
-        What was fitted.
-    laws : dict
-        By name: `LawAgainstImpacts`, the nearest first, then those without a number to rank by.
+        Quantity that was fitted for each law.
+    laws : dict of str to LawAgainstImpacts
+        Comparison for each law name. The law with the smallest error is first; laws that cannot be
+        ranked are last.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> comparison = gc.compare_impacts(["hertz"], "data/leeb-steel")
+    >>> list(comparison.laws)
+    ['hertz']
     """
 
     folder: str
@@ -173,15 +181,15 @@ def compare_impacts(
 
     Parameters
     ----------
-    laws : str, names, mapping or None
-        Names of laws, or a mapping from names to inputs; None for all laws.
+    laws : str, iterable of str, mapping or None
+        Names of laws, or a mapping from names to inputs. None selects all laws.
     data : str or path
         Folder with `about.toml` and `impacts.csv`.
     fit : str, optional
-        "yield_stress_ratio" (hardness over yield stress) or "damping" (the one damping constant of
-        a law): fitted, law by law, to the rows of use "fit", by the sum of squares.
+        "yield_stress_ratio" (hardness divided by yield stress) or "damping" (the damping constant
+        of a law). It is fitted for each law to the rows with use = "fit", by least squares.
     pair : mapping, optional
-        Quantities of the two bodies that the folder does not state, in SI.
+        Quantities of the two bodies, in SI units, that the folder does not specify.
 
     Returns
     -------
@@ -190,13 +198,20 @@ def compare_impacts(
     Raises
     ------
     CaseError
-        For an unknown law, fit or input, and for a quantity that the folder states.
+        If a law, fit, or input is unknown, or if the folder already specifies a quantity.
     FileError, TraceError
-        Where the folder is missing, or what is in it has no unit or no source.
+        If the folder is missing, or if a value in it has no unit or no source.
 
     Notes
     -----
-    What a law cannot compute is listed with the reason, never extrapolated.
+    If a law cannot compute a value, the reason is reported. Values are never extrapolated.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> comparison = gc.compare_impacts({"ma-liu": {"psi": 2.84}}, "data/leeb-steel")
+    >>> comparison.laws["ma-liu"].law
+    'ma-liu'
     """
     known = known_laws()
     asked = _inputs_by_law(laws, known)

@@ -33,9 +33,9 @@ IMPACTS = "impacts.csv"
 
 # What of an impact is compared, with its unit and its meaning.
 MEASURABLE: dict[str, tuple[str, str]] = {
-    "restitution": ("1", "separation speed over approach speed"),
+    "restitution": ("1", "separation speed divided by approach speed"),
     "duration": ("s", "time of contact"),
-    "contact_diameter": ("m", "twice the largest radius of the circle of contact"),
+    "contact_diameter": ("m", "diameter of the largest contact circle"),
 }
 # Hardness over yield stress: no quantity of a pair, and what gives one its yield stress where only
 # its hardness is measured.

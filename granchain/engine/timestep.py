@@ -186,7 +186,7 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
         by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
         # drag and dashpots of a body's own do not move the limit, but are to be followed
         fastest = max(gamma, drag, own_rate)
-        named = {own_rate: "damping of a body's own", drag: "drag", gamma: "gamma"}
+        named = {own_rate: "on-site or resonator damping", drag: "drag", gamma: "gamma"}
         by_gamma = AUTO_GAMMA / fastest if fastest > 0.0 else math.inf
         value = factor * min(by_omega, by_gamma)
         rule = (
@@ -196,7 +196,7 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
         )
         if math.isfinite(run.known) and run.known <= KNOWN * value:
             n_steps = step_count(end, run.known)
-            return TimeStep(run.known, n_steps, limit, f"{step}: that of the state; {shown}")
+            return TimeStep(run.known, n_steps, limit, f"{step}: step of the state; {shown}")
         if not math.isfinite(value):
             value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
         if not value * BEAD_STEPS > end * chain.n_bodies:

@@ -175,7 +175,7 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
         if name == "speed":
             named[-1] = ("all", [one["wave_speed"] for one in results])
         rows = ((place, *compared_cells(name, *side)) for place, side in named)
-        title += f", and by how much it is off{' [us]' * (name == 'arrival')}"
+        title += " (error [us])" if name == "arrival" else " (relative error)"
         blocks.append(number_grid(("bead", "measured", *labels), rows, title))
     several = len(results) > 1
     nearest = {one["bead"]: one["labels"] for one in facts["nearest"]}

@@ -131,7 +131,7 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
             f"{pair.effective_modulus / 1e9:.2f} GPa, effective mass "
             f"{pair.effective_mass * 1e3:g} g, yield stress {pair.yield_stress / 1e6:g} MPa). "
             f"The impact speed is {IMPACT_SPEEDS[1]:g} m/s unless another speed is specified. "
-            "No law has been validated with a measured trace unless its section says so."
+            "No law has been validated with a measured trace unless its section states it."
         ),
         Paragraph(
             f"A contact is in one of these states: {', '.join(PHASES[:-1])}, or {PHASES[-1]}. "

@@ -66,45 +66,56 @@ def bands(
     threads: int | None = None,
     progress: Callable[[int, int], Any] | bool | None = None,
 ) -> xarray.Dataset:
-    """How far tolerances of a case's numbers move the forces at its sensors, and peak and arrival
-    of the first pulse.
+    """Propagate parameter uncertainties to sensor forces, peaks, and arrival times.
 
     Parameters
     ----------
     case : Case
+        Nominal case, with at least one sensor.
     tolerance : mapping, optional
-        For each key, with dots, one standard deviation as a part of its value, `{"striker.speed":
-        0.02}`, or the half of a width, `{"striker.speed": {"uniform": 0.02}}`; those of the case,
-        unless given.
+        For each key with dots, one standard deviation as a fraction of its value, such as
+        `{"striker.speed": 0.02}`, or half of the width of a uniform distribution, such as
+        `{"striker.speed": {"uniform": 0.02}}`. Default: the tolerances of the case.
     n : int
-        Members: points of a scrambled Sobol sequence; a power of 2 fills the box evenly.
+        Number of members, which are points of a scrambled Sobol sequence. A power of 2 fills the
+        box evenly.
     seed : int
-        Of that sequence.
+        Seed of the sequence.
     sensitivity : bool
-        Add first-order and total indices of peak and arrival for each key: that takes n (d + 2)
-        runs with d keys, in place of n; n is then a power of 2.
+        Whether to compute first-order and total-order indices of peak and arrival for each key.
+        This takes n (d + 2) runs with d keys, instead of n; n must then be a power of 2.
     quantiles : sequence of float
-        Of the members, between 0 and 1.
+        Quantiles of the members, 0 to 1.
     threads : int, optional
-        As many as there are processors for this process, unless given.
+        Number of threads. Default: the number of processors available to this process.
     progress : callable or bool, optional
-        Called with how many runs are done and how many there are; as for `sweep`.
+        Function that is called with the number of finished runs and the number of all runs. As for
+        `sweep`.
 
     Returns
     -------
     xarray.Dataset
-        force (quantile, time, sensor_bead) [N] on the sample times of the case as it stands, peak
-        [N] and arrival [s] (quantile, sensor_bead); nominal_force, nominal_peak, nominal_arrival of
-        that case; value and standard_deviation (key). With sensitivity first_order, total_order,
-        arrival_first_order and arrival_total_order (key, sensor_bead) [1], each with _low and
-        _high.
+        force (quantile, time, sensor_bead) [N] at the sample times of the nominal case; peak [N]
+        and arrival [s] (quantile, sensor_bead); nominal_force, nominal_peak, and nominal_arrival of
+        the nominal case; value and standard_deviation (key). With sensitivity, also first_order,
+        total_order, arrival_first_order, and arrival_total_order (key, sensor_bead) [1], each with
+        _low and _high.
 
     Raises
     ------
     CaseError
-        With every mistake, before anything runs.
+        If an argument is invalid. The message lists every error, before anything runs.
     RunError
-        Where the case as it stands, or every member, fails.
+        If the nominal case or every member fails.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 8, "sensors.beads": [5], "time.end": 1e-4})
+    >>> study = gc.bands(case, {"striker.speed": 0.02}, n=4, quantiles=[0.25, 0.75])
+    >>> study["peak"].shape
+    (2, 1)
     """
     asked = uncertain(case, tolerance, n, seed, sensitivity)
     try:
@@ -398,12 +409,12 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
     ]
     sensors, quantile, of_key = ("sensor_bead",), ("quantile",), ("key",)
     table = {
-        "quantile": (quantile, quantiles, "1", "part of the members that are below"),
-        "time": (("time",), times, "s", "time of the samples of the case as it stands"),
+        "quantile": (quantile, quantiles, "1", "fraction of the members below"),
+        "time": (("time",), times, "s", "sample times of the nominal case"),
         "sensor_bead": (
             sensors, np.array(found.sensor_bead, dtype=np.int64), "1", "label of the sensor bead"
         ),
-        "key": (of_key, texts(keys), "", "key of the case that has a tolerance"),
+        "key": (of_key, texts(keys), "", "key with a tolerance"),
         "force": ((*quantile, "time", *sensors), force, "N", "force of the sensor bead"),
         "peak": (
             (*quantile, *sensors), quantiles_over(found.peak[members], quantiles), "N",
@@ -414,14 +425,14 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
             "time of that peak",
         ),
         "nominal_force": (
-            ("time", *sensors), found.force[0][: len(times)], "N", "force of the case as it stands"
+            ("time", *sensors), found.force[0][: len(times)], "N", "force of the nominal case"
         ),
-        "nominal_peak": (sensors, found.peak[0], "N", "peak force of the case as it stands"),
+        "nominal_peak": (sensors, found.peak[0], "N", "peak force of the nominal case"),
         "nominal_arrival": (sensors, found.arrival[0], "s", "time of that peak"),
-        "value": (of_key, values, "", "value of the case, in SI"),
+        "value": (of_key, values, "", "value of the nominal case, in SI units"),
         "standard_deviation": (
             of_key, np.abs(values) * np.array(deviations), "",
-            "standard deviation that is drawn, in SI",
+            "standard deviation, in SI units",
         ),
     }  # fmt: skip
     return {name: Variable(*about) for name, about in table.items()}

@@ -33,33 +33,45 @@ def impacts(
     material: str | Material | None = None,
     **inputs: Any,
 ) -> xarray.Dataset:
-    """Impacts of one pair under some laws, over speeds and inputs of the laws.
+    """Compute impacts of two bodies for several laws, speeds, and inputs of laws.
 
     Parameters
     ----------
     laws : str or sequence of str
         Names of laws.
     pair : Pair, mapping of str to float, or None
-        The two bodies, as for `impact`, and so is `material`.
+        The two bodies, as for `impact`.
     vary : mapping of str to sequence of float
-        "speed" [m/s] or an input of a law, e.g. "restitution", each with its values; all
-        combinations are run.
+        Values of "speed" [m/s] or of inputs of a law, such as "restitution". All combinations are
+        computed.
+    material : str or Material, optional
+        Material of the two bodies, as for `impact`.
     **inputs
-        The speed, where it is not varied, and inputs that all impacts share; each law takes those
-        that it has.
+        Speed, if it is not varied, and inputs that all impacts share. Each law uses the inputs that
+        it has.
 
     Returns
     -------
     xarray.Dataset
-        Dimensions "law" and each key of `vary`; the scalars of an ImpactResult with their units,
-        its restitution as `delivered_restitution`; nan where there is no impact, and `reason`,
-        which says why not: a law without that input, a value that it refuses, bodies that stay
-        together. Drawn by `figures.study_curves`, with lines="law", and `figures.study_map`.
+        Scalars of an ImpactResult with their units, with the dimensions "law" and each key of
+        `vary`. The restitution is named `delivered_restitution`. If there is no impact, the values
+        are nan and `reason` gives the reason: the law has no such input, the value is out of range,
+        or the bodies stay together. `figures.study_curves`, with lines="law", and
+        `figures.study_map` plot it.
 
     Raises
     ------
     CaseError
-        For an unknown law, a key that none of the laws has, values that are no numbers, no speed.
+        If a law is unknown, if no law has a key, if values are not finite numbers, or if the speed
+        is missing.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> pair = {"effective_radius": 2.5e-3, "effective_mass": 2e-3}
+    >>> study = gc.impacts("flores", pair, {"speed": [0.5, 1.0]}, "steel-316", restitution=0.8)
+    >>> study["delivered_restitution"].dims
+    ('law', 'speed')
     """
     import xarray
 

@@ -61,37 +61,37 @@ def compare(
     threads: int | None = None,
     progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Comparison:
-    """Compare results with a measured trace, pulse by pulse; where tolerances of numbers of their
-    cases are stated, with bands around what is computed.
+    """Compare results with a measured trace, pulse by pulse.
 
-    The clocks of computer and instrument know nothing of each other, so each member of a band has a
-    shift of its own, which lays its arrivals over the nominal ones on average: only what tolerances
-    do to one arrival beside another is left. Forces and arrivals of the members differ from those
-    of the case by what the filter, where there is one, lets through; their peaks by the factor that
-    they have without it.
+    If tolerances of parameters are specified, the comparison includes uncertainty bands around the
+    computed forces. The clocks of the computer and of the instrument are independent. Therefore
+    each member of a band has its own time shift, which aligns its arrivals with the nominal
+    arrivals on average, and the bands contain only differences between arrivals. Forces and
+    arrivals of the members are filtered like those of the case; their peaks are scaled by the ratio
+    without a filter.
 
     Parameters
     ----------
     *results : Result
-        With sensors in beads of the trace.
+        Results with sensors in beads of the trace.
     trace : Trace, str or path
-        A measured trace, or its folder.
+        Measured trace, or its folder.
     labels : sequence of str, optional
-        A word for each result; default: its contact law.
+        Label of each result. Default: its contact law.
     cutoff : float, optional
-        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of
-        about.toml; where it gives none and there is noise, four times the inverse of the narrowest
-        measured pulse's width.
+        Cutoff of the zero-phase filter for both sides [Hz]; 0 turns it off. Default: the value in
+        about.toml; without it, and if there is noise, four times the inverse of the width of the
+        narrowest measured pulse.
     tolerances : mapping of str to float, optional
-        Largest difference of "peak", "width", "impulse", "speed", relative to the measured value,
-        of "arrival" [s] and of "residual".
+        Largest allowed difference of "peak", "width", "impulse", and "speed", relative to the
+        measured value; of "arrival" [s]; and of "residual" [1].
     bands : mapping, optional
-        Of keys of the case, as the tolerance of `bands`; default: what the results' cases and the
-        trace's about.toml state, the trace's where both do. No bands where nothing is stated.
+        Tolerances of keys of the case, as for `bands`. Default: those of the cases of the results
+        and of about.toml, which has priority. Without tolerances, there are no bands.
     members : int
-        Runs of each result's bands; 0: no bands.
+        Number of runs for the bands of each result. 0 turns bands off.
     seed, threads, progress
-        As of `bands`.
+        As for `bands`.
 
     Returns
     -------
@@ -100,9 +100,19 @@ def compare(
     Raises
     ------
     TraceError
-        Where no sensor is common to trace and results, or a tolerance is not known.
+        If trace and results have no common sensor, or if a tolerance is unknown.
     CaseError
-        With every mistake in bands, of all results, before anything runs.
+        If tolerances of the bands are invalid. The message lists the errors of all results, before
+        anything runs.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 15, "sensors.beads": [9], "time.end": 2e-4})
+    >>> comparison = gc.compare(gc.run(case), trace="data/synthetic2026")
+    >>> comparison.nearest
+    {9: ('hertz',)}
     """
     found = compare_pulses(
         *results, trace=trace, labels=labels, cutoff=cutoff, tolerances=tolerances

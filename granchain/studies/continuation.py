@@ -159,19 +159,37 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """Periodic orbits of a chain over a number of its case.
+    """Branch of periodic orbits of a chain versus a parameter of its case.
 
     Attributes
     ----------
     case : Case
+        Case whose parameter is varied.
     along : str
-        Key of the number that is varied.
+        Key of the parameter.
     points : tuple of Point
-        In their order along the branch.
+        Orbits, in order along the branch.
     messages : tuple of str
-        How it ended, where it did not come to its stop.
+        Reasons why the branch ended before its stop, and other notes.
     interrupted : bool
-        Whether it was interrupted on its way.
+        Whether the computation was interrupted.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> shaker = {"drive": "displacement", "signal": "harmonic"}
+    >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
+    >>> case = gc.Case(
+    ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
+    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     contact={"law": "hertz"},
+    ...     ends={"left": shaker, "right": "wall"},
+    ...     time={"end": 1e-3},
+    ... )
+    >>> orbit = gc.orbit(case, progress=False)
+    >>> branch = gc.continuation(case, orbit, along="chain.drag", stop=1600.0, progress=False)
+    >>> branch.points[-1].parameter
+    1600.0
     """
 
     case: Case
@@ -870,49 +888,55 @@ def continuation(
     threads: int | None = None,
     progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Branch:
-    """Follow a periodic orbit over a number of the case, or a breather through its family, through
-    folds.
+    """Follow a periodic orbit along a parameter of the case, through folds.
 
-    Pseudo-arclength: each orbit is looked for in the plane across the tangent, ahead of the last
-    one (Seydel 2010, doi:10.1007/978-1-4419-1740-9, sec. 4.5); the Jacobian of the last orbit is
-    taken on, with Broyden's updates. Test functions name what lies between two orbits, and it is
-    found there: a fold, where the tangent turns back; a period doubling, where a multiplier passes
-    -1; Neimark-Sacker, where a pair leaves the unit circle; a pitchfork or a branch point, where
-    another branch crosses; a grazing, where a contact begins to open: in a short step, across
-    which no test function is trusted, for the map has a kink in its slope there. The dents of
-    contacts stay as they are in the orbit; the branch ends where one would grow.
+    Breathers of a conservative chain can also be followed through their family. The method is
+    pseudo-arclength continuation: each orbit is computed in the plane normal to the tangent, ahead
+    of the previous orbit (Seydel 2010, doi:10.1007/978-1-4419-1740-9, sec. 4.5). The Jacobian of
+    the previous orbit is reused with Broyden updates. Test functions detect special points between
+    two orbits, which are then located:
 
-    Breathers of a conservative chain form a family, which is followed over its energy, amplitude or
-    period, or over a number of the case with the energy held. An instability is named where a pair
-    of multipliers leaves the circle at -1, a period doubling, or at 1: at an extremum of the energy
-    (Kevrekidis, Cuevas-Maraver & Pelinovsky 2016, doi:10.1103/PhysRevLett.117.094101), or a branch
-    point; or where two pairs meet on the circle, a Krein collision (Flach & Gorbach 2008,
-    doi:10.1016/j.physrep.2008.05.002).
+    * a fold, where the tangent turns back;
+    * a period doubling, where a multiplier passes -1;
+    * a Neimark-Sacker point, where a pair of multipliers leaves the unit circle;
+    * a pitchfork or a branch point, where another branch crosses;
+    * a grazing, where a contact starts to open. The slope of the map has a kink there, so no test
+      function is used across it.
+
+    The residual indentation of contacts stays constant along a branch. The branch ends where it
+    would grow.
+
+    Breathers are followed along energy, amplitude, or period, or along a parameter of the case at
+    constant energy. An instability is located where a pair of multipliers leaves the circle at -1
+    (a period doubling), or at 1 (an extremum of the energy, see Kevrekidis, Cuevas-Maraver &
+    Pelinovsky 2016, doi:10.1103/PhysRevLett.117.094101, or a branch point), or where two pairs meet
+    on the circle (a Krein collision, see Flach & Gorbach 2008, doi:10.1016/j.physrep.2008.05.002).
 
     Parameters
     ----------
     case : Case
-        A chain as `granchain.orbit` takes it.
+        Chain, as for `granchain.orbit`.
     orbit : Orbit
-        Of this chain, at the start or near.
+        Orbit of this chain at the start, or near it.
     along : str
-        Key with dots of a number, such as "ends.left.amplitude"; of a breather also "energy" [J],
-        "amplitude", of the bead that swings furthest at its turn [m], or "period" [s].
+        Key with dots of a number, such as "ends.left.amplitude". For a breather, also "energy" [J],
+        "amplitude" (of the bead with the largest displacement, at its turning point) [m], or
+        "period" [s].
     start : float, optional
-        Where it begins, in SI; without, where the orbit is.
+        First value, in SI units. Default: the value of the orbit.
     stop : float
-        Where it ends, in SI, unless it turns back to the start before.
+        Last value, in SI units. The branch may turn back to the start before it.
     out : str or path, optional
-        File for the branch, which `xarray` opens; until it is whole, its orbits stand in
+        File for the branch, which `xarray` opens. Until it is complete, its orbits are in
         `out`.part.
     resume : bool
-        Go on with that part; of a whole file, read it.
+        Whether to resume from `out`.part. A complete file is read.
     overwrite : bool
-        Replace a file of that name.
+        Whether to overwrite an existing file of that name.
     threads : int, optional
-        As of `granchain.run_many`.
+        Number of threads, as for `granchain.run_many`.
     progress : callable or bool, optional
-        Called with how much of the way is done, of 100.
+        Function that is called with the finished percentage and 100.
 
     Returns
     -------
@@ -921,14 +945,31 @@ def continuation(
     Raises
     ------
     CaseError
-        For a key that holds no number, values that it cannot take, an orbit of another chain, a
-        file of another branch.
+        If the key has no number, if a value is not allowed, if the orbit is of another chain, or if
+        the file contains another branch.
     FileError
-        Where `out` cannot be written.
+        If `out` cannot be written.
     LawError
         If the law was edited after the file was written.
     RunError
-        Where there is no orbit at the start.
+        If there is no orbit at the start.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> shaker = {"drive": "displacement", "signal": "harmonic"}
+    >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
+    >>> case = gc.Case(
+    ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
+    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     contact={"law": "hertz"},
+    ...     ends={"left": shaker, "right": "wall"},
+    ...     time={"end": 1e-3},
+    ... )
+    >>> orbit = gc.orbit(case, progress=False)
+    >>> branch = gc.continuation(case, orbit, along="chain.drag", stop=1600.0, progress=False)
+    >>> all(point.stable for point in branch.points)
+    True
     """
     if resume and out is None:
         raise CaseError(

@@ -94,38 +94,51 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Equivalent:
-    """How well a law stands in for another one, and with which inputs.
+    """Approximation of one contact law by another, with the best inputs.
 
     Attributes
     ----------
     law, to : str
-        The law, and the one that it stands in for.
+        Name of the law, and name of the law that it approximates.
     inputs : dict of str to float
-        The free inputs at the least residual; empty where every run failed.
+        Free inputs at the smallest residual. Empty if every run failed.
     residual : float
-        Root mean square of `per_bead` [1]; nan where every run failed.
-    per_bead : array (n_sensors,)
-        What remains unexplained: of peaks and arrivals the difference relative to that under the
-        other law, with its sign; of traces the norm of the difference over the norm of the force
-        [1].
+        Root mean square of `per_bead` [1]. nan if every run failed.
+    per_bead : (n_sensors,) array
+        Difference at each sensor [1]: for peaks and arrivals, the signed difference relative to the
+        value with the other law; for traces, the norm of the difference divided by the norm of the
+        force.
     sensor_bead : tuple of int
+        Labels of the sensor beads.
     at_bound : tuple of str
-        Free inputs whose answer lies at an end of their range: beyond it there may be a better one.
+        Free inputs at a limit of their range. There may be a better value beyond it.
     minima : tuple of Minimum
         Other minima, best first.
     moves : tuple of Moved
-        How the answer moves with striker speed and chain length.
+        Changes of the best inputs with striker speed and chain length.
     rank : int
-        From 1; laws whose residuals are equal share it.
+        Rank of the law, from 1. Laws with equal residuals share a rank.
     measure : str
+        Quantity that was compared.
     free : dict of str to (float, float)
+        Range of each free input.
     case : Case
-        With the law and its inputs.
-    grid, grid_residual : array (n, n_free), array (n,)
-        The points that were looked at first, at the step "fast", and the residual there; nan where
-        a run failed.
+        Case with the law and its inputs.
+    grid, grid_residual : (n, n_free) array, (n,) array
+        Points that were computed first, with the time step "fast", and their residuals. nan if a
+        run failed.
     messages : tuple of str
-        What the reader should know.
+        Notes on the search.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
+    >>> free = {"restitution": (0.8, 0.99)}
+    >>> (best,) = gc.equivalent(case, to="hertz", laws=["flores"], free=free, moves=False)
+    >>> best.law, best.to
+    ('flores', 'hertz')
     """
 
     law: str
@@ -190,38 +203,49 @@ def equivalent(
     moves: bool = True,
     threads: int | None = None,
 ) -> Ranking[Equivalent]:
-    """Find the inputs with which each law comes nearest to what another law does in a chain.
+    """Find the inputs with which laws best approximate another law in a chain.
 
     Parameters
     ----------
     case : Case
-        With sensors; it is switched to the law `to` where it has another.
+        Case with sensors. If its law is not `to`, the law is changed.
     to : str
-        The law that is to be stood in for.
+        Reference law to approximate.
     laws : sequence of str or mapping
-        The laws; a mapping, such as {"law": "flores", "damping": "identified"}, gives inputs that
-        are not free.
+        Laws. A mapping such as {"law": "flores", "damping": "identified"} sets inputs that are not
+        free.
     free : mapping of str to (low, high), or of str to such a mapping, optional
-        The inputs that are searched, with their ranges: of all laws that know them, or by law,
-        {"flores": {"restitution": (0.05, 0.99)}}; those of a segment's or a wall's own law by their
-        keys, "ends.right_contact.restitution"; default: restitution from 0.05 to 0.99.
+        Ranges of the inputs that are searched, for all laws that have them, or for each law, such
+        as {"flores": {"restitution": (0.05, 0.99)}}. For the law of a segment or a wall, use its
+        key, such as "ends.right_contact.restitution". Default: restitution from 0.05 to 0.99.
     measure : {"peaks", "arrivals", "traces"}
-        What is compared: peaks of the first pulse (default), their times, or the whole traces.
+        Quantity that is compared: peaks of the first pulse (default), their times, or complete
+        traces.
     moves : bool
-        Whether to find the answer again at other striker speeds and chain lengths.
+        Whether to repeat the search at other striker speeds and chain lengths.
     threads : int, optional
-        As many as there are processors for this process, unless given.
+        Number of threads. Default: the number of processors available to this process.
 
     Returns
     -------
     Ranking of Equivalent
-        A list, best first; a law under which every run failed comes last.
+        List with the best law first. Laws for which every run failed are last.
 
     Raises
     ------
     CaseError
-        With every mistake in what is asked for, before anything is computed; and where a pulse does
-        not reach a sensor.
+        If an argument is invalid, or if a pulse does not reach a sensor. The message lists every
+        error.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
+    >>> free = {"restitution": (0.8, 0.99)}
+    >>> ranking = gc.equivalent(case, to="hertz", laws=["flores"], free=free, moves=False)
+    >>> ranking[0].at_bound
+    ('restitution',)
     """
     threads = check_members([case], threads)
     free = FREE_RESTITUTION if free is None else free

@@ -87,44 +87,58 @@ def fit(
     cutoff: float | None = None,
     threads: int | None = None,
 ) -> Fit | Ranking[Fit]:
-    """Find the numbers of a case with which it gives what was measured.
+    """Fit case parameters to a measured trace.
 
     Parameters
     ----------
     case : Case
-        The search begins at its values and stays within the limits of the keys. Its sensors are
-        those of the trace.
+        Initial case. The search starts at its values and stays within the limits of the keys. Its
+        sensors are replaced by those of the trace.
     trace : Trace, str or path
-        A measured trace, or its folder.
+        Measured trace, or its folder.
     free : sequence of str
-        Keys of the case to be found, such as "contact.psi", "striker.speed"; where there are laws,
-        of all of them that know a key.
+        Keys of the case to fit, such as "contact.psi" and "striker.speed". With several laws, each
+        key is fitted for the laws that have it.
     measure : {"peaks", "arrivals", "features", "traces"}
-        Fitted to peaks of the first pulse, to their times, to both, or to all samples of the first
-        pulses.
+        Quantity that is fitted: peaks of the first pulse, their times, both, or all samples of the
+        first pulses.
     laws : mapping, optional
-        Laws that are each fitted, by name, with the keys that are free in each:
-        {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}. In place of keys a mapping
-        {"free": [...], "damping": "identified"} gives inputs too, of free ones what the search
-        begins at; what neither it nor the case gives begins at an example of the law's.
+        Laws to fit one by one, with the keys that are free for each: {"flores":
+        ["contact.restitution"], "ma-liu": ["contact.psi"]}. A mapping instead of a list, {"free":
+        [...], "damping": "identified"}, also sets inputs; for free inputs these are initial values.
+        Other inputs start at the value of the case, or at the example value of the law.
     cutoff : float, optional
-        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of
-        about.toml, if it gives one.
+        Cutoff of the zero-phase filter for both sides [Hz]; 0 turns it off. Default: the value in
+        about.toml, if any.
     threads : int, optional
-        As many as there are processors for this process, unless given.
+        Number of threads. Default: the number of processors available to this process.
 
     Returns
     -------
     Fit, or Ranking of Fit
-        Of laws a list, that of the least `aic` first. Two are told apart where it differs by more
-        than two of its scatters over a block bootstrap of the trace, and by more than 2.
+        With laws, a list with the smallest `aic` first. Two laws are distinguishable if their `aic`
+        differs by more than 2, and by more than two standard deviations over a block bootstrap of
+        the trace.
 
     Raises
     ------
     CaseError, TraceError
-        With what is wrong with what is asked for, before anything is computed.
+        If an argument is invalid. Nothing is computed then.
     RunError
-        Where the case gives no pulses to begin with.
+        If the initial case has no pulses.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> from granchain.traces.about import AboutTable
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 8, "sensors.beads": [3, 6], "time.end": 2e-4})
+    >>> run = gc.run(case)
+    >>> about = AboutTable(title="A computed trace", kind="synthetic")
+    >>> trace = gc.Trace(run.time, run.sensor_bead, run.sensor_force, about)
+    >>> found = gc.fit(case.replace({"striker.speed": 1.7}), trace, ["striker.speed"])
+    >>> round(found.values["striker.speed"], 2)
+    1.77
     """
     threads = check_members([case], threads)
     if laws is None:

@@ -52,63 +52,82 @@ class VarianceTerm(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The numbers of a case that fit a measurement best.
+    """Best fit of case parameters to a measurement.
 
     Attributes
     ----------
     values, errors : dict of str to float
-        By key, in SI; an error is one standard deviation, infinite where the measurement does not
-        tell the key.
-    covariance, correlation : array (n_free, n_free)
-        In the order of the keys; infinite and nan where a key is not determined.
-    residuals : array (n_sensors,)
-        Computed minus measured, in standard deviations of the measurement.
+        Values and standard errors by key, in SI units. An error is infinite if the measurement does
+        not determine the key.
+    covariance, correlation : (n_free, n_free) array
+        Covariance and correlation in the order of the keys. Infinite and nan for keys that are not
+        determined.
+    residuals : (n_sensors,) array
+        Computed minus measured values, in standard deviations of the measurement [1].
     sensors : tuple of SensorFit
+        Measured and computed values at each sensor.
     scatter : float
-        Root mean square of the residuals, over the degrees of freedom: about 1 where the case
-        describes the measurement.
+        Root mean square of the residuals, corrected for the degrees of freedom [1]. About 1 if the
+        case describes the measurement.
     degrees_of_freedom : float
-        Numbers measured less numbers found; a calibration that is known beforehand is found in
-        part.
+        Number of measured values minus number of fitted values. A calibration with a known
+        uncertainty counts as a fraction.
     describes : bool
-        Whether the scatter is such as the uncertainties of the trace leave in 99 of 100 fits of a
-        right case.
+        Whether the scatter is within the range that the uncertainties of the trace cause in 99 of
+        100 fits of a correct case.
     misfit : float
-        Root mean square of the difference, as a part of the peak [1]: of samples, where those are
-        fitted, else of the peaks; noise included.
+        Root mean square difference, as a fraction of the peak, including noise [1]: of samples if
+        these are fitted, otherwise of the peaks.
     not_told_apart : tuple of tuple of str
-        Groups of keys of which the measurement knows one combination alone; a key by itself has no
-        effect on it.
+        Groups of keys that are not distinguishable because the measurement determines only one
+        combination of them. A group of one key has no effect on the measurement.
     time_shift : float
-        To be added to the computed time [s]; nan where no times are compared.
+        Shift to add to the computed time [s]. nan if no times are compared.
     common_gain : float
-        The measured forces over the true ones by what all sensors share, as far as the fit finds
-        them off [1]; 1 where the trace states no uncertainty of it.
-    gain : array (n_sensors,)
-        The same of each sensor, with what is its own [1].
-    shift : array (n_sensors,)
-        By how much each sensor's clock is late beside `time_shift` [s]; 0 where the trace states no
-        uncertainty of it.
+        Measured force divided by true force, common to all sensors, as estimated by the fit [1]. 1
+        if the trace does not specify an uncertainty of it.
+    gain : (n_sensors,) array
+        Gain of each sensor, including the common gain [1].
+    shift : (n_sensors,) array
+        Delay of the clock of each sensor relative to `time_shift` [s]. 0 if the trace does not
+        specify an uncertainty of it.
     samples : tuple of dict
-        Over the first pulse of each sensor that read it whole, the `bead`, the `time` [s], and the
-        forces `measured`, above the baseline found, and `computed`, as the sensor reads it [N].
+        For each sensor with a complete first pulse: the `bead`, the `time` [s], and the forces
+        `measured` (above the fitted baseline) and `computed` (as read by the sensor) [N].
     case : Case
-        With the values found.
+        Case with the fitted values.
     start : dict of str to float
+        Initial values by key.
     measure : str
+        Quantity that was fitted.
     trace : Trace
+        Measured trace.
     variance_terms : tuple of VarianceTerm
-        Of the variances.
+        Contributions to the variances.
     aic : float
-        Akaike's criterion (1974, doi:10.1109/TAC.1974.1100705): -2 ln L at the noise that is most
-        likely, and 2 for each number found. It compares laws fitted to the same numbers.
+        Akaike information criterion (1974, doi:10.1109/TAC.1974.1100705) [1]: -2 ln L at the most
+        likely noise, plus 2 for each fitted value. It compares laws that are fitted to the same
+        data.
     messages : tuple of str
-        What the reader should know.
+        Notes on the fit.
     rank : int
-        Among the laws that were fitted, from 1; laws that are not told apart from the first of them
+        Rank among the fitted laws, from 1. Laws that are not distinguishable from the first law
         share its rank.
     others : tuple of Apart
-        The other laws, with the difference of `aic` and its scatter.
+        Differences of `aic` to the other laws, with their scatter.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> from granchain.traces.about import AboutTable
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 8, "sensors.beads": [3, 6], "time.end": 2e-4})
+    >>> run = gc.run(case)
+    >>> about = AboutTable(title="A computed trace", kind="synthetic")
+    >>> trace = gc.Trace(run.time, run.sensor_bead, run.sensor_force, about)
+    >>> fit = gc.fit(case.replace({"striker.speed": 1.7}), trace, ["striker.speed"])
+    >>> round(fit.degrees_of_freedom, 6)
+    1.0
     """
 
     values: dict[str, float]

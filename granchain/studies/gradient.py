@@ -58,22 +58,32 @@ Of = str | tuple[str, int] | Callable[[Result], float]
 
 @dataclass(frozen=True, eq=False)
 class Gradient:
-    """Derivatives of a number of a run by numbers of its case; `gradient[key]` is one of them.
+    """Gradient of a scalar result; `gradient[key]` returns one derivative.
 
     Attributes
     ----------
     value : float
-        What is differentiated.
+        Result that is differentiated.
     values : dict of str to float or array
-        Derivative by key, in SI; an array for a list of the case.
+        Derivative by key, in SI units. An array for a list of the case.
     errors : dict of str to float or array
-        Of them, at most: from the differences and from the time step; nan where none is asked for.
+        Upper limits on the errors from finite differences and from the time step. nan if errors
+        were not requested.
     of_differences, of_step : dict of str to float or array
-        The two parts of the errors.
+        The two contributions to the errors.
     time_step : float
-        Of all runs [s].
+        Time step of all runs [s].
     messages : tuple of str
-        What the reader should know.
+        Notes on the derivatives.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
+    >>> gradient = gc.gradient(case, "peak", "striker.speed", error=False)
+    >>> gradient["striker.speed"] > 0.0
+    True
     """
 
     value: float
@@ -111,31 +121,34 @@ def gradient(
     scale: Mapping[str, float] | None = None,
     threads: int | None = None,
 ) -> Gradient:
-    """Derivatives of a number of a run by numbers of its case.
+    """Compute the gradient of a scalar result with respect to case parameters.
 
-    Central differences over 1e-6 of each number to either side. All runs take the time step, the
-    samples and the end of the case itself. A peak is the force's own maximum, of a cubic through
-    the sensor's forces and their time derivatives at the steps: a sampled one moves by what lies
-    between two samples.
+    The derivatives are central differences over 1e-6 of each number to either side. All runs use
+    the time step, the samples, and the end of the case. A peak is the maximum of a cubic through
+    the forces of the sensor and their time derivatives at the steps, because the maximum of the
+    samples would depend on their times.
 
     Parameters
     ----------
     case : Case
+        Case at which the gradient is computed.
     of : str, tuple or function
         "peak", the largest force of the sensor beads [N]; ("peak", bead), that of any bead [N];
-        "wall_force", the largest on a wall at the right end [N]; "transmitted_momentum", of the
-        last bead over the striker's [1]; or a function of a Result that gives a number.
+        "wall_force", the largest force on a wall at the right end [N]; "transmitted_momentum", the
+        momentum of the last bead divided by that of the striker [1]; or a function that takes a
+        Result and returns a number.
     keys : sequence of str
-        Keys with dots that hold a number, or a list with one for each bead or gap, such as
-        "chain.radius_factor", also where the case leaves it out; "chain.radius_factor.3" is one of
-        it.
+        Keys with dots of a number, or of a list with one number for each bead or gap, such as
+        "chain.radius_factor", even if the case does not set it. "chain.radius_factor.3" is one
+        number of the list.
     error : bool
-        Find the errors too: with differences twice as far apart, and with half the time step, a
-        number that is no list with a quarter of it too; four and eight times as much to compute.
+        Whether to estimate the errors, from differences twice as wide and from half the time step,
+        and for single numbers also from a quarter of it. This takes four or eight times as long.
     scale : mapping of str to float, optional
-        The size of which 1e-6 is taken, by key, in place of the number's own: of what may be 0.
+        Size of each key, of which the differences are 1e-6. Default: the value of the key. Required
+        for values that are 0.
     threads : int, optional
-        As many as there are processors for this process, unless given.
+        Number of threads. Default: the number of processors available to this process.
 
     Returns
     -------
@@ -144,10 +157,19 @@ def gradient(
     Raises
     ------
     CaseError
-        With every mistake of the call; for a change that the case does not allow; for a run that
-        ends before the wave has passed.
+        If an argument is invalid, if a change is not allowed by the case, or if a run ends before
+        the wave has passed.
     RunError
-        For a run that fails.
+        If a run fails.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
+    >>> gradient = gc.gradient(case, ("peak", 4), ["striker.speed"], error=False)
+    >>> sorted(gradient.values)
+    ['striker.speed']
     """
     numbers, summary = Numbers(case, keys, "keys"), summary_of(case, of, "of")
     scale = {} if scale is None else scale

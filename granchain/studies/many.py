@@ -43,44 +43,53 @@ def run_many(
     progress: Callable[[int, int], Any] | None = None,
     overwrite: bool = False,
 ) -> Ensemble:
-    """Run many cases: each gives the result of `granchain.run`, bit for bit.
+    """Run many cases and return their results.
 
-    What a law's scans find is found once for all cases; alike cases are advanced by one compiled
-    call, on several threads. An interruption (KeyboardInterrupt) ends the call, not the ensemble:
-    what is done stays, in memory or in the file, and a warning says how much it is.
+    Each result is bit-identical to that of `granchain.run`. Similar cases are advanced together by
+    one compiled call, on several threads. If you interrupt the call (KeyboardInterrupt), completed
+    members stay available in memory or in the file, and a warning reports how many there are.
 
     Parameters
     ----------
     cases : iterable of Case
-        What to run.
+        Cases to run.
     out : str or path, optional
-        File to which the results go as they come, and stay: memory then does not grow with their
-        number. It has its name once it is whole, and is what `Ensemble.save` writes.
+        File to which the results are written as they finish, so that memory use does not grow with
+        their number. It has the same format as a file of `Ensemble.save`, and gets its name when it
+        is complete.
     threads : int, optional
-        Threads that advance them; as many as there are processors for this process, unless given.
+        Number of threads. Default: the number of processors available to this process.
     strict : bool
-        Raise the error of the first member that fails. Without it, its status and message say so,
-        and the others run.
+        Whether to raise the error of the first member that fails. By default, its status and
+        message report the error, and the other members run.
     progress : callable, optional
-        Called with how many members are done and how many there are, as they come.
+        Function that is called with the number of finished members and the number of all members.
     overwrite : bool
-        Replace an output file of the name `out`; without it, and where it is none, it is kept.
+        Whether to overwrite an existing file `out` of the same kind.
 
     Returns
     -------
     Ensemble
-        In memory; with `out`, one that reads each result from the file.
+        Ensemble in memory, or, with `out`, an ensemble that reads each result from the file.
 
     Raises
     ------
     CaseError
-        Where there is nothing to run, or more than memory holds; with `strict`, for a member that
-        cannot be set up, with its index.
+        If there is no case, or if the results exceed the memory limit. With `strict`, if a member
+        cannot be set up; the message gives its index.
     RunError
-        With `strict`, for a member whose run failed.
+        With `strict`, if the run of a member fails.
     FileError
-        Where `out` cannot be written: see the message; nothing is left of it then, and what had its
-        name stays.
+        If `out` cannot be written. An existing file is then unchanged.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 8, "sensors.beads": [5], "time.end": 5e-5})
+    >>> cases = [case.replace({"striker.speed": speed}) for speed in (0.5, 1.0)]
+    >>> [status.label for status in gc.run_many(cases).status]
+    ['complete', 'complete']
     """
     listed = list(cases)
     threads = check_members(listed, threads)
@@ -261,19 +270,29 @@ class Member:
 
 
 class Ensemble:
-    """What many cases gave, in their order; made by `run_many` and `open_ensemble`.
+    """Results of many cases, in the order of the cases.
 
-    `len(ensemble)`, `ensemble[i]` and iteration give results, equal to those of `granchain.run`;
-    that of a member that failed holds what was computed up to there. Those of a file are read when
-    they are asked for.
+    `run_many` and `open_ensemble` create it. `len(ensemble)`, `ensemble[i]`, and iteration return
+    results that equal those of `granchain.run`. The result of a member that failed contains what
+    was computed up to the failure. Results in a file are read when they are requested.
 
     Parameters
     ----------
     cases : sequence of Case, or None
-        None: those that the file holds.
+        Cases. None selects those in the file.
     members : sequence of Member
+        Status and result of each case.
     stored : StoredEnsemble, optional
-        The file that holds the results.
+        File that contains the results.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 8, "sensors.beads": [5], "time.end": 5e-5})
+    >>> ensemble = gc.run_many([case, case.replace({"striker.speed": 1.0})])
+    >>> [result.sensor_bead.tolist() for result in ensemble]
+    [[5], [5]]
     """
 
     def __init__(
@@ -380,22 +399,38 @@ class Ensemble:
 
 
 def open_ensemble(path: str | os.PathLike[str], *, unsealed: bool = False) -> Ensemble:
-    """Open the file of an ensemble; the contact laws need not be installed.
+    """Open the file of an ensemble.
 
-    A result is read when it is asked for, and compared with its hash. The file's own seal is looked
-    at first, as `granchain.open_result` does.
+    The contact laws need not be installed. A result is read and compared with its hash when it is
+    requested. Like `granchain.open_result`, this function first verifies the checksum of the file.
 
     Parameters
     ----------
     path : str or path
-        The file.
+        File of the ensemble.
     unsealed : bool
-        As of `granchain.open_result`.
+        Whether to open a file whose checksum is missing or invalid, as for `granchain.open_result`.
+
+    Returns
+    -------
+    Ensemble
 
     Raises
     ------
     FileError
-        Where the file is missing, damaged, from a newer granchain or not the file of an ensemble.
+        If the file is missing, damaged, from a newer version of granchain, or not the file of an
+        ensemble.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 8, "sensors.beads": [5], "time.end": 5e-5})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gc.run_many([case]).save(f"{folder}/runs.h5")
+    ...     print(len(gc.open_ensemble(f"{folder}/runs.h5")))
+    1
     """
     stored = StoredEnsemble(path, unsealed=unsealed)
     return Ensemble(

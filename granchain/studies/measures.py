@@ -81,31 +81,30 @@ def missing_note(late: np.ndarray, beads: Sequence[int]) -> str:
 NUMBERS = {
     "peak": VariableEntry(("sensor_bead",), "N", "peak force of the first pulse"),
     "contact_peak": VariableEntry(
-        ("sensor_bead",), "N", "larger of the largest forces of the bead's two contacts"
+        ("sensor_bead",), "N", "maximum force in the two contacts of the bead"
     ),
     "arrival": VariableEntry(("sensor_bead",), "s", "time of that peak"),
     "width": VariableEntry(("sensor_bead",), "s", "width of the first pulse at half height"),
     "missing": VariableEntry(
         ("sensor_bead",),
         "1",
-        "why numbers are withheld: the pulse had not arrived, or not ended, by the end of the run; "
-        "merged: a second, larger pulse has passed the first before it had fallen to half, peak "
-        "and arrival are the second's; wall: none is transmitted",
+        "reason why values are not reported: the pulse had not arrived, or not ended, by the end "
+        "of the run; merged: a second, larger pulse passed the first before it had fallen to half, "
+        "so peak and arrival belong to the second; wall: none is transmitted",
     ),
     "wave_speed": VariableEntry(
         (),
         "m/s",
-        "wave speed: line through the arrivals at the sensors whose pulse is complete and has not "
-        "merged",
+        "wave speed: linear fit to the arrivals at sensors with a complete, unmerged pulse",
     ),
-    "wave_speed_sensors": VariableEntry((), "1", "how many sensors the wave speed is from"),
+    "wave_speed_sensors": VariableEntry((), "1", "number of sensors used for the wave speed"),
     "transmitted_momentum": VariableEntry(
-        (), "1", "momentum of the last bead when its first pulse has passed, over the striker's"
+        (), "1", "momentum of the last bead after its first pulse, divided by that of the striker"
     ),
     "transmitted_energy": VariableEntry(
         (),
         "1",
-        "kinetic energy of the last bead when its first pulse has passed, over the striker's",
+        "kinetic energy of the last bead after its first pulse, divided by that of the striker",
     ),
     "time_step": VariableEntry((), "s", "time step"),
 }
@@ -115,25 +114,27 @@ FURTHER: dict[str, dict[str, VariableEntry]] = {
     "bead_energy": _SHOTS
     | {
         "bead_energy": VariableEntry(
-            ("snapshot", "body"), "J", "energy of every body beyond the static state"
+            ("snapshot", "body"), "J", "energy of each body above the static state"
         )
     },
     "contact_energy": _SHOTS
     | {
         "contact_energy": VariableEntry(
-            ("snapshot", "joint"), "J", "energy of every contact beyond the static state"
+            ("snapshot", "joint"), "J", "energy of each contact above the static state"
         )
     },
     "second_moment": _SHOTS
     | {
         "second_moment": VariableEntry(
-            ("snapshot",), "1", "second moment of the energy over the row, in beads squared"
+            ("snapshot",), "1", "second moment of the energy along the chain, in beads squared"
         )
     },
     "participation": _SHOTS
-    | {"participation": VariableEntry(("snapshot",), "1", "how many bodies share the energy")},
+    | {
+        "participation": VariableEntry(("snapshot",), "1", "number of bodies that share the energy")
+    },
     "bead_spectrum": {
-        "frequency": VariableEntry(("line",), "Hz", "frequency of the spectrum's lines"),
+        "frequency": VariableEntry(("line",), "Hz", "frequency of the spectrum"),
         "bead_spectrum": VariableEntry(
             ("line", "sensor_bead"), "N^2/Hz", "power spectral density of the sensor's force"
         ),
@@ -143,25 +144,25 @@ FURTHER: dict[str, dict[str, VariableEntry]] = {
 # part, what the sensors feel.
 SETTLED = {
     "force_amplitude": VariableEntry(
-        ("sensor_bead",), "N", "half of the sensor force's range, settled"
+        ("sensor_bead",), "N", "half of the range of the sensor force, steady"
     ),
     "force_amplitude_error": VariableEntry(
         ("sensor_bead",),
         "N",
         "discretization error of that amplitude, from the same value in steps of half the length",
     ),
-    "force_mean": VariableEntry(("sensor_bead",), "N", "mean of the sensor force, settled"),
+    "force_mean": VariableEntry(("sensor_bead",), "N", "mean of the sensor force, steady"),
     "force_change": VariableEntry(
         ("sensor_bead",),
         "1",
-        "by how much that amplitude is larger in the second half of the settled part, over all",
+        "increase of that amplitude in the second half of the steady part, relative to all of it",
     ),
-    "drive_phase": VariableEntry((), "rad", "phase of the changed drive at the end"),
+    "drive_phase": VariableEntry((), "rad", "final phase of the drive that is varied"),
 }
 ARRAYS = {name: one for entries in (*FURTHER.values(), SETTLED) for name, one in entries.items()}
 # Where traces are kept.
 TRACES = {
-    "n_samples": VariableEntry((), "1", "how many values of time there are"),
+    "n_samples": VariableEntry((), "1", "number of samples"),
     "time": VariableEntry(("sample",), "s", "time of the samples"),
     "sensor_force": VariableEntry(("sample", "sensor_bead"), "N", "force of the sensor bead"),
 }
@@ -239,7 +240,7 @@ class Measures:
         return cls(
             sensor_bead=tuple(cases[0].sensors.beads),
             status=[Status.INTERRUPTED] * n,
-            message=["the study was interrupted before this member had begun"] * n,
+            message=["the study was interrupted before this member started"] * n,
             law=[""] * n,
             time=[np.zeros(0)] * n,
             force=[np.zeros((0, sensors))] * n,

@@ -27,30 +27,41 @@ KEPT = {
 def mode_study(
     case: Case, vary: Mapping[str, Any], how: str = "product", n: int = 1, seed: int = 0
 ) -> xarray.Dataset:
-    """Modes of a chain over values of its keys, or over realisations of its disorder.
+    """Compute chain modes for values of keys or realizations of disorder.
 
     Parameters
     ----------
     case : Case
-        A chain with a static load, see `granchain.modes`.
+        Chain with a static load, see `granchain.modes`.
     vary : mapping
-        As `granchain.sweep` takes it: lists, distributions, `granchain.disorder`.
+        Values for each key: lists, distributions, or `granchain.disorder`, as for
+        `granchain.sweep`.
     how : {"product", "zip", "sobol"}
+        Way to combine the values, as for `granchain.sweep`.
     n : int
-        Draws at each point.
+        Number of draws at each point.
     seed : int
-        Of all draws.
+        Seed of all draws.
 
     Returns
     -------
     xarray.Dataset
-        Dimensions of the study and `mode`, from the lowest up: `frequencies` [Hz], `participation`,
-        `damping` [1/s].
+        `frequencies` [Hz], `participation` [1], and `damping` [1/s], with the dimensions of the
+        study and `mode`, in order of increasing frequency.
 
     Raises
     ------
     CaseError
-        With every mistake of the call and of all members; for chains of unlike numbers of beads.
+        If an argument or a member is invalid, or if the chains have different numbers of beads.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> chain = {"beads": 5, "radius": 2.38e-3, "material": "steel-316"}
+    >>> case = gc.Case(chain=chain, contact={"law": "hertz"}, time={"end": 1e-4})
+    >>> study = gc.mode_study(case, {"chain.precompression": [10.0, 20.0]})
+    >>> study["frequencies"].shape
+    (2, 5)
     """
     import xarray
 

@@ -62,31 +62,41 @@ KEPT_DESIGNS = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best design that was found.
+    """Best design of an optimization.
 
     Attributes
     ----------
     case : Case
-        With its numbers.
+        Case with the best values.
     value, start : float
-        What was to be small, of it and of the case that was given.
+        Minimized result for the best design and for the initial case.
     values : dict of str to float or array
-        Its numbers by key, in SI.
+        Best values by key, in SI units.
     limited : list of float
-        What the functions of `subject_to` give of it.
-    history : array (n, 2)
-        How many designs had been computed when a better one was found, and its value.
+        Constrained results of the best design, in the order of `subject_to`.
+    history : (n, 2) array
+        Number of designs computed when a better one was found, and its result.
     time_step : float
-        Of all runs [s].
+        Time step of all runs [s].
     converged : bool
-        Whether the search of the box came to its end (it did not with `generations=0`) and, by
-        the final slopes and their errors, at most 0.05 % of the value can be gained nearby. A
-        search of a box is no proof: a lower optimum may exist elsewhere in it.
+        Whether the search of the box ended (it does not with `generations=0`) and, by the final
+        slopes and their errors, the value can be improved by at most 0.05 % nearby. This is not a
+        proof: a lower optimum may exist elsewhere in the box.
     gain : float
-        Largest decrease of the value that the final slopes and their errors allow nearby; infinite
+        Largest decrease of the value that the final slopes and their errors allow nearby. Infinite
         if there are no slopes. At most 0.05 % of the value at a local optimum.
     messages : tuple of str
-        How SciPy's searches ended, and what the reader should know.
+        Messages of the searches of SciPy, and notes.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 4, "sensors.beads": [3], "time.end": 8e-5})
+    >>> over = {"striker.speed": (1.0, 2.0)}
+    >>> optimum = gc.optimize(case, "peak", over, generations=0, progress=False)
+    >>> optimum.value < optimum.start
+    True
     """
 
     case: Case
@@ -135,47 +145,51 @@ def optimize(
     threads: int | None = None,
     progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Optimum:
-    """Find the numbers of a case, within bounds, that make a number of its run smallest.
+    """Minimize a scalar result over bounded case parameters.
 
-    Differential evolution over the whole box (Storn & Price 1997, doi:10.1023/A:1008202821328), in
-    which the case itself takes part, then from the best design down its derivatives: L-BFGS-B
-    (Byrd, Lu, Nocedal & Zhu 1995, doi:10.1137/0916069), and with `subject_to` SLSQP (Kraft 1994,
-    doi:10.1145/192115.192124), or SciPy's trust-constr if SLSQP ends without a design that keeps to
-    it. All runs take one time step: the smallest that the case and the corners of the box ask for.
+    The search starts with differential evolution over the complete box (Storn & Price 1997,
+    doi:10.1023/A:1008202821328), which includes the initial case. From the best design, it
+    continues with derivatives: L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995, doi:10.1137/0916069), or
+    with `subject_to` SLSQP (Kraft 1994, doi:10.1145/192115.192124). If SLSQP ends without a design
+    that satisfies the constraints, trust-constr of SciPy is used. All runs use one time step: the
+    smallest step that the case and the corners of the box require.
 
-    The slopes at the end are compared with their own errors. If they allow more than 0.002 % to be
-    gained nearby, the search continues with wider differences, and then without derivatives: Powell
-    (1964, doi:10.1093/comjnl/7.2.155), or with `subject_to` COBYLA (Powell 1994,
-    doi:10.1007/978-94-015-8330-5_4). If they allow more than 0.05 % after that, `converged` is
-    false and a message says so. `converged` is also false after a local search only.
+    The slopes at the end are compared with their errors. If they allow an improvement of more than
+    0.002 % nearby, the search continues with wider differences, and then without derivatives:
+    Powell (1964, doi:10.1093/comjnl/7.2.155), or with `subject_to` COBYLA (Powell 1994,
+    doi:10.1007/978-94-015-8330-5_4). If they still allow more than 0.05 %, `converged` is false and
+    a message reports it. `converged` is also false after a local search only.
 
     Parameters
     ----------
     case : Case
+        Initial case.
     minimize : str, tuple or function
-        As `granchain.gradient` takes it: "peak", ("peak", bead), "wall_force",
-        "transmitted_momentum", or a function of a Result. What is to be large is a function with a
-        minus sign.
+        Result to minimize, as for `granchain.gradient`: "peak", ("peak", bead), "wall_force",
+        "transmitted_momentum", or a function of a Result. To maximize a result, use a function that
+        returns it with a minus sign.
     over : mapping of str to (low, high)
-        Keys with dots that hold a number, or a list with one for each bead or gap, such as
-        "chain.radius_factor"; the bounds are numbers, or lists as long.
-    subject_to : sequence of (what, low, high), optional
-        What, as `minimize`, has to lie between low and high; either may be infinite.
+        Bounds for keys with dots of a number, or of a list with one number for each bead or gap,
+        such as "chain.radius_factor". The bounds are numbers, or lists of the same length.
+    subject_to : sequence of (result, low, high), optional
+        Constraints. Each result, as for `minimize`, must be between low and high, which may be
+        infinite.
     generations : int
-        Most of the search over the box; 0: a local search only, down from the case itself.
+        Maximum number of generations of the search of the box. 0 runs only a local search from the
+        initial case.
     seed : int
-        Of the search.
+        Seed of the search.
     out : str or path, optional
-        Case file of the best design so far; FILE.part, until the search has ended, holds all that
-        was computed.
+        Case file of the best design so far. Until the search has ended, FILE.part contains
+        everything that was computed.
     resume : bool
-        Take from FILE.part what is there: the search gives what it would have given unbroken.
+        Whether to resume from FILE.part. The result equals that of an uninterrupted search.
     overwrite : bool
-        Replace a file of the name `out` that this wrote.
+        Whether to overwrite an existing file `out` that this function wrote.
     threads : int, optional
-        Default: as many as there are processors for this process.
+        Number of threads. Default: the number of processors available to this process.
     progress : callable or bool, optional
-        Called with how many steps are done and how many there may be.
+        Function that is called with the number of finished steps and the maximum number of steps.
 
     Returns
     -------
@@ -184,14 +198,24 @@ def optimize(
     Raises
     ------
     CaseError
-        With every mistake of the call; for a design whose run ends before the wave has passed;
-        where no design keeps to `subject_to`.
+        If an argument is invalid, if the run of a design ends before the wave has passed, or if no
+        design satisfies `subject_to`.
     RunError
-        Where the run of the case itself fails.
+        If the run of the initial case fails.
     FileError
-        Where `out` cannot be written.
+        If `out` cannot be written.
     LawError
-        If the law was edited after the designs of FILE.part were computed.
+        If the law was edited after the designs in FILE.part were computed.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 4, "sensors.beads": [3], "time.end": 8e-5})
+    >>> over = {"striker.speed": (1.0, 2.0)}
+    >>> optimum = gc.optimize(case, "peak", over, generations=0, progress=False)
+    >>> round(optimum.values["striker.speed"], 3)
+    1.0
     """
     designs = Designs(case, minimize, over, () if subject_to is None else subject_to, threads)
     problems = Problems()

@@ -68,60 +68,79 @@ _SAME_PHASE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Orbit:
-    """A periodic orbit of a chain.
+    """Periodic orbit of a chain.
 
     Attributes
     ----------
     title, law : str
-        Of the case.
+        Title and contact law of the case.
     period : float
-        [s].
+        Period [s].
     bead : (n,) array
         Labels of the beads.
     displacement, velocity : (n_bodies,) array
-        Of the beads, then of the resonators, at the drive's phase 0 [m], from rest, and [m/s].
+        Displacements from equilibrium [m] and velocities [m/s] of the beads, then the resonators,
+        at zero drive phase.
     multipliers : (m,) complex array
-        Floquet multipliers, the largest modulus first [1]: all 2 n_bodies, or of a driven chain of
+        Floquet multipliers [1], the largest modulus first: all 2 n_bodies, or for a driven chain of
         more than 60 beads and resonators the six largest, unless they lie too close to a circle.
     vectors : (m, 2 n_bodies) complex array
-        Of each multiplier a row: displacements of beads and resonators [m], then velocities [m/s];
-        the largest displacement is 1. Of a breather across a shift in time and the family: what
-        becomes of it in a period has beside the multiple a part along the orbit.
+        Eigenvector of each multiplier: displacements of beads and resonators [m], then velocities
+        [m/s], scaled to a largest displacement of 1. For a breather, they are defined up to a shift
+        along the orbit and its family.
     multiplier_error : float
-        Of the first multiplier, as a number in the plane [1].
+        Error of the first multiplier, as a distance in the complex plane [1].
     modulus_error : float
-        Of its modulus [1].
+        Error of the modulus of the first multiplier [1].
     stable : bool
-        Whether no modulus is above 1 by more than this.
+        Whether no modulus exceeds 1 by more than `modulus_error`.
     energy_in, energy_lost : float
-        What the drives put in, and what contacts, drag and on-site dashpots take, in a period
-        [J].
+        Energy supplied by the drives, and energy lost in contacts, drag, and on-site dashpots, in
+        one period [J].
     residual : float
-        How far the orbit is from closing, as a part of its largest excursion [1].
+        Closing error of the orbit, as a fraction of its largest excursion [1].
     shots : int
-        Times that a period was computed with its Jacobian.
+        Number of Newton iterations, each of which computes a period with its Jacobian.
     opens : tuple of int
-        Contacts that open in the orbit: the multipliers are then those of a map with kinks.
+        Contacts that open during the orbit. The multipliers are then those of a map with kinks.
     begun : str
-        What Newton's method began from.
+        Description of the initial state of Newton's method.
     settled : int
-        Periods from there until what the contacts remember stood still: with dents there are many
-        orbits, and this one is that of its start.
+        Number of periods from the initial state until the contact histories were steady. With
+        residual indentation there are many orbits, and this is the orbit that belongs to its
+        initial state.
     touches : tuple of int
-        Contacts whose largest overlap in the orbit is the largest that they have had: the
-        multipliers are then those of changes to the inside; to the outside a dent grows.
+        Contacts whose largest overlap in the orbit is the largest of their history. The multipliers
+        are then those of perturbations that do not increase it; a larger perturbation increases the
+        residual indentation.
     displacement_error : (n_bodies,) array
         Discretization error of the displacement of each body at any phase of the orbit [m], from
-        the orbit in steps of half the length; nan if there is no such orbit nearby.
+        the orbit in steps of half the length. nan if there is no such orbit nearby.
     energy_error : float
-        Discretization error of `energy` [J]; nan for a driven orbit.
+        Discretization error of `energy` [J]. nan for a driven orbit.
     result : Result
-        The trajectory over the period, from the drive's phase 0, or where the bead that swings
-        furthest turns.
+        Trajectory over one period, from zero drive phase, or from the turning point of the bead
+        with the largest displacement.
     energy : float
-        Of a breather, over the static state [J]; nan of a driven orbit.
+        Energy of a breather above the static state [J]. nan for a driven orbit.
     period_error : float
-        What the time step leaves open in the period of a breather [s]; 0 where the period is given.
+        Error of the period of a breather from the time step [s]. 0 if the period is given.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> shaker = {"drive": "displacement", "signal": "harmonic"}
+    >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
+    >>> case = gc.Case(
+    ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
+    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     contact={"law": "hertz"},
+    ...     ends={"left": shaker, "right": "wall"},
+    ...     time={"end": 1e-3},
+    ... )
+    >>> orbit = gc.orbit(case, progress=False)
+    >>> orbit.multipliers.size
+    2
     """
 
     title: str
@@ -199,51 +218,52 @@ def orbit(
     threads: int | None = None,
     progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Orbit:
-    """Find a periodic orbit of a chain under a static load: with a harmonic drive at an end, or
-    without a drive and damping, a breather.
+    """Find a periodic orbit of a chain under a static load.
 
-    Newton's method on the state x at the drive's phase 0, its ramp and end left out: P(x) = x, P
-    the run over one period in equal steps, at most as long as the case's. The columns of the
-    Jacobian DP are central differences, all runs set up once; its eigenvalues are the Floquet
-    multipliers (Seydel 2010, doi:10.1007/978-1-4419-1740-9, secs. 7.2 and 7.4). Their error is from
-    the orbit in twice as long steps, with twice the differences: a third of what changes, of a
-    modulus half, and all of it where contacts open.
+    The chain has a harmonic drive at an end, or it has neither a drive nor damping and the orbit is
+    a breather. Newton's method solves P(x) = x for the state x at zero drive phase, where P is the
+    run over one period in equal steps, at most as long as those of the case. Ramp and end of the
+    drive are ignored. The columns of the Jacobian DP are central differences; its eigenvalues are
+    the Floquet multipliers (Seydel 2010, doi:10.1007/978-1-4419-1740-9, secs. 7.2 and 7.4). Their
+    error is estimated from the orbit in steps of twice the length, with twice the differences: a
+    third of the change, half of the change of a modulus, and all of it if contacts open.
 
-    Of a driven chain of more than 60 beads no columns are computed: the step is found by GMRES
-    (Saad & Schultz 1986, doi:10.1137/0907058) and the six largest multipliers by Arnoldi's method
-    (Lehoucq, Sorensen & Yang 1998, doi:10.1137/1.9780898719628), from differences along the
-    directions that they ask for; where these do not come to an end, the columns are.
+    For a driven chain of more than 60 beads, no columns are computed. GMRES (Saad & Schultz 1986,
+    doi:10.1137/0907058) gives the step, and Arnoldi's method (Lehoucq, Sorensen & Yang 1998,
+    doi:10.1137/1.9780898719628) the six largest multipliers, from differences along the directions
+    that they request. If these methods do not converge, the columns are computed.
 
-    Contacts that remember what was, such as dents, are run period after period until that stands
-    still; then Newton's method is on the state with it as it is, and an orbit in which it would
-    change by more than 1e-7 is run on. A guess that is an orbit is taken with what its contacts
-    remember.
+    Contacts with a history, such as residual indentation, are run period after period until the
+    history is steady. Newton's method then uses the constant history. If an orbit would change the
+    history by more than 1e-7, it is run further. A guess that is an orbit is used with its contact
+    histories.
 
-    A breather begins where the bead that swings furthest turns; its period is free, and its energy,
-    or that displacement, is held. Of its multipliers those that are 1 by themselves, of a shift in
-    time and along the family, and of a free chain's translation, are left out; it is stable where
-    every other modulus is 1 within its error.
+    A breather starts at the turning point of the bead with the largest displacement. Its period is
+    free, and its energy or that displacement is fixed. Multipliers that are always 1, from a shift
+    in time, along the family, and from the translation of a free chain, are left out. A breather is
+    stable if every other modulus is 1 within its error.
 
     Parameters
     ----------
     case : Case
-        A precompressed chain, or one under gravity; how its beads start is left out, but of a chain
-        without a drive and guess it is where to begin: a mode's shape times an amplitude, say.
+        Chain with precompression or under gravity. Initial conditions are ignored, except for a
+        chain without a drive and without a guess, for which they are the initial state, for example
+        the shape of a mode times an amplitude.
     period : float, optional
-        A whole multiple of the drive's period [s]; without, that period. Of a chain without a drive
-        it is held; without, it is free.
+        Period, a whole multiple of the period of the drive [s]. Default: the period of the drive.
+        For a chain without a drive, a given period is fixed; by default it is free.
     guess : Orbit or Result, optional
-        Where to begin: an orbit, at a weaker drive say, or a run that ends at the drive's phase 0;
-        without, the static state.
+        Initial state: an orbit, for example at a weaker drive, or a run that ends at zero drive
+        phase. Default: the static state.
     tolerance : float
-        How nearly the orbit closes, as a part of its largest excursion.
+        Maximum closing error, as a fraction of the largest excursion [1].
     hold : {"energy", "amplitude"}, optional
-        What of the guess is kept where the period is free; the energy, unless given.
+        Quantity of the guess that is fixed if the period is free. Default: the energy.
     threads : int, optional
-        As of `granchain.run_many`.
+        Number of threads, as for `granchain.run_many`.
     progress : callable or bool, optional
-        Called with how many runs over a period are done, and how many there will be if it takes the
-        usual four shots; unless given, a line where somebody sees it.
+        Function that is called with the number of finished runs over a period and the expected
+        number for four iterations. Default: a line of text in a terminal or a notebook.
 
     Returns
     -------
@@ -252,12 +272,27 @@ def orbit(
     Raises
     ------
     CaseError
-        For a chain without a harmonic drive, without a static load, with a striker, that nothing
-        holds in place; for a period that is none of the drive's, or of fewer than 20 steps; for a
-        guess of another chain or phase.
+        If the chain has no harmonic drive, has no static load, has a striker, or is not held in
+        place; if the period is not a multiple of that of the drive, or has fewer than 20 steps; or
+        if the guess is of another chain or phase.
     RunError
-        Where no orbit is found: what was tried, and the residual; `.result` is the nearest. Where
-        what contacts remember does not settle, or changes in the course of the orbit.
+        If no orbit is found, or if contact histories do not become steady or change during the
+        orbit. The message gives the residual, and `.result` the best orbit.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> shaker = {"drive": "displacement", "signal": "harmonic"}
+    >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
+    >>> case = gc.Case(
+    ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
+    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     contact={"law": "hertz"},
+    ...     ends={"left": shaker, "right": "wall"},
+    ...     time={"end": 1e-3},
+    ... )
+    >>> gc.orbit(case, progress=False).stable
+    True
     """
     check_case(case)
     check_members([case], threads)

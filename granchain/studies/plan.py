@@ -62,20 +62,27 @@ RESERVED_NAMES = (
 
 @dataclass(frozen=True)
 class Distribution:
-    """A continuous distribution of one number; made by `normal`, `uniform`, `lognormal` or
-    `distribution`.
+    """Continuous distribution of one number.
+
+    `normal`, `uniform`, `lognormal`, and `distribution` create it.
 
     Parameters
     ----------
     name : str
         "normal", "uniform", "lognormal", or a name of scipy.stats.
     parameters : tuple of (str, float)
-        In the order in which they were given.
+        Parameters, in the order in which they were given.
 
     Raises
     ------
     CaseError
-        With every mistake.
+        If the name or a parameter is invalid. The message lists every error.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> print(gc.uniform(0.0, 2.0))
+    uniform(low 0, high 2)
     """
 
     name: str
@@ -115,13 +122,20 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Disorder:
-    """A number drawn anew for every bead, or for every gap; made by `disorder`.
+    """Random number for each bead or gap; created by `disorder`.
 
     Parameters
     ----------
     distribution : Distribution
+        Distribution of the numbers.
     add : bool
-        Whether it is added to the value of the case, which it multiplies otherwise.
+        Whether the number is added to the value of the case. By default, it multiplies the value.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> gc.disorder(gc.normal(1.0, 0.05)).add
+    False
     """
 
     distribution: Distribution
@@ -136,42 +150,140 @@ class Disorder:
 
 
 def normal(mean: float, sd: float) -> Distribution:
-    """The normal distribution of a mean and a standard deviation."""
-    return Distribution("normal", (("mean", mean), ("sd", sd)))
-
-
-def uniform(low: float, high: float) -> Distribution:
-    """Equally likely everywhere from low to high."""
-    return Distribution("uniform", (("low", low), ("high", high)))
-
-
-def lognormal(median: float, sigma: float) -> Distribution:
-    """A number whose logarithm is normal: of that median, and sigma the standard deviation of
-    the logarithm [1]."""
-    return Distribution("lognormal", (("median", median), ("sigma", sigma)))
-
-
-def distribution(name: str, **parameters: float) -> Distribution:
-    """Any continuous distribution of scipy.stats by its name and parameters:
-    `distribution("weibull_min", c=2.0, scale=1.8)`."""
-    return Distribution(name, tuple(parameters.items()))
-
-
-def disorder(distribution: Distribution, add: bool = False) -> Disorder:
-    """A number for every bead: `{"chain.radius": disorder(normal(1.0, 0.05))}` multiplies each
-    bead's radius by one of its own.
+    """Create a normal distribution.
 
     Parameters
     ----------
-    distribution : Distribution
-        Of the factor [1]; with `add`, of what is added, in the unit of the key.
-    add : bool
-        Add it to the value of the case, for gaps.
+    mean, sd : float
+        Mean and standard deviation, in the unit of the key.
+
+    Returns
+    -------
+    Distribution
 
     Raises
     ------
     CaseError
-        Where it is no distribution.
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> print(gc.normal(1.0, 0.05))
+    normal(mean 1, sd 0.05)
+    """
+    return Distribution("normal", (("mean", mean), ("sd", sd)))
+
+
+def uniform(low: float, high: float) -> Distribution:
+    """Create a uniform distribution.
+
+    Parameters
+    ----------
+    low, high : float
+        Limits, in the unit of the key.
+
+    Returns
+    -------
+    Distribution
+
+    Raises
+    ------
+    CaseError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> print(gc.uniform(0.5, 1.5))
+    uniform(low 0.5, high 1.5)
+    """
+    return Distribution("uniform", (("low", low), ("high", high)))
+
+
+def lognormal(median: float, sigma: float) -> Distribution:
+    """Create a lognormal distribution.
+
+    Parameters
+    ----------
+    median : float
+        Median, in the unit of the key.
+    sigma : float
+        Standard deviation of the logarithm [1].
+
+    Returns
+    -------
+    Distribution
+
+    Raises
+    ------
+    CaseError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> print(gc.lognormal(1.0, 0.1))
+    lognormal(median 1, sigma 0.1)
+    """
+    return Distribution("lognormal", (("median", median), ("sigma", sigma)))
+
+
+def distribution(name: str, **parameters: float) -> Distribution:
+    """Create a continuous distribution of scipy.stats.
+
+    Parameters
+    ----------
+    name : str
+        Name of the distribution in scipy.stats.
+    **parameters : float
+        Parameters of the distribution.
+
+    Returns
+    -------
+    Distribution
+
+    Raises
+    ------
+    CaseError
+        If the name or a parameter is invalid.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> print(gc.distribution("weibull_min", c=2.0, scale=1.8))
+    weibull_min(c 2, scale 1.8)
+    """
+    return Distribution(name, tuple(parameters.items()))
+
+
+def disorder(distribution: Distribution, add: bool = False) -> Disorder:
+    """Create a random number for each bead, or for each gap.
+
+    `{"chain.radius": disorder(normal(1.0, 0.05))}` multiplies the radius of each bead by its own
+    random factor.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Distribution of the factor [1], or, with `add`, of the added number, in the unit of the key.
+    add : bool
+        Whether to add the number to the value of the case. Only for gaps.
+
+    Returns
+    -------
+    Disorder
+
+    Raises
+    ------
+    CaseError
+        If `distribution` is not a distribution.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> print(gc.disorder(gc.normal(1.0, 0.05)))
+    disorder(normal(mean 1, sd 0.05))
     """
     if not isinstance(distribution, Distribution):
         raise CaseError(

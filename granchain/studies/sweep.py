@@ -76,68 +76,77 @@ def sweep(
     overwrite: bool = False,
     progress: Callable[[int, int], Any] | bool | None = None,
 ) -> xarray.Dataset:
-    """Run a case over values of its keys, and measure the first pulse of each member.
+    """Run a case for values of its keys and measure the first pulse of each member.
 
     Parameters
     ----------
     case : Case
-        What is changed; it stays as it is.
+        Case to vary. It is not changed.
     vary : mapping
-        For each key, with dots, what it takes: a list, `granchain.normal` or another distribution,
-        `granchain.disorder`; or as a TOML file writes it.
+        Values for each key with dots: a list, `granchain.normal` or another distribution,
+        `granchain.disorder`, or a table as in a TOML file.
     how : {"product", "zip", "sobol"}
-        All combinations of the lists, or one after the other side by side; "sobol": distributions
-        alone, n runs in all.
+        Way to combine the values: "product" runs all combinations of the lists, "zip" takes the
+        lists in parallel, and "sobol" runs n members with distributions only.
     n : int
-        Draws at each point, the same at every point.
+        Number of draws at each point. The draws are the same at every point.
     seed : int
-        Of all draws.
+        Seed of all draws.
     summary : function, optional
-        Takes a Result, gives a dict of numbers: further variables. It is tried on the first member
-        before the others run.
+        Function that takes a Result and returns a dict of numbers, which become variables. It is
+        tested on the first member.
     measures : sequence of str
-        Further variables, as `granchain.analysis` measures them of one run: "second_moment",
-        "participation", "bead_energy", "contact_energy" over the snapshots, "bead_spectrum" of the
-        sensors' forces.
+        Further variables, as computed by `granchain.analysis`: "second_moment", "participation",
+        "bead_energy", and "contact_energy" over the snapshots, and "bead_spectrum" of the sensor
+        forces.
     traces : bool
-        Keep the forces of the sensors.
+        Whether to store the forces of the sensors.
     chained : bool
-        Each value of one list, in its order and for `time.end`, goes on from the state of the one
-        before, one after the other: an amplitude or a frequency of a harmonic drive, over a ramp of
-        whole periods, or the time step or end. Of each, the last whole periods are measured, at
-        most half of it: half of the range of the sensors' forces, their mean, and by how much that
-        range still changes.
+        Whether each value starts from the final state of the previous value, one after the other,
+        each for `time.end`. The key must be an amplitude or a frequency of a harmonic drive, which
+        changes over a ramp of whole periods, or the time step or end. For each value, the last
+        whole periods, at most half of it, are measured: half of the range of the sensor forces,
+        their mean, and the change of that range.
     out : str or path, optional
-        File of the study, FILE.part until it is whole: members are written as they come.
+        File of the study. Members are written to FILE.part until it is complete.
     executor : concurrent.futures.Executor or dask Client, optional
-        Computes the members, in processes here or elsewhere.
+        Executor that computes the members in other processes, on this machine or elsewhere.
     threads : int, optional
-        Threads that advance the members; as many as there are processors for this process, unless
-        given.
+        Number of threads. Default: the number of processors available to this process.
     resume : bool
-        Take from `out`, whole or in part, the members that are there: of the same resolved case,
-        law, version and measures.
+        Whether to reuse members in `out`, complete or partial, with the same resolved case, law,
+        version, and measures.
     overwrite : bool
-        Replace an output file of the name `out`.
+        Whether to overwrite an existing file `out`.
     progress : callable or bool, optional
-        Called with how many members are done and how many there are. Unless given, a line where
-        standard error is a terminal, and in a notebook; False: none.
+        Function that is called with the number of finished members and the number of all members.
+        Default: a line of text in a terminal or a notebook. False turns it off.
 
     Returns
     -------
     xarray.Dataset
-        Dimensions: each list's key, and `draw` where n is more than 1; with "zip" and "sobol"
-        `run`, with the keys as coordinates. Numbers of a member that failed are nan; `status` and
-        `message` say why. So are those of a pulse that has not come or not ended; `missing` says
-        so, and a warning what to set.
+        Variables with the key of each list as dimensions, and `draw` if n is more than 1. With
+        "zip" and "sobol", the dimension is `run`, with the keys as coordinates. Numbers of a member
+        that failed are nan; `status` and `message` give the reason. If a pulse has not arrived or
+        ended, its numbers are nan, `missing` gives the reason, and a warning names the setting to
+        change.
 
     Raises
     ------
     CaseError
-        With every mistake, of the call and of all members, before anything runs; and where the
-        summary fails on the first member.
+        If an argument or a member is invalid, or if the summary fails on the first member. The
+        message lists every error.
     FileError
-        Where `out` cannot be written.
+        If `out` cannot be written.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 8, "sensors.beads": [5], "time.end": 1e-4})
+    >>> study = gc.sweep(case, {"striker.speed": [1.0, 2.0]}, progress=False)
+    >>> study["peak"].dims
+    ('striker.speed', 'sensor_bead')
     """
     plan = (plan_of_chain if chained else plan_of)(case, vary, how, n, seed)
     study = swept(

@@ -1,7 +1,14 @@
-"""Closed forms and exact results, independent of the contact laws and of the engine.
+"""Closed forms and exact results, independent of the contact laws and the engine.
 
-Nothing here imports a law or the loop, so that a test that compares a run with this page compares
-two pieces of code. SI units; a wave speed is in beads per second unless stated otherwise.
+No module here imports a law or the time loop, so a test that compares a run with these results
+compares two independent implementations. All quantities are in SI units. Wave speeds are in beads
+per second unless stated otherwise.
+
+Examples
+--------
+>>> import granchain as gc
+>>> round(gc.theory.delivered_restitution(0.0), 6)
+1.0
 """
 
 from granchain.theory.chains import (

@@ -47,10 +47,15 @@ class Trace:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import granchain as gc
-    >>> trace = gc.read_trace("my-trace")  # doctest: +SKIP
-    >>> trace.sensor_force.shape  # doctest: +SKIP
-    (641, 4)
+    >>> from granchain.traces.about import AboutTable
+    >>> about = AboutTable(kind="synthetic", title="Half a sine")
+    >>> time = np.arange(50) * 1e-6
+    >>> force = np.sin(np.pi * time / time[-1])
+    >>> trace = gc.Trace(time, np.array([9]), force[:, np.newaxis], about)
+    >>> trace.sensor_force.shape
+    (50, 1)
     """
 
     time: np.ndarray

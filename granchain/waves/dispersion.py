@@ -24,28 +24,37 @@ _STEP = 1e-3
 
 
 def dispersion(case: Case) -> Dispersion:
-    """Small waves in the chain of a case: bands, frequencies over the wavenumber, group speeds.
+    """Compute the dispersion of small waves in the chain of a case.
 
-    The cell is the smallest one that is repeated throughout the chain, or throughout the largest
-    group of segments that has a `repeat`. The contacts are springs, with the slope of the law's own
-    force at rest under the precompression: of a contact that has yielded that of unloading and
-    reloading. On-site springs and resonators are part of the cell. Damping is left out. Walls and
-    striker are no part of it.
+    The cell is the smallest one that repeats throughout the chain, or throughout the largest group
+    of segments that has a `repeat`. Contacts are springs with the slope of the law's force at rest
+    under the precompression; for a contact that has yielded, with the slope of unloading and
+    reloading. On-site springs and resonators are included in the cell. Damping, walls, and striker
+    are ignored.
 
     Parameters
     ----------
     case : Case
+        Case with a periodic chain under precompression.
 
     Returns
     -------
     Dispersion
-        .band_edges [Hz], .gaps [Hz], .frequency(wavenumber), .group_speed(wavenumber), .length of a
-        cell [m].
+        .band_edges [Hz], .gaps [Hz], .frequency(wavenumber) [Hz], .group_speed(wavenumber), and
+        .length of a cell [m].
 
     Raises
     ------
     CaseError
-        For a chain without precompression, or without a cell that is repeated.
+        If the chain has no precompression or no repeated cell.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> chain = {"beads": 5, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
+    >>> case = gc.Case(chain=chain, contact={"law": "hertz"}, time={"end": 1e-4})
+    >>> gc.dispersion(case).band_edges.shape
+    (1, 2)
     """
     check_case(case)
     cell = cell_of(case)

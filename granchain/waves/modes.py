@@ -23,30 +23,39 @@ MOST_BEADS = 2048
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """The modes of a chain, from the lowest frequency up.
+    """Modes of a chain, in order of increasing frequency.
 
     Attributes
     ----------
     title, law : str
-        Of the case.
+        Title and contact law of the case.
     bead : (n_beads,) array
         Labels of the beads.
     frequencies : (n,) array
-        Without damping [Hz], one a body; a chain with two free ends moves as a whole at 0 Hz.
+        Frequencies without damping, one for each body [Hz]. A chain with two free ends translates
+        at 0 Hz.
     shapes : (n, n) array
-        Displacements (mode, body), beads first and then resonators; the largest is 1, of equal ones
-        the first.
+        Displacements (mode, body), beads first and then resonators [1]. The first of the largest
+        displacements is 1.
     participation : (n,) array
-        How many bodies take part, (sum e)^2/sum e^2 with e = m phi^2 [1].
+        Number of participating bodies, (sum e)^2/sum e^2 with e = m phi^2 [1].
     damping : (n,) array
-        Rate at which the amplitude of the damped mode decays [1/s]; of an overdamped one the slower
-        of its two rates.
+        Decay rate of the amplitude of the damped mode [1/s]. For an overdamped mode, the slower of
+        its two rates.
     overdamped : (n,) boolean array
-        Whether the damped mode creeps back to rest without an oscillation.
+        Whether the damped mode returns to rest without oscillation.
     in_gap : (n,) boolean array or None
-        Whether the frequency lies in a gap of the cell that was named, or outside its bands.
+        Whether the frequency is in a band gap of the given cell, or outside its bands.
     resonator_bead : (n_resonators,) array
-        Labels of the beads that the resonators ride in.
+        Labels of the beads that contain the resonators.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> chain = {"beads": 5, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
+    >>> case = gc.Case(chain=chain, contact={"law": "hertz"}, time={"end": 1e-4})
+    >>> gc.modes(case).shapes.shape
+    (5, 5)
     """
 
     title: str
@@ -89,22 +98,22 @@ class Modes:
 
 
 def modes(case: Case, *, cell: Case | None = None) -> Modes:
-    """The small oscillations of a finite chain about its static state.
+    """Compute the small oscillations of a finite chain about its static state.
 
-    Every contact that carries a static force is a spring with the slope of its law there; one that
-    has yielded is as stiff as it unloads; on-site springs and those of resonators are as they are.
-    With u = sqrt(m) times the displacements and B u the stretches of the springs times the roots of
-    their stiffnesses, the angular frequencies are the singular values of B: none is lost in the
-    rounding of a square (Golub & Van Loan 2013, Matrix Computations, sec. 8.6). A striker is no
-    part of it.
+    Each contact with a static force is a spring with the slope of its law at that force. A contact
+    that has yielded has its unloading stiffness. On-site springs and those of resonators are
+    included; a striker is ignored. With u = sqrt(m) times the displacements, and B u the
+    elongations of the springs times the square roots of their stiffnesses, the angular frequencies
+    are the singular values of B. This avoids the rounding errors of a square (Golub & Van Loan
+    2013, Matrix Computations, sec. 8.6).
 
     Parameters
     ----------
     case : Case
-        A chain with a static load in every contact: precompression, or gravity. Defects, tapers,
-        disorder, walls, driven ends (held still) are allowed.
+        Chain with a static load in every contact, from precompression or gravity. Defects, tapers,
+        disorder, walls, and driven ends (held fixed) are allowed.
     cell : Case, optional
-        A case whose repeated cell has the gaps that `in_gap` speaks of.
+        Case with a repeated cell, whose band gaps are used for `in_gap`.
 
     Returns
     -------
@@ -113,8 +122,16 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     Raises
     ------
     CaseError
-        For contacts that carry no force at rest (a sonic vacuum has no modes), more than 2048
-        beads, or a cell that is none.
+        If contacts carry no force at rest (a sonic vacuum has no modes), if there are more than
+        2048 beads, or if the cell is invalid.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> chain = {"beads": 5, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
+    >>> case = gc.Case(chain=chain, contact={"law": "hertz"}, time={"end": 1e-4})
+    >>> float(gc.modes(case).frequencies[0].round(3))
+    0.0
     """
     check_case(case)
     for where, drive in case.drives.items():

@@ -35,50 +35,66 @@ INCOHERENT = 0.5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spectrum:
-    """Waves measured in a run.
+    """Transmission spectrum and bands measured in a run.
 
     Attributes
     ----------
     title, law : str
-        Of the run.
+        Title and contact law of the run.
     source, sensor : str
-        From where to where: "left drive", "right drive", or the name of a bead.
+        Source and sensor: "left drive", "right drive", or the name of a bead.
     unit : str
-        Of the transmission: "1" from bead to bead and from a driving force, "N/m" from a driving
-        displacement.
+        Unit of the transmission: "1" from bead to bead and from a driving force, "N/m" from a
+        driving displacement.
     frequency : (n,) array
-        [Hz].
+        Frequencies of the transmission [Hz].
     transmission : (n,) array
-        Amplitude at the sensor over that at the source, abs(S_xy)/S_xx, the estimate H1 (Bendat &
-        Piersol 2010, Random Data, ch. 6).
+        Amplitude at the sensor divided by the amplitude at the source, abs(S_xy)/S_xx, the estimate
+        H1 (Bendat & Piersol 2010, Random Data, ch. 6), in `unit`.
     coherence : (n,) array
-        abs(S_xy)^2/(S_xx S_yy) [1]: 1 where the source alone moves the sensor, in a way that the
-        pieces of the record resolve.
+        abs(S_xy)^2/(S_xx S_yy) [1]. 1 if the source alone moves the sensor, and the segments of the
+        record resolve the response.
     band_edges : (n_bands, 2) array
-        Lowest and highest frequency of each band of the cell [Hz]; nan where an edge was not seen
-        or is withheld, see `messages`. The first begins at 0.
+        Lowest and highest frequency of each band of the cell [Hz]. nan if an edge was not seen or
+        is not reported, see `messages`. The first band starts at 0.
     band_edge_errors : (n_bands, 2) array
-        Within which the edges lie, two-sided 95 % [Hz]; of the first, the lowest
-        frequency that was seen.
+        Errors of the edges, two-sided 95 % [Hz]. For the first edge, the lowest frequency that was
+        seen.
     band_edge_reasons : (n_bands, 2) array of str
-        Why an edge is nan, in a few words; "" where it is not.
+        Reason why an edge is nan, or "".
     cell_frequency : (m,) array
-        [Hz].
+        Frequencies of `cosine` and `power` [Hz].
     cosine : (m,) complex array
-        cos q, q the phase from cell to cell; nan where it was not seen, empty without a cell.
+        cos q, with the phase q from cell to cell [1]. nan where it was not seen; empty without a
+        cell.
     wavenumber : (k,) array
-        Of the map: phase from cell to cell, without a cell from bead to bead, -pi to pi [rad];
-        waves to the right are positive.
+        Wavenumbers of the map: phase from cell to cell, or without a cell from bead to bead, -pi to
+        pi [rad]. Positive for waves to the right.
     power : (m, k) array
-        Of the map, over `cell_frequency` and `wavenumber`, its largest value 1; empty where the
-        beads that were recorded make none.
+        Power over `cell_frequency` and `wavenumber`, with the largest value 1 [1]. Empty if the
+        recorded beads do not allow a map.
     measured : str
-        What cosine and map are from: "velocity" of the snapshots, "sensor_force", or "" without
-        both.
+        Variable from which cosine and map are computed: "velocity" of the snapshots,
+        "sensor_force", or "" if neither is available.
     dispersion : Dispersion or None
-        Of the case, where its row is periodic and pressed together.
+        Dispersion of the case, if its chain is periodic and precompressed.
     messages : tuple of str
-        What was not found, and why.
+        Reasons for results that are not reported, and other notes.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> noise = {"drive": "displacement", "signal": "noise", "band": [500.0, 4e4], "rms": 1e-9}
+    >>> case = gc.Case(
+    ...     chain={"beads": 6, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0},
+    ...     contact={"law": "hertz"},
+    ...     ends={"left": noise | {"seed": 1, "ramp": 1e-4}, "right": "wall"},
+    ...     sensors={"beads": "all", "interval": 3e-6},
+    ...     time={"end": 2e-3},
+    ... )
+    >>> spectrum = gc.spectrum(gc.run(case), segments=2)
+    >>> spectrum.source
+    'left drive'
     """
 
     title: str
@@ -137,30 +153,32 @@ def spectrum(
     *,
     segments: int = SEGMENTS,
 ) -> Spectrum:
-    """Transmission between two places of a run, and the bands of its chain.
+    """Compute the transmission between two positions of a run, and its bands.
 
-    The record is cut into pieces, half over half, each under a Hann window (Welch 1967,
-    doi:10.1109/TAU.1967.1161901). Any waves in a row of equal cells, forth, back and standing, obey
-    u(n - p) + u(n + p) = 2 cos q u(n), p the beads of a cell (the trace of a cell's transfer
-    matrix; Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3): cos q is found from all
-    beads whose neighbours a cell away were recorded too, and ends and reflections are no part of
-    it. A curve with as many terms as the cell has beads is fitted to it, weighted by its scatter; a
-    band ends where the curve passes 1 or -1, and a gap is one where it exceeds them by three
-    standard deviations. The errors are two-sided 95 % by Student's t, with 0.32 of a line and
-    what the contacts' differing dampings change added in squares; an edge that is not known within
-    four lines is withheld, and a message says why.
+    The record is cut into half-overlapping segments, each with a Hann window (Welch 1967,
+    doi:10.1109/TAU.1967.1161901). All waves in a chain of equal cells, including reflected and
+    standing waves, obey u(n - p) + u(n + p) = 2 cos q u(n), where p is the number of beads per cell
+    (the trace of the transfer matrix of a cell; Brillouin 1946, Wave Propagation in Periodic
+    Structures, ch. 3). cos q is computed from all beads whose neighbours one cell away were also
+    recorded, so ends and reflections have no influence. A polynomial of as many terms as the cell
+    has beads is fitted to it, weighted by its scatter. A band ends where the polynomial passes 1 or
+    -1. A gap requires that it exceeds them by three standard deviations. The errors are two-sided
+    95 % by Student's t, with 0.32 of a frequency line and the effect of unequal contact damping
+    added in squares. An edge with an error of more than four lines is not reported, and a message
+    gives the reason.
 
     Parameters
     ----------
     result : Result
-        With sensors.
+        Result with sensors.
     source : int or {"left", "right"}, optional
-        Label of a bead with a sensor, or a driven end; default: the driven end, else the first
+        Label of a sensor bead, or a driven end. Default: the driven end, otherwise the first
         sensor.
     sensor : int, optional
-        Label of a bead with a sensor; default: the last one, from the right end the first.
+        Label of a sensor bead. Default: the last sensor, or the first one if the right end is
+        driven.
     segments : int
-        Pieces without the overlap; fewer resolve the frequencies better.
+        Number of segments without overlap. Fewer segments have a finer frequency resolution.
 
     Returns
     -------
@@ -169,7 +187,21 @@ def spectrum(
     Raises
     ------
     GranchainError
-        For a result without two such places, or with too few samples.
+        If the result does not have two such positions, or has too few samples.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> noise = {"drive": "displacement", "signal": "noise", "band": [500.0, 4e4], "rms": 1e-9}
+    >>> case = gc.Case(
+    ...     chain={"beads": 6, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0},
+    ...     contact={"law": "hertz"},
+    ...     ends={"left": noise | {"seed": 1, "ramp": 1e-4}, "right": "wall"},
+    ...     sensors={"beads": "all", "interval": 3e-6},
+    ...     time={"end": 2e-3},
+    ... )
+    >>> gc.spectrum(gc.run(case), segments=2).unit
+    'N/m'
     """
     check_result(result, "spectrum")
     if "crank_angle" in result.variables:
