@@ -237,7 +237,7 @@ def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
             gc.bands(ELASTIC, **given)
     with pytest.raises(CaseError, match=r"sensors.beads: missing"):
         gc.bands(ELASTIC.replace(**{"sensors.beads": []}), {"striker.speed": 0.1})
-    with pytest.raises(CaseError, match="case: got int, allowed a Case"):
+    with pytest.raises(CaseError, match="case: int is not a Case"):
         gc.bands(3, {"striker.speed": 0.1})
 
 

@@ -80,7 +80,7 @@ def test_inputs_that_are_not_told_apart_are_named():
         short(), laws=["ma-liu"], free={"psi": (2.0, 4.0), "xi": (5.0, 30.0)}, moves=False
     )
     assert found.residual < 1e-5 and not found.minima
-    assert any("psi and xi are not told apart" in message for message in found.messages)
+    assert any("psi and xi are not distinguishable" in message for message in found.messages)
 
 
 def faked(monkeypatch, peak_off, key="restitution"):

@@ -438,7 +438,9 @@ def test_keys_that_are_not_told_apart_are_named_and_have_no_error():
     assert found.not_told_apart == (("contact.psi", "contact.xi"),)
     assert found.errors["contact.psi"] == found.errors["contact.xi"] == math.inf
     assert found.interval(0.9)["contact.xi"] == (-math.inf, math.inf)
-    assert any("contact.psi and contact.xi are not told apart" in one for one in found.messages)
+    assert any(
+        "contact.psi and contact.xi are not distinguishable" in one for one in found.messages
+    )
     assert abs(found.values["striker.speed"] - 1.77) < 4.0 * found.errors["striker.speed"] < 0.5
     # the two count as one number found
     assert found.aic == pytest.approx(gc.fit(start(), synthetic(0.01), KEYS).aic, abs=0.05)

@@ -315,7 +315,7 @@ BAD = [
     # three digits of the mean are .05 % of a speed off
     (
         text(HEAD, *(f"{i * 5.01234e-07 + (i == 9) * 1e-9:.12e},0,0" for i in range(N))),
-        r"mean is 5\.01234e-07 s, .* --resample "
+        r"mean is 5\.01234e-07 s. .* --resample "
         r"5\.01234e-07. .* --interval 5\.01234e-07 and --beads",
     ),
     (
@@ -571,7 +571,7 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed,
     late = rows(time=0.9, force=0.02, line="{t},{b}")
     for name, lines, sentence in (
         ("late.csv", ["time [s],CH2 [V]", *late], r"sample 1 is at -1.8e-06 s, but in T0001"),
-        ("short.csv", channel(1)[:-9], r"got 31 samples, where T0001CH1.CSV has 40"),
+        ("short.csv", channel(1)[:-9], r"the record has 31 samples, but T0001CH1.CSV has 40"),
     ):
         Path(name).write_bytes(text(*lines))
         with pytest.raises(TraceError, match=f"{name}: {sentence}"):
@@ -766,7 +766,7 @@ def test_the_synthetic_trace_is_what_its_script_makes_and_says_that_it_is_no_exp
     assert trace.synthetic and trace.about.title.startswith("Synthetic")
     assert (folder / "trace.csv").read_text().startswith("# synthetic data")
     source = ROOT / "docs" / "examples" / "synthetic-oscilloscope.csv"
-    assert "synthetic" in source.read_text().splitlines()[0]
+    assert "SYNTHETIC" in source.read_text().splitlines()[0]
     again = import_trace(source, "again", "synthetic", Asked(gain=0.02))
     assert again.sensor_force == pytest.approx(trace.sensor_force, rel=0, abs=1e-9)
     with pytest.raises(TraceError, match="--kind synthetic"):

@@ -233,8 +233,8 @@ def _words_of_keys(
     close = [
         f"{keys[i]} and {keys[j]} are hard to distinguish: their correlation is "
         f"{correlation[i, j]:+.4f}, and each error is "
-        f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times the error for a "
-        "known value of the other"
+        f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times as large as for "
+        "a known value of the other"
         for i in range(len(keys))
         for j in range(i)
         if abs(correlation[i, j]) > CLOSE_CORRELATION
