@@ -403,7 +403,7 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
     captured = obeyed(*command, "--figure", "compared.png")
     for title in (
         "Peak force [N] (relative error)",
-        "arrival of the peak [us]",
+        "Arrival of the peak [us]",
         "width at half height [us]",
         "impulse of the pulse [mN s]",
         "residual",

@@ -412,7 +412,7 @@ FORGED = {
     ),
     "a step beyond the end": (clock_set("step", 10**6), "step is 1000000, but must be 0 to"),
     "more bodies": (clock_set("n_bodies", 10**6), "n_bodies is 1000000, but must be 6"),
-    "a contact beyond the chain": (place_beyond_the_chain, "a contact that is not there"),
+    "a contact beyond the chain": (place_beyond_the_chain, "refers to an unknown contact"),
 }
 
 

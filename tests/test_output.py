@@ -211,7 +211,7 @@ def test_values_that_do_not_fit_are_refused():
         ),
         ({"sensor_force": np.zeros((3, 300))}, "sensor_force has the shape"),
         ({"mass": np.zeros((13, 1))}, r"mass has the shape \(13, 1\)"),
-        ({"colour": np.zeros(12)}, "no variable 'colour'"),
+        ({"colour": np.zeros(12)}, "'colour': not a variable"),
         ({"mass": np.zeros(13, complex)}, "mass: Cannot cast"),
         ({"mass": np.array([object()] * 13)}, "mass: Cannot cast"),
         ({"bead": np.arange(13.0)}, "bead: Cannot cast"),

@@ -87,7 +87,7 @@ def test_a_page_holds_all_it_needs(computed):
         "How to cite",
         "case_sha256",
         "<td>file</td><td>run.h5</td>",
-        "Case as run",
+        "Complete case with all defaults",
         "Bead 9 is clipped.",
         "hertz: peak off by 9 %",
         "low-pass filtered (zero phase; half amplitude at 2 \u00d7 10\u2075 Hz).",
@@ -195,7 +195,7 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
         "ot told apart: contact.psi, striker.speed",
         "68 % interval",
         "attributes an error of +3 % to the measured forces",
-        "with 3 degrees of freedom",
+        "(3 degrees of freedom)",
         "clock error",
         "per_bead",
     ):
