@@ -404,8 +404,8 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
     for title in (
         "Peak force [N] (relative error)",
         "Arrival of the peak [us]",
-        "width at half height [us]",
-        "impulse of the pulse [mN s]",
+        "Width at half height [us]",
+        "Impulse of the pulse [mN s]",
         "residual",
         "synthetic data",
         "Law with the smallest residual, of 2 sensors: ma-liu at 2.",

@@ -207,7 +207,7 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
         ("g", "fit", {"values": [], "sensors": [1, {"bead": None, "peak": 3}], "trace": 4}),
     ):
         save_conclusion(tmp_path / f"{name}.json", kind, SMALL, facts)
-        assert b"What the file holds" in report([tmp_path / f"{name}.json"])
+        assert b"Contents of the file" in report([tmp_path / f"{name}.json"])
 
 
 @pytest.mark.usefixtures("blank_pictures")
