@@ -11,10 +11,11 @@ import granchain as gc
 
 PAPER = Paper(
     "alaci",
-    "Alaci et al.: the law of Lankarani and Nikravesh over restitution",
-    "S. Alaci, F. C. Ciornei, D. Amarandei, C. Filote, D.-A. Cerlinca, S. Spinu, *Dynamic aspects of damped elastic impact, part 1: influence of "
-    "coefficient of restitution*, Stefan cel Mare University, Suceava; year and journal do not stand in the text at hand, none is given here. Two equal "
-    "steel balls meet under the law of Lankarani and Nikravesh (1990, doi:10.1115/1.2912617), for thirteen restitutions.",
+    "Alaci et al.: the law of Lankarani and Nikravesh versus restitution",
+    "S. Alaci, F. C. Ciornei, D. Amarandei, C. Filote, D.-A. Cerlinca, S. Spinu, *Dynamic aspects of damped elastic impact, part 1: "
+    "influence of coefficient of restitution*, Stefan cel Mare University, Suceava. The available text gives no year and no journal, "
+    "so they are not given here. The paper studies two equal steel balls that collide with the law of Lankarani and Nikravesh (1990, "
+    "doi:10.1115/1.2912617), for thirteen restitutions.",
 )
 item = PAPER.item
 
@@ -59,7 +60,7 @@ def histories(x: str, y: str, labels: tuple[str, str], scales: tuple[float, floa
     "Eqs. (1) to (3)",
     "Hertz's overlap, force and duration",
     Verdict.MISPRINT,
-    "eq. (3) prints 2.4932 for 2.9432, and F_H has lost its exponent",
+    "eq. (3) prints 2.4932 instead of 2.9432, and the exponent of F_H is missing",
 )
 def equation_3() -> Shown:
     """The elastic collision."""
@@ -73,61 +74,61 @@ def equation_3() -> Shown:
             Row("largest overlap x_H [m]", "2.31124e-4", one.max_overlap, within=5e-5),
             Row("largest force F_H [N]", "6.7604e1", one.max_force, misprint=True),
         ],
-        text="Gamma functions of eq. (3) itself give 2.9432752. F_H is printed as 6.7604 10 N, without its exponent: 4. Times and overlaps agree within "
-        "5e-5 of the print with a density of 7800 kg/m3, which the text does not state.",
+        text="The Gamma functions of eq. (3) give 2.9432752. F_H is printed as 6.7604 10 N, without its exponent 4. Times and overlaps agree "
+        "with the published values within 5e-5 for a density of 7800 kg/m3, which the text does not give.",
     )
 
 
 @item(
     "Eq. (8), fig. 4",
-    "the restitution that comes out over the one asked for",
+    "effective versus nominal restitution",
     Verdict.NO_NUMBERS,
-    "the figure has none; that they differ is what the paper says, and holds",
+    "the figure has no numbers; the paper states that the two differ, and this is confirmed",
 )
 def figure_4() -> Shown:
     """Delivered over asked."""
     found = collisions()
     figure = Figure(figsize=(5.0, 4.0), layout="constrained")
-    axes = figure.add_subplot(xlabel="restitution asked for [1]", ylabel="delivered [1]")
+    axes = figure.add_subplot(xlabel="nominal restitution [1]", ylabel="effective restitution [1]")
     axes.plot(list(found), [one.restitution for one in found.values()], "o-", label="eq. (8)")
-    axes.plot([0.0, 1.0], [0.0, 1.0], "k:", label="as asked")
+    axes.plot([0.0, 1.0], [0.0, 1.0], "k:", label="nominal")
     axes.legend()
-    rows = [Row(f"delivered for {e:g} [1]", "", found[e].restitution) for e in ASKED]
+    rows = [Row(f"effective for nominal {e:g} [1]", "", found[e].restitution) for e in ASKED]
     return Shown(rows, figure)
 
 
-@item("Fig. 5", "loops of force over overlap", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 5", "loops of force versus overlap", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_5() -> Shown:
     """Force over overlap."""
     return Shown(figure=histories("overlap", "force", ("overlap [um]", "force [kN]"), (1e6, 1e-3)))
 
 
-@item("Fig. 6", "force over time", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 6", "force versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_6() -> Shown:
     """Force over time."""
     return Shown(figure=histories("time", "force", ("time [us]", "force [kN]"), (1e6, 1e-3)))
 
 
-@item("Fig. 7", "overlap over time", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 7", "overlap versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_7() -> Shown:
     """Overlap over time."""
     return Shown(figure=histories("time", "overlap", ("time [us]", "overlap [um]"), (1e6, 1e6)))
 
 
-@item("Fig. 8", "relative velocity over time", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 8", "relative velocity versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_8() -> Shown:
     """Rate over time."""
     return Shown(figure=histories("time", "rate", ("time [us]", "rate [m/s]"), (1e6, 1.0)))
 
 
-@item("Fig. 9", "acceleration over time", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 9", "acceleration versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_9() -> Shown:
     """Acceleration over time."""
     labels = ("time [us]", "acceleration [km/s2]")
     return Shown(figure=histories("time", "acceleration", labels, (1e6, 1e-3)))
 
 
-@item("Fig. 10", "phase curve: rate over overlap", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 10", "phase curve: rate versus overlap", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_10() -> Shown:
     """Rate over overlap."""
     labels = ("overlap [um]", "rate [m/s]")
@@ -137,7 +138,7 @@ def figure_10() -> Shown:
 def over_restitution(label: str, **curves: list[float]) -> Figure:
     """Curves over the restitution that is asked for."""
     figure = Figure(figsize=(5.5, 3.8), layout="constrained")
-    axes = figure.add_subplot(xlabel="restitution asked for [1]", ylabel=label)
+    axes = figure.add_subplot(xlabel="nominal restitution [1]", ylabel=label)
     for name, values in curves.items():
         axes.plot(ASKED, values, "o-", label=name.replace("_", " "))
     axes.legend()
@@ -148,7 +149,7 @@ def over_restitution(label: str, **curves: list[float]) -> Figure:
     "Fig. 11, section 4",
     "times of approach and of separation",
     Verdict.REPRODUCED,
-    "both limits at e = 0; that both trends are given the wrong way round stands among the claims",
+    "both limits at e = 0; the claims below show that both trends are reversed in the text",
 )
 def figure_11() -> Shown:
     """Times over that of Hertz."""
@@ -163,11 +164,11 @@ def figure_11() -> Shown:
             Row("separation over Hertz's at e = 0 [1]", "1.20", recovery[0], within=0.005),
         ],
         over_restitution("time over Hertz's [1]", approach=approach, separation=recovery),
-        'Printed are "about 92 %" and "20 % greater": within one percent.',
+        'The paper gives "about 92 %" and "20 % greater"; the values agree within one per cent.',
     )
 
 
-@item("Fig. 12", "time of separation over time of approach", Verdict.REPRODUCED, "at e = 0")
+@item("Fig. 12", "ratio of the times of separation and approach", Verdict.REPRODUCED, "at e = 0")
 def figure_12() -> Shown:
     """Ratio of the two times."""
     ratios = [one.recovery_time / one.approach_time for one in collisions().values()]
@@ -177,7 +178,7 @@ def figure_12() -> Shown:
     )
 
 
-@item("Fig. 13", "largest force over Hertz's", Verdict.REPRODUCED, "at e = 0")
+@item("Fig. 13", "largest force relative to Hertz's", Verdict.REPRODUCED, "at e = 0")
 def figure_13() -> Shown:
     """Largest force."""
     parts = [one.max_force / hertz().max_force for one in collisions().values()]
@@ -199,12 +200,12 @@ def figure_14() -> Shown:
             Row("lost in approach at e = 0 [1]", "", approach[0]),
             Row("lost in separation at e = 0 [1]", "", recovery[0]),
         ],
-        over_restitution("lost, part of the energy [1]", approach=approach, separation=recovery),
+        over_restitution("lost fraction of the energy [1]", approach=approach, separation=recovery),
     )
 
 
 PAPER.errata += [
-    Erratum("eq. (3)", "2.4932", "2.9432", "the Gamma functions of the same line give 2.94328"),
+    Erratum("eq. (3)", "2.4932", "2.9432", "the Gamma functions in the same line give 2.94328"),
     Erratum("section 3", "F_H = 6.7604 10 N", "F_H = 6.7604 10^4 N", "K x_H^1.5"),
 ]
 
@@ -219,64 +220,67 @@ def lost(asked: float) -> float:
     return 1.0 - of(asked).restitution ** 2
 
 
-@PAPER.claim("section 3", "the law delivers another restitution than it is asked for", "holds")
+@PAPER.claim(
+    "section 3", "the effective restitution of the law differs from the nominal one", "holds"
+)
 def another() -> str:
     """Three of them."""
     return ", ".join(f"{e:g} gives {of(e).restitution:.3f}" for e in (0.0, 0.5, 0.8))
 
 
-@PAPER.claim("section 4", "the loop's area grows with the restitution", "contradicted")
+@PAPER.claim("section 4", "the area of the loop increases with the restitution", "contradicted")
 def area() -> str:
     """Losses."""
-    return f"{lost(0.0):.3f} of the energy is lost at e = 0, {lost(0.5):.3f} at .5, {lost(0.8):.3f} at .8"
+    return f"{lost(0.0):.3f} of the energy is lost at e = 0, {lost(0.5):.3f} at 0.5, {lost(0.8):.3f} at 0.8"
 
 
-@PAPER.claim("section 4", "the largest force falls with growing restitution", "contradicted")
+@PAPER.claim("section 4", "the largest force decreases with increasing restitution", "contradicted")
 def force() -> str:
     """Forces."""
     parts = [of(e).max_force / hertz().max_force for e in (0.0, 0.8, 0.999)]
-    return "{:.3f} of Hertz's at e = 0, {:.3f} at .8, {:.3f} at .999".format(*parts)
+    return "{:.3f} of Hertz's at e = 0, {:.3f} at 0.8, {:.3f} at 0.999".format(*parts)
 
 
 @PAPER.claim(
     "section 4",
-    "with growing restitution approach is shorter, separation longer, both together longer",
+    "with increasing restitution the approach is shorter, the separation longer, and the total duration longer",
     "contradicted",
 )
 def times() -> str:
     """Times."""
     low, high = of(0.0), of(0.999)
     return (
-        f"approach {1e6 * low.approach_time:.2f} us at e = 0, {1e6 * high.approach_time:.2f} at .999; "
-        f"separation {1e6 * low.recovery_time:.2f} and {1e6 * high.recovery_time:.2f}; together "
-        f"{1e6 * low.duration:.2f} and {1e6 * high.duration:.2f}"
-    )
-
-
-@PAPER.claim(
-    "section 4", "growing restitution: smaller largest overlap, smaller final speed", "contradicted"
-)
-def overlaps() -> str:
-    """Overlap and speed."""
-    low, high = of(0.0), of(0.999)
-    return (
-        f"overlap {1e6 * low.max_overlap:.1f} um at e = 0, {1e6 * high.max_overlap:.1f} at .999; "
-        f"speed {SPEED * low.restitution:.3f} and {SPEED * high.restitution:.3f} m/s"
+        f"approach {1e6 * low.approach_time:.2f} us at e = 0, {1e6 * high.approach_time:.2f} at 0.999; separation "
+        f"{1e6 * low.recovery_time:.2f} and {1e6 * high.recovery_time:.2f}; together {1e6 * low.duration:.2f} and {1e6 * high.duration:.2f}"
     )
 
 
 @PAPER.claim(
     "section 4",
-    "more damping: the force's ratio falls to about .9 and is nearly constant below e = .5",
+    "with increasing restitution, the largest overlap and the final speed decrease",
+    "contradicted",
+)
+def overlaps() -> str:
+    """Overlap and speed."""
+    low, high = of(0.0), of(0.999)
+    return (
+        f"overlap {1e6 * low.max_overlap:.1f} um at e = 0, {1e6 * high.max_overlap:.1f} at 0.999; speed {SPEED * low.restitution:.3f} and "
+        f"{SPEED * high.restitution:.3f} m/s"
+    )
+
+
+@PAPER.claim(
+    "section 4",
+    "with more damping, the ratio of the forces decreases to about 0.9 and is nearly constant below e = 0.5",
     "holds",
 )
 def constant() -> str:
     """Between 0 and .5."""
     parts = [of(e).max_force / hertz().max_force for e in (0.0, 0.5)]
-    return "{:.3f} at 0, {:.3f} at .5".format(*parts)
+    return "{:.3f} at 0, {:.3f} at 0.5".format(*parts)
 
 
-@PAPER.claim("section 4", "more work is lost in approach than in separation", "holds")
+@PAPER.claim("section 4", "more work is lost during approach than during separation", "holds")
 def work() -> str:
     """Of the energy at e = 0."""
     energy = 0.5 * PAIR.effective_mass * SPEED**2
@@ -284,7 +288,7 @@ def work() -> str:
     return f"{one.dissipated_approach / energy:.3f} against {one.dissipated_recovery / energy:.3f} of the energy at e = 0"
 
 
-@PAPER.claim("section 3", "the law may be used from e = .8 to 1", "no measure is stated")
+@PAPER.claim("section 3", "the law can be used from e = 0.8 to 1", "no criterion is given")
 def useful() -> str:
     """What it then delivers."""
-    return f"at .8 it delivers {of(0.8).restitution:.3f}, {100.0 * (of(0.8).restitution / 0.8 - 1.0):.1f} % more"
+    return f"for a nominal value of 0.8, the effective restitution is {of(0.8).restitution:.3f}, {100.0 * (of(0.8).restitution / 0.8 - 1.0):.1f} % higher"

@@ -31,13 +31,14 @@ from granchain.mechanism.checks import carried, checks_of, last_revolution
 
 PAPER = Paper(
     "autiero-2022",
-    "Autiero et al. 2022: forces between cylinders, dashpots, and a scotch yoke with play",
-    "M. Autiero, M. Cera, M. Cirelli, E. Pennestri, P. P. Valentini, *Review with Analytical-Numerical Comparison of Contact Force Models for Slotted "
-    "Joints in Machines*, Machines 10 (2022) 966, doi:10.3390/machines10110966. Section 2: forces of cylinders and their fits by K d^n (mm, N, MPa); "
-    "section 3: thirteen groups of dashpots with their derivations; section 4: a scotch yoke whose pin has .2 mm of play in a curved slot. d is the "
-    "overlap, d' its rate, v the speed of approach, m the effective mass, W = F/L, E = 1/(h1 + h2), h = (1 - nu^2)/E of a body, dR = R1 + R2 outside, "
-    "R1 - R2 inside. Formulas were read from a text made by machine, in which a dot over a letter may have been set or lost: what is called a misprint "
-    "of a dot may be one of that text. Figures 1, 4, 8 and 9 are sketches.",
+    "Autiero et al. 2022: forces between cylinders, dashpots, and a scotch yoke with clearance",
+    "M. Autiero, M. Cera, M. Cirelli, E. Pennestri, P. P. Valentini, *Review with Analytical-Numerical Comparison of Contact Force "
+    "Models for Slotted Joints in Machines*, Machines 10 (2022) 966, doi:10.3390/machines10110966. Section 2 contains forces of "
+    "cylinders and their fits by K d^n (mm, N, MPa), section 3 thirteen groups of dashpots with their derivations, and section 4 a "
+    "scotch yoke whose pin has a clearance of 0.2 mm in a curved slot. Symbols: d is the overlap, d' its rate, v the approach speed, m "
+    "the effective mass, W = F/L, E = 1/(h1 + h2), h = (1 - nu^2)/E of a body, dR = R1 + R2 for external contacts, and R1 - R2 for "
+    "internal contacts. The formulas were read from a text extracted by machine, which may have added or lost a dot above a letter. A "
+    "misprint of a dot may therefore be an error of that text. Figures 1, 4, 8, and 9 are sketches.",
 )
 item = PAPER.item
 
@@ -56,7 +57,7 @@ PAIR = gc.Pair(
 SPRING = 7.8e7
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
 NO_NUMBERS = "the figure has no numbers"
-FORMULA = "a formula without an example; it is as the law's other sources have it"
+FORMULA = "a formula without an example; it agrees with the other sources of the law"
 
 
 @cached
@@ -69,7 +70,7 @@ def delivered(law: str, asked: tuple[float, ...] = ASKED) -> list[Row]:
     """Restitution that a law's damping factor comes to."""
     factors = {e: float(gc.laws()[law].damping_factor(e)) for e in asked}
     return [
-        Row(f"delivered for {e:g} [1]", "", theory.delivered_restitution(a))
+        Row(f"effective for nominal {e:g} [1]", "", theory.delivered_restitution(a))
         for e, a in factors.items()
     ]
 
@@ -88,7 +89,10 @@ def drawn(x: str, y: str, size: tuple[float, float] = (6.0, 4.0)) -> tuple[Figur
     "Eqs. (1) to (4)",
     "Hertz's impact and its energy",
     Verdict.MISPRINT,
-    "eq. (4) multiplies by m_r what is to be divided by it, and the line under eq. (2) has m_r upside down; the nomenclature has it right",
+    (
+        "eq. (4) multiplies by m_r instead of dividing by it, and the line below eq. (2) has the reciprocal of m_r; the nomenclature is "
+        "correct"
+    ),
 )
 def equations_1_to_4() -> Shown:
     """How what is left of the speed depends on the mass."""
@@ -105,7 +109,7 @@ def equations_1_to_4() -> Shown:
     return Shown(
         [
             Row("power of m_r on the right side of eq. (4) [1]", "1", power, misprint=True),
-            Row("the right side with K/m_r over that of a run [1]", "", right / lost[0]),
+            Row("right side with K/m_r divided by that of a run [1]", "", right / lost[0]),
         ]
     )
 
@@ -181,9 +185,10 @@ def fits(number: int) -> list[Row]:
 
 
 HOW = (
-    "Fit of W = K d^n over W = 1, 2, ... 1000 N/mm by least squares of W, largest relative error over d >= .001 mm: neither stands in the paper; both are "
-    "those that give the tables. Where a row does not round to the print, the print is cut instead of rounded: K within 2.5e-4, n within a unit of its "
-    "last digit; errors within 3.5 % of themselves."
+    "We fit W = K d^n to W = 1, 2, ... 1000 N/mm by least squares of W and take the largest relative error for d >= 0.001 mm. The "
+    "paper gives neither choice; these choices reproduce the tables. If a computed value does not round to the published one, the "
+    "published value is truncated instead of rounded: K agrees within 2.5e-4, n within a unit of its last digit, and the errors within "
+    "3.5 % of their value."
 )
 
 
@@ -209,7 +214,10 @@ def pin_force(name: str, overlaps: np.ndarray, contact: str = "internal") -> np.
     "Table 1",
     "forces of cylinders",
     Verdict.MISPRINT,
-    "three formulas lack or gain a pi, in one the power of the length has no right dimension; what tables 2 to 9 were computed with is known from their numbers",
+    (
+        "three formulas have a missing or extra pi, and in another the power of the length has a wrong dimension; the numbers of tables 2 "
+        "to 9 show which formulas were used"
+    ),
 )
 def table_1() -> Shown:
     """Overlap at 100 N/mm: of the laws, and of the formulas as they are printed."""
@@ -233,13 +241,14 @@ def table_1() -> Shown:
         style = "--" if law == "dubowsky-freudenstein" else "-"  # on Goldsmith's line
         axes.plot(1e3 * overlap, force / L, style, label=law)
         rows.append(Row(f"{law}: overlap [um]", "", 1e3 * right))
-        rows.append(Row(f"{law}: as printed over that [1]", "", printed / right))
+        rows.append(Row(f"{law}: as published, relative to that [1]", "", printed / right))
     axes.set(ylim=(0.0, 300.0))
     axes.legend(fontsize=8)
     text = (
-        "Radzimovsky's b is not stated beside table 1: with 1.6 sqrt(W R/E) tables 2 and 3 come out; with the full width over diameters, sqrt(2) of that, "
-        "section 4's own form with 8 does, which is the law here. Goldsmith: only L^3 has the right dimension beside a force, and h lacks 1/pi; tables 6 "
-        "and 7 took 1e8 mm^2 for L^2. ESDU: h lacks 1/pi, in tables 8 and 9 too. Dubowsky and Freudenstein: pi h for h/pi, pi^2 too soft."
+        "Table 1 does not give Radzimovsky's b. With 1.6 sqrt(W R/E), tables 2 and 3 are reproduced. With the full width and diameters, "
+        "which is sqrt(2) times that value, the form of section 4 with the factor 8 is reproduced, and granchain uses this law. Goldsmith: "
+        "only L^3 has the dimension required by the force, and h lacks 1/pi; tables 6 and 7 use 1e8 mm^2 for L^2. ESDU: h lacks 1/pi, also "
+        "in tables 8 and 9. Dubowsky and Freudenstein: pi h instead of h/pi, which is pi^2 too soft."
     )
     return Shown(rows, figure, text)
 
@@ -248,7 +257,7 @@ def table_1() -> Shown:
     "Table 1, Pereira et al.",
     "forces fitted to finite elements",
     Verdict.NO_NUMBERS,
-    "formulas in mm and MPa without an example; the one of 2011 is not continuous where its two branches meet",
+    "formulas in mm and MPa without an example; the formula of 2011 is discontinuous between its two branches",
 )
 def table_1_pereira() -> Shown:
     """Exponents on both sides of the limit between the branches, and forces."""
@@ -269,17 +278,20 @@ def table_1_pereira() -> Shown:
 @item("Table 2", "power law of Radzimovsky, steel", Verdict.REPRODUCED)
 def table_2() -> Shown:
     """Fits for six clearances."""
-    return Shown(fits(2), text=HOW + " 16 stands for 8 in the formula that was computed.")
+    return Shown(fits(2), text=HOW + " The formula used for this table has 16 instead of 8.")
 
 
 @item("Table 3", "power law of Radzimovsky, aluminium", Verdict.REPRODUCED)
 def table_3() -> Shown:
     """Fits for six clearances."""
-    return Shown(fits(3), text=HOW + " 16 stands for 8 in the formula that was computed.")
+    return Shown(fits(3), text=HOW + " The formula used for this table has 16 instead of 8.")
 
 
 @item(
-    "Table 4", "power law of Johnson, steel", Verdict.MISPRINT, "K at 10 mm is 6.56, printed 6.54"
+    "Table 4",
+    "power law of Johnson, steel",
+    Verdict.MISPRINT,
+    "K at 10 mm is 6.56; the paper prints 6.54",
 )
 def table_4() -> Shown:
     """Fits for six clearances."""
@@ -290,7 +302,7 @@ def table_4() -> Shown:
     "Table 5",
     "power law of Johnson, aluminium",
     Verdict.MISPRINT,
-    "n at 80 mm is 1.108, printed 1.083",
+    "n at 80 mm is 1.108; the paper prints 1.083",
 )
 def table_5() -> Shown:
     """Fits for six clearances."""
@@ -303,7 +315,7 @@ def table_6() -> Shown:
     return Shown(
         fits(6),
         text=HOW
-        + " Computed with 1e8 mm^2 for L^2, and an outer body of 100 mm: neither is stated.",
+        + " The table was computed with 1e8 mm^2 for L^2 and an outer body of 100 mm; the paper gives neither.",
     )
 
 
@@ -313,17 +325,25 @@ def table_7() -> Shown:
     return Shown(fits(7), text=HOW + " As table 6.")
 
 
-@item("Table 8", "power law of ESDU-78035, steel", Verdict.MISPRINT, "K is 10^4, printed 10^3")
+@item(
+    "Table 8",
+    "power law of ESDU-78035, steel",
+    Verdict.MISPRINT,
+    "K has the factor 10^4; the paper prints 10^3",
+)
 def table_8() -> Shown:
     """Fits for six clearances."""
-    return Shown(fits(8), text=HOW + " Computed with h for h/pi, three times too soft.")
+    return Shown(
+        fits(8),
+        text=HOW + " The table was computed with h instead of h/pi, which is three times too soft.",
+    )
 
 
 @item(
     "Table 9",
     "power law of ESDU-78035, aluminium",
     Verdict.MISPRINT,
-    "the column of n is that of table 8",
+    "the column of n repeats table 8",
 )
 def table_9() -> Shown:
     """Fits for six clearances."""
@@ -336,7 +356,7 @@ def table_9() -> Shown:
 
 @item(
     "Eqs. (5), (6)",
-    "a mass in another one with play",
+    "a mass inside another one with clearance",
     Verdict.NO_NUMBERS,
     "equations of motion without an example; both agree with Newton's for the two masses",
 )
@@ -358,14 +378,14 @@ def equations_5_and_6() -> Shown:
     axes.plot(1e3 * found.t, 1e6 * found.y[0])
     axes.axhspan(-1e6 * play, 1e6 * play, alpha=0.2, label="no contact")
     axes.legend()
-    return Shown([Row("largest X_r less r [um]", "", 1e6 * (found.y[0].max() - play))], figure)
+    return Shown([Row("largest X_r minus r [um]", "", 1e6 * (found.y[0].max() - play))], figure)
 
 
 @item(
     "Eqs. (7), (8)",
     "Dubowsky and Freudenstein's force",
     Verdict.MISPRINT,
-    "pi h stands for h/pi: pi^2 too soft; eq. (7) is Hertz's for spheres and gives another force than eq. (8)",
+    "pi h instead of h/pi, which is pi^2 too soft; eq. (7) is Hertz's law for spheres and gives another force than eq. (8)",
 )
 def equations_7_and_8() -> Shown:
     """Eq. (8) with h/pi for pi h is Goldsmith's law; and eq. (7) beside it at 10 um."""
@@ -386,7 +406,7 @@ def equations_7_and_8() -> Shown:
     "Eqs. (9) to (11)",
     "Hunt and Crossley: energy lost for e = 1 - alpha v",
     Verdict.MISPRINT,
-    "eq. (9): the first line is v_o^2 - v_i^2 for a loss, and the last bracket (1 - alpha v_i^2) is to be (1 - alpha v_i)^2",
+    "eq. (9): the first line has v_o^2 - v_i^2 for a loss, and the last bracket (1 - alpha v_i^2) must be (1 - alpha v_i)^2",
 )
 def equations_9_to_11() -> Shown:
     """Loss of a run beside eqs. (9) and (11), alpha .08 s/m."""
@@ -394,10 +414,10 @@ def equations_9_to_11() -> Shown:
     lost = collision("hunt-crossley-alpha", alpha=alpha).dissipated
     return Shown(
         [
-            Row("lost in a run under eq. (22) [mJ]", "", 1e3 * lost),
+            Row("lost in a run with eq. (22) [mJ]", "", 1e3 * lost),
             Row("m v^2 (1 - (1 - alpha v)^2)/2 [mJ]", "", 1e3 * 0.5 * m * (1 - (1 - alpha) ** 2)),
             Row("eq. (11), alpha m v^3 [mJ]", "", 1e3 * alpha * m),
-            Row("eq. (9) as printed, m v^2 alpha v^2/2 [mJ]", "", 1e3 * 0.5 * m * alpha),
+            Row("eq. (9) as published, m v^2 alpha v^2/2 [mJ]", "", 1e3 * 0.5 * m * alpha),
         ]
     )
 
@@ -455,9 +475,9 @@ def equations_24_and_25() -> Shown:
 
 @item(
     "Eq. (26)",
-    "restitution over speed, e = 1 - .026 v^(1/3), v in mm/s",
+    "restitution versus speed, e = 1 - 0.026 v^(1/3), v in mm/s",
     Verdict.NO_NUMBERS,
-    "an empirical formula; neither material nor range is stated, and it is negative above 57 m/s",
+    "an empirical formula; the paper gives neither material nor range, and the value is negative above 57 m/s",
 )
 def equation_26() -> Shown:
     """Restitution at speeds, and the speed at which it is zero."""
@@ -472,8 +492,9 @@ def equation_26() -> Shown:
     "Eqs. (27) to (37)",
     "Lee and Wang: the first damping factor, by a series in time",
     Verdict.CONTRADICTED,
-    "eq. (34) drops a term that is as large as those it keeps: eqs. (36), (37) give half of the damping that the stated restitution needs. Tried: the "
-    "series as printed; with the dropped term, where no time of contact is left; the exact motion. Eq. (31) sets a dot too many",
+    "eq. (34) neglects a term that is as large as the terms it retains: eqs. (36) and (37) give half the damping that the nominal "
+    "restitution requires. We tried the series as published, the series with the neglected term, which has no real contact time, and "
+    "the exact motion. Eq. (31) has an extra dot",
 )
 def equations_27_to_37() -> Shown:
     """t_e and zeta_1 of eqs. (36), (37) beside those of the exact motion for a small loss."""
@@ -490,10 +511,10 @@ def equations_27_to_37() -> Shown:
         [
             Row("K t_e^2/m_r, eq. (36) [1]", "4", ended**2),
             Row("zeta_1/(alpha_1 K), eq. (37) [1]", "0.75", small / (1.0 - speed)),
-            Row("the dropped term of eq. (34) at K t_e^2/m_r = 4 [1]", "", 4.0**2 / 24.0),
+            Row("the neglected term of eq. (34) at K t_e^2/m_r = 4 [1]", "", 4.0**2 / 24.0),
             Row("discriminant of eq. (35) with it [1]", "", discriminant),
         ],
-        text="The series (32), (33) are right to their order; t_e is beyond where they may be cut.",
+        text="The series (32) and (33) are correct to their order, but they cannot be truncated at t_e.",
     )
 
 
@@ -501,13 +522,16 @@ def equations_27_to_37() -> Shown:
     "Eqs. (38), (39)",
     "Lee and Wang's first force",
     Verdict.MISPRINT,
-    "eq. (38) has a rate too many; the force of eq. (39) delivers half of the loss",
+    "eq. (38) has an extra rate; the force of eq. (39) has half the nominal loss",
 )
 def equations_38_and_39() -> Shown:
     """What it comes to, and a run; asked for 1 - alpha_1 v."""
     rows = delivered("lee-wang", (*ASKED, 0.99))
     return Shown(
-        [*rows, Row("loss for .99 over that asked for [1]", "", (1 - rows[-1].computed) / 0.01)]
+        [
+            *rows,
+            Row("ratio of loss to nominal loss for 0.99 [1]", "", (1 - rows[-1].computed) / 0.01),
+        ]
     )
 
 
@@ -515,7 +539,7 @@ def equations_38_and_39() -> Shown:
     "Fig. 3, eqs. (40) to (43)",
     "Lee and Wang's transition function",
     Verdict.MISPRINT,
-    "eq. (41) has abs(d') for abs(d); the figure has no numbers",
+    "eq. (41) has abs(d') instead of abs(d); the figure has no numbers",
 )
 def figure_3() -> Shown:
     """T_2 over d/eps for the three q that are named."""
@@ -539,7 +563,9 @@ def equations_44_and_45() -> Shown:
                 "lee-wang-transition", restitution=0.5, stiffness=SPRING, q=q, epsilon=part * deep
             )
             rows.append(
-                Row(f"delivered for .5, eps {part:g} d_m, q {q:g} [1]", "", one.restitution)
+                Row(
+                    f"effective for nominal 0.5, eps {part:g} d_m, q {q:g} [1]", "", one.restitution
+                )
             )
     return Shown(rows)
 
@@ -548,7 +574,10 @@ def equations_44_and_45() -> Shown:
     "Eqs. (46) to (53)",
     "Khulief and Shabana: momentum and energy up to the largest overlap",
     Verdict.MISPRINT,
-    "eq. (51) divides m_i by m_j instead of by m_i + m_j; eq. (49b) has u_ij = u_j + its change, right, beside eq. (53) with the sign of the relative speed turned",
+    (
+        "eq. (51) divides m_i by m_j instead of m_i + m_j; eq. (49b) is correct with u_ij = u_j + its change, but eq. (53) has the "
+        "opposite sign of the relative speed"
+    ),
 )
 def equations_46_to_53() -> Shown:
     """The common velocity of eq. (51) for 1 and 2 kg at 3 and 0 m/s, and the energy that is left."""
@@ -559,7 +588,7 @@ def equations_46_to_53() -> Shown:
     return Shown(
         [
             Row("common velocity from momentum [m/s]", "", right),
-            Row("eq. (51) as printed [m/s]", "", printed),
+            Row("eq. (51) as published [m/s]", "", printed),
             Row("energy of the spring, eq. (48) [J]", "", spring),
             Row("m_r v^2/2, eq. (52) [J]", "", 0.5 * m1 * m2 / (m1 + m2) * (u1 - u2) ** 2),
         ]
@@ -570,7 +599,7 @@ def equations_46_to_53() -> Shown:
     "Eq. (54)",
     "upper bound of a linear stiffness",
     Verdict.NO_NUMBERS,
-    "a formula without an example; it holds with equality for an elastic spring, and is a bound for a damped one",
+    "a formula without an example; it is an equality for an elastic spring and a bound for a damped spring",
 )
 def equation_54() -> Shown:
     """m (v/d_m)^2 of runs over the spring's stiffness."""
@@ -584,9 +613,12 @@ def equation_54() -> Shown:
 
 @item(
     "Eqs. (55) to (70)",
-    "Khulief and Shabana: the energy that is lost",
+    "Khulief and Shabana: energy lost",
     Verdict.MISPRINT,
-    "eq. (55) subtracts the second body's energy, (58) has 1 - e for 1 - e^2, (60) and (64) lose d, (65) and (64) the dot of the rate, (67) and (68) have the rate for d",
+    (
+        "eq. (55) subtracts the energy of the second body, (58) has 1 - e instead of 1 - e^2, (60) and (64) omit d, (65) and (64) omit the "
+        "dot of the rate, (67) and (68) have the rate instead of d"
+    ),
 )
 def equations_55_to_70() -> Shown:
     """The power of e in eq. (58), from a run, and the integral (70) with mu d for the damping."""
@@ -609,7 +641,10 @@ def equations_55_to_70() -> Shown:
     "Eqs. (71), (72)",
     "Khulief and Shabana's force",
     Verdict.MISPRINT,
-    "in eq. (71) the first term of the denominator is the cube of the speed, not the square, and the last is (v^2 - beta^2 d_m^2)^1.5; eq. (72) has the rate for d",
+    (
+        "in eq. (71) the first term of the denominator must be the cube of the speed, not the square, and the last must be (v^2 - beta^2 "
+        "d_m^2)^1.5; eq. (72) has the rate instead of d"
+    ),
     long=True,
 )
 def equations_71_and_72() -> Shown:
@@ -622,7 +657,7 @@ def equations_71_and_72() -> Shown:
     "Eqs. (73) to (86)",
     "Lankarani and Nikravesh: energies",
     Verdict.NO_NUMBERS,
-    "a derivation without numbers; it assumes that the damped motion is the elastic one, which holds for e near 1",
+    "a derivation without numbers; it assumes that the damped motion equals the elastic motion, which is accurate for e near 1",
 )
 def equations_73_to_86() -> Shown:
     """The loss of eq. (77) over that of runs under eq. (88)."""
@@ -643,7 +678,7 @@ def equations_87_and_88() -> Shown:
     return Shown([*delivered("lankarani-nikravesh"), Row("for 0.5, in a run [1]", "", run)])
 
 
-@item("Fig. 5", "overlap over time", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 5", "overlap versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_5() -> Shown:
     """Overlap over time, with the end of compression and of restitution."""
     figure, axes = drawn("time [us]", "overlap [um]")
@@ -657,7 +692,7 @@ def figure_5() -> Shown:
 
 @item(
     "Eqs. (89), (90), fig. 6",
-    "Tsuji et al.: chi over restitution",
+    "Tsuji et al.: chi versus restitution",
     Verdict.NO_NUMBERS,
     "the figure has no numbers; the text calls chi empirical, and it has a closed form",
 )
@@ -671,14 +706,14 @@ def figure_6() -> Shown:
     rows = [
         Row(f"chi({one:g}) [1]", "", math.sqrt(5.0) * theory.damping_ratio(one)) for one in ASKED
     ]
-    return Shown([*rows, Row("e of a run with chi(.5) [1]", "", run)], figure)
+    return Shown([*rows, Row("e of a run with chi(0.5) [1]", "", run)], figure)
 
 
 @item(
     "Section 3.8",
-    "speed from which metals keep a dent, 1e-5 of the wave's speed",
+    "speed above which metals have a residual indentation, 1e-5 of the wave speed",
     Verdict.NO_NUMBERS,
-    "no material is named; which wave is meant neither: sqrt(E/rho) is taken",
+    "the paper gives neither the material nor the kind of wave; we use sqrt(E/rho)",
 )
 def section_3_8() -> Shown:
     """For the steel of Wang, Liu & Liu 2022, and Ma-Liu's first yield there."""
@@ -699,16 +734,16 @@ def section_3_8() -> Shown:
             Row(
                 "1e-5 sqrt(E/rho) [m/s]", "", theory.lankarani_nikravesh_yield_speed(193e9, density)
             ),
-            Row("slowest speed of two beads that leaves a dent under Ma-Liu [m/s]", "", fast),
+            Row("yield speed of two beads with Ma-Liu [m/s]", "", fast),
         ]
     )
 
 
 @item(
     "Eqs. (91) to (97)",
-    "Lankarani and Nikravesh with a dent",
+    "Lankarani and Nikravesh with residual indentation",
     Verdict.MISPRINT,
-    "eq. (93) has the wrong sign, eq. (97) d for the speed: with it the dent is d_m (1 - e^2)",
+    "eq. (93) has the wrong sign, and eq. (97) has d instead of the speed; with the speed, the residual indentation is d_m (1 - e^2)",
     long=True,
 )
 def equations_91_to_97() -> Shown:
@@ -722,19 +757,23 @@ def equations_91_to_97() -> Shown:
         [
             Row("largest overlap over eq. (94) [1]", "", one.max_overlap / d_m),
             Row("largest force over eq. (95) [1]", "", one.max_force / F_m),
-            Row("dent over eq. (97) with v^2 [1]", "", one.residual_overlap / dent),
+            Row("indentation over eq. (97) with v^2 [1]", "", one.residual_overlap / dent),
             Row(
-                "dent over largest overlap, 1 - e^2 = .51 [1]",
+                "indentation over largest overlap, 1 - e^2 = 0.51 [1]",
                 "",
                 one.residual_overlap / one.max_overlap,
             ),
-            Row("restitution of the run, .7 asked [1]", "", one.restitution),
+            Row("restitution of the run, nominal 0.7 [1]", "", one.restitution),
         ]
     )
 
 
 @item(
-    "Fig. 7", "force and overlap over time with a dent", Verdict.NO_NUMBERS, NO_NUMBERS, long=True
+    "Fig. 7",
+    "force and overlap versus time with residual indentation",
+    Verdict.NO_NUMBERS,
+    NO_NUMBERS,
+    long=True,
 )
 def figure_7() -> Shown:
     """Both over time."""
@@ -754,7 +793,10 @@ def figure_7() -> Shown:
     "Eqs. (98) to (105)",
     "Marhefka and Orin: the factor from a series",
     Verdict.NO_NUMBERS,
-    "a derivation without numbers; it is right, and its factor is that of Herbert and McWhannell, which the paper does not say",
+    (
+        "a derivation without numbers; it is correct, and its factor equals that of Herbert and McWhannell, which the paper does not "
+        "mention"
+    ),
 )
 def equations_98_to_105() -> Shown:
     """The factor of eq. (105), for e = 1 - alpha v, over that of eq. (24)."""
@@ -785,7 +827,7 @@ def equation_106() -> Shown:
     "Eqs. (107), (108)",
     "Marhefka and Orin's forces",
     Verdict.MISPRINT,
-    "the bracket closes before the rate: K d^1.5 (1 + [...] d') is meant; eq. (108) is singular at e = 1/3",
+    "the bracket closes before the rate; the correct form is K d^1.5 (1 + [...] d'); eq. (108) is singular at e = 1/3",
 )
 def equations_107_and_108() -> Shown:
     """What both come to."""
@@ -803,21 +845,21 @@ def equations_107_and_108() -> Shown:
     "Eqs. (109) to (113)",
     "Gonthier et al.: the motion in closed form",
     Verdict.MISPRINT,
-    "eq. (110) is upside down: alpha = lambda/K",
+    "eq. (110) gives the reciprocal: alpha = lambda/K is correct",
 )
 def equations_109_to_113() -> Shown:
     """The left side of eq. (113) with the restitution of a run."""
     one = collision("gonthier-exact", restitution=0.5)
     a, e = theory.damping_factor(0.5), one.restitution
     left = a - math.log(1.0 + a) + e * a + math.log(1.0 - e * a)
-    return Shown([Row("alpha v for .5 [1]", "", a), Row("left side of eq. (113) [1]", "", left)])
+    return Shown([Row("alpha v for 0.5 [1]", "", a), Row("left side of eq. (113) [1]", "", left)])
 
 
 @item(
     "Eqs. (114) to (116)",
     "Gonthier et al.'s force",
     Verdict.MISPRINT,
-    "eq. (115) has c for e; Hunt and Crossley's d is 3/2 e (1 - e), printed 3/4",
+    "eq. (115) has c instead of e; Hunt and Crossley's d is 3/2 e (1 - e), and the paper prints 3/4",
 )
 def equations_114_to_116() -> Shown:
     """d of eq. (115), its first guess, and what the guess delivers."""
@@ -834,7 +876,7 @@ def equations_114_to_116() -> Shown:
     "Eqs. (117) to (125)",
     "Flores et al.: energies",
     Verdict.REPRODUCED,
-    "the number of eq. (123), by the integral; eq. (122) has chi for lambda, eq. (124) loses the square of v_ij",
+    "the number of eq. (123), from the integral; eq. (122) has chi instead of lambda, and eq. (124) omits the square of v_ij",
 )
 def equations_117_to_125() -> Shown:
     """int x^1.5 sqrt(1 - x^2) dx."""
@@ -867,14 +909,18 @@ def equations_126_and_127() -> Shown:
     "Eqs. (128) to (134)",
     "Gharib and Hurmuzlu's first force",
     Verdict.CONTRADICTED,
-    "eq. (130) takes the factor of the force for zero at the end of contact, where d^n is zero already: the restitution that comes out is another. As the "
-    "end is d = 0, no reading of the force's end gives what is asked",
+    "eq. (130) sets the factor of the force to zero at the end of the contact, where d^n is already zero, so the effective restitution "
+    "differs. Because the contact ends at d = 0, no interpretation of the end gives the nominal restitution",
 )
 def equations_128_to_134() -> Shown:
     """What it comes to: printed is that it returns what is asked."""
     factor = gc.laws()["gharib-hurmuzlu"].damping_factor
     rows = [
-        Row(f"delivered for {e:g} [1]", f"{e:.2f}", theory.delivered_restitution(float(factor(e))))
+        Row(
+            f"effective for nominal {e:g} [1]",
+            f"{e:.2f}",
+            theory.delivered_restitution(float(factor(e))),
+        )
         for e in ASKED
     ]
     return Shown(
@@ -893,7 +939,7 @@ def equations_128_to_134() -> Shown:
     "Eqs. (135) to (145)",
     "Gharib and Hurmuzlu's second force",
     Verdict.MISPRINT,
-    "eq. (141) has the wrong sign, in eq. (142) the two works have changed places",
+    "eq. (141) has the wrong sign, and eq. (142) interchanges the two works",
     long=True,
 )
 def equations_135_to_145() -> Shown:
@@ -908,17 +954,17 @@ def equations_135_to_145() -> Shown:
     return Shown(
         [
             Row(
-                "power of (work taken)/(work given back) in eq. (142) [1]",
+                "power of (work supplied)/(work recovered) in eq. (142) [1]",
                 "1",
                 power,
                 misprint=True,
             ),
             Row(
-                "dent over d_m (1 - e^2), eq. (143) [1]",
+                "indentation over d_m (1 - e^2), eq. (143) [1]",
                 "",
                 one.residual_overlap / one.max_overlap / (1 - e * e),
             ),
-            Row("restitution of the run, .7 asked [1]", "", one.restitution),
+            Row("restitution of the run, nominal 0.7 [1]", "", one.restitution),
         ]
     )
 
@@ -991,8 +1037,9 @@ def over_the_turn(
     "Table 10",
     "data of the scotch yoke",
     Verdict.NOT_STATED,
-    "missing: the crank's length, from where its angle counts, the pin's length along its axis, that is whether K of table 11 is for 1 mm or for all of it. "
-    "Taken here: 50 mm (it is below 51.96 mm, where the pin would meet the slot's end), 31 deg before the dead centre, K as printed",
+    "the paper does not give the length of the crank, the reference of its angle, and the length of the pin along its axis, so it is "
+    "unknown whether K of table 11 is for 1 mm or for the pin. We use 50 mm (below 51.96 mm, where the pin would reach the end of the "
+    "slot), 31 deg before the dead centre, and K as published",
 )
 def table_10() -> Shown:
     """What follows from the printed numbers, and what was added."""
@@ -1005,21 +1052,21 @@ def table_10() -> Shown:
         [
             Row("R_m, 60 mm, from R_o and R_i [mm]", "", 0.5 * (Ro + Ri)),
             Row("R_c, 8 mm, from R_o and R_i [mm]", "", 0.5 * (Ro - Ri)),
-            Row("play of the pin between the tracks [mm]", "", Ro - Ri - 2.0 * Rp),
-            Row("m R_p^2/2 of the pin, .48 kg mm2 [kg mm2]", "", 0.5 * 0.015 * Rp**2),
+            Row("clearance of the pin between the tracks [mm]", "", Ro - Ri - 2.0 * Rp),
+            Row("m R_p^2/2 of the pin, 0.48 kg mm2 [kg mm2]", "", 0.5 * 0.015 * Rp**2),
             Row(
-                "longest crank that keeps the pin in the arc [mm]",
+                "longest crank with the pin inside the arc [mm]",
                 "",
                 0.5 * (Ro + Ri) * math.sin(math.pi / 3.0),
             ),
-            Row("a thin rod with the crank's mass and inertia is long [mm]", "", rod),
+            Row("length of a thin rod with the mass and inertia of the crank [mm]", "", rod),
             Row(
-                "a steel pin (7800 kg/m3) of .015 kg is long [mm]",
+                "length of a steel pin (7800 kg/m3) of 0.015 kg [mm]",
                 "",
                 0.015 / (7.8e-6 * math.pi * Rp**2),
             ),
             Row("crank, taken [mm]", "", 1e3 * case.crank.length),
-            Row("its angle at the start, taken [deg]", "", math.degrees(case.crank.start)),
+            Row("its initial angle, our choice [deg]", "", math.degrees(case.crank.start)),
             Row("moving mass: slider and two of 1 kg [kg]", "", case.slider.mass),
         ]
     )
@@ -1029,15 +1076,15 @@ def table_10() -> Shown:
     "Eq. (153)",
     "the force of the yoke, and alpha",
     Verdict.REPRODUCED,
-    "the range of alpha from .002 to .008 s/in",
+    "the range of alpha from 0.002 to 0.008 s/in",
 )
 def equation_153() -> Shown:
     """alpha in s/m; the restitution that .32 s/m comes to."""
     inch = 0.0254
     rows = [
-        Row("smallest alpha, .002 s/in [s/m]", "0.08", 0.002 / inch),
+        Row("smallest alpha, 0.002 s/in [s/m]", "0.08", 0.002 / inch),
         # .315 is printed as .32
-        Row("largest alpha, .008 s/in [s/m]", "0.32", 0.008 / inch, within=0.016),
+        Row("largest alpha, 0.008 s/in [s/m]", "0.32", 0.008 / inch, within=0.016),
     ]
     for v in (0.1, 0.5, 1.0, 2.0):
         e = theory.delivered_restitution(1.5 * 0.32 * v)
@@ -1061,7 +1108,7 @@ TRACKS = {"R_i": (52.0, 52.0 + 7.9), "R_o": (68.0, 68.0 - 7.9), "R_c": (8.0, 8.0
     "Table 11",
     "fits for the yoke",
     Verdict.MISPRINT,
-    "the labels 60.1 and 59.9 have changed places; the row R_i was computed with R_p = 7.5 mm; ESDU's K in it is another number still",
+    "the labels 60.1 and 59.9 are interchanged; the row R_i was computed with R_p = 7.5 mm; ESDU's K in this row is a different number",
 )
 def table_11() -> Shown:
     """K and n with table 10's radii, and the row R_i with R_p = 7.5 mm too."""
@@ -1088,8 +1135,8 @@ def table_11() -> Shown:
                 rows.append(Row(row.what, row.printed, value, within, off))
     return Shown(
         rows,
-        text="K in N/mm^n for 1 mm of pin. What granchain's fit gives with the pin of 7.9 mm stands first, with 7.5 mm last: all K of row R_i but ESDU's "
-        "are those of 7.5 mm. Lankarani and Nikravesh's K is pi/10 of (4/3) E sqrt(R), in all three rows.",
+        text="K is in N/mm^n for 1 mm of the pin. The first values are the fit of granchain for the pin of 7.9 mm, and the last for 7.5 mm. All "
+        "K of row R_i except that of ESDU correspond to 7.5 mm. Lankarani and Nikravesh's K is pi/10 of (4/3) E sqrt(R) in all three rows.",
     )
 
 
@@ -1097,14 +1144,17 @@ def table_11() -> Shown:
     "Section 4, clearances",
     "external and internal dR of a slot",
     Verdict.MISPRINT,
-    "with clearance the external dR is the internal one less the play, not plus: table 10 gives 59.9 and 60.1 mm. The labels of table 11 have the same mistake",
+    (
+        "with clearance, the external dR is the internal dR minus the clearance, not plus: table 10 gives 59.9 and 60.1 mm. The labels of "
+        "table 11 have the same error"
+    ),
 )
 def section_4_clearances() -> Shown:
     """dR_ext - dR_int over the play."""
     (_, outside), (_, inside), _ = TRACKS.values()
     play = 68.0 - 52.0 - 2.0 * 7.9
     factor = (outside - inside) / play
-    return Shown([Row("(dR_ext - dR_int) over the play [1]", "1", factor, misprint=True)])
+    return Shown([Row("(dR_ext - dR_int) over the clearance [1]", "1", factor, misprint=True)])
 
 
 # Overlap of the two laws that section 4 writes out, W in N/mm, lengths in mm.
@@ -1122,9 +1172,12 @@ def stiffness_error(law: str, modulus: float, play: Any) -> Any:
 
 @item(
     "Fig. 10",
-    "one stiffness for both tracks: error over play",
+    "one stiffness for both tracks: error versus clearance",
     Verdict.REPRODUCED,
-    "not above 2 % for a play of up to 8 mm, half the slot's width; the figure's range of clearances is not in the text",
+    (
+        "at most 2 % for a clearance of up to 8 mm, half the width of the slot; the text does not give the range of clearances in the "
+        "figure"
+    ),
 )
 def figure_10() -> Shown:
     """Difference of the overlaps at 10 kN/mm."""
@@ -1136,7 +1189,9 @@ def figure_10() -> Shown:
     axes.axhline(2.0, color="k", linestyle=":")
     axes.legend()
     rows = [
-        Row(f"{law}, {name}, play {at:g} mm [%]", "", 100.0 * stiffness_error(law, modulus, at))
+        Row(
+            f"{law}, {name}, clearance {at:g} mm [%]", "", 100.0 * stiffness_error(law, modulus, at)
+        )
         for law in FORMS
         for name, modulus in (("steel", STEEL), ("aluminium", ALUMINIUM))
         for at in (0.2, 8.0)
@@ -1147,9 +1202,9 @@ def figure_10() -> Shown:
 
 @item(
     "Fig. 11",
-    "contact force over a revolution",
+    "contact force during a revolution",
     Verdict.REPRODUCED,
-    "the time without contact near 100 deg, the one number of the text",
+    "the time without contact near 100 deg, the only number in the text",
 )
 def figure_11() -> Shown:
     """Where the pin changes sides, and how large the force is."""
@@ -1161,14 +1216,14 @@ def figure_11() -> Shown:
         rows.append(
             Row(f"{law}: middle of the gap [deg]", "100", 0.5 * (lost + again), within=0.03)
         )
-        rows.append(Row(f"{law}: contact lost [deg]", "", lost))
-        rows.append(Row(f"{law}: found again [deg]", "", again))
+        rows.append(Row(f"{law}: contact opens [deg]", "", lost))
+        rows.append(Row(f"{law}: contact closes [deg]", "", again))
         rows.append(Row(f"{law}: first impact [N]", "", of["largest force of the first impact"]))
         rows.append(Row(f"{law}: largest force [N]", "", of["largest force"]))
     return Shown(rows, over_the_turn("contact_force", 1e-3, "contact force [kN]"))
 
 
-@item("Fig. 12", "penetration over a revolution", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 12", "penetration during a revolution", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_12() -> Shown:
     """Penetration of the five laws."""
     rows = [
@@ -1222,7 +1277,7 @@ def figure_15() -> Shown:
 
 
 @item(
-    "Fig. 16", "position, velocity and acceleration of the slider", Verdict.NO_NUMBERS, NO_NUMBERS
+    "Fig. 16", "position, velocity, and acceleration of the slider", Verdict.NO_NUMBERS, NO_NUMBERS
 )
 def figure_16() -> Shown:
     """Of Johnson's and Goldsmith's forces, and the largest difference from each other."""
@@ -1258,25 +1313,25 @@ def figure_16() -> Shown:
 # --------------------------------------------------------------------------------------------------
 
 PAPER.errata += [
-    Erratum("table 1, Goldsmith", "L^m with m = 1; h", "L^3; h/pi", "dimension beside a force; tables 6, 7 need 1/pi and took 1e8 mm^2 for L^2"),
-    Erratum("table 1, eq. (8), Dubowsky-Freudenstein", "pi h", "h/pi", "Goldsmith's law with L = 2a otherwise; as printed pi^2 too soft"),
-    Erratum("table 1, ESDU-78035", "h", "h/pi", "Johnson's law plus 2 W/(pi E); as printed, and in tables 8, 9, 11, three times too soft"),
-    Erratum("tables 2, 3, Radzimovsky", "(computed with) 16", "8", "section 4 prints 8: b is the full width, over diameters"),
-    Erratum("table 4, 10 mm", "K 6.54e4", "6.56e4", "the fit that gives the other 47 K"),
-    Erratum("table 5, 80 mm", "n 1.083", "1.108", "the same fit; n falls evenly with dR"),
+    Erratum("table 1, Goldsmith", "L^m with m = 1; h", "L^3; h/pi", "dimension of a force; tables 6 and 7 require 1/pi and use 1e8 mm^2 for L^2"),
+    Erratum("table 1, eq. (8), Dubowsky-Freudenstein", "pi h", "h/pi", "otherwise Goldsmith's law with L = 2a; as published pi^2 too soft"),
+    Erratum("table 1, ESDU-78035", "h", "h/pi", "Johnson's law plus 2 W/(pi E); as published, and in tables 8, 9, and 11, three times too soft"),
+    Erratum("tables 2, 3, Radzimovsky", "(computed with) 16", "8", "section 4 prints 8: b is the full width, with diameters"),
+    Erratum("table 4, 10 mm", "K 6.54e4", "6.56e4", "the fit that reproduces the other 47 values of K"),
+    Erratum("table 5, 80 mm", "n 1.083", "1.108", "the same fit; n decreases smoothly with dR"),
     Erratum("table 8", "K in 10^3", "10^4", "the same fit; table 11 has 10^4 for ESDU"),
-    Erratum("table 9", "n of table 8", "1.200 1.136 1.124 1.109 1.102 1.099", "the same fit (cut, as the other tables are)"),
+    Erratum("table 9", "n of table 8", "1.200 1.136 1.124 1.109 1.102 1.099", "the same fit (truncated, as in the other tables)"),
     Erratum("table 11", "60.1 of R_i, 59.9 of R_o", "59.9, 60.1", "table 10: R_i + R_p, R_o - R_p"),
-    Erratum("table 11, row R_i", "K for R_p 7.5 mm", "R_p 7.9 mm", "four of five K fit 7.5 mm to their last digit"),
+    Erratum("table 11, row R_i", "K for R_p 7.5 mm", "R_p 7.9 mm", "four of five values of K agree with 7.5 mm to their last digit"),
     Erratum("table 11, ESDU, R_i", "1.300e4", "1.254e4", "the fit with 7.9 and with 7.5 mm"),
-    Erratum("table 11, Lankarani-Nikravesh", "(computed with) pi/10 of K", "(4/3) E sqrt(R)", "table 1's own formula"),
-    Erratum("section 4", "dR_ext = dR_int + play", "dR_ext = dR_int - play", "R_i + R_p and R_o - R_p with table 10"),
+    Erratum("table 11, Lankarani-Nikravesh", "(computed with) pi/10 of K", "(4/3) E sqrt(R)", "the formula of table 1"),
+    Erratum("section 4", "dR_ext = dR_int + clearance", "dR_ext = dR_int - clearance", "R_i + R_p and R_o - R_p with table 10"),
     Erratum("below eq. (2)", "m_r = (M1 + M2)/(M1 M2)", "M1 M2/(M1 + M2)", "the nomenclature; dimension"),
     Erratum("eq. (4)", "m_r K", "K/m_r", "energy of eqs. (2), (3); a run"),
     Erratum("eq. (9)", "v_o^2 - v_i^2; 1 - (1 - alpha v_i^2)", "v_i^2 - v_o^2; 1 - (1 - alpha v_i)^2", "eqs. (10), (11)"),
     Erratum("eq. (31)", "(zeta_1 d') d'", "(zeta_1 d) d'", "eqs. (27), (28), (32)"),
     Erratum("eq. (38)", "(3/4 alpha_1 K) d'", "3/4 alpha_1 K", "eqs. (37), (39)"),
-    Erratum("eq. (41)", "d + abs(d')", "d + abs(d)", "dimension; the function is to vanish where contact is open"),
+    Erratum("eq. (41)", "d + abs(d')", "d + abs(d)", "dimension; the function must vanish for an open contact"),
     Erratum("eq. (51)", "m_i/m_j", "m_i/(m_i + m_j)", "momentum"),
     Erratum("eq. (55)", "minus between the kinetic terms", "plus", "energy; eq. (74)"),
     Erratum("eq. (58)", "1 - e", "1 - e^2", "eqs. (55) to (57), (77)"),
@@ -1292,7 +1347,7 @@ PAPER.errata += [
     Erratum("below eq. (116)", "d_HC = 3/4 e (1 - e)", "3/2 e (1 - e)", "eq. (23) in eq. (114)"),
     Erratum("eq. (122)", "chi", "lambda", "eqs. (121), (123)"),
     Erratum("eq. (124)", "v_ij", "v_ij^2", "dimension; eq. (79)"),
-    Erratum("eq. (141)", "+", "-", "the integral runs from d_m down to d_p"),
+    Erratum("eq. (141)", "+", "-", "the integral is from d_m down to d_p"),
     Erratum("eq. (142)", "compression over restitution", "restitution over compression", "then e_w <= 1, and eq. (143) follows"),
 ]  # fmt: skip
 
@@ -1306,7 +1361,7 @@ def kelvin_voigt() -> str:
     """First and last force."""
     one = collision("kelvin-voigt", restitution=0.7, stiffness=SPRING, separation="tensile")
     c = 2.0 * theory.damping_ratio(0.7) * math.sqrt(SPRING * PAIR.effective_mass)
-    return f"e .7, 1 m/s, K {SPRING:g} N/m: {c * SPEED:.1f} N at the first touch, {one.force.min():.1f} N before the end"
+    return f"e 0.7, 1 m/s, K {SPRING:g} N/m: {c * SPEED:.1f} N at the contact onset, {one.force.min():.1f} N before the end"
 
 
 # Time of one force under Johnson's law, steel, dR .5 mm, 1000 overlaps from .1 to 10 um [ns]:
@@ -1320,7 +1375,7 @@ NANOSECONDS = {
 
 @PAPER.claim(
     "section 2",
-    "the fitted power takes a hundredth of the time of the iteration",
+    "the fitted power law takes a hundredth of the time of the iteration",
     "holds for a general root finder in an interpreted language, not for compiled code",
 )
 def faster() -> str:
@@ -1330,15 +1385,15 @@ def faster() -> str:
         f"{plain[name] / plain['power']:.0f} ({name})" for name in ("Newton", "brentq", "fsolve")
     )
     return (
-        f"times the power's time: {compiled['Newton'] / compiled['power']:.0f} for Newton's iteration compiled by Numba "
-        f"({compiled['Newton']:.0f} and {compiled['power']:.0f} ns a force); in interpreted Python {ratios}, the last two those of SciPy; "
-        "measured on AMD EPYC, 2026-11-24; what was timed in which language is not stated"
+        f"relative to the time of the power law: {compiled['Newton'] / compiled['power']:.0f} for Newton's iteration compiled by Numba "
+        f"({compiled['Newton']:.0f} and {compiled['power']:.0f} ns a force); in interpreted Python {ratios}, the last two from SciPy; "
+        "measured on AMD EPYC, 2026-11-24; the paper does not give the language of its timing"
     )
 
 
 @PAPER.claim(
     "section 2",
-    "Johnson's and Radzimovsky's forces know dR only, so external and internal contacts of one dR are alike",
+    "the forces of Johnson and Radzimovsky depend on dR only, so external and internal contacts with the same dR are equal",
     "holds; for ESDU too, not for Goldsmith",
 )
 def alike() -> str:
@@ -1362,7 +1417,7 @@ def alike() -> str:
 
 @PAPER.claim(
     "section 3.4",
-    "Lee and Wang's second force has a wider loop than the first",
+    "Lee and Wang's second force has a wider loop than their first force",
     "depends on q and eps",
 )
 def wider() -> str:
@@ -1380,13 +1435,15 @@ def wider() -> str:
         for part, q in ((0.1, 2.0), (0.5, 2.0), (1.0, 2.0), (1.0, 4.0))
     ]
     return (
-        f"asked for e = .5: {first:.3f} of the energy is lost under the first, under the second {second[0]:.3f}, {second[1]:.3f}, {second[2]:.3f} (q 2, "
-        f"eps .1, .5, 1 of the largest overlap), {second[3]:.3f} (q 4, eps 1)"
+        f"nominal e = 0.5: {first:.3f} of the energy is lost with the first force; with the second force, the fractions are "
+        f"{second[0]:.3f}, {second[1]:.3f}, {second[2]:.3f} (q 2, eps 0.1, 0.5, 1 of the largest overlap), {second[3]:.3f} (q 4, eps 1)"
     )
 
 
 @PAPER.claim(
-    "section 3.9", "Marhefka and Orin's result is that of Hunt and Crossley", "holds for e near 1"
+    "section 3.9",
+    "Marhefka and Orin's result equals that of Hunt and Crossley",
+    "holds for e near 1",
 )
 def same_result() -> str:
     """Factors."""
@@ -1398,7 +1455,7 @@ def same_result() -> str:
 
 @PAPER.claim(
     "section 4, fig. 10",
-    "one stiffness for both tracks costs no more than 2 % where the play is small",
+    "the error of one stiffness for both tracks is at most 2 % if the clearance is small",
     "holds",
 )
 def two_percent() -> str:
@@ -1411,15 +1468,15 @@ def two_percent() -> str:
     }
     yokes = 100.0 * float(stiffness_error("johnson", STEEL, 0.2))
     return (
-        f"{yokes:.2f} % at the yoke's .2 mm (Johnson, steel); 2 % is reached at a play of "
+        f"{yokes:.2f} % at the 0.2 mm of the yoke (Johnson, steel); the error reaches 2 % at a clearance of "
         + ", ".join(f"{d:.1f} mm ({name})" for name, d in at.items())
     )
 
 
 @PAPER.claim(
     "section 4, fig. 11",
-    "while contact lasts the force hardly depends on the law",
-    "holds for its mean, not for its swings",
+    "during contact the force hardly depends on the law",
+    "holds for its mean, not for its oscillations",
 )
 def mean_force() -> str:
     """Force from 30 to 80 deg over that without play."""
@@ -1430,12 +1487,14 @@ def mean_force() -> str:
         case = yoke(law).case
         share = force[steady] / carried(case, np.radians(turned[steady]) + case.crank.start)
         parts.append(f"{law} {share.mean():.3f} ({share.min():.2f} to {share.max():.2f})")
-    return "from 30 to 80 deg, force over that without play, mean and range: " + ", ".join(parts)
+    return "from 30 to 80 deg, ratio to the force without clearance, mean and range: " + ", ".join(
+        parts
+    )
 
 
 @PAPER.claim(
     "section 4, figs. 12, 13",
-    "how deep the pin goes and how fast the depth swings depend on the law",
+    "the penetration of the pin and its oscillation frequency depend on the law",
     "holds",
 )
 def depths() -> str:
@@ -1443,7 +1502,7 @@ def depths() -> str:
     counts = figure_13().rows
     return (
         ", ".join(
-            f"{law} {counts[2 * at + 1].computed:.1f} um in the mean, {counts[2 * at].computed:.0f} maxima"
+            f"{law} {counts[2 * at + 1].computed:.1f} um on average, {counts[2 * at].computed:.0f} maxima"
             for at, law in enumerate(LAWS)
         )
         + ", from 30 to 80 deg"
@@ -1452,8 +1511,8 @@ def depths() -> str:
 
 @PAPER.claim(
     "section 4, fig. 14",
-    "Lankarani and Nikravesh apart, a higher K gives higher impact forces",
-    "holds but for Goldsmith and ESDU, by their K alone",
+    "except for Lankarani and Nikravesh, a higher K gives higher impact forces",
+    "holds, except for Goldsmith and ESDU if only K is compared",
 )
 def higher() -> str:
     """First impacts, in the order of the forces at .1 mm."""
@@ -1462,14 +1521,14 @@ def higher() -> str:
         for law, cells in TABLE_11.items()
     }
     order = sorted((law for law in LAWS if law != LAWS[4]), key=lambda law: -at[law])
-    return "force at .1 mm on the outer track and of the first impact: " + ", ".join(
+    return "force at 0.1 mm on the outer track, and force of the first impact: " + ", ".join(
         f"{law} {at[law]:.0f} and {found(law)['largest force of the first impact']:.0f} N"
         for law in order
     )
 
 
 @PAPER.claim(
-    "section 4, fig. 14", "Goldsmith's is the softest of the five", "contradicted by table 11"
+    "section 4, fig. 14", "Goldsmith's law is the softest of the five", "contradicted by table 11"
 )
 def softest() -> str:
     """Table 11 as printed."""
@@ -1477,18 +1536,19 @@ def softest() -> str:
     for law in ("goldsmith", "esdu-78035"):
         cells = [float(cell) for cell in TABLE_11[law].split()]
         parts.append(
-            f"{law} {cells[2] * 0.05 ** cells[3]:.0f}, {cells[2] * 0.1 ** cells[3]:.0f} and {cells[2] * 0.2 ** cells[3]:.0f} N at .05, .1 and .2 mm"
+            f"{law} {cells[2] * 0.05 ** cells[3]:.0f}, {cells[2] * 0.1 ** cells[3]:.0f} and {cells[2] * 0.2 ** cells[3]:.0f} N at 0.05, 0.1, "
+            "and 0.2 mm"
         )
     return (
         "outer track: "
         + ", ".join(parts)
-        + "; in row R_c ESDU is the stiffer, but the pin never meets the ends"
+        + "; in row R_c ESDU is stiffer, but the pin never reaches the ends"
     )
 
 
 @PAPER.claim(
     "section 4",
-    "only under Goldsmith's force does the pin leave the slot between 120 and 300 deg",
+    "only with Goldsmith's force does the pin lose contact between 120 and 300 deg",
     "contradicted",
 )
 def only_goldsmith() -> str:
@@ -1510,13 +1570,15 @@ def only_goldsmith() -> str:
         for name, changes in readings.items()
     ]
     return (
-        f"openings there under {', '.join(LAWS)}; "
+        f"openings there with {', '.join(LAWS)}; "
         + "; ".join(parts)
-        + "; the last with the automatic step, its error from the step five times as long"
+        + "; the last values use the automatic step, and their error is from a step five times as long"
     )
 
 
-@PAPER.claim("section 4", "a high K, and so a high damping, makes contact steadier", "contradicted")
+@PAPER.claim(
+    "section 4", "a high K, and so a high damping, makes the contact steadier", "contradicted"
+)
 def steadier() -> str:
     """Openings, stiffest first."""
     return (
@@ -1526,7 +1588,7 @@ def steadier() -> str:
     )
 
 
-@PAPER.claim("section 5", "a high exponent n makes contact more stable", "contradicted")
+@PAPER.claim("section 5", "a high exponent n makes the contact more stable", "contradicted")
 def exponent() -> str:
     """n = 1.5 beside the others."""
     return f"openings between 120 and 300 deg: {openings(LAWS[4])} with n 1.5, {openings('goldsmith')} with n 1.04, {openings('esdu-78035')} with 1.09, {openings('johnson')} with 1.10"
@@ -1534,7 +1596,7 @@ def exponent() -> str:
 
 @PAPER.claim(
     "section 4, fig. 15",
-    "higher forces and steeper loops under Johnson and Radzimovsky than under Goldsmith and ESDU",
+    "higher forces and steeper loops with Johnson and Radzimovsky than with Goldsmith and ESDU",
     "holds",
 )
 def steeper() -> str:
@@ -1548,8 +1610,8 @@ def steeper() -> str:
 
 @PAPER.claim(
     "section 4, fig. 15",
-    "Lankarani and Nikravesh lie between the others",
-    "contradicted for the force; tried: the first impact and the largest of the revolution",
+    "Lankarani and Nikravesh is between the other laws",
+    "contradicted for the force; we tried the first impact and the largest force of the revolution",
 )
 def between() -> str:
     """Forces."""
@@ -1561,12 +1623,12 @@ def between() -> str:
 
 @PAPER.claim(
     "section 4, fig. 16",
-    "the slider's position hardly depends on the law, velocity and acceleration do",
+    "the position of the slider hardly depends on the law; velocity and acceleration depend on it",
     "holds",
 )
 def slider() -> str:
     """From fig. 16's numbers."""
-    return "largest differences of the five: " + ", ".join(
+    return "largest differences between the five laws: " + ", ".join(
         f"{row.what.split(':')[0]} {row.computed:.3g} {row.what.split()[-1]}"
         for row in figure_16().rows
     )

@@ -1,7 +1,7 @@
-"""What a paper prints, beside what granchain computes of it: how a page of docs/papers is made.
+"""Pages of docs/papers: published results compared with computed ones.
 
-A module a paper, beside this one, holds an item for each table, figure and equation. What an item
-shows on the page, the lines of Python too, is what is run: by `make papers` and by the tests.
+Each paper has a module with an item for each table, figure, and equation. `make papers` and the
+tests run the code that an item shows on its page.
 """
 
 from __future__ import annotations
@@ -184,10 +184,10 @@ class Verdict(Enum):
     """What becomes of an item when it is computed."""
 
     REPRODUCED = "reproduced"
-    MISPRINT = "reproduced but for a misprint"
+    MISPRINT = "reproduced except for a misprint"
     CONTRADICTED = "contradicted"
-    NO_NUMBERS = "no numbers printed"
-    NOT_STATED = "not stated enough to compute"
+    NO_NUMBERS = "no published numbers"
+    NOT_STATED = "not enough data to compute"
 
 
 @dataclass(frozen=True)
@@ -260,14 +260,14 @@ def half_a_digit(printed: str) -> float:
 
 @dataclass(frozen=True)
 class Shown:
-    """What an item computes.
+    """Result of an item.
 
     Parameters
     ----------
     rows : sequence of Row
     figure : Figure or None
     text : str
-        What the numbers mean, in Markdown.
+        Explanation of the numbers, in Markdown.
     """
 
     rows: Sequence[Row] = ()
@@ -277,20 +277,20 @@ class Shown:
 
 @dataclass(frozen=True)
 class Item:
-    """A table, a figure, or an equation of a paper.
+    """Table, figure, or equation of a paper.
 
     Parameters
     ----------
     place : str
-        Where it stands, e.g. "Table 2".
+        Location in the paper, for example "Table 2".
     title : str
     verdict : Verdict
     why : str
-        The verdict's reason: which misprint, by how much and under which readings, what is missing.
+        Reason of the outcome: the misprint, the difference and the interpretations, or missing data.
     compute : callable
-        Gives a Shown; its lines stand on the page.
+        Function that returns a Shown. The page contains its code.
     long : bool
-        Whether it takes more than some seconds: computed by `make papers` and by the long tests.
+        Whether it takes more than a few seconds, so that only `make papers` and long tests compute it.
     """
 
     place: str
@@ -354,7 +354,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A mistake in print: where, as printed, what is right, and how that is known."""
+    """Misprint: location, published and correct form, and evidence."""
 
     place: str
     printed: str
@@ -364,8 +364,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says in words, in ours: where, what, its verdict, and a function that gives the
-    evidence, with its numbers computed."""
+    """Statement of a paper: location, statement, outcome, and a function that computes the evidence."""
 
     place: str
     says: str
@@ -386,11 +385,11 @@ class Paper:
     Parameters
     ----------
     name : str
-        Of the page's file and of the entry in granchain/references.bib.
+        Name of the file of the page and of the entry in granchain/references.bib.
     title : str
         Heading of the page.
     head : str
-        What the paper is, in Markdown, with its DOI.
+        Description of the paper in Markdown, with its DOI.
     """
 
     name: str
@@ -423,57 +422,80 @@ class Paper:
         return kept
 
     def page(self, figures: Path) -> str:
-        """The page in Markdown; figures are written into a folder."""
+        """Return the page in Markdown, and write the figures into a folder."""
         claims = table(
-            ("where", "the paper says", "verdict", "evidence"),
+            ("location", "statement of the paper", "outcome", "evidence"),
             [(one.place, one.says, one.verdict, one.shown()) for one in self.claims],
         )
-        blocks = [*self.beginning(), "## Claims in words", claims]
+        blocks = [*self.beginning(), "## Statements in the text", claims]
         for item in self.items:
             shown = item.shown()
             blocks.append(section(item, shown))
             if shown.figure is not None:
                 save(shown.figure, figures / f"{self.name}-{item.name}.png")
                 blocks.append(f"![{item.place}](figures/{self.name}-{item.name}.png)")
-            blocks.append(f"```python\n{item.lines}\n```")
+            blocks.append(collapsed(item.lines))
         return "\n\n".join(block for block in blocks if block) + "\n"
 
+    def counts(self) -> str:
+        """Return the number of items with each outcome, as a sentence."""
+        numbers = [
+            f"{count} {verdict.value}"
+            for verdict in Verdict
+            if (count := sum(item.verdict is verdict for item in self.items))
+        ]
+        return f"This page contains {len(self.items)} items: {', '.join(numbers)}."
+
     def beginning(self) -> list[str]:
-        """Heading, verdicts, errata."""
+        """Return heading, summary, and errata."""
         verdicts = table(
-            ("item", "what", "verdict"),
+            ("item", "content", "outcome"),
             [(link(item), item.title, verdict_text(item)) for item in self.items],
         )
         errata = table(
-            ("where", "printed", "right", "how it is known"),
+            ("location", "published", "correct", "evidence"),
             [(one.place, one.printed, one.right, one.known) for one in self.errata],
         )
-        return [f"# {self.title}", self.head, "## Verdicts", verdicts, "## Errata", errata]
+        return [
+            f"# {self.title}",
+            self.head,
+            "## Summary",
+            self.counts(),
+            verdicts,
+            "## Errata",
+            errata,
+        ]
+
+
+def collapsed(lines: str) -> str:
+    """Return code that the reader can open."""
+    code = f"```python\n{lines}\n```"
+    return f"<details>\n<summary>Python code</summary>\n\n{code}\n\n</details>"
 
 
 def link(item: Item) -> str:
-    """To the item's section."""
+    """Return a link to the section of an item."""
     return f"[{item.place}](#{anchor(heading(item))})"
 
 
 def heading(item: Item) -> str:
-    """Of the item's section."""
+    """Return the heading of an item's section."""
     return f"{item.place}: {item.title}"
 
 
 def anchor(text: str) -> str:
-    """A heading's anchor, as MyST makes it: as GitHub does."""
+    """Return the anchor of a heading, as MyST and GitHub create it."""
     kept = re.sub(r"[^\w\- ]", "", text.lower())
     return kept.replace(" ", "-")
 
 
 def verdict_text(item: Item) -> str:
-    """Verdict and reason in one line."""
+    """Return outcome and reason in one line."""
     return f"**{item.verdict.value}**" + (f": {item.why}" if item.why else "")
 
 
 def section(item: Item, shown: Shown) -> str:
-    """Heading, verdict, numbers and words of an item."""
+    """Return heading, outcome, numbers, and text of an item."""
     rows = [
         (
             row.what,
@@ -486,14 +508,18 @@ def section(item: Item, shown: Shown) -> str:
         for row in shown.rows
     ]
     numbers = (
-        table(("quantity", "printed", "computed", "error", "difference", ""), rows) if rows else ""
+        table(
+            ("quantity", "published", "computed", "numerical error", "difference", "remark"), rows
+        )
+        if rows
+        else ""
     )
     blocks = [f"## {heading(item)}", f"{verdict_text(item)}.", numbers, shown.text]
     return "\n\n".join(block for block in blocks if block)
 
 
 def difference(row: Row) -> str:
-    """Of computed and printed, in percent; as a factor where it is large."""
+    """Return the difference between computed and published, in per cent or as a factor if large."""
     if not row.printed:
         return "-"
     error = row.number.error / (abs(float(row.printed)) or 1.0)
@@ -504,19 +530,19 @@ def difference(row: Row) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; a dash where there is no row."""
+    """Return a table in Markdown; "None." if there are no rows."""
     return markdown_table(head, rows) if rows else "None."
 
 
 def save(figure: Figure, path: Path) -> None:
-    """As PNG: the same bytes for the same figure."""
+    """Save a figure as PNG, byte-identical for the same figure."""
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=100, metadata={"Software": None})
     figure.clear()
 
 
 def index(papers: Sequence[Paper]) -> str:
-    """The index page: how many items of each paper have which verdict."""
+    """Return the index page with the number of items of each paper by outcome."""
     names = [verdict.value for verdict in Verdict]
     counts = {
         paper.name: [sum(item.verdict is verdict for item in paper.items) for verdict in Verdict]
@@ -532,7 +558,7 @@ def index(papers: Sequence[Paper]) -> str:
         for paper in papers
     ]
     sums = [sum(column) for column in zip(*counts.values(), strict=True)]
-    rows.append(("all", *map(str, sums), str(sum(sums)), str(sum(len(p.errata) for p in papers))))
+    rows.append(("total", *map(str, sums), str(sum(sums)), str(sum(len(p.errata) for p in papers))))
     return (
         "\n\n".join(
             [
@@ -548,12 +574,16 @@ def index(papers: Sequence[Paper]) -> str:
 HEAD = """\
 # The papers, figure by figure
 
-Four papers, each of their tables, figures and equations beside what granchain computes, with a verdict. Printed by `make papers`;
-the lines of Python under each item are those that were run, and the tests run them again. A number agrees where it rounds to the one printed,
-or lies within what its section states. What contradicts a paper names every reading that was tried.
+These pages compare each table, figure, and equation of four papers with results of granchain. Each item has an outcome. The table below gives the number
+of items with each outcome; each page starts with a summary of its items.
 
-Every number is computed twice: with half the time step (twice the samples, a hundredth of the tolerance), and with the full one. The difference is the error of
-the number, and its last digit is no smaller than that error."""
+A number agrees if it rounds to the published one, or is within the tolerance that its section gives. If a result contradicts a paper, the section lists all
+interpretations that we tried.
+
+Every number is computed twice: with half the time step (twice the samples, a hundredth of the tolerance), and with the full time step. The difference is the
+numerical error of the number, and the last printed digit is not smaller than that error.
+
+`make papers` writes the pages. Each item contains the Python code that computes it, and the tests run this code again."""
 
 TREE = """```{{toctree}}
 :hidden:

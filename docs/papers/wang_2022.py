@@ -32,14 +32,16 @@ from granchain.pages.blocks import markdown_table as table
 PAPER = Paper(
     "wang-2022",
     "Wang et al. 2022: the review of contact force models",
-    "Wang and others, *Research progress of contact force models in the collision mechanics of multibody system*, 2022, in Chinese (entry wang-2022 of "
-    "granchain/references.bib; the text at hand names no DOI). Fifteen dashpots with an impact speed (table 1), seven without (table 2), nine "
-    "elastoplastic laws (table 3), six formulas of the restitution (table 4); two dashpots on the linearised stiffness of Ma and Liu, eqs. (53) and (55), "
-    "and eq. (55) against the law of EDEM on a chain of 70 steel beads (table 6). Figures 1, 2, 4, 7 and 11 are sketches. Two pairs are used: that of "
-    "table 5, and two beads of the chain, whose values Wang, Liu & Liu 2022 print (doi:10.1016/j.ijmecsci.2022.107214, table 8).",
+    "Wang and others, *Research progress of contact force models in the collision mechanics of multibody system*, 2022, in Chinese "
+    "(entry wang-2022 of granchain/references.bib; the available text gives no DOI). The review contains fifteen dashpots with an "
+    "impact speed (table 1), seven without (table 2), nine elastoplastic laws (table 3), and six formulas for the restitution (table "
+    "4). It also presents two dashpots on the linearized stiffness of Ma and Liu, eqs. (53) and (55), and compares eq. (55) with the "
+    "law of EDEM for a chain of 70 steel beads (table 6). Figures 1, 2, 4, 7, and 11 are sketches. This page uses two pairs: the pair "
+    "of table 5, and two beads of the chain, whose values are published by Wang, Liu & Liu 2022 (doi:10.1016/j.ijmecsci.2022.107214, "
+    "table 8).",
 )
 item = PAPER.item
-NO_NUMBERS = "nothing is printed but the formula"
+NO_NUMBERS = "only the formula is published"
 
 # Two beads of the chain: Wang, Liu & Liu 2022, table 8 and sec. 5.2.
 BEADS = gc.Pair(
@@ -100,7 +102,7 @@ def axes_of(x: str, y: str, columns: int = 1) -> tuple[Figure, Any]:
     "Eqs. (1), (2)",
     "Hertz's stiffness",
     Verdict.MISPRINT,
-    "eq. (2) takes the root of R twice; with one root the overlap that section 4.1 prints comes out",
+    "eq. (2) takes the root of R twice; with a single root, the published overlap of section 4.1 is reproduced",
 )
 def equation_2() -> Shown:
     """The largest overlap of section 4.1 with both radii."""
@@ -112,9 +114,9 @@ def equation_2() -> Shown:
     return Shown(
         [
             Row("largest overlap, R = Ri Rj/(Ri - Rj) [um]", "111.52", 1e6 * once.max_overlap),
-            Row("largest overlap, R as eq. (2) prints it [um]", "", 1e6 * twice.max_overlap),
+            Row("largest overlap, R as published in eq. (2) [um]", "", 1e6 * twice.max_overlap),
         ],
-        text="K = (4/3) E sqrt(R) is in N/m^1.5 only where R is a length.",
+        text="K = (4/3) E sqrt(R) is in N/m^1.5 only if R is a length.",
     )
 
 
@@ -122,7 +124,7 @@ def equation_2() -> Shown:
     "Eqs. (5) to (21), (40)",
     "the derivation of Hunt and Crossley's damping factor",
     Verdict.REPRODUCED,
-    "3/2 for every exponent, where the speed of the undamped approach is taken",
+    "3/2 for every exponent, if the speed of the undamped approach is used",
 )
 def equation_21() -> Shown:
     """chi = factor (1 - c_r) K/v0, from eqs. (10), (16), (19), (20); d_max = K = M = 1."""
@@ -137,8 +139,8 @@ def equation_21() -> Shown:
         rows.append(Row(f"factor of eq. (21), n = {n:g} [1]", "1.5", per_alpha / per_chi, 1e-5))
     return Shown(
         rows,
-        text="Two steps make the law deliver more than it is asked for (table 1): eq. (10) drops the square of alpha v, and eqs. (19), (20) take the "
-        "rate of an undamped approach. Within 1e-5: the quadrature.",
+        text="Two steps make the effective restitution higher than the nominal one (table 1): eq. (10) neglects the square of alpha v, and eqs. "
+        "(19) and (20) use the rate of an undamped approach. The agreement within 1e-5 is limited by the quadrature.",
     )
 
 
@@ -171,14 +173,17 @@ def table_1() -> dict[str, dict[float, gc.ImpactResult]]:
 
 @item(
     "Table 1",
-    "fifteen dashpots with the impact speed: the restitution that comes out",
+    "fifteen dashpots with the impact speed: effective restitution",
     Verdict.NO_NUMBERS,
-    "the table has formulas; the English caption says that the denominators do not include the impact speed: they do, as the Chinese one says",
+    (
+        "the table has formulas; the English caption states that the denominators do not include the impact speed, but they do, as the "
+        "Chinese caption states"
+    ),
 )
 def delivered_of_table_1() -> Shown:
     """Delivered over asked."""
     found = table_1()
-    figure, axes = axes_of("restitution asked for [1]", "delivered [1]")
+    figure, axes = axes_of("nominal restitution [1]", "delivered [1]")
     for i, (law, ones) in enumerate(found.items()):
         style = ("-", "--", ":")[i // 6]
         axes.plot(ASKED, [one.restitution for one in ones.values()], style, label=law)
@@ -186,9 +191,9 @@ def delivered_of_table_1() -> Shown:
     figure.legend(loc="outside right upper", fontsize=8)
     lines = [(law, *(f"{ones[e].restitution:.3f}" for e in ASKED)) for law, ones in found.items()]
     return Shown(
-        [Row(f"{law}, .5 asked [1]", "", ones[0.5].restitution) for law, ones in found.items()],
+        [Row(f"{law}, nominal 0.5 [1]", "", ones[0.5].restitution) for law, ones in found.items()],
         figure,
-        "Delivered for the restitution at the head of the column; it depends on neither stiffness, mass nor speed:\n\n"
+        "Effective restitution for the nominal restitution in the header; it does not depend on stiffness, mass, or speed:\n\n"
         + table(("law", *(f"{e:g}" for e in ASKED)), lines),
     )
 
@@ -197,7 +202,7 @@ def delivered_of_table_1() -> Shown:
     "Fig. 3",
     "loops of the laws of table 1",
     Verdict.NO_NUMBERS,
-    "the figure has none, and which laws, which pair and which restitution it draws is not stated",
+    "the figure has no numbers, and the paper does not give its laws, pair, and restitution",
 )
 def figure_3() -> Shown:
     """Force over overlap of two beads, .7 asked for."""
@@ -206,14 +211,14 @@ def figure_3() -> Shown:
         style = ("-", "--", ":")[i // 6]
         axes.plot(1e6 * ones[0.7].overlap, ones[0.7].force, style, label=law)
     figure.legend(loc="outside right upper", fontsize=8)
-    return Shown(figure=figure, text="Two beads of the chain at 1.77 m/s, .7 asked for.")
+    return Shown(figure=figure, text="Two beads of the chain at 1.77 m/s, nominal restitution 0.7.")
 
 
 @item(
     "Eqs. (3), (23) to (32)",
     "linear spring and dashpot (Kelvin and Voigt, Maxwell)",
     Verdict.MISPRINT,
-    "eqs. (29) and (30) have each lost a minus sign; together they are right",
+    "eqs. (29) and (30) both lack a minus sign; together they are correct",
 )
 def equation_31() -> Shown:
     """Against the closed form, K that of eq. (45)."""
@@ -225,22 +230,23 @@ def equation_31() -> Shown:
     return Shown(
         [
             Row("rate(t1) over v0 exp(..), eqs. (28), (29) [1]", "1", final / e, misprint=True),
-            Row("restitution, .65 asked for [1]", "", one.restitution),
+            Row("restitution, nominal 0.65 [1]", "", one.restitution),
             Row("duration, eq. (27) [us]", "", 1e6 * duration),
             Row("duration, computed [us]", "", 1e6 * one.duration),
             Row("force at the touch [N]", "", D * SPEED),
             Row("force at the end [N]", "", -D * SPEED * e),
         ],
-        text="Two beads of the chain at 1.77 m/s, .65 asked for, the contact ending at d = 0: the force starts above and ends below zero, as the text "
-        "says of eq. (3). The restitution is that asked for; the rate at the end is its negative.",
+        text="Two beads of the chain at 1.77 m/s with a nominal restitution of 0.65 and a contact that ends at d = 0. The force starts above "
+        "zero and ends below it, as the text states for eq. (3). The restitution is the nominal one, and the rate at the end is its "
+        "negative.",
     )
 
 
 @item(
     "Eqs. (33) to (39)",
-    "dashpot over Hertz's spring with d^(1/4), the law of EDEM",
+    "dashpot on Hertz's spring with d^(1/4), the law of EDEM",
     Verdict.NO_NUMBERS,
-    NO_NUMBERS + "; it delivers exactly what it is asked for where the contact may pull",
+    NO_NUMBERS + "; the effective restitution is exactly the nominal one if the contact may pull",
 )
 def equation_39() -> Shown:
     """Tsuji's law, pulling until d = 0, and with its force clamped at zero."""
@@ -248,11 +254,12 @@ def equation_39() -> Shown:
     for e in (0.3, 0.5, 0.7, 0.9):
         for separation in ("tensile", "clamped"):
             one = beads("tsuji", restitution=e, separation=separation)
-            rows.append(Row(f"delivered for {e:g}, {separation} [1]", "", one.restitution))
+            rows.append(Row(f"effective for nominal {e:g}, {separation} [1]", "", one.restitution))
     return Shown(
         rows,
-        text="With z = (4/5) d^(5/4) eq. (35) is the linear oscillator's equation with the damping ratio alpha/sqrt(5), so eq. (38) is exact, "
-        "not an approximation; eqs. (36), (37) are consistent with it. Clamped at F = 0, as dry beads are, it delivers more.",
+        text="With z = (4/5) d^(5/4), eq. (35) is the equation of a linear oscillator with the damping ratio alpha/sqrt(5), so eq. (38) is "
+        "exact, not an approximation. Eqs. (36) and (37) are consistent with it. If the force is clamped at zero, as for dry beads, the "
+        "restitution is higher.",
     )
 
 
@@ -287,8 +294,8 @@ VISCOUS: dict[str, tuple[str, dict[str, Any]]] = {
     "Table 2",
     "seven dashpots without the impact speed",
     Verdict.MISPRINT,
-    "Jankowski's dashpot acts in approach only, and Lee and Wang's spring is linear (n = 1): as printed the first loses far too much, and the second "
-    "has no force's dimension",
+    "Jankowski's dashpot acts in approach only, and Lee and Wang's spring is linear (n = 1); as published, the first loses far too "
+    "much, and the second does not have the dimension of a force",
     long=True,
 )
 def laws_of_table_2() -> Shown:
@@ -304,9 +311,10 @@ def laws_of_table_2() -> Shown:
     return Shown(
         rows,
         figure,
-        "Where a restitution enters it is .7, else the coefficient is free (Kuwabara-Kono 1e-6 s times K, Schwager-Poschel 5e-6 s/m^.15 times K, the two with d^1 .002 s/m^.5 times K). Lee-Wang: q = 3, epsilon "
-        "1 um. A law whose damping has not the power 1/4 over Hertz's spring (or 0 over a linear one) gives another restitution at another speed. Lee-Herrmann "
-        "and Ristow are one law here: the table has the same power for both and calls both coefficients empirical.",
+        "Laws with a restitution use 0.7; for the others the coefficient is free (Kuwabara-Kono 1e-6 s times K, Schwager-Poschel 5e-6 "
+        "s/m^0.15 times K, the two laws with d^1 0.002 s/m^0.5 times K). Lee-Wang uses q = 3 and epsilon = 1 um. The restitution depends "
+        "on the speed unless the damping has the power 1/4 on Hertz's spring, or 0 on a linear spring. Lee-Herrmann and Ristow are the "
+        "same law here, because the table gives the same power for both and calls both coefficients empirical.",
     )
 
 
@@ -329,9 +337,9 @@ def damped(law: str, e: float) -> tuple[gc.ImpactResult, np.ndarray]:
 
 @item(
     "Figs. 5, 6",
-    "the damping's part of the force: Hunt and Crossley, EDEM",
+    "damping part of the force: Hunt and Crossley, EDEM",
     Verdict.NOT_STATED,
-    "restitution and density are missing. With 7800 kg/m3 the 8000 N that section 1.3 names need a restitution of .717",
+    "restitution and density are missing. With 7800 kg/m3, the 8000 N of section 1.3 require a restitution of 0.717",
 )
 def figures_5_and_6() -> Shown:
     """Damping force and whole force over overlap, .7 asked for."""
@@ -356,14 +364,21 @@ def figures_5_and_6() -> Shown:
         )
         for e in (0.6, 0.717, 0.8)
     ]
-    return Shown(rows, figure, "7800 kg/m3, .7 asked for where no other is named.")
+    return Shown(
+        rows,
+        figure,
+        "The density is 7800 kg/m3, and the nominal restitution is 0.7 unless another is given.",
+    )
 
 
 @item(
     "Section 1.5, 2",
     "speed of first yield, 1e-5 sqrt(E/rho)",
     Verdict.CONTRADICTED,
-    "good for a steel of 900 MPa; the yield stress, whose power 5/2 decides, does not enter: a 28th of it for steel 304, 8.5 times for steel 52100",
+    (
+        "accurate for a steel of 900 MPa; the rule does not contain the yield stress, whose power 5/2 is decisive: for steel 304 the speed "
+        "is 1/28 of the rule, and for steel 52100 it is 8.5 times the rule"
+    ),
 )
 def yield_speed() -> Shown:
     """Speed at which two equal spheres yield at 1.61 s_y, over sqrt(E/rho); any radius."""
@@ -378,8 +393,9 @@ def yield_speed() -> Shown:
         rows.append(Row(what, "1e-5", speed / sound))
     return Shown(
         rows,
-        text="Spheres of one material and radius; the largest Hertz pressure is 1.61 s_y there. Other readings: with 1.6 s_y (Thornton) the speeds are 1.5 % "
-        "lower; against a wall of the same material they are twice as high. The rule also stands in Autiero et al. 2022.",
+        text="The spheres have the same material and radius, and the largest Hertz pressure is 1.61 s_y. Other interpretations: with 1.6 s_y "
+        "(Thornton) the speeds are 1.5 % lower, and against a wall of the same material they are twice as high. Autiero et al. 2022 also "
+        "give this rule.",
     )
 
 
@@ -410,7 +426,10 @@ def table_3() -> dict[str, dict[float, gc.ImpactResult]]:
     "Table 3",
     "nine elastoplastic laws",
     Verdict.MISPRINT,
-    "seven of the nine, see the errata; Kogut-Etsion and Jackson-Green lack their residual overlap. Mended, each law is continuous, but for jumps of up to 3 % in these two",
+    (
+        "seven of the nine laws have misprints, see the errata; Kogut-Etsion and Jackson-Green lack the residual overlap. After "
+        "correction, each law is continuous, except for jumps of up to 3 % in these two"
+    ),
     long=True,
 )
 def laws_of_table_3() -> Shown:
@@ -426,13 +445,21 @@ def laws_of_table_3() -> Shown:
         )
         for law, ones in found.items()
     ]
-    head = ("law", "e at .2", "1.77", "10 m/s", "force at 1.77 [N]", "overlap [um]", "dent [um]")
+    head = (
+        "law",
+        "e at 0.2",
+        "1.77",
+        "10 m/s",
+        "force at 1.77 [N]",
+        "overlap [um]",
+        "indentation [um]",
+    )
     return Shown(
         [
             Row(f"{law}: restitution at 1.77 m/s [1]", "", ones[SPEED].restitution)
             for law, ones in found.items()
         ],
-        text="Two beads of the chain, with granchain's guard: no contact returns more than it took.\n\n"
+        text="Two beads of the chain with the energy correction of granchain: no contact returns more energy than is supplied.\n\n"
         + table(head, lines),
     )
 
@@ -449,17 +476,21 @@ def as_printed() -> dict[str, float]:
 
 @item(
     "Table 3, energy",
-    "the laws as printed: what comes back",
+    "energy returned by the laws as published",
     Verdict.CONTRADICTED,
-    "section 2 takes the area between loading and unloading for the loss in all nine; in three of them it is negative at some speed",
+    (
+        "section 2 uses the area between loading and unloading as the loss for all nine laws; for three of them it is negative at some "
+        "speed"
+    ),
     long=True,
 )
 def energy_of_table_3() -> Shown:
     """Restitutions above 1."""
     return Shown(
-        [Row(f"{law}: restitution as printed [1]", "", e) for law, e in as_printed().items()],
-        text="Misprints mended, the energy guard off: Stronge and Burgoyne-Daraio at .2 m/s, Brake at 1.77 m/s. Loading is stiffer than Hertz's there, unloading "
-        "is not. The guard of granchain, on by default, holds what is lost at or above zero, and never lets it fall.",
+        [Row(f"{law}: restitution as published [1]", "", e) for law, e in as_printed().items()],
+        text="The misprints are corrected and the energy correction is off: Stronge and Burgoyne-Daraio at 0.2 m/s, Brake at 1.77 m/s. There, "
+        "loading is stiffer than Hertz's law and unloading is not. The energy correction of granchain, which is on by default, prevents "
+        "the loss from being negative or decreasing.",
     )
 
 
@@ -467,7 +498,7 @@ def energy_of_table_3() -> Shown:
     "Fig. 8",
     "loading and unloading of the laws of table 3",
     Verdict.NO_NUMBERS,
-    "the figure has none, and its pair is not stated",
+    "the figure has no numbers, and its pair is not given",
     long=True,
 )
 def figure_8() -> Shown:
@@ -498,7 +529,10 @@ def figure_9() -> Shown:
             Row("dent d_r [um]", "", 1e6 * one.residual_overlap),
         ],
         figure,
-        "Table 5 at 8 m/s: elastic up to d_y, elastoplastic up to d_p, plastic beyond; unloading down to the dent d_r.",
+        (
+            "The pair of table 5 at 8 m/s is elastic up to d_y, elastoplastic up to d_p, and plastic beyond. It unloads to the residual "
+            "overlap d_r."
+        ),
     )
 
 
@@ -513,9 +547,9 @@ def impulse_and_work(one: gc.ImpactResult) -> tuple[float, float]:
 
 @item(
     "Eqs. (41) to (44)",
-    "restitution by Newton, Poisson, Stronge and Hedrih",
+    "restitution according to Newton, Poisson, Stronge, and Hedrih",
     Verdict.MISPRINT,
-    "eq. (43) is -e^2: Stronge's restitution is the root of its negative. All agree in a central impact",
+    "eq. (43) is -e^2, so Stronge's restitution is the root of its negative. All agree in a central impact",
 )
 def four_restitutions() -> Shown:
     """Newton's, Poisson's and eq. (43) of impacts of two beads."""
@@ -530,22 +564,22 @@ def four_restitutions() -> Shown:
         rows += [
             Row(f"{law}: Newton, eq. (41) [1]", "", one.restitution),
             Row(f"{law}: Poisson, eq. (42) [1]", "", impulse),
-            Row(f"{law}: eq. (43) as printed [1]", "", work),
+            Row(f"{law}: eq. (43) as published [1]", "", work),
             Row(f"{law}: root of its negative [1]", "", math.sqrt(-work)),
         ]
     return Shown(
         rows,
-        text="Integrals by the trapezium rule over the steps. Hedrih's, eq. (44), is of angular velocities: for balls that roll on one circle they are the "
-        "speeds over one radius, and their ratio is Newton's.",
+        text="The integrals use the trapezium rule over the steps. Hedrih's restitution, eq. (44), is defined with angular velocities. For "
+        "balls that roll on a circle, these are the speeds divided by the same radius, so their ratio is Newton's restitution.",
     )
 
 
 @item(
     "Table 4",
-    "six formulas of the restitution",
+    "six formulas for the restitution",
     Verdict.MISPRINT,
-    "Chang and Ling's has no right dimension, Wu's first exponent makes the restitution grow with the speed, Weir and Tallon's R1 is not defined; the "
-    "others as printed",
+    "the formula of Chang and Ling has a wrong dimension, Wu's first exponent makes the restitution increase with the speed, and R1 of "
+    "Weir and Tallon is not defined; the others are as published",
     long=True,
 )
 def formulas_of_table_4() -> Shown:
@@ -574,14 +608,14 @@ def formulas_of_table_4() -> Shown:
         Row("Thornton's law, computed, at 1.77 m/s [1]", "", beads("thornton").restitution),
         Row("Jackson and Green's law, computed [1]", "", beads("jackson-green").restitution),
         Row("Ma and Liu's law, computed, at 1.77 m/s [1]", "", beads("ma-liu", **BEAD).restitution),
-        Row("Wu's first factor as printed, at 10 yield speeds [1]", "", 2.08 * 10.0**0.156),
+        Row("Wu's first factor as published, at 10 yield speeds [1]", "", 2.08 * 10.0**0.156),
     ]
     return Shown(
         rows,
         figure,
-        "Two beads of the chain. nan: refused, out of the formula's range. Chang and Ling is derived anew; Wu's exponent is -1/4, the plastic limit of "
-        "Thornton's; Weir and Tallon for a sphere on a plane, unverified; Ma and Liu's is the asymptote of full plasticity, which two beads at 1.77 m/s "
-        "are below.",
+        "Two beads of the chain; nan marks a speed outside the range of the formula. The formula of Chang and Ling is derived again. Wu's "
+        "exponent is -1/4, the plastic limit of Thornton's formula. The formula of Weir and Tallon is for a sphere on a plane, unverified. "
+        "The formula of Ma and Liu is the asymptote of full plasticity, which two beads at 1.77 m/s do not reach.",
     )
 
 
@@ -595,9 +629,9 @@ def within_range(formula: Any, speed: float) -> float:
 
 @item(
     "Eqs. (45) to (53), table 5",
-    "the hysteretic dashpot on the linearised stiffness",
+    "the hysteretic dashpot on the linearized stiffness",
     Verdict.MISPRINT,
-    "table 5 has its two densities swapped; with them right, radii and masses agree, and so do the three numbers of section 4.1",
+    "table 5 interchanges its two densities; after correction, radii and masses agree, and so do the three numbers of section 4.1",
 )
 def equation_53() -> Shown:
     """Numbers of section 4.1, and the masses of two spheres."""
@@ -616,13 +650,13 @@ def equation_53() -> Shown:
             ),
             Row("mass of 2.00 cm with the other's density [kg]", "0.261", BALL),
             Row(
-                "density of .097 kg and 2.05 cm [kg/m3]",
+                "density of 0.097 kg and 2.05 cm [kg/m3]",
                 "7800",
                 0.097 / (sphere * 0.0205**3),
                 misprint=True,
             ),
             Row(
-                "density of .261 kg and 2.00 cm [kg/m3]",
+                "density of 0.261 kg and 2.00 cm [kg/m3]",
                 "2700",
                 0.261 / (sphere * 0.0200**3),
                 misprint=True,
@@ -631,11 +665,11 @@ def equation_53() -> Shown:
             Row("largest overlap at 4 m/s [um]", "111.52", 1e6 * one.max_overlap),
             Row("restitution of Ma-Liu at 4 m/s [1]", "0.6909", one.restitution),
             Row("K_p, eq. (45) [N/m]", "", linearised_plastic_stiffness(table_5(), **SOCKET)),
-            Row("delivered by eq. (53) for that restitution [1]", "", dashpot.restitution),
+            Row("effective restitution of eq. (53) for it [1]", "", dashpot.restitution),
         ],
-        text=f"A ball of .2614 kg in a socket that stays: R = Ri Rj/(Ri - Rj) = .82 m, the softer body's 30 MPa. Tried besides: .097 kg gives a restitution of "
-        f"{other[0]:.4f}, the effective mass of .097 and .261 kg {other[1]:.4f}. Eqs. (49) to (52) are consistent; eq. (53) delivers {dashpot.restitution:.4f} "
-        "for .6909.",
+        text="The pair is a ball of 0.2614 kg in a fixed socket: R = Ri Rj/(Ri - Rj) = 0.82 m, with the 30 MPa of the softer body. Other "
+        f"attempts: 0.097 kg gives a restitution of {other[0]:.4f}, the effective mass of 0.097 and 0.261 kg gives {other[1]:.4f}. Eqs. "
+        f"(49) to (52) are consistent; eq. (53) gives {dashpot.restitution:.4f} for 0.6909.",
     )
 
 
@@ -643,7 +677,7 @@ def equation_53() -> Shown:
     "Fig. 10, section 4.1",
     "loops of Ma-Liu and of eq. (53): the loss",
     Verdict.CONTRADICTED,
-    "the losses differ by .79 %, not by .25 % at most; at 8 m/s by 1.06 %",
+    "the losses differ by 0.79 %, not by 0.25 % at most; at 8 m/s they differ by 1.06 %",
 )
 def figure_10() -> Shown:
     """Force over overlap, and what is lost."""
@@ -673,17 +707,17 @@ def figure_10() -> Shown:
     return Shown(
         rows,
         figure,
-        "What a law of this form delivers follows from e alone, by a closed form (Gonthier et al. 2004): .6879 for .6909. Readings tried: the velocities that "
-        "Wang, Liu & Liu 2022 print (2.7518 m/s of 4) give .78 %; their loss of 1.0956 J against 1.0929 J gives the .25 %, but lies .5 % below the balance of "
-        "their own velocities, 1.1014 J.",
+        "The effective restitution of a law of this form follows from e only, by a closed form (Gonthier et al. 2004): 0.6879 for 0.6909. "
+        "Interpretations tried: the published velocities of Wang, Liu & Liu 2022 (2.7518 m/s of 4) give 0.78 %. Their loss of 1.0956 J "
+        "compared with 1.0929 J gives the 0.25 %, but it is 0.5 % below the balance of their velocities, 1.1014 J.",
     )
 
 
 @item(
     "Eqs. (54), (55)",
-    "the viscous dashpot on the linearised stiffness",
+    "the viscous dashpot on the linearized stiffness",
     Verdict.NO_NUMBERS,
-    NO_NUMBERS + "; exact where the contact ends at d = 0",
+    NO_NUMBERS + "; exact if the contact ends at d = 0",
 )
 def equation_55() -> Shown:
     """Two beads of the chain, .65 asked for."""
@@ -695,12 +729,12 @@ def equation_55() -> Shown:
         [
             Row("K_p [N/m]", "", K),
             Row("D, eq. (54) [N s/m]", "", 2.0 * theory.damping_ratio(e) * math.sqrt(K * M)),
-            Row("delivered for .65, may pull [1]", "", tensile.restitution),
+            Row("effective for nominal 0.65, may pull [1]", "", tensile.restitution),
             Row("duration [us]", "", 1e6 * tensile.duration),
             Row("smallest force [N]", "", float(tensile.force.min())),
-            Row("delivered for .65, clamped [1]", "", clamped.restitution),
+            Row("effective for nominal 0.65, clamped [1]", "", clamped.restitution),
         ],
-        text="The text keeps quiet on tension here; at the touch the force jumps to D times the rate.",
+        text="The text does not mention tension here. At the contact onset, the force jumps to D times the rate.",
     )
 
 
@@ -756,10 +790,10 @@ def waves(laws: Sequence[str]) -> Shown:
     return Shown(rows, figure)
 
 
-MISSING = "the restitution of the chain is not stated, nor any measured force; .65 is that of Wang, Liu & Liu 2022, sec. 5.2"
+MISSING = "the paper gives neither the restitution of the chain nor a measured force; 0.65 is from Wang, Liu & Liu 2022, sec. 5.2"
 
 
-@item("Fig. 12", "the chain under eq. (55)", Verdict.NOT_STATED, MISSING)
+@item("Fig. 12", "the chain with eq. (55)", Verdict.NOT_STATED, MISSING)
 def figure_12() -> Shown:
     """Forces of eq. (55) at the eight sensors."""
     return waves(["wang-liu-viscous"])
@@ -772,7 +806,7 @@ def figure_13() -> Shown:
     return Shown(
         shown.rows,
         shown.figure,
-        "Ma-Liu is drawn in place of the experiment, whose curves are printed nowhere as numbers.",
+        "The figure shows Ma-Liu instead of the experiment, whose curves are not published as numbers.",
     )
 
 
@@ -818,9 +852,12 @@ def deviation(law: str, e: float) -> float:
 
 @item(
     "Table 6",
-    "errors of the peak force against the experiment",
+    "errors of the peak force compared with the experiment",
     Verdict.CONTRADICTED,
-    "no pair of restitutions makes eq. (55) and EDEM's law differ as the two rows say; the measured forces, which would decide, are not printed",
+    (
+        "for no pair of restitutions do eq. (55) and EDEM's law differ as in the two rows; the measured forces, which would decide, are "
+        "not published"
+    ),
     long=True,
 )
 def table_6() -> Shown:
@@ -838,7 +875,7 @@ def table_6() -> Shown:
     axes.fill_between(SENSORS, allowed.min(axis=0), allowed.max(axis=0), alpha=0.3, label="allowed")
     for e in (0.5, CHAIN_E, 0.8, 0.9):
         both = [peaks(law, restitution=e) for law in ("wang-liu-viscous", "tsuji")]
-        axes.plot(SENSORS, both[0] / both[1], "o-", label=f"both asked for {e:g}")
+        axes.plot(SENSORS, both[0] / both[1], "o-", label=f"both with nominal {e:g}")
     axes.legend()
     off, off_model = best_pair(of_model=False)[0], best_pair(of_model=True)[0]
     # which pair is the best one, of several that are alike, is a matter of the finer runs
@@ -849,20 +886,21 @@ def table_6() -> Shown:
         [
             Row("mean of eq. (55)'s row [%]", "", float(np.mean(ERRORS["wang-liu-viscous"]))),
             Row("mean of EDEM's row [%]", "", float(np.mean(ERRORS["tsuji"]))),
-            Row("ratio of the peaks at bead 63, e = .65 [1]", "", ratio[-1]),
+            Row("ratio of the peaks at bead 63, e = 0.65 [1]", "", ratio[-1]),
             Row("the same, largest that table 6 allows [1]", "", allowed.max(axis=0)[-1]),
             Row("best pair of restitutions: worst bead misses by [%]", "", 100.0 * off),
-            Row("the same, errors over the computed peak [%]", "", 100.0 * off_model),
+            Row("the same, errors relative to the computed peak [%]", "", 100.0 * off_model),
         ],
         figure,
-        "Two errors, of either sign, allow four ratios of the two laws' peaks at each bead, whatever was measured "
-        "there.\n\n"
+        "Two errors of either sign allow four ratios of the peaks of the two laws at each bead, for every measured value.\n\n"
         + table(("", *map(str, SENSORS), "between"), lines)
-        + f"\n\nReadings tried: every pair of restitutions from .30 to .99 in steps of .01, each law with its own; both ways in which a contact ends, for each law; all "
-        f"signs; errors over the measured and over the computed peak. (Another effective mass in the damping is another restitution.) The best pair, {e1:g} "
-        f"{first} with {e2:g} {second}, misses a bead by {100.0 * off:.1f} %; over the computed peak {f1:g} {first_model} with {f2:g} {second_model}, "
-        f"{100.0 * off_model:.1f} %: table 6 is printed to .01 %. At restitutions near 1 both laws are nearly elastic, and eq. (55)'s peaks are then around 50 "
-        "to 60 N. The curves of figures 12 and 13 are not at hand to compare. Not tried: other psi and xi, another law up to first yield.",
+        + "\n\nInterpretations tried: every pair of restitutions from 0.30 to 0.99 in steps of 0.01, separately for each law; both ends of a "
+        "contact, for each law; all signs; errors relative to the measured and to the computed peak. (Another effective mass in the "
+        f"damping corresponds to another restitution.) The best pair, {e1:g} {first} with {e2:g} {second}, has an error of "
+        f"{100.0 * off:.1f} % at a bead; relative to the computed peak, {f1:g} {first_model} with {f2:g} {second_model}, "
+        f"{100.0 * off_model:.1f} %. Table 6 has a resolution of 0.01 %. At restitutions near 1, both laws are nearly elastic, and the "
+        "peaks of eq. (55) are then about 50 to 60 N. The curves of figures 12 and 13 are not available for comparison. We did not try "
+        "other psi and xi, or another law up to first yield.",
     )
 
 
@@ -870,10 +908,10 @@ PAPER.errata += [
     Erratum("eq. (2)", "R = sqrt(Ri Rj/(Ri +- Rj))", "without the root", "dimension; the 111.52 um of section 4.1"),
     Erratum("table 1, English caption", "do not include", "include", "the formulas, and the Chinese caption"),
     Erratum("eqs. (29), (30)", "rate(t1) = v0 exp(..), c_r = rate/v0", "a minus in each", "cos(pi) = -1 in eq. (28); eq. (7)"),
-    Erratum("table 2, Jankowski", "F = K d^n + chi d^m rate all along", "the dashpot acts in approach only", "Jankowski 2005; .4946 delivered for .5 against .0892"),
+    Erratum("table 2, Jankowski", "F = K d^n + chi d^m rate throughout", "the dashpot acts in approach only", "Jankowski 2005; effective restitution 0.4946 for nominal 0.5, compared with 0.0892"),
     Erratum("table 2, Lee and Wang", "n = 3/2", "n = 1, T = exp{q/epsilon [..]} on a linear spring", "dimension; Autiero et al. 2022, eqs. (41) to (45)"),
     Erratum("table 3, Thornton", "sigma_y in the loading's slope and R_p", "p_y = 1.6 sigma_y", "slope of Hertz's curve at d_y"),
-    Erratum("table 3, Stronge", "d_f = d_c - d_r", "the residual overlap, by the point (d_c, F_max)", "continuity where unloading begins"),
+    Erratum("table 3, Stronge", "d_f = d_c - d_r", "the residual overlap, by the point (d_c, F_max)", "continuity at the start of unloading"),
     Erratum("table 3, Vu-Quoc and Zhang", "unloading a_e = 2 C_R R (d - d_r)", "its root", "dimension"),
     Erratum("table 3, Du and Wang", "d <= d_e in both branches", "d > d_e in the second", "the branches"),
     Erratum(
@@ -883,17 +921,17 @@ PAPER.errata += [
         "unloading through (d_m, F_m); dimension; continuity at d_y and at d_p",
     ),
     Erratum("table 3, Burgoyne and Daraio", "R_p without exponent", "(..)^(3/2)", "dimension; Thornton's line"),
-    Erratum("table 3, Ma and Liu", "ln(d/d_c); F^e with d_y", "ln(d/d_y); d_max", "continuity; with d_y four times the energy comes back"),
+    Erratum("table 3, Ma and Liu", "ln(d/d_c); F^e with d_y", "ln(d/d_y); d_max", "continuity; with d_y four times the energy is returned"),
     Erratum("eq. (43)", "ratio of the works", "the root of its negative", "table of eqs. (41) to (44)"),
     Erratum("table 4, Chang and Ling", "[w_c w_m (2 - w_c/w_m)]^1.5", "w_c [w_m (2 - w_c/w_m)]^1.5", "dimension; Hertz's limit w_m = w_c gives 1"),
-    Erratum("table 4, Wu et al.", "(V/V_c)^.156", "(V/V_c)^(-1/4)", "the restitution falls with the speed; the plastic limit of Thornton's formula; not compared with the original"),
+    Erratum("table 4, Wu et al.", "(V/V_c)^.156", "(V/V_c)^(-1/4)", "the restitution decreases with the speed; the plastic limit of Thornton's formula; not compared with the original"),
     Erratum("table 5", "densities 7800, 2700", "2700, 7800", "the masses of spheres of 2.05 and 2.00 cm"),
 ]  # fmt: skip
 
 
 @PAPER.claim(
     "section 1.1",
-    "a dashpot with the impact speed in its denominator is infinite where beads touch at rest",
+    "a dashpot with the impact speed in its denominator is infinite if beads touch at rest",
     "holds",
 )
 def at_rest() -> str:
@@ -908,15 +946,15 @@ def at_rest() -> str:
         )
     )
     return (
-        f"a rate of 0 at the touch leaves chi undefined; with one speed for all contacts, the striker's, the chain runs ({found.sensors[0].peak:.1f} N "
-        "at bead 9 with eq. (53))"
+        "with a rate of 0 at the onset, chi is undefined; with the speed of the striker for all contacts, the chain can be computed "
+        f"({found.sensors[0].peak:.1f} N at bead 9 with eq. (53))"
     )
 
 
 @PAPER.claim(
     "section 1.3",
-    "dampings of table 1 keep the balance of energy before and after, those from an oscillator do not",
-    "contradicted for the loss that is asked for; what is lost leaves the kinetic energy in both",
+    "the dampings of table 1 satisfy the energy balance before and after an impact; the dampings from an oscillator do not",
+    "contradicted for the nominal loss; in both, the loss reduces the kinetic energy",
 )
 def balance() -> str:
     """Loss over the loss that is asked for."""
@@ -924,12 +962,12 @@ def balance() -> str:
     for law, ends in (("hunt-crossley", {}), ("flores", {}), ("tsuji", {"separation": "tensile"})):
         one = beads(law, restitution=0.5, **ends)
         parts.append(f"{law} {(1.0 - one.restitution**2) / 0.75:.3f}")
-    return "loss over the asked (1 - e^2) m v^2/2 at e = .5: " + ", ".join(parts)
+    return "ratio of the loss to the nominal loss (1 - e^2) m v^2/2 at e = 0.5: " + ", ".join(parts)
 
 
 @PAPER.claim(
     "section 1.3, figs. 5, 6",
-    "no tension at the end under Hunt and Crossley; tension under EDEM's law",
+    "no tension at the end with Hunt and Crossley; tension with EDEM's law",
     "holds",
 )
 def tension() -> str:
@@ -941,8 +979,8 @@ def tension() -> str:
 
 @PAPER.claim(
     "section 1.3",
-    "the force is smaller under EDEM's law because its largest damping force is smaller",
-    "the force is; the reason fails below e of about .6",
+    "the force is smaller with EDEM's law because its largest damping force is smaller",
+    "true for the force; the reason is not valid below e of about 0.6",
 )
 def smaller() -> str:
     """Both forces for several restitutions."""
@@ -956,9 +994,7 @@ def smaller() -> str:
     return "; ".join(parts)
 
 
-@PAPER.claim(
-    "section 1.3", "the tension changes next to nothing in the wave of a chain of beads", "holds"
-)
+@PAPER.claim("section 1.3", "the tension hardly affects the wave in a chain of beads", "holds")
 def no_matter() -> str:
     """Largest difference of the peaks."""
     parts = []
@@ -970,19 +1006,19 @@ def no_matter() -> str:
 
 @PAPER.claim(
     "section 1.4",
-    "the damping forces of Kuwabara and Kono and of Lee and Wang have wrong dimensions, N/s and N/m^.25",
-    "wrong for the first, holds for the second as printed",
+    "the damping forces of Kuwabara and Kono and of Lee and Wang have wrong dimensions, N/s and N/m^0.25",
+    "wrong for the first, correct for the second as published",
 )
 def dimensions() -> str:
     """In words."""
     return (
-        "K (N/m^1.5) times viscosity over modulus (s) times d^.5 times a rate is N; sqrt(K M) times a rate is N/m^.25 for K in N/m^1.5, and N for the linear "
-        "spring that Lee and Wang have"
+        "K (N/m^1.5) times viscosity divided by modulus (s) times d^0.5 times a rate is in N; sqrt(K M) times a rate is in N/m^0.25 for K "
+        "in N/m^1.5, and in N for the linear spring of Lee and Wang"
     )
 
 
 @PAPER.claim(
-    "section 1.5, fig. 3", "the more a law of table 1 loses, the smaller its overlap", "holds"
+    "section 1.5, fig. 3", "a law of table 1 with a larger loss has a smaller overlap", "holds"
 )
 def smaller_overlap() -> str:
     """Ends of the row."""
@@ -990,8 +1026,8 @@ def smaller_overlap() -> str:
     overlaps = [one.max_overlap for one in ones]
     falls = all(a >= b * (1.0 - 1e-6) for a, b in pairwise(overlaps))
     return (
-        f"of the fifteen, .7 asked for, {'each' if falls else 'not each'} that loses more reaches less: {1e6 * overlaps[0]:.2f} um ({ones[0].law}) to "
-        f"{1e6 * overlaps[-1]:.2f} um ({ones[-1].law})"
+        f"of the fifteen laws with nominal restitution 0.7, {'each' if falls else 'not each'} with a larger loss has a smaller overlap: "
+        f"{1e6 * overlaps[0]:.2f} um ({ones[0].law}) to {1e6 * overlaps[-1]:.2f} um ({ones[-1].law})"
     )
 
 
@@ -1006,12 +1042,12 @@ def too_large() -> str:
         f"{law} {100.0 * (socket(4.0, law).max_force / socket(4.0).max_force - 1.0):+.1f} %"
         for law in ("hunt-crossley", "lankarani-nikravesh", "flores")
     ]
-    return "table 5 at 4 m/s, against Ma-Liu: " + ", ".join(parts)
+    return "table 5 at 4 m/s, compared with Ma-Liu: " + ", ".join(parts)
 
 
 @PAPER.claim(
     "section 2",
-    "elastic: a vanishing part of the contact; elastoplastic: nearly a straight line; plastic: a straight line",
+    "elastic: a negligible part of the contact; elastoplastic: nearly a straight line; plastic: a straight line",
     "holds",
 )
 def phases() -> str:
@@ -1025,15 +1061,16 @@ def phases() -> str:
     line = f_y + (f_p - f_y) * (d[middle] - d_y) / (d_p - d_y)
     of_beads = first_yield(BEADS) / beads("ma-liu", **BEAD).max_overlap
     return (
-        f"Ma-Liu, table 5: d_y is {100.0 * d_y / socket(4.0).max_overlap:.1f} % of the largest overlap at 4 m/s (two beads of the chain at 1.77 m/s: {100.0 * of_beads:.1f} %); the "
-        f"middle branch leaves the line of eq. (45) by at most {100.0 * np.abs(f[middle] - line).max() / f_p:.1f} % of F_p; beyond d_p it is a line"
+        f"Ma-Liu, table 5: d_y is {100.0 * d_y / socket(4.0).max_overlap:.1f} % of the largest overlap at 4 m/s (two beads of the chain at "
+        f"1.77 m/s: {100.0 * of_beads:.1f} %); the middle branch differs from the line of eq. (45) by at most "
+        f"{100.0 * np.abs(f[middle] - line).max() / f_p:.1f} % of F_p; beyond d_p it is a straight line"
     )
 
 
 @PAPER.claim(
     "section 2",
     "in all laws of table 3 the area between loading and unloading is the loss",
-    "contradicted for three as printed",
+    "contradicted for three laws as published",
 )
 def areas() -> str:
     """Restitutions above 1."""
@@ -1042,17 +1079,22 @@ def areas() -> str:
 
 @PAPER.claim(
     "section 2",
-    "an elastoplastic law must keep its largest and permanent overlap: unfit for repeated contact",
-    "it must; it runs",
+    "an elastoplastic law must store its largest and its residual overlap, so it is unsuitable for repeated contact",
+    "it must store them, but it can be computed",
 )
 def repeated() -> str:
     """Energy of the chain under Ma-Liu."""
     balance = gc.analysis.energy_balance(chain("ma-liu"))
-    return f"chain of 70 beads under Ma-Liu, reflections included: the energy of the run closes to {balance.largest_residual:.0e} of what was put in"
+    return (
+        f"a chain of 70 beads with Ma-Liu, including reflections: the energy-balance error of the run is {balance.largest_residual:.0e} of "
+        "the energy supplied"
+    )
 
 
 @PAPER.claim(
-    "section 3", "the four restitutions are the same in a central impact", "holds, eq. (43) mended"
+    "section 3",
+    "the four restitutions are the same in a central impact",
+    "holds, with eq. (43) corrected",
 )
 def the_same() -> str:
     """Ma-Liu."""
@@ -1063,8 +1105,8 @@ def the_same() -> str:
 
 @PAPER.claim(
     "section 3",
-    "dashpots over Hertz's spring are good above e = .85; below .8 none gives the loss",
-    "contradicted as far as the loss goes",
+    "dashpots on Hertz's spring are accurate above e = 0.85; below 0.8 none gives the loss",
+    "contradicted for the loss",
 )
 def range_of_use() -> str:
     """Laws whose delivered restitution is within 2 % of the asked one."""
@@ -1073,30 +1115,30 @@ def range_of_use() -> str:
         for e in (0.3, 0.5, 0.7, 0.9)
     }
     return (
-        "within 2 % of the asked restitution: "
+        "effective restitution within 2 % of the nominal one: "
         + ", ".join(f"{len(laws)} of 15 at {e:g}" for e, laws in good.items())
-        + f"; at .5 {', '.join(good[0.5])}; EDEM's law, may pull, everywhere. The factor decides, not Hertz's spring"
+        + f"; at 0.5 {', '.join(good[0.5])}; EDEM's law, if the contact may pull, at all values. The factor is decisive, not Hertz's spring"
     )
 
 
 @PAPER.claim(
     "abstract, section 4.1",
-    "at the same restitution the dashpot's loss is that of the elastoplastic law, to .25 %",
-    "contradicted: .79 %",
+    "at the same restitution, the loss of the dashpot equals that of the elastoplastic law within 0.25 %",
+    "contradicted: 0.79 %",
 )
 def equal_loss() -> str:
     """Both losses."""
     one, other = socket(4.0), socket(4.0, "wang-liu-hysteretic")
     return (
-        f"{other.dissipated:.4f} J against {one.dissipated:.4f} J at 4 m/s, {100.0 * (other.dissipated / one.dissipated - 1.0):.2f} %; any law that "
-        "delivers what it is asked for would have the same loss"
+        f"{other.dissipated:.4f} J against {one.dissipated:.4f} J at 4 m/s, {100.0 * (other.dissipated / one.dissipated - 1.0):.2f} %; "
+        "every law whose effective restitution is the nominal one would have the same loss"
     )
 
 
 @PAPER.claim(
     "section 4.1",
-    "largest force and overlap of eq. (53) are not Ma-Liu's, but go with them; the speeds after are basically equal",
-    "no measure is stated",
+    "the largest force and overlap of eq. (53) differ from Ma-Liu, but follow them; the speeds after the impact are basically equal",
+    "no criterion is given",
 )
 def go_with() -> str:
     """At 4 m/s."""
@@ -1109,8 +1151,8 @@ def go_with() -> str:
 
 @PAPER.claim(
     "section 4.2, table 6",
-    "eq. (55) is nearer to the experiment than the law of EDEM",
-    "cannot be checked; against Ma-Liu it depends on the restitution",
+    "eq. (55) agrees better with the experiment than the law of EDEM",
+    "cannot be checked; compared with Ma-Liu, it depends on the restitution",
 )
 def nearer() -> str:
     """Mean deviation of the peaks from Ma-Liu's, at .65 and at the best."""
@@ -1118,14 +1160,15 @@ def nearer() -> str:
     for law in ("wang-liu-viscous", "tsuji"):
         best = min(SCANNED, key=lambda e: deviation(law, e))
         parts.append(
-            f"{NAMES[law]} {100.0 * deviation(law, CHAIN_E):.0f} % at .65, {100.0 * deviation(law, best):.1f} % at its best, {best:g}"
+            f"{NAMES[law]} {100.0 * deviation(law, CHAIN_E):.0f} % at 0.65, {100.0 * deviation(law, best):.1f} % at its best restitution, "
+            f"{best:g}"
         )
     return "mean deviation of the eight peaks from Ma-Liu's: " + "; ".join(parts)
 
 
 @PAPER.claim(
     "section 5.2",
-    "elastoplastic laws are easily disturbed by errors of integration, dashpots are not",
+    "elastoplastic laws are sensitive to integration errors, and dashpots are not",
     "not found in an impact",
 )
 def coarse_steps() -> str:
@@ -1139,4 +1182,6 @@ def coarse_steps() -> str:
         coarse = gc.impact(law=law, pair=BEADS, speed=SPEED, refine=0.05, **inputs)
         fine = beads(law, refine=20.0, **inputs)
         parts.append(f"{law} {100.0 * (coarse.restitution / fine.restitution - 1.0):+.2f} %")
-    return "error of e at 20 times the automatic step, a tenth of a contact: " + ", ".join(parts)
+    return "error of e at 20 times the automatic step, which is a tenth of a contact: " + ", ".join(
+        parts
+    )

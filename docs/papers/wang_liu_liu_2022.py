@@ -33,10 +33,11 @@ from granchain.contact.user import load_law_module
 PAPER = Paper(
     "wang-liu-liu-2022",
     "Wang, Liu & Liu 2022: an elastoplastic law and dashpots",
-    "G. Wang, C. Liu, Y. Liu, *Energy dissipation analysis for elastoplastic contact and dynamic dashpot models*, Int. J. Mech. Sci. (2022), "
-    "[doi:10.1016/j.ijmecsci.2022.107214](https://doi.org/10.1016/j.ijmecsci.2022.107214). The law of Ma and Liu beside three dashpots over Hertz's spring and a new one "
-    "over K_p, the elastoplastic branch as a straight line: two bodies at 4 and 8 m/s, a slider-crank with play, a chain of 70 steel beads. "
-    "Figures 1, 2, 8 and 10 are sketches. The lines below use small functions of the page's module: run them in docs/papers after `from wang_liu_liu_2022 import *`, "
+    "G. Wang, C. Liu, Y. Liu, *Energy dissipation analysis for elastoplastic contact and dynamic dashpot models*, Int. J. Mech. Sci. "
+    "(2022), [doi:10.1016/j.ijmecsci.2022.107214](https://doi.org/10.1016/j.ijmecsci.2022.107214). The paper compares the law of Ma "
+    "and Liu with three dashpots on Hertz's spring and a new dashpot on K_p, the elastoplastic branch as a straight line. It studies "
+    "two bodies at 4 and 8 m/s, a slider-crank with clearance, and a chain of 70 steel beads. Figures 1, 2, 8, and 10 are sketches. "
+    "The code below uses small functions of the module of this page. Run it in docs/papers after `from wang_liu_liu_2022 import *`, "
     "[wang_liu_liu_2022.py](wang_liu_liu_2022.py).",
 )
 item = PAPER.item
@@ -123,7 +124,7 @@ def loops(speed: float, *names: str) -> Figure:
     "Eqs. (1) to (8)",
     "the law of Ma and Liu, at 4 m/s",
     Verdict.MISPRINT,
-    "eq. (4) prints d_y where d_max is meant",
+    "eq. (4) prints d_y instead of d_max",
 )
 def equations_1_to_8() -> Shown:
     """The law, and eq. (4) as it stands."""
@@ -147,7 +148,10 @@ def equations_1_to_8() -> Shown:
             Row("W/U, R_e with d_max [1]", "", returned["d_max"] / energy),
             Row("W/U, R_e with d_y, as printed [1]", "", returned["d_y"] / energy),
         ],
-        text="With d_y in eq. (4) the contact would give back four times the energy that it took, a restitution of 2. With d_max every printed number comes out.",
+        text=(
+            "With d_y in eq. (4), the contact would return four times the energy supplied, a restitution of 2. With d_max, every published "
+            "number is reproduced."
+        ),
     )
 
 
@@ -155,25 +159,30 @@ def equations_1_to_8() -> Shown:
     "Eqs. (9) to (18)",
     "the new dashpot",
     Verdict.NO_NUMBERS,
-    "formulas; eq. (17) is set up to deliver the restitution it is asked for, and does so for "
-    "nearly elastic impacts only",
+    "formulas; eq. (17) is intended to give the nominal restitution, but does so for nearly elastic impacts only",
 )
 def equations_9_to_18() -> Shown:
     """Eq. (18): what it delivers of what it is asked for."""
     asked = np.linspace(0.02, 0.999, 50)
     delivered = [theory.delivered_restitution(1.5 * (1.0 - e) / e) for e in asked]
     figure = Figure(figsize=(5.0, 3.8), layout="constrained")
-    axes = figure.add_subplot(xlabel="restitution asked for [1]", ylabel="delivered less asked [1]")
+    axes = figure.add_subplot(
+        xlabel="nominal restitution [1]", ylabel="effective minus nominal [1]"
+    )
     axes.plot(asked, delivered - asked)
     rows = [
-        Row(f"delivered for {e:g} [1]", "", theory.delivered_restitution(1.5 * (1.0 - e) / e))
+        Row(
+            f"effective for nominal {e:g} [1]",
+            "",
+            theory.delivered_restitution(1.5 * (1.0 - e) / e),
+        )
         for e in (0.9, 0.6909, 0.65, 0.6309, 0.5, 0.3, 0.1)
     ]
     return Shown(
         [Row("K_p of table 1's pair [N/m]", "", K_P), *rows],
         figure,
-        "Eqs. (12) to (16) take the path of the rate over the overlap for the ellipse of a spring without damping, in approach and in recovery. "
-        "On the way that the bodies take, the factor 1.5 (1 - e)/e of eq. (17) delivers what is drawn here, whatever K_p, mass and speed; the factor that delivers e "
+        "Eqs. (12) to (16) assume that the rate versus the overlap is the ellipse of a spring without damping, in approach and in recovery. "
+        "For the actual motion, the factor 1.5 (1 - e)/e of eq. (17) gives the plotted restitution for every K_p, mass, and speed. The factor that gives e "
         'solves a (1 + e) = ln((1 + a)/(1 - a e)) (`damping = "identified"`).',
     )
 
@@ -182,7 +191,7 @@ def equations_9_to_18() -> Shown:
     "Table 1",
     "the two bodies",
     Verdict.MISPRINT,
-    "each mass is that of the other body's density",
+    "each mass corresponds to the density of the other body",
 )
 def table_1() -> Shown:
     """Masses of full balls."""
@@ -199,12 +208,13 @@ def table_1() -> Shown:
             Row("d_y, two balls side by side [m]", "", d_y * outside),
             Row("effective modulus [Pa]", "", MODULUS),
         ],
-        text="That the contact is internal, R1 R2/(R1 - R2), is not said; d_y of section 4.1 decides it. The energy of 2.091 J at 4 m/s is that of .2614 kg against a "
-        "body that stays, which is not said either. Yield stress: that of the softer body.",
+        text="The paper does not state that the contact is internal, R = R1 R2/(R1 - R2). We infer it from d_y in section 4.1. The energy of "
+        "2.091 J at 4 m/s corresponds to 0.2614 kg and a fixed body, which the paper does not state either. The yield stress is that of "
+        "the softer body.",
     )
 
 
-@item("Fig. 3", "restitution over the two constants", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 3", "restitution versus the two constants", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_3() -> Shown:
     """Restitution at 4 m/s for xi from 13 to 20 and psi from 2.6 to 3."""
     psis, xis = (2.6, 2.7, 2.8, 2.9, 3.0), range(13, 21)
@@ -223,7 +233,7 @@ def figure_3() -> Shown:
         Row(f"psi {psi}, xi {xi} [1]", "", restitution(psi, xi))
         for psi, xi in ((2.6, 13), (3.0, 13), (2.6, 20), (3.0, 20))
     ]
-    text = "The caption calls the values 2.6 to 3.0 xi and 13 to 20 psi: exchanged."
+    text = "The caption interchanges the constants: it calls the values 2.6 to 3.0 xi and the values 13 to 20 psi."
     return Shown(rows, figure, text)
 
 
@@ -269,7 +279,10 @@ def energy_rows(speed: float, printed: dict[str, tuple[str, str]], *wrong: str) 
     "Table 2",
     "energies lost at 4 m/s",
     Verdict.CONTRADICTED,
-    "all four dashpots lose .2 to .6 % more, by the paper's own velocities too; the new one is off by .78 %, not .25",
+    (
+        "all four dashpots lose 0.2 to 0.6 % more, also according to the velocities of the paper; the error of the new dashpot is 0.78 %, "
+        "not 0.25 %"
+    ),
 )
 def table_2() -> Shown:
     """Energies, and other ways to the one of the new dashpot."""
@@ -296,9 +309,9 @@ def other_energies(speed: float) -> str:
     # eqs. (13) and (16) with chi v0 = a K_p
     estimate = math.sqrt(3.0 * mass * speed**2 / (K_P * (3.0 + 2.0 * a)))
     ways = {
-        "eqs. (13) and (16), asked restitution": (e, estimate),
-        "the same, delivered restitution": (delivered, estimate),
-        "eq. (13), the largest overlap that is reached": (delivered, deepest),
+        "eqs. (13) and (16), nominal restitution": (e, estimate),
+        "the same, effective restitution": (delivered, estimate),
+        "eq. (13), largest overlap reached": (delivered, deepest),
     }
     found = [
         f"{name}: {a * K_P * (1.0 + out) * overlap**2 / 3.0:.4f} J"
@@ -306,10 +319,11 @@ def other_energies(speed: float) -> str:
     ]
     exact = 0.5 * mass * speed**2 * (1.0 - delivered**2)
     return (
-        f"Ways to the new dashpot's energy that were tried: speeds before and after, which is the loop's area: {exact:.4f} J; {'; '.join(found)}. "
-        "None is the printed one. The printed energies lie below the balance by .2 % where the damping factor is .39 and by .9 % where it is .94, and grow with it, "
-        f"whatever the exponent. Loops drawn with 20 points, as polygons, miss {polygons(speed)}: no such order. "
-        "The cause is not known; the balance of the speeds is what to use."
+        "We tried several ways to compute the energy of the new dashpot. From the speeds before and after, which give the area of the "
+        f"loop: {exact:.4f} J; {'; '.join(found)}. None of them is the published energy. The published energies are below the balance by "
+        "0.2 % for a damping factor of 0.39 and by 0.9 % for a factor of 0.94, and the difference increases with the factor for every "
+        f"exponent. Loops approximated by polygons with 20 points lack {polygons(speed)}, which is a different order. The cause is unknown. "
+        "Use the balance of the speeds."
     )
 
 
@@ -374,8 +388,8 @@ def table_4() -> Shown:
     }
     return Shown(
         force_rows(4.0, "4.1710e4", printed),
-        text="Of two bodies the paper computes eq. (18) alone. With its elastic part below d_y (section 5.2), the law `wang-liu-hysteretic`, the new dashpot's largest "
-        f"force is {impact('wang-liu-hysteretic', 4.0).max_force:.0f} N.",
+        text="For two bodies, the paper computes eq. (18) only. With its elastic part below d_y (section 5.2), which is the law "
+        f"`wang-liu-hysteretic`, the largest force of the new dashpot is {impact('wang-liu-hysteretic', 4.0).max_force:.0f} N.",
     )
 
 
@@ -389,8 +403,8 @@ def figure_6() -> Shown:
     "Table 5",
     "energies lost at 8 m/s",
     Verdict.CONTRADICTED,
-    "two percentages are not those of the table's own energies; all four dashpots lose .3 to .9 % more, "
-    "by the paper's own velocities too; the new one is off by 1.05 %, not .22",
+    "two percentages do not follow from the energies of the table; all four dashpots lose 0.3 to 0.9 % more, also according to the "
+    "velocities of the paper; the error of the new dashpot is 1.05 %, not 0.22 %",
 )
 def table_5() -> Shown:
     """Energies, and two percentages."""
@@ -407,7 +421,7 @@ def table_5() -> Shown:
         for (name, (energy, _)), value in zip(printed.items(), balance, strict=True)
     ]
     rows = energy_rows(8.0, printed, "Hunt-Crossley", "Lankarani-Nikravesh")
-    text = "28.81 % stands in table 2 for the same model. " + other_energies(8.0)
+    text = "Table 2 gives 28.81 % for the same model. " + other_energies(8.0)
     return Shown([*rows, *by_velocity], text=text)
 
 
@@ -435,7 +449,7 @@ def table_7() -> Shown:
         Row("new dashpot, largest force [N]", "", impacts(8.0)["new dashpot"].force),
         Row("new dashpot, error [%]", "", errors(8.0, "force")["new dashpot"]),
     ]
-    text = "The last row of the table is lost in the text at hand."
+    text = "The last row of the table is missing in the available text."
     return Shown([*force_rows(8.0, "8.6858e4", printed), *new], text=text)
 
 
@@ -458,7 +472,10 @@ JOINT: dict[str, Any] = {
     "Section 5.1",
     "the joint of the slider-crank",
     Verdict.CONTRADICTED,
-    "lengths and stiffness come out; restitution and largest overlap belong to a mass of .0442 kg, that of no part of the rig",
+    (
+        "lengths and stiffness are reproduced; restitution and largest overlap correspond to a mass of 0.0442 kg, which no part of the rig "
+        "has"
+    ),
 )
 def section_5_1() -> Shown:
     """Statics of the joint; restitution and overlap at .5 m/s, for two masses."""
@@ -473,13 +490,13 @@ def section_5_1() -> Shown:
             Row("d_y [m]", "3.7576e-8", float(d_y)),
             Row("d_p [m]", "3.1751e-6", float(d_p)),
             Row("K_p [N/m]", "6.044e7", float(stiffness)),
-            Row("restitution at .5 m/s, .04423 kg [1]", "0.54", found[0].restitution),
-            Row("largest overlap, .04423 kg [m]", "1.2923e-5", found[0].max_overlap),
-            Row("restitution at .5 m/s, the slider's 1.013 kg [1]", "0.54", found[1].restitution),
+            Row("restitution at 0.5 m/s, 0.04423 kg [1]", "0.54", found[0].restitution),
+            Row("largest overlap, 0.04423 kg [m]", "1.2923e-5", found[0].max_overlap),
+            Row("restitution at 0.5 m/s, the slider's 1.013 kg [1]", "0.54", found[1].restitution),
             Row("largest overlap, 1.013 kg [m]", "1.2923e-5", found[1].max_overlap),
         ],
-        text="Bearing 10 mm, journal 9.5 mm, 207 GPa, .3: not in this paper, and its lengths and K_p come out with them. Rod (1.13 kg) and rod with slider give "
-        "a smaller restitution still than the slider alone.",
+        text="The values for bearing (10 mm), journal (9.5 mm), and material (207 GPa, 0.3) are not in this paper, but they reproduce its "
+        "lengths and K_p. The rod (1.13 kg), and the rod with the slider, give an even smaller restitution than the slider alone.",
     )
 
 
@@ -493,7 +510,10 @@ def slider_crank(*changes: str) -> gc.Result:
     "Fig. 9",
     "acceleration of the slider",
     Verdict.NOT_STATED,
-    "the rig's masses, lengths, speed, friction and start are not in the paper, and neither curve has a number; the motion is chaotic, so that single peaks say nothing",
+    (
+        "the paper does not give masses, lengths, speed, friction, and initial position of the rig, and neither curve has numbers; the "
+        "motion is chaotic, so single peaks are not meaningful"
+    ),
     long=True,
 )
 def figure_9() -> Shown:
@@ -519,10 +539,13 @@ def figure_9() -> Shown:
     all_axes[1].set(xlabel="crank angle [deg]")
     ideal = run.ideal_acceleration
     rows += [
-        Row("without play, smallest [m/s2]", "", ideal.min()),
-        Row("without play, largest [m/s2]", "", ideal.max()),
+        Row("without clearance, minimum [m/s2]", "", ideal.min()),
+        Row("without clearance, maximum [m/s2]", "", ideal.max()),
     ]
-    text = "Axes cut at 150 m/s2. How peaks move with step, start and impact speed: [two mechanisms](../explanation/mechanisms.md)."
+    text = (
+        "The axes end at 150 m/s2. [Two mechanisms](../explanation/mechanisms.md) shows how the peaks depend on step, initial position, "
+        "and impact speed."
+    )
     return Shown(rows, figure, text)
 
 
@@ -539,7 +562,7 @@ STEEL = SimpleNamespace(
 )
 
 
-@item("Table 8", "the steel beads, and where they yield", Verdict.REPRODUCED)
+@item("Table 8", "the steel beads and their yield point", Verdict.REPRODUCED)
 def table_8() -> Shown:
     """First yield and full plasticity of two beads."""
     d_y, _, d_p, _ = ma_liu_points(STEEL.pair, STEEL.psi, STEEL.xi)
@@ -557,7 +580,7 @@ def table_8() -> Shown:
     "Section 5.2",
     "restitution of the first two beads",
     Verdict.CONTRADICTED,
-    ".81 comes out with the mass of a bead in place of the effective one, half of it",
+    "the value 0.81 is reproduced with the mass of a bead instead of the effective mass, which is half of it",
 )
 def section_5_2() -> Shown:
     """Two beads at 1.77 m/s; and a bead of half the mass, and a wall's radius."""
@@ -621,7 +644,10 @@ def traces(waves: dict[str, Wave]) -> Figure:
     "Fig. 11",
     "forces in the chain: Ma-Liu and the new dashpot",
     Verdict.CONTRADICTED,
-    "no number is printed, but the two are said to coincide in approach: the dashpot's pulse is higher by 18 to 176 % and earlier by 17 to 184 us",
+    (
+        "no number is published, but the paper states that the two coincide in approach: the pulse of the dashpot is higher by 18 to 176 % "
+        "and earlier by 17 to 184 us"
+    ),
 )
 def figure_11() -> Shown:
     """The two built-in chains."""
@@ -637,18 +663,19 @@ def figure_11() -> Shown:
             for bead, arrival in zip(BEADS, one.arrivals, strict=True)
         ]
     text = (
-        "As built in, the paper's words: eq. (18) above d_y, Flores et al. below it, restitution .65 and 1.77 m/s in every contact's damping. "
-        "A sensor reads the mean of the forces on a bead's two sides, which the paper does not say."
+        "The built-in law follows the description of the paper: eq. (18) above d_y, Flores et al. below it, and restitution 0.65 and 1.77 "
+        "m/s in the damping of every contact. A sensor records the mean of the forces on both sides of a bead, which the paper does not "
+        "specify."
     )
     return Shown(rows, traces(waves), text)
 
 
 @item(
-    "Fig. 11, other readings",
-    "three other ways to join the new dashpot's two parts, and other restitutions",
+    "Fig. 11, other interpretations",
+    "three other ways to combine the two parts of the new dashpot, and other restitutions",
     Verdict.CONTRADICTED,
-    "none coincides with Ma and Liu's law: the nearest, K_p only where it is softer than Hertz, is 16 us early at bead 63, and its "
-    "peaks are lower at seven of the eight sensors, where the paper has larger ones",
+    "none coincides with Ma and Liu's law: the nearest interpretation, K_p only if it is softer than Hertz, is 16 us early at bead 63, "
+    "and its peaks are lower at seven of the eight sensors, whereas the paper reports larger peaks",
     long=True,
 )
 def figure_11_readings() -> Shown:
@@ -666,9 +693,11 @@ def figure_11_readings() -> Shown:
         ]
     joined = {name: one for name, one in waves.items() if "restitution" not in name}
     text = (
-        "Laws of [wang_liu_readings.py](wang_liu_readings.py). **Jumps at d_y**: K_p d above it, as the equations stand. **Shifted**: spring F_y + K_p (d - d_y) above d_y, and the "
-        "damping a part of it. **Offset**: the same spring, damping a part of K_p d. **Softer**: K_p d only where it is below K d^1.5, from d = (K_p/K)^2 = 11 um on; no contact "
-        f"of the chain gets there (largest overlap {1e6 * waves['softer'].run.contact_overlap.max():.1f} um), and what remains is Flores et al. The damping factor of the first pair's own restitution, .81 as printed or .839, makes all peaks higher."
+        "Laws of [wang_liu_readings.py](wang_liu_readings.py). **Jumps at d_y**: K_p d above it, as in the equations. **Shifted**: spring "
+        "F_y + K_p (d - d_y) above d_y, with damping proportional to it. **Offset**: the same spring, with damping proportional to K_p d. "
+        "**Softer**: K_p d only if it is below K d^1.5, from d = (K_p/K)^2 = 11 um on; no contact of the chain reaches this overlap "
+        f"(largest overlap {1e6 * waves['softer'].run.contact_overlap.max():.1f} um), so the law of Flores et al. remains. The damping "
+        "factor for the restitution of the first pair, 0.81 as published or 0.839, makes all peaks higher."
     )
     return Shown(rows, traces({"Ma-Liu": right} | joined), text)
 
@@ -691,9 +720,9 @@ def readings() -> dict[str, Wave]:
 
 @item(
     "Fig. 11, dashpots",
-    "which dashpot comes nearest to Ma and Liu's law in the chain",
+    "which dashpot approximates Ma and Liu's law best in the chain",
     Verdict.CONTRADICTED,
-    "at the paper's restitution the new dashpot is the farthest of four, and at each one's best restitution too",
+    "with the restitution of the paper, the new dashpot is the worst of four, and also with the best restitution of each",
     long=True,
 )
 def figure_11_dashpots() -> Shown:
@@ -702,7 +731,7 @@ def figure_11_dashpots() -> Shown:
     laws = ("flores", "tsuji", "wang-liu-viscous", "wang-liu-hysteretic")
     rows = [
         Row(
-            f"{law}, restitution .65: mean deviation of the peaks [%]",
+            f"{law}, restitution 0.65: mean deviation of the peaks [%]",
             "",
             100.0 * np.abs(wave(with_law(case, law)).peaks / right.peaks - 1.0).mean(),
         )
@@ -711,7 +740,7 @@ def figure_11_dashpots() -> Shown:
     for one in gc.equivalent(fine_step(gc.load_case("steel-chain")), "ma-liu", laws, moves=False):
         rows += [
             Row(f"{one.law}, best restitution [1]", "", one.inputs["restitution"]),
-            Row(f"{one.law}, what remains (rms of the peaks) [%]", "", 100.0 * one.residual),
+            Row(f"{one.law}, residual (rms of the peaks) [%]", "", 100.0 * one.residual),
         ]
     return Shown(rows)
 
@@ -729,7 +758,7 @@ def with_law(case: gc.Case, law: str) -> gc.Case:
     "Fig. 11, experiment",
     "measured forces in the chain",
     Verdict.NOT_STATED,
-    "the curves have no number, here or in the other papers at hand; set-up, speed and sensors are stated",
+    "the curves have no numbers, neither here nor in the other available papers; set-up, speed, and sensors are given",
 )
 def figure_11_experiment() -> Shown:
     """Nothing to compute."""
@@ -740,7 +769,10 @@ def figure_11_experiment() -> Shown:
     "Fig. 12",
     "velocities at the contacts of the chain",
     Verdict.CONTRADICTED,
-    "no number is printed, but the two are said to be very close: the dashpot's is half of Ma and Liu's at bead 9, a quarter more at bead 63",
+    (
+        "no number is published, but the paper states that the two are very close: the value of the dashpot is half that of Ma and Liu at "
+        "bead 9, and a quarter higher at bead 63"
+    ),
 )
 def figure_12() -> Shown:
     """Largest closing speeds, and velocities of beads."""
@@ -764,27 +796,27 @@ def figure_12() -> Shown:
 
 
 PAPER.errata += [
-    Erratum("eq. (4)", "d_y", "d_max", "with d_y the contact gives back four times its energy"),
+    Erratum("eq. (4)", "d_y", "d_max", "with d_y the contact returns four times its energy"),
     Erratum(
         "table 1",
-        "mass .097 and .261 kg beside 7800 and 2700 kg/m3",
-        "the densities exchanged, or .2815 and .0905 kg",
+        "mass 0.097 and 0.261 kg with 7800 and 2700 kg/m3",
+        "the densities interchanged, or 0.2815 and 0.0905 kg",
         "radii and densities",
     ),
     Erratum("fig. 3, caption", "xi 3.0 to 2.6, psi 13 to 20", "exchanged", "sections 2.1 and 4"),
-    Erratum("table 5", "25.66 %", "22.32 %", "the table's own energies, eq. (19)"),
+    Erratum("table 5", "25.66 %", "22.32 %", "the energies of the table, eq. (19)"),
     Erratum("table 5", "28.81 %", "31.89 %", "the same; 28.81 is table 2's"),
     Erratum(
         "section 5.2",
-        "restitution .81 of the first two beads",
+        "restitution 0.81 of the first two beads",
         ".84",
-        ".81 needs a bead's mass in place of the effective one",
+        "0.81 requires the mass of a bead instead of the effective mass",
     ),
     Erratum(
         "fig. 8, caption",
         "joints O between slider and ground, A between slider and rod",
         "crank and ground, crank and rod",
-        "section 5.1: the joint with play, B, is the one of rod and slider",
+        "section 5.1: the joint with clearance, B, connects rod and slider",
     ),
     Erratum(
         "section 4.1",
@@ -796,7 +828,7 @@ PAPER.errata += [
 
 
 @PAPER.claim(
-    "section 2.2", "Newton's and Stronge's restitutions are one for the same impact", "holds"
+    "section 2.2", "Newton's and Stronge's restitutions are equal for the same impact", "holds"
 )
 def newton_and_stronge() -> str:
     """Speeds, and energies."""
@@ -808,7 +840,7 @@ def newton_and_stronge() -> str:
 
 @PAPER.claim(
     "abstract, sections 4, 6",
-    "the new dashpot loses the same energy as Ma and Liu's law: .25 % off at 4 m/s, .22 % at 8 m/s",
+    "the new dashpot loses the same energy as Ma and Liu's law, within 0.25 % at 4 m/s and 0.22 % at 8 m/s",
     "contradicted",
 )
 def same_energy() -> str:
@@ -821,14 +853,14 @@ def same_energy() -> str:
     half = theory.delivered_restitution(1.5)
     return (
         "{:.2f} and {:.2f} % exactly, ".format(*found)
-        + "{:.2f} and {:.2f} % by the paper's own velocities; ".format(*printed)
-        + f"{100.0 * ((1.0 - half**2) / 0.75 - 1.0):.1f} % at e = .5"
+        + "{:.2f} and {:.2f} % according to the velocities of the paper; ".format(*printed)
+        + f"{100.0 * ((1.0 - half**2) / 0.75 - 1.0):.1f} % at e = 0.5"
     )
 
 
 @PAPER.claim(
     "section 4.1",
-    "Hunt-Crossley and Lankarani-Nikravesh miss the restitution asked for, Flores et al. is near",
+    "Hunt-Crossley and Lankarani-Nikravesh do not give the nominal restitution, and Flores et al. is close to it",
     "holds",
 )
 def delivered() -> str:
@@ -840,7 +872,7 @@ def delivered() -> str:
 
 @PAPER.claim(
     "section 4",
-    "dashpots over Hertz's spring overestimate the largest force, the more at 8 m/s",
+    "dashpots on Hertz's spring overestimate the largest force, more so at 8 m/s",
     "holds",
 )
 def forces_too_high() -> str:
@@ -853,17 +885,17 @@ def forces_too_high() -> str:
     )
 
 
-@PAPER.claim("section 4, fig. 3", "restitution falls with xi and rises with psi", "holds")
+@PAPER.claim("section 4, fig. 3", "restitution decreases with xi and increases with psi", "holds")
 def trends() -> str:
     """Along both, at 4 and 8 m/s."""
     for speed in (4.0, 8.0):
         along_xi = [restitution(3.0, xi, speed) for xi in range(13, 21)]
         along_psi = [restitution(psi, 13, speed) for psi in (2.6, 2.7, 2.8, 2.9, 3.0)]
         assert (np.diff(along_xi) < 0.0).all() and (np.diff(along_psi) > 0.0).all()
-    return "monotone in both at 4 and at 8 m/s; not in proportion, as the text has it"
+    return "monotone in both at 4 and at 8 m/s; not proportional, as the text states"
 
 
-@PAPER.claim("section 4.1", "the pair of table 1 yields at .03 m/s already", "holds")
+@PAPER.claim("section 4.1", "the pair of table 1 already yields at 0.03 m/s", "holds")
 def yields() -> str:
     """Largest overlap, and the speed of first yield."""
     d_y = float(ma_liu_points(PAIR, **CONSTANTS)[0])
@@ -884,8 +916,8 @@ def fully_plastic() -> str:
 
 @PAPER.claim(
     "abstract, section 3",
-    "Hertz's spring is stiffer than the contact once it yields, and K_p d mends that",
-    "contradicted at the chain's overlaps",
+    "Hertz's spring is stiffer than the contact after it yields, and K_p d corrects this",
+    "contradicted for the overlaps of the chain",
 )
 def stiffer() -> str:
     """Static forces at the overlap of Ma and Liu's law for two contact forces."""
@@ -899,12 +931,15 @@ def stiffer() -> str:
         for d in (2e-6, 5e-6)
     ]
     deepest = 1e6 * chain("steel-chain").run.contact_overlap.max()
-    return f"{'; '.join(found)}. K_p d is stiffer than Hertz up to {1e6 * (k_p / hertz) ** 2:.1f} um; the chain's largest overlap under Ma and Liu's law is {deepest:.1f} um"
+    return (
+        f"{'; '.join(found)}. K_p d is stiffer than Hertz up to {1e6 * (k_p / hertz) ** 2:.1f} um; the largest overlap of the chain with Ma "
+        f"and Liu's law is {deepest:.1f} um"
+    )
 
 
 @PAPER.claim(
     "section 5.1",
-    "a joint with play cannot be computed with Ma and Liu's law, whose dents must be kept",
+    "a joint with clearance cannot be computed with Ma and Liu's law, because its residual indentations must be stored",
     "contradicted",
 )
 def impossible() -> str:
@@ -914,14 +949,14 @@ def impossible() -> str:
     closed = int(((force[1:] > 0.0) & (force[:-1] == 0.0)).sum())
     part = residual / np.abs(run.energy_external).max()
     return (
-        f"two revolutions run to their end: the joint closes {closed} times in the record, the energy ledger closes to {part:.0e} of the crank's work; "
-        "a dent is two numbers a contact"
+        f"two revolutions run to the end: the joint closes {closed} times in the record, and the energy balance has an error of {part:.0e} "
+        "of the work of the crank; an indentation requires two numbers per contact"
     )
 
 
 @PAPER.claim(
     "section 3",
-    "Ma and Liu's law is inefficient where contacts close again and again",
+    "Ma and Liu's law is inefficient if contacts close repeatedly",
     "contradicted",
 )
 def inefficient() -> str:
@@ -930,7 +965,7 @@ def inefficient() -> str:
     machine, found = stored["machine"], stored["laws"]["wang-liu-hysteretic"]
     ratios = [found[where]["median"] for where in ("all beads", "behind the front")]
     return (
-        "a bead and step cost {:.2f} times those of the new dashpot over all beads, {:.2f} behind the front of the wave ".format(
+        "the cost per bead and step is {:.2f} times that of the new dashpot for all beads, and {:.2f} times for active beads only ".format(
             *ratios
         )
         + f"(71 bodies up to the peak at bead 63; {stored['rounds']} rounds, {machine['cpu']}, {machine['date']})"
@@ -940,19 +975,22 @@ def inefficient() -> str:
 @PAPER.claim(
     "section 5.1",
     "the slider's acceleration agrees well with the measured one",
-    "cannot be judged: no number is printed",
+    "cannot be judged, because no number is published",
 )
 def slider() -> str:
     """Part of the second revolution near the curve without play."""
     run = slider_crank()
     second = run.crank_angle >= 2.0 * np.pi
     off = np.abs(run.slider_acceleration - run.ideal_acceleration)[second]
-    return f"the computed one is within 5 m/s2 of the curve without play in {100.0 * (off < 5.0).mean():.0f} % of the second revolution, and its peaks move by factors with start and step"
+    return (
+        f"the computed one is within 5 m/s2 of the curve without clearance in {100.0 * (off < 5.0).mean():.0f} % of the second revolution, "
+        "and its peaks change by factors with initial position and step"
+    )
 
 
 @PAPER.claim(
     "section 5.2",
-    "most contacts of the chain have a restitution below the first pair's .81",
+    "most contacts of the chain have a restitution below 0.81, the value of the first pair",
     "contradicted",
 )
 def lower_restitution() -> str:
@@ -965,15 +1003,15 @@ def lower_restitution() -> str:
         returned = 0.4 * force * (d - law.residual(d, force, c))
         of_contact.append(f"{math.sqrt(returned / law.loading_work(d, c)):.3f}")
     return (
-        f"by Ma and Liu's law itself a weaker impact gives a larger one: two beads {found}; "
-        f"in the chain, by eq. (8), {', '.join(of_contact)} for the contacts before beads 1, 9 and 31"
+        f"with Ma and Liu's law, a weaker impact has a higher restitution: two beads {found}; in the chain, by eq. (8), "
+        f"{', '.join(of_contact)} for the contacts before beads 1, 9 and 31"
     )
 
 
 @PAPER.claim(
     "section 5.2",
     "the new dashpot coincides with Ma and Liu's law in approach",
-    "contradicted, in four readings",
+    "contradicted in four interpretations",
 )
 def coincides() -> str:
     """How early, how fast, how high."""
@@ -988,23 +1026,29 @@ def coincides() -> str:
         * math.sqrt(linearised_plastic_stiffness(STEEL.pair, STEEL.psi, STEEL.xi) / 0.45e-3)
     )
     return (
-        f"{early[0]:.0f} us early at bead 9, {early[-1]:.0f} at 63; {speeds[0]:.0f} against {speeds[1]:.0f} m/s (springs K_p alone carry a wave at {alone:.0f}); peaks {over[0]:+.0f} to {over[-1]:+.0f} %, mean {over.mean():.0f} %; "
-        "the other readings: fig. 11"
+        f"{early[0]:.0f} us early at bead 9, {early[-1]:.0f} at 63; {speeds[0]:.0f} against {speeds[1]:.0f} m/s (springs K_p alone have a "
+        f"wave speed of {alone:.0f}); peaks {over[0]:+.0f} to {over[-1]:+.0f} %, mean {over.mean():.0f} %; for the other interpretations, "
+        "see fig. 11"
     )
 
 
 @PAPER.claim(
-    "section 5.2", "the new dashpot's peaks are larger than Ma and Liu's", "holds as built in"
+    "section 5.2",
+    "the peaks of the new dashpot are larger than those of Ma and Liu",
+    "holds for the built-in law",
 )
 def larger() -> str:
     """At how many sensors."""
     over = chain("steel-chain-dashpot").peaks / chain("steel-chain").peaks
-    return f"at {int((over > 1.0).sum())} of 8 sensors, by factors {over.min():.2f} to {over.max():.2f}; in the reading that is nearest in time most are smaller"
+    return (
+        f"at {int((over > 1.0).sum())} of 8 sensors, by factors {over.min():.2f} to {over.max():.2f}; in the interpretation that is nearest "
+        "in time, most are smaller"
+    )
 
 
 @PAPER.claim(
     "section 5.2, fig. 12",
-    "velocities of contact and their largest values are close to Ma and Liu's",
+    "the contact velocities and their largest values are close to those of Ma and Liu",
     "contradicted",
 )
 def close_velocities() -> str:
@@ -1035,25 +1079,28 @@ def chain_losses() -> str:
 
 @PAPER.claim(
     "section 5.1",
-    "Lankarani and Nikravesh's dashpot is accurate above a restitution of .9",
-    "holds for the restitution, less for the energy",
+    "Lankarani and Nikravesh's dashpot is accurate above a restitution of 0.9",
+    "holds for the restitution, less so for the energy",
 )
 def above_nine_tenths() -> str:
     """At .9."""
     e = theory.delivered_restitution(0.75 * (1.0 - 0.9**2))
     lost = (1.0 - e**2) / (1.0 - 0.9**2)
-    return f"asked .9 it delivers {e:.3f}, and loses {100.0 * (1.0 - lost):.0f} % less energy than asked for"
+    return (
+        f"for a nominal restitution of 0.9, the effective one is {e:.3f}, and the law loses {100.0 * (1.0 - lost):.0f} % less than the "
+        "nominal energy"
+    )
 
 
 @PAPER.claim(
     "section 5.2",
-    "in recovery the dashpot's force lasts until the overlap is zero, Ma and Liu's until the dent",
+    "in recovery, the force of the dashpot lasts until the overlap is zero, and the force of Ma and Liu until the residual overlap",
     "holds",
 )
 def dents() -> str:
     """Table 1's pair at 4 m/s."""
     one, new = impact("ma-liu", 4.0), impact("wang-liu-hysteretic", 4.0)
     return (
-        f"at 4 m/s the overlap at the end is {1e6 * one.residual_overlap:.1f} um of {1e6 * one.max_overlap:.1f} "
-        f"under Ma and Liu's law, {1e6 * new.residual_overlap:.1f} of {1e6 * new.max_overlap:.1f} under the new dashpot"
+        f"at 4 m/s the overlap at the end is {1e6 * one.residual_overlap:.1f} um of {1e6 * one.max_overlap:.1f} with Ma and Liu's law, "
+        f"{1e6 * new.residual_overlap:.1f} of {1e6 * new.max_overlap:.1f} with the new dashpot"
     )

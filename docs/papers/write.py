@@ -1,7 +1,7 @@
-"""Write docs/papers: a page a paper, the figures, and the index.
+"""Write docs/papers: one page per paper, the figures, and the index.
 
-python docs/papers/write.py [NAME ...]: the pages named, such as alaci, and the index; without a
-name all pages.
+python docs/papers/write.py [NAME ...] writes the named pages, such as alaci, and the index. Without
+a name it writes all pages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PAPERS = (alaci.PAPER, wang_liu_liu_2022.PAPER, wang_2022.PAPER, autiero_2022.PA
 
 
 def pages(figures: Path, *names: str) -> dict[str, str]:
-    """Pages by file name, all where none is named; the figures are written into a folder."""
+    """Return pages by file name, all if no name is given, and write the figures into a folder."""
     asked = [paper for paper in PAPERS if not names or paper.name in names]
     made = {f"{paper.name}.md": paper.page(figures) for paper in asked}
     return made | {"index.md": items.index(PAPERS)}
