@@ -159,9 +159,9 @@ def page_row(paper: str, what: str) -> tuple[float, float]:
         # an independent integrator, converged
         ("wang-liu-liu-2022", "Ma-Liu, bead 9, closing speed [m/s]", 0.543235),
         # a (1 + e) = ln((1 + a)/(1 - a e)) with a = 1.5 (1 - e), 0.75 (1 - e^2), 1.6 (1 - e)/e
-        ("wang-2022", "hunt-crossley, .5 asked [1]", 0.662962),
-        ("wang-2022", "lankarani-nikravesh, .5 asked [1]", 0.725241),
-        ("wang-2022", "flores, .5 asked [1]", 0.470445),
+        ("wang-2022", "hunt-crossley, nominal 0.5 [1]", 0.662962),
+        ("wang-2022", "lankarani-nikravesh, nominal 0.5 [1]", 0.725241),
+        ("wang-2022", "flores, nominal 0.5 [1]", 0.470445),
         # half a period of m d'' + 1e-4 d d' + d = 0 is pi but for 1e-9
         ("autiero-2022", "K t_e^2/m_r, eq. (36) [1]", math.pi**2),
         ("autiero-2022", "zeta_1/(alpha_1 K), eq. (37) [1]", 1.5 * (1.0 + 1e-4 / 1.5)),
