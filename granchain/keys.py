@@ -78,7 +78,7 @@ class Problems:
         if len(self._sentences) >= PROBLEMS:
             self._more += 1
         else:
-            place = ".".join(shown(part)[1:-1] for part in where.split("."))
+            place = ".".join(shown(part)[1:-1] for part in where.split(".")) or '""'
             fix = suggestion(word, words, fix)
             self._sentences[error_text(place, problem, requirement, fix)] = None
 

@@ -360,13 +360,13 @@ def test_a_pulse_that_has_not_come_is_no_number():
     short = ELASTIC.replace(**{"time.end": 6.92e-5})
     with pytest.warns(
         GranchainWarning,
-        match=r"of 195 first pulses had not arrived, or not ended, by time.end, at beads 9:",
+        match=r"of 195 first pulses had not arrived, or not ended, by time.end, at beads 9\.",
     ) as told:
         found = gc.bands(short, {"striker.speed": 0.02}, n=64, sensitivity=True)
     kind, facts = kind_and_numbers(found)
     again = as_bands(json.loads(json.dumps(facts, allow_nan=False)))
     assert kind == "bands" and again.equals(found) and again.attrs["status"]
-    assert "have not come, or not ended" in str(gc.figures.band_traces(found)[0].get_label())
+    assert "had not arrived, or not ended" in str(gc.figures.band_traces(found)[0].get_label())
     assert len(told) == 1
     assert str(told[0].message).removeprefix("bands: ") in [
         block.text for block in bands_page(facts)[1] if getattr(block, "warning", False)

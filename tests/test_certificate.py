@@ -203,7 +203,7 @@ WRONG = {
     ),
     "driving the recovery": (
         spring(FORCE="c[0] * d * (1.0 - 0.1 * (rate if rate < 0.0 else 0.0))"),
-        "the rate term drives the recovery instead of damping it",
+        "the rate term accelerates the recovery instead of damping it",
     ),
     "a unit that is none": (
         spring().replace('"N/m", "K"', '"N/furlong", "K"'),
@@ -337,7 +337,7 @@ def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law)
     law = wrong_law(given.replace(unit, f"{unit}^1.5"))
     assert dimension(law, example_inputs(law)) is False
     (sentence,) = faults_of_measures(law, NONE, 0.0, 2.0, False)
-    assert "do not scale with metre, kilogram and second" in sentence
+    assert "do not scale with metre, kilogram, and second" in sentence
     assert "fixed_units = True" in sentence
     law.fixed_units = True
     assert faults_of_measures(law, NONE, 0.0, 2.0, False) == []

@@ -146,7 +146,7 @@ def test_a_case_and_a_result_cite_their_laws_and_the_version_that_computed():
     assert read(cite(old))["granchain-0.0.9"]["version"] == "0.0.9"
     assert "johnson-1985" in read(cite(synthetic()))
     assert cite(SimpleNamespace(law="of-my-own")).startswith(
-        "% contact law of-my-own: its law is not installed"
+        "% contact law of-my-own: the law is not installed"
     )
 
 

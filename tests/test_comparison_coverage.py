@@ -23,7 +23,7 @@ WORDS = {
         "there is no baseline",
         "too little of the pulse",
     ),
-    "crosstalk": ("and was ignored", "may be crosstalk"),
+    "crosstalk": ("was ignored", "may be crosstalk"),
     "later pulse": "times as large follows",
     "cut": ("the trace ends before", "no complete pulse", "too little of the pulse"),
 }

@@ -179,7 +179,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     assert (tmp_path / "ranking.png").exists()
     assert obey([*command, "--out", "kept.json"]) == 4
     assert (
-        'got "restitution", allowed KEY=LOW:HIGH'
+        '"restitution" is not valid. It must have the form KEY=LOW:HIGH'
         in obeyed(
             "equivalent", "steel-chain", "--law", "flores", "--free", "restitution", code=2
         ).err

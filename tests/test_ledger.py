@@ -106,7 +106,7 @@ def test_a_contacts_plastic_loss_is_that_of_its_dent() -> None:
     # an elastic chain has lost nothing anywhere, and without a ledger no loss is kept
     elastic = run(small(**{"contact.law": "hertz"}))
     assert not any(elastic.variables[f"contact_{name}"].data.any() for name in PARTS)
-    with pytest.raises(AttributeError, match="keep the ledger"):
+    with pytest.raises(AttributeError, match="record the energy balance"):
         _ = run(small(**{"energy.ledger": False})).contact_viscous
     # one that is open by more than a tenth of its bound is warned of
     residual = relative_residual({name: one.data for name, one in result.variables.items()})

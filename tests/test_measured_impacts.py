@@ -153,7 +153,7 @@ def test_a_damping_is_looked_for_about_the_one_whose_force_is_hertzs():
 def test_wrong_arguments_are_refused():
     for arguments, said in (
         (("hertzz", STEEL), r'law: "hertzz" is unknown\. .* Did you mean "hertz"'),
-        (({"ma-liu": {"psy": 1.0}}, STEEL), r"ma-liu\.psy: unknown input. The inputs"),
+        (({"ma-liu": {"psy": 1.0}}, STEEL), r"ma-liu\.psy: unknown input\. ma-liu has the inputs"),
         (({"ma-liu": {"psi": -1.0}}, STEEL), r"ma-liu\.psi: -1\.0 is out of range"),
         (([], STEEL), "laws: missing"),
         (
@@ -181,7 +181,7 @@ def test_the_command_prints_ranking_tables_and_reasons(capsys):
     )
     assert re.search(r"^D hard block +0\.760000 +0\.006 +0\.7496", text, re.MULTILINE)
     assert "contact diameter [m]" in text
-    assert "Doubt: Two published diameters are misprints" in text.replace("\n", " ")
+    assert "Caveat: Two published diameters are misprints" in text.replace("\n", " ")
     assert "hertz: nothing to fit: hertz does not use the yield stress" in text
 
 
@@ -190,9 +190,9 @@ def test_the_rms_of_a_quantity_with_a_unit_has_it(capsys, tmp_path):
     of_time = [row.replace(",show,", ",rank,") for row in rows if ",duration," in row]
     (tmp_path / "impacts.csv").write_text("\n".join([heading, *of_time]))
     shutil.copy(CROQUET / "about.toml", tmp_path)
-    assert "rms of duration [s]" in told(capsys, "impact", "hertz", "--data", str(tmp_path))
+    assert "rms error of duration [s]" in told(capsys, "impact", "hertz", "--data", str(tmp_path))
     figure, _ = impact_comparison(compare_impacts("hertz", tmp_path))
-    assert "rms [s] over the cases" in str(figure.get_label())
+    assert "rms error [s] over the cases" in str(figure.get_label())
 
 
 def test_the_json_has_one_row_for_each_measured_number(capsys):

@@ -293,7 +293,7 @@ def test_a_limit_is_a_number_of_bytes(here, obeyed):
         b"time [s],bead 3 [N]\n" + b"".join(b"%d,1\n" % i for i in range(1000))
     )
     assert (
-        "'--limit': Value error, -1 is no finite number above 0"
+        "'--limit': Value error, -1 is not a finite number greater than 0"
         in obeyed("traces", "import", "record", "--kind", "measured", "--limit", "-1", code=2).err
     )
     assert (
@@ -303,7 +303,7 @@ def test_a_limit_is_a_number_of_bytes(here, obeyed):
     assert obey(["traces", "import", "record", "--kind", "measured", "--out", "rig"]) == 0
     with pytest.raises(
         FileError,
-        match=r"allowed 0\.05 MB; .* allow more: granchain\.read_trace\(FOLDER, limit=[0-9.e+]*\)$",
+        match=r"limit is 0\.05 MB\. .* raise the limit: granchain\.read_trace\(FOLDER, limit=[0-9.e+]*\)\.",
     ):
         read_trace("rig", limit=5e4)
 

@@ -93,7 +93,11 @@ def test_what_was_found_for_a_case_shows_errors_and_messages():
         "peaks", {"restitution": (0.05, 0.99)}, CASE, one, one, (ATTACK,),
     )  # fmt: skip
     shown = read(equal).text.replace("\n", "")
-    assert "restitution0.99, an end of its range1" in shown and "5+25" in shown and ATTACK in shown
+    assert (
+        "restitution0.99, at the limit of its range1" in shown
+        and "5+25" in shown
+        and ATTACK in shown
+    )
     side = Agreement(30.0, 0.5, 31.5)
     about = about_of({"title": ATTACK, "kind": "synthetic"}, "test")
     trace = gc.Trace(np.arange(9.0), np.array([5]), np.ones((9, 1)), about)

@@ -71,5 +71,5 @@ def test_an_open_contact_that_softens_is_said(plain_loop: None) -> None:
     softens = POWER | {"stiffness": 3e4, "exponent": 0.6}
     pressed = {"chain": CHAIN | {"precompression": 20.0}, "ends": {"right": "wall"}}
     quiet = case(softens, **pressed).replace(striker=None, **{"sensors.contacts": []})
-    said = [any(words in str(one) for one in gc.run(quiet).messages) for words in ("open", "told")]
-    assert said == [True, True]
+    messages = [str(message) for message in gc.run(quiet).messages]
+    assert any("must stay closed, and some contacts were not recorded" in one for one in messages)

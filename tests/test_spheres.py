@@ -80,7 +80,7 @@ def test_a_ball_in_a_socket_is_that_of_the_paper(capsys: pytest.CaptureFixture[s
     assert found["restitution"] == pytest.approx(0.6909, abs=5e-5)
     assert found["max_overlap"] == pytest.approx(1.1152e-4, abs=5e-9)
     assert given["pair"] == pair.items()
-    source = "a sphere of 0.02 m, own material, and a hollow of 0.0205 m, own material"
+    source = "a sphere of 0.02 m, custom material, and a hollow sphere of 0.0205 m, custom material"
     assert given["pair_source"] == source
 
 

@@ -216,7 +216,7 @@ def test_a_number_of_threads_that_is_none_is_refused(obeyed) -> None:
     for text in ("0", "1.5", "9" * 5000):
         said = obeyed("run", "--threads", text, code=2).err
         assert "run: Invalid value for '--threads'" in said
-        assert "allowed N (Threads that advance a chain" in said and "1 to 4096" in said
+        assert "Usage: N (Number of threads for a chain" in said and "1 to 4096" in said
 
 
 def test_tiles_two_apart_share_no_contact() -> None:

@@ -584,7 +584,7 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed,
     for more, sentence in (
         (
             [*each, "--set", "sensor.filter_order=2"],
-            "--time-constant: got 1 for sensor.filter_order, and 2 for it",
+            "--time-constant: 1 for sensor.filter_order contradicts the value 2 set elsewhere",
         ),
         (
             ["--time-constant", "1e-3,1e-3,1e-3"],
@@ -592,7 +592,7 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed,
         ),
         (
             ["--time-constant", "1e-3,0"],
-            '--time-constant: got "0", allowed a number above 0 [s], or one for each',
+            '--time-constant: "0" is not valid. It must be a number greater than 0 [s], or one',
         ),
         (
             ["--set", "uncertainty.gain=[0.1,0.1,0.1]"],

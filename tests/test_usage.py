@@ -1,4 +1,4 @@
-"""A command line that cannot be read is refused with where, got, allowed, what to do."""
+"""A command line that cannot be read is refused with location, problem, requirement, and fix."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,19 +42,18 @@ def wrong_lines(root: Any) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.promise("I2")
-def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(capsys, figure):
+def test_every_wrong_command_line_names_location_problem_requirement_and_fix(capsys, figure):
     command = program()
     lines = list(wrong_lines(command))
     lacking = []
     for line in lines:
         code, said = obey(line), capsys.readouterr()
         (sentence,) = said.err.splitlines()
-        _, where, got, *_ = sentence.split(": ", 2)
+        _, where, problem, *_ = sentence.split(": ", 2)
         parts = (
             where
-            and got.startswith("got ")
-            and 0 < got.find(", allowed ") < got.find("; ")
-            and " --help" in got.rpartition("; ")[2]
+            and 0 < problem.find(". Usage: ") < problem.find(". See ")
+            and problem.endswith("--help.")
         )
         if code != 2 or said.out or not parts or not sentence.isprintable():
             lacking.append((line, sentence))
