@@ -303,7 +303,7 @@ def test_a_limit_is_a_number_of_bytes(here, obeyed):
     assert obey(["traces", "import", "record", "--kind", "measured", "--out", "rig"]) == 0
     with pytest.raises(
         FileError,
-        match=r"limit is 0\.05 MB\. .* raise the limit: granchain\.read_trace\(FOLDER, limit=[0-9.e+]*\)\.",
+        match=r"is 0\.05 MB\. .* raise the limit: granchain\.read_trace\(FOLDER, limit=[0-9.e+]*",
     ):
         read_trace("rig", limit=5e4)
 
