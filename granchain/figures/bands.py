@@ -33,15 +33,15 @@ BAND_WIDTHS = 1.8
 
 @styled
 def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """The first pulse at each sensor, a panel a sensor: the case as it stands as a line, and the
-    bands of its members.
+    """Plot the first pulse at each sensor in a panel: the case as a line, and the bands of its
+    members.
 
     Parameters
     ----------
     bands : xarray.Dataset
-        As `granchain.bands` gives it.
+        Result of `granchain.bands`.
     ax : sequence of Axes, optional
-        Of matplotlib, one a panel, to draw into: the heading is then left to their figure.
+        Matplotlib axes to draw into, one for each panel. The heading is then set on their figure.
 
     Returns
     -------
@@ -118,16 +118,16 @@ def shown_span(bands: Any, k: int) -> slice:
 
 @styled
 def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Which uncertain number matters where: first-order and total indices of each key over the
-    sensors, with their limits.
+    """Plot the first-order and total sensitivity indices of each key at the sensors, with their
+    confidence limits.
 
     Parameters
     ----------
     bands : xarray.Dataset
-        As `granchain.bands(..., sensitivity=True)` gives it.
+        Result of `granchain.bands(..., sensitivity=True)`.
     name : {"peak", "arrival"}
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------

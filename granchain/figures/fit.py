@@ -41,22 +41,22 @@ MOST_LETTERS = 14
 
 @styled
 def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Measured pulses with those of the fitted case over them, what is left of each sample, their
-    numbers at every sensor, what is left of these, and how the errors of the keys hang together.
+    """Plot the measured and fitted pulses, the residual of each sample, the peaks at every sensor
+    with their residuals, and the correlation of the keys.
 
-    Fitted pulses are on the clock of the trace, and as the calibration found reads them.
+    Fitted pulses use the clock of the trace and the fitted calibration.
 
     Parameters
     ----------
     found : Fit
     ax : sequence of Axes, optional
-        Of matplotlib, five of them, to draw into: the heading is then left to their figure.
+        Five Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
     Figure, array of Axes
-        Pulses; fitted less measured; peaks, or arrivals where they alone were fitted; residuals;
-        correlation of the keys.
+        Pulses, fitted minus measured, peaks (or arrivals, if only these were fitted), residuals,
+        and correlation of the keys.
     """
     pulses, columns = [2.2, 1.0], [1.3, 1.1, 0.9]
     if narrow():
@@ -120,20 +120,20 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
 
 @styled
 def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """The ranking of laws that were fitted to one trace, by Akaike's criterion, and what each
-    leaves at every sensor.
+    """Plot the ranking by Akaike's criterion of laws that were fitted to one trace, and their
+    residuals at every sensor.
 
     Parameters
     ----------
     found : sequence of Fit
-        As `granchain.fit` gives them for several laws; as many are drawn as there are colours.
+        Results of `granchain.fit` for several laws. As many are plotted as there are colours.
     ax : sequence of Axes, optional
-        Of matplotlib, two of them, to draw into: the heading is then left to their figure.
+        Two Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
     Figure, array of Axes
-        Ranking; what is left bead by bead.
+        Ranking, and residual at each bead.
     """
     drawn = list(found)[: len(palette())]
     refuse_empty(drawn, "fit", "Fit a law first")

@@ -117,7 +117,7 @@ SCREEN_DPI = 100.0
 
 @cache
 def style() -> Any:
-    """The settings of `granchain.mplstyle` as matplotlib's RcParams."""
+    """Return the settings of `granchain.mplstyle` as Matplotlib RcParams."""
     import matplotlib
 
     with as_file(files("granchain") / "granchain.mplstyle") as path:
@@ -126,23 +126,24 @@ def style() -> Any:
 
 @contextmanager
 def page(width: str | None = None, title: bool = True, traces: int | None = None) -> Iterator[None]:
-    """Draw figures within as wide as a journal prints them, with type of 7 points and more.
+    """Draw the figures in this context at the width of a journal column, with fonts of at least 7
+    points.
 
     Parameters
     ----------
     width : {"single", "double"} or None
-        One column, 86 mm, or two, 178 mm; None as for a screen.
+        One column (86 mm) or two columns (178 mm). None is the width for a screen.
     title : bool
-        Whether title and heading stand above the axes; without, a caption is to say that all is
-        simulated. That a run failed is stated all the same.
+        If true, draw the title and the heading above the axes. Without them, the caption should
+        state that the results are simulated. A failed run is always reported.
     traces : int, optional
-        How many sensors, beads or contacts of many are drawn, evenly spaced; default: as many as
-        can be distinguished.
+        Number of sensors, beads, or contacts to draw, evenly spaced. By default as many as can be
+        distinguished.
 
     Raises
     ------
     GranchainError
-        For another width, or no trace.
+        If the width is unknown or the number of traces is not valid.
     """
     if width is not None and width not in JOURNAL_WIDTHS:
         words = " or ".join(f'"{name}" ({size:g} mm)' for name, size in JOURNAL_WIDTHS.items())
@@ -819,30 +820,32 @@ def branches(overlap: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.nda
 def save(
     figure: Figure, path: str | os.PathLike[str], overwrite: bool = True, dpi: float | None = None
 ) -> None:
-    """Write a figure as PNG, PDF or SVG, by the end of the name; equal figures give equal bytes.
+    """Write a figure as PNG, PDF, or SVG, depending on the file name. Equal figures give equal
+    bytes.
 
     Parameters
     ----------
     figure : Figure
     path : str or path
-        Ends in .png, .pdf or .svg.
+        File name that ends in .png, .pdf, or .svg.
     overwrite : bool
-        Replace a figure of that name; any other file stays.
+        Replace an existing figure of that name. Other files are never replaced.
     dpi : float, optional
-        Dots an inch of a PNG; default: 150.
+        Resolution of a PNG [dots per inch]. The default is 150.
 
     Raises
     ------
     FileError
-        For another ending, a folder that is missing, a file that must stay or a full disk.
+        If the ending is unknown, the folder is missing, another file has this name, or the disk is
+        full.
     """
     ending = file_ending(path, FORMATS)
     write_atomically(path, image_of(figure, ending, dpi), overwrite, (FORMATS[ending],))
 
 
 def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:
-    """A figure as the bytes of such a file; its words, some from names of files, have no
-    control characters."""
+    """Return a figure as the bytes of an image file. Control characters are removed from its
+    texts."""
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):

@@ -46,15 +46,15 @@ LEGEND_ROW = 0.19
 
 @styled
 def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Force against overlap of impacts, on top of each other: approach full, recovery dashed, the
-    residual overlap marked.
+    """Plot force versus overlap of impacts, with solid lines for the approach, dashed lines for the
+    recovery, and a mark at the residual overlap.
 
     Parameters
     ----------
     results : sequence of ImpactResult
-        One at least.
+        At least one impact.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -109,15 +109,15 @@ HISTORIES = (
 def impact_history(
     results: Sequence[ImpactResult], ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Impacts over time: overlap, rate, acceleration, and the force with its elastic and its
-    damping part.
+    """Plot overlap, rate, acceleration, and the elastic and damping parts of the force of impacts
+    versus time.
 
     Parameters
     ----------
     results : sequence of ImpactResult
-        One at least.
+        At least one impact.
     ax : sequence of Axes, optional
-        Six of matplotlib to draw into: the heading is then left to their figure.
+        Six Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -152,15 +152,14 @@ def impact_history(
 
 @styled
 def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Phase curve of impacts: rate over overlap, from the approach speed down to the speed of
-    separation.
+    """Plot the rate versus the overlap of impacts, from the approach speed to the separation speed.
 
     Parameters
     ----------
     results : sequence of ImpactResult
-        One at least.
+        At least one impact.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -189,14 +188,14 @@ def impact_looks(results: Sequence[ImpactResult]) -> list[dict[str, Any]]:
 def restitution_against_speed(
     curves: Mapping[str, Sequence[tuple[float, float]]], ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Restitution of two bodies over their approach speed, a line a law.
+    """Plot the restitution of two bodies versus their approach speed, with a line for each law.
 
     Parameters
     ----------
     curves : mapping of name to (speed, restitution) pairs
-        Two or more speeds each [m/s].
+        At least two speeds for each law [m/s].
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -217,17 +216,17 @@ def restitution_against_speed(
 def restitution_delivered(
     curves: Mapping[str, Sequence[tuple[float, float]]], speed: float, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Delivered restitution of two bodies over the asked one, a line a law, with the diagonal on
-    which the two are equal.
+    """Plot the delivered versus the requested restitution of two bodies, with a line for each law
+    and the diagonal on which both are equal.
 
     Parameters
     ----------
     curves : mapping of name to (asked, delivered) pairs
-        Two or more each.
+        At least two pairs for each law.
     speed : float
-        Of the impacts [m/s].
+        Speed of the impacts [m/s].
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -271,15 +270,15 @@ POINTS = 601
 
 @styled
 def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Part of the dashpot of Lee and Wang's second law that acts, over the overlap, a line for each
-    q: a closed form, figure 3 of Autiero et al. 2022.
+    """Plot the active fraction of the dashpot in Lee and Wang's second law versus the overlap, for
+    several q (figure 3 of Autiero et al. 2022).
 
     Parameters
     ----------
     q : sequence of float
-        How steeply the damping rises [1].
+        Steepness of the rise of the damping [1].
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -313,21 +312,21 @@ COMPARED_QUANTITIES = {
 def equivalence(
     found: Sequence[Equivalent], ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """The ranking of laws that stand in for another one, how the residual goes with the free input,
-    and what is left bead by bead.
+    """Plot the ranking of surrogate laws, the residual versus the free input, and the residual at
+    each bead.
 
     Parameters
     ----------
     found : sequence of Equivalent
-        As `granchain.equivalent` gives them; of those that have an answer as many are drawn as
-        there are colours.
+        Results of `granchain.equivalent`. Of those with a solution, as many are plotted as there
+        are colours.
     ax : sequence of Axes, optional
-        Of matplotlib, one a panel, to draw into: the heading is then left to their figure.
+        Matplotlib axes to draw into, one for each panel. The heading is then set on their figure.
 
     Returns
     -------
     Figure, array of Axes
-        Ranking; residual over the free input, where it is one; bead by bead.
+        Ranking, residual versus the free input if there is exactly one, and residual at each bead.
     """
     drawn = [answer for answer in found if answer.inputs][: len(palette())]
     refuse_empty(drawn, "law with an answer", "See the message of each law")

@@ -54,24 +54,24 @@ BAR: dict[str, Any] = {"elinewidth": 0.8, "capsize": 2.0, "zorder": 3}
 def comparison(
     found: Comparison, ax: Sequence[Axes] | np.ndarray | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """A measured trace with the computed ones over it, a panel a sensor, and under each panel what
-    is left: computed minus measured.
+    """Plot measured and computed forces in a panel for each sensor, with the residual (computed
+    minus measured) below.
 
-    Time counts from the measured peak of each sensor, and the computed time has its one common
-    shift: a computed peak that stands beside the measured one came at another time. What was
-    measured has markers, what was computed lines; the grey band is twice the noise of the filtered
-    trace on each side. A coloured band is where tolerances put 95 % of the computed forces.
+    Time starts at the measured peak of each sensor, and the computed time includes the common
+    shift, so that a computed peak next to the measured one arrived earlier or later. Markers are
+    measured and lines are computed values. The grey band is twice the noise of the filtered trace
+    on each side. A coloured band contains 95 % of the computed forces within the tolerances.
 
     Parameters
     ----------
     found : Comparison
     ax : array of Axes (n_panels, 2), optional
-        Of matplotlib, to draw into: the heading is then left to their figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
     Figure, array of Axes (n_panels, 2)
-        Forces and what is left, in the order of the sensors.
+        Forces and residuals, in the order of the sensors.
     """
     from matplotlib.lines import Line2D
 
@@ -138,16 +138,16 @@ def add_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:
 
 @styled
 def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Peaks of first pulses against the bead, measured and computed, and under them how much later
-    the computed ones come.
+    """Plot the measured and computed peaks of first pulses versus the bead, with the differences of
+    their arrivals below.
 
-    Bars are one standard deviation of what was measured.
+    Bars are one standard deviation of the measured values.
 
     Parameters
     ----------
     found : Comparison
     ax : sequence of Axes, optional
-        Of matplotlib, two of them, to draw into: the heading is then left to their figure.
+        Two Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -240,17 +240,17 @@ def _forces_and_residuals(
 def impact_comparison(
     found: ImpactComparison, ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Measured impacts with the computed ones beside them: a panel a quantity, a line a case.
+    """Plot measured and computed impacts, with a panel for each quantity and a line for each case.
 
-    What was measured is a circle, with a bar where its uncertainty is stated; what was computed a
-    tick, each law a little lower than the one before, the nearest first. Rows that laws are ranked
-    by are in bold.
+    Measured values are circles, with a bar if the uncertainty is known. Computed values are ticks,
+    one below the other, with the best law first. Rows that determine the ranking are in bold.
 
     Parameters
     ----------
     found : ImpactComparison
     ax : sequence of Axes, optional
-        Of matplotlib, one a quantity, to draw into: the heading is then left to their figure.
+        Matplotlib axes to draw into, one for each quantity. The heading is then set on their
+        figure.
 
     Returns
     -------

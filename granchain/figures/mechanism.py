@@ -152,19 +152,19 @@ def slider_acceleration(
     labels: Sequence[str] | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Acceleration of the slider against the crank angle, with that without play; where it goes far
-    beyond, below on the scale of that.
+    """Plot the acceleration of the slider versus the crank angle, with and without play. If the
+    acceleration with play is much larger, a second panel uses the scale without play.
 
     Parameters
     ----------
     *results : Result
-        One or more of a mechanism.
+        One or more results of a mechanism.
     between : (from, to), optional
-        Crank angles since the start [deg]; default: the last whole revolution.
+        Crank angles since the start [deg]. By default the last complete revolution.
     labels : sequence of str, optional
-        A word for each result; default: its law, or its title where laws are the same.
+        A label for each result. By default its law, or its title if the laws are the same.
     ax : sequence of Axes, optional
-        Of matplotlib, one a row, to draw into: the heading is then left to their figure.
+        Matplotlib axes to draw into, one for each row. The heading is then set on their figure.
 
     Returns
     -------
@@ -194,12 +194,12 @@ def slider_kinematics(
     labels: Sequence[str] | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Position, velocity and acceleration of the slider against the crank angle.
+    """Plot the position, the velocity, and the acceleration of the slider versus the crank angle.
 
     Parameters
     ----------
     *results, between, labels, ax
-        As of `slider_acceleration`.
+        See `slider_acceleration`.
 
     Returns
     -------
@@ -218,13 +218,13 @@ def joint_force(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """Contact force in the joint against the crank angle; of a scotch yoke beside that without
-    play.
+    """Plot the contact force in the joint versus the crank angle. For a scotch yoke, also plot the
+    force without play.
 
     Parameters
     ----------
     *results, between, labels, ax
-        As of `slider_acceleration`.
+        See `slider_acceleration`.
 
     Returns
     -------
@@ -253,12 +253,12 @@ def joint_penetration(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """Penetration in the joint against the crank angle.
+    """Plot the penetration in the joint versus the crank angle.
 
     Parameters
     ----------
     *results, between, labels, ax
-        As of `slider_acceleration`.
+        See `slider_acceleration`.
 
     Returns
     -------
@@ -272,17 +272,17 @@ def joint_penetration(
 def joint_orbit(
     result: Result, between: Sequence[float] | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Way of the journal's centre in its bearing, or of the pin about the slot's centre line, and
-    the circle where they touch.
+    """Plot the path of the journal centre in its bearing, or of the pin around the centre line of
+    the slot, and the circle of contact.
 
     Parameters
     ----------
     result : Result
         Of a mechanism.
     between : (from, to), optional
-        As of `slider_acceleration`.
+        See `slider_acceleration`.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -339,12 +339,14 @@ def joint_impact(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """Force against penetration in one impact: approach full, recovery dashed.
+    """Plot force versus penetration of one impact, with a solid line for the approach and a dashed
+    line for the recovery.
 
     Parameters
     ----------
     *results, between, labels, ax
-        As of `slider_acceleration`; the impact is the largest in which the force rises once.
+        See `slider_acceleration`. The figure shows the largest impact with a single rise of the
+        force.
 
     Returns
     -------
@@ -364,15 +366,15 @@ def joint_impact(
 
 @of_results("energy_time", "energy_friction", "time", "crank_angle")
 def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Work of the crank and kinetic energy over the crank angle; what is lost; and, on a
-    logarithmic axis, what the ledger leaves over.
+    """Plot the work of the crank, the kinetic energy, the losses, and the residual of the energy
+    balance versus the crank angle.
 
     Parameters
     ----------
     result : Result
         Of a mechanism.
     ax : sequence of Axes, optional
-        Of matplotlib, three of them, to draw into: the heading is then left to their figure.
+        Three Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------

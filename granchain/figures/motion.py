@@ -170,34 +170,35 @@ def animation(
     frames: int = FRAMES,
     beads: Sequence[int] | None = None,
 ) -> FuncAnimation:
-    """The row in motion: each body where it is, its displacement magnified, its contact forces as
-    colour and below as a line.
+    """Animate the motion of the chain with magnified displacements, and show the contact forces as
+    colours and as a line.
 
-    The forces follow from the momenta in the snapshots, each the mean over the time between the
-    snapshots beside it, beyond the static force; where both ends of the chain are walls or driven,
-    colours are velocities.
+    The forces are computed from the momenta in the snapshots. Each is the mean between two
+    snapshots, without the static force. If both ends of the chain are walls or driven, the colours
+    show velocities.
 
     Parameters
     ----------
     result : Result
         With snapshots.
     magnify : float, optional
-        Times that displacements are magnified; default: so that overlaps are seen.
+        Factor by which displacements are magnified. By default it is chosen so that overlaps are
+        visible.
     frames : int
-        Pictures, 2 to 600; no more than there are snapshots.
+        Number of frames, 2 to 600, at most the number of snapshots.
     beads : (first, last), optional
-        Labels of the bodies that are drawn; default: all.
+        Labels of the first and the last body to draw. By default all bodies.
 
     Returns
     -------
     matplotlib.animation.FuncAnimation
-        `granchain.animate` writes it; in a notebook `IPython.display.HTML(moving.to_jshtml())`
-        shows it.
+        To write it to a file, use `granchain.animate`. In a notebook, display it with
+        `IPython.display.HTML(moving.to_jshtml())`.
 
     Raises
     ------
     GranchainError
-        For a result without snapshots, with what to ask for in the case.
+        If the result has no snapshots.
     """
     from matplotlib.animation import FuncAnimation
     from matplotlib.collections import EllipseCollection

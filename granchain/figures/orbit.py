@@ -32,25 +32,24 @@ SECTION = 40
 def orbit(
     found: Orbit, passed: Result | None = None, ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """An orbit in the plane of displacement and velocity, a dot at the drive's phase 0; a Poincaré
-    section there, of the bead that moves most; and the multipliers beside the circle within which
-    the orbit is stable.
+    """Plot an orbit (velocity versus displacement) with a dot at phase 0 of the drive, a Poincaré
+    section of the bead that moves most, and the multipliers with the unit circle of stability.
 
     Parameters
     ----------
     found : Orbit
-        As `granchain.orbit` gives it.
+        Result of `granchain.orbit`.
     passed : Result, optional
-        A run that begins at the drive's phase 0, beside the orbit say, whose states after each
-        period stand in the section; without, it has what becomes of a small change along the vector
-        of the first multiplier, by that multiplier alone.
+        A run that starts at phase 0 of the drive, for example near the orbit. The section shows its
+        states after each period. By default the section shows a small perturbation along the vector
+        of the first multiplier, which that multiplier changes in each period.
     ax : sequence of Axes, optional
-        Of matplotlib, three, to draw into: the heading is then left to their figure.
+        Three Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
     Figure, array of Axes (3,)
-        Velocity over displacement of three beads, the section, and the multipliers.
+        Velocity versus displacement of three beads, the section, and the multipliers.
     """
     sheet = Sheet(ax, 12.0, 4.4, columns=[1.2, 1.0, 1.0], rows=[1.0])
     plane, section, circle = sheet.panels
@@ -137,18 +136,18 @@ MARKS = {
 def bifurcation(
     branch: Branch, bead: int | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """A branch of orbits over what was varied: stable ones solid, unstable ones dashed, and the
-    points that have a name, with the discretization error of their parameter.
+    """Plot a branch of orbits versus the varied parameter, with solid lines for stable and dashed
+    lines for unstable orbits. Named points have error bars of the discretization error.
 
     Parameters
     ----------
     branch : Branch
-        As `granchain.continuation` gives it.
+        Result of `granchain.continuation`.
     bead : int, optional
-        Whose largest displacement is drawn; without, the largest of all beads, or of a family of
-        breathers their frequency.
+        Bead whose largest displacement is plotted. By default the largest of all beads is used, and
+        for a family of breathers the frequency.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------

@@ -69,20 +69,20 @@ def force_traces(
     labels: Sequence[str] | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Force against time at every sensor, one row each, on one force and one time axis.
+    """Plot force versus time at every sensor, one row each, with common axes.
 
     Parameters
     ----------
     *results : Result
-        One or more; the rows are the sensors of the first, and a result without one of them leaves
-        that row to the others.
+        One or more results. The rows are the sensors of the first result; a result without such a
+        sensor is not in that row.
     sensors : sequence of int, optional
-        Labels of the beads, from the first row down; default: those of the first result, evenly
-        spaced ones of more than 12.
+        Labels of the beads, from top to bottom. By default the sensors of the first result; at most
+        12, evenly spaced.
     labels : sequence of str, optional
-        A word for each result; default: its law, or its title where laws are the same.
+        A label for each result. By default its law, or its title if the laws are the same.
     ax : sequence of Axes, optional
-        Of matplotlib, one a row, to draw into: the heading is then left to their figure.
+        Matplotlib axes to draw into, one for each row. The heading is then set on their figure.
 
     Returns
     -------
@@ -237,28 +237,27 @@ def without_course(result: Result) -> str:
 def peaks(
     *results: Result, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Peak force, arrival, width and local speed of the first pulse against the sensor bead, with
-    the power laws that they follow.
+    """Plot the peak force, the arrival, the width, and the local speed of the first pulse versus
+    the sensor bead, with fitted power laws.
 
-    A power law of the bead's number is fitted to logarithms by least squares, with the standard
-    error of its exponent from the scatter, and the largest deviation of a bead from it; where the
-    line changes by less than 1 % from the first bead to the last, or its exponent by less than two
-    errors from 0, the figure says so. Sensors whose pulse has not ended or has merged with another
-    are left out.
+    The power law of the bead number is fitted to the logarithms by least squares. The figure shows
+    the standard error of its exponent and the largest deviation of a bead. It also reports if the
+    line changes by less than 1 % along the chain, or if the exponent is closer to 0 than two
+    errors. Sensors whose pulse has not ended or has merged with another pulse are omitted.
 
     Parameters
     ----------
     *results : Result
-        One or more, with two sensors each.
+        One or more results with at least two sensors each.
     labels : sequence of str, optional
-        A word for each result; default: its law, or what differs between the cases.
+        A label for each result. By default its law, or what differs between the cases.
     ax : sequence of Axes, optional
-        Of matplotlib, four of them, to draw into: the heading is then left to their figure.
+        Four Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
     Figure, array of Axes (4,)
-        Peak, arrival, width, speed.
+        Peak, arrival, width, and speed.
     """
     rows, columns = ([1.0] * 4, [1.0]) if narrow() else ([1.0, 1.0], [1.0, 1.0])
     sheet = Sheet(ax, 7.0, 10.5 if narrow() else 5.2, rows, columns, head=0.02)

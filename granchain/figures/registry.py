@@ -104,13 +104,14 @@ def figures_of(names: Iterable[str]) -> dict[str, Registered]:
 
 
 def known_figures(result: Result) -> list[str]:
-    """The names of all figures of results of this kind, whether or not it has the variables for
-    them."""
+    """Return the names of all figures of this kind of result, including those whose variables are
+    missing."""
     return list(figures_of(result.variables))
 
 
 def lacking(result: Result) -> dict[str, str]:
-    """The figures that a result cannot make: name -> what to ask for in the case."""
+    """Return the figures that cannot be drawn from a result, as a mapping of names to the settings
+    that they require in the case."""
     check_result(result, "figures")
     reasons = {
         name: lack(result, one).removeprefix(f"{name}: ")
@@ -120,10 +121,10 @@ def lacking(result: Result) -> dict[str, str]:
 
 
 def all_figures(result: Result) -> dict[str, Draw]:
-    """The figures that a result has the variables for: name -> function without arguments that
-    draws it.
+    """Return the figures that can be drawn from the variables of a result, as a mapping of names to
+    functions without arguments.
 
-    `lacking` names what the others miss.
+    `lacking` reports what the other figures require.
     """
     absent = lacking(result)
     known = figures_of(result.variables).items()
@@ -133,20 +134,20 @@ def all_figures(result: Result) -> dict[str, Draw]:
 def several_figures(
     results: Sequence[Result], labels: Sequence[str] | None = None
 ) -> dict[str, Draw]:
-    """The figures in which several results of one kind lie over each other, each of those results
-    that have the variables for it.
+    """Return the figures that combine several results of one kind. Each figure shows the results
+    that have its variables.
 
     Parameters
     ----------
     results : sequence of Result
-        Of chains, or of mechanisms.
+        Results of chains, or of mechanisms.
     labels : sequence of str, optional
-        A word for each.
+        A label for each result.
 
     Returns
     -------
     dict
-        Name -> function without arguments that draws it.
+        Mapping of names to functions without arguments that draw the figures.
     """
     words = labels_of(results, labels)
     found: dict[str, Draw] = {}
@@ -159,7 +160,7 @@ def several_figures(
 
 
 def single_figures(result: Result) -> dict[str, Draw]:
-    """Of `all_figures` those that show one result alone."""
+    """Return the figures of `all_figures` that show a single result."""
     return {
         name: draw for name, draw in all_figures(result).items() if not _REGISTERED[name].several
     }
@@ -170,8 +171,8 @@ LARGEST_DRAWN = 2**28
 
 
 def drawn(headers: Mapping[str, Unread]) -> list[str]:
-    """The variables of a file that its figures show, or take a place or a mark from; none that
-    memory may not hold while it is drawn."""
+    """Return the variables of a file that its figures use, without those that are too large for the
+    memory."""
     needed = {"bead", "radius", "mass", "position", "contact", "residual_overlap", "displacement"}
     needed.update(*(figure.needed for figure in figures_of(headers).values()))
     wide = {

@@ -80,21 +80,21 @@ OF_ITS_OWN = {
 def bead_velocities(
     result: Result, beads: Sequence[int] | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Velocity of chosen beads against time, between the snapshots the course that has their
-    velocities and displacements.
+    """Plot the velocity of beads versus time, interpolated between snapshots with their velocities
+    and displacements.
 
-    Where snapshots are too far apart to hold the motion, straight lines join them, and the figure
-    says so.
+    If the snapshots are too far apart to resolve the motion, they are joined by straight lines, and
+    the figure reports this.
 
     Parameters
     ----------
     result : Result
         With snapshots.
     beads : sequence of int, optional
-        Labels; default: the striker and the sensors, or without sensors all; evenly spaced ones of
-        more than 10.
+        Labels of the beads. By default the striker and the sensors, or all beads if there are no
+        sensors; at most 10, evenly spaced.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -146,17 +146,18 @@ def _interval(time: np.ndarray) -> str:
 
 @of_results("velocity", "snapshot_time", "bead")
 def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Bead velocity over time and place in the chain, with the line of the wave front.
+    """Plot the bead velocity versus time and position in the chain, with the line of the wave
+    front.
 
-    The front is the arrival of the first pulse at each bead where that pulse has ended, its speed
-    that of the least-squares line through all of them.
+    The front is the arrival of the first pulse at each bead if that pulse has ended. Its speed is
+    that of the least-squares line through all arrivals.
 
     Parameters
     ----------
     result : Result
         With snapshots.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -238,19 +239,20 @@ def hysteresis(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """Force against overlap of chosen contacts: loading full, unloading dashed, the residual
-    overlap marked.
+    """Plot force versus overlap of contacts, with solid lines for loading, dashed lines for
+    unloading, and a mark at the residual overlap.
 
     Parameters
     ----------
     *results : Result
-        One or more, with contacts.
+        One or more results with contacts.
     contacts : sequence of int, optional
-        Labels; default: those of each result, evenly spaced ones of more than there are colours.
+        Labels of the contacts. By default all contacts of each result; at most as many as there are
+        colours, evenly spaced.
     labels : sequence of str, optional
-        A word for each result; default: its law, or its title where laws are the same.
+        A label for each result. By default its law, or its title if the laws are the same.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -287,20 +289,20 @@ def _residual(result: Result, contact: int) -> float:
 
 @of_results("energy_time")
 def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Energy ledger over time: its parts on top of each other, and below, on a logarithmic axis,
-    what it does not account for.
+    """Plot the parts of the energy balance versus time as a stack, with the residual on a
+    logarithmic axis below.
 
     Parameters
     ----------
     result : Result
         With the ledger.
     ax : sequence of Axes, optional
-        Of matplotlib, two of them, to draw into: the heading is then left to their figure.
+        Two Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
     Figure, array of Axes (2,)
-        Ledger, residual.
+        Energy balance and residual.
     """
     names = [
         name
@@ -428,15 +430,15 @@ def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
     ),
 )
 def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Where the energy went: what each contact has lost to its dent and to damping, and what the
-    clamp spared, on top of each other.
+    """Plot the energy that each contact lost to plastic deformation and to damping, and the energy
+    of the no-tension cutoff, as a stack.
 
     Parameters
     ----------
     result : Result
         With the ledger.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -484,13 +486,13 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     ),
 )
 def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Largest overlap of each contact over the row, and the residual overlap that it keeps of it.
+    """Plot the largest overlap and the residual overlap of each contact along the chain.
 
     Parameters
     ----------
     result : Result
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------

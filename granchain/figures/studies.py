@@ -261,19 +261,19 @@ def study_curves(
     lines: str | None = None,
     ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """A variable along a dimension, a line for each value of another; over draws the median, and a
-    band from 5 to 95 %.
+    """Plot a variable along a dimension, with a line for each value of another dimension. Draws are
+    shown by their median and a band from 5 to 95 %.
 
     Parameters
     ----------
     study : xarray.Dataset
-        As `granchain.sweep` gives it.
+        Result of `granchain.sweep`.
     name : str
         Of the variable.
     along, lines : str
         Names of dimensions.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -301,13 +301,13 @@ def study_curves(
 def study_power_law(
     study: Any, name: str, along: str, lines: str | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """A variable over a key, both logarithmic, with the exponent of the power law fitted to all
-    draws, and its standard error.
+    """Plot a variable versus a key on logarithmic axes, with a power law fitted to all draws and
+    the standard error of its exponent.
 
     Parameters
     ----------
     study, name, along, lines, ax
-        As of `study_curves`; values and key above 0.
+        See `study_curves`. The values and the key must be above 0.
 
     Returns
     -------
@@ -347,17 +347,17 @@ def study_power_law(
 def study_hysteresis(
     study: Any, name: str = "force_amplitude", ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """A variable over the value that went up and down, each from the state of the one before: a
-    line for every way up or down, with the error bars of a variable that has an error.
+    """Plot a variable of a chained study versus the value that increased and decreased, with a line
+    for each direction and with error bars if the variable has an error.
 
     Parameters
     ----------
     study : xarray.Dataset
-        As `granchain.sweep` with chained=True gives it, or several such behind each other.
+        Result of `granchain.sweep` with chained=True, or several such results in sequence.
     name : str
         Of the variable.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -404,7 +404,7 @@ def _error_of(study: Any, name: str) -> np.ndarray | None:
 def study_map(
     study: Any, name: str, across: str, up: str, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """A variable over two keys, as colours: the median over draws.
+    """Plot a variable versus two keys as colours. Draws are shown by their median.
 
     Parameters
     ----------
@@ -412,9 +412,9 @@ def study_map(
     name : str
         Of the variable.
     across, up : str
-        Two keys with numbers.
+        Two numeric keys.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -462,19 +462,18 @@ def study_map(
 def study_distribution(
     study: Any, name: str, lines: str | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """How a variable is distributed over draws or runs: a histogram, with mean and standard
-    deviation.
+    """Plot a histogram of a variable over draws or runs, with mean and standard deviation.
 
     Parameters
     ----------
     study : xarray.Dataset
-        With the dimension draw or run.
+        Study with the dimension draw or run.
     name : str
         Of the variable.
     lines : str, optional
-        A dimension: a histogram for each of its values.
+        A dimension. The figure has a histogram for each of its values.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -514,12 +513,12 @@ def spans(values: np.ndarray) -> bool:
 
 
 def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]:
-    """The figures that say what a study holds, by name; each is drawn when it is called.
+    """Return the figures of a study, as a mapping of names to functions that draw them.
 
-    Peaks over the beads, a line for each value of the first key, or for each run of lists side by
-    side; over each key with numbers a curve of the wave speed, of what is transmitted and of what a
-    summary gives, or where the key spans a factor of 5 the power law of the wave speed; a map where
-    there are two such keys; distributions where there are draws; of a chained study its hysteresis.
+    They are the peaks versus the beads, with a line for each value of the first key or for each
+    run; for each numeric key, curves of the wave speed, the transmitted momentum, and the
+    summaries, or the power law of the wave speed if the key covers a factor of 5; a map for two
+    numeric keys; distributions of draws; and the hysteresis of a chained study.
     """
     found: dict[str, Callable[[], tuple[Figure, Axes]]] = {}
     if "chained" in study.attrs:

@@ -43,21 +43,21 @@ CURVE_POINTS = 201
 
 @styled
 def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Transmission, coherence, and the map of frequency over wavenumber with the dispersion of the
-    case.
+    """Plot the transmission, the coherence, and the map of wavenumber and frequency with the
+    dispersion relation of the case.
 
     Parameters
     ----------
     found : Spectrum
-        As `granchain.spectrum` gives it.
+        Result of `granchain.spectrum`.
     ax : sequence of Axes, optional
-        Of matplotlib, two or, with a map, three, to draw into: the heading is then left to their
+        Two Matplotlib axes, or three with a map, to draw into. The heading is then set on their
         figure.
 
     Returns
     -------
     Figure, array of Axes (2,) or (3,)
-        Transmission, coherence and, where there is one, the map.
+        Transmission, coherence, and the map if there is one.
     """
     need_found(found, Spectrum, "spectrum(result)")
     mapped = found.power.size > 0
@@ -84,17 +84,17 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
 def transmission(
     *found: Spectrum, ax: Axes | None = None, labels: Sequence[str] | None = None
 ) -> tuple[Figure, Axes]:
-    """Amplitude at the sensor over that at the source against frequency, with the bands of the case
-    and the edges that were measured; of several spectra, such as those of both directions of a
-    row, a line each, in one unit, and no edges.
+    """Plot the amplitude at the sensor divided by that at the source versus frequency, with the
+    bands of the case and the measured band edges. Several spectra, for example of both directions,
+    are plotted as lines with a common unit and without edges.
 
     Parameters
     ----------
     *found : Spectrum
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to their figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
     labels : sequence of str, optional
-        A word for each of several; from where to where, unless given.
+        A label for each of several spectra. By default the source and the sensor.
 
     Returns
     -------
@@ -173,14 +173,14 @@ def draw_edges(axes: Axes, found: Spectrum, kilo: float) -> None:
 
 @styled
 def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Power over wavenumber and frequency, and the dispersion of the case over it.
+    """Plot the power versus wavenumber and frequency, with the dispersion relation of the case.
 
     Parameters
     ----------
     found : Spectrum
-        With a map.
+        Spectrum with a map.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to their figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -256,14 +256,14 @@ def write_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]
 
 @styled
 def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Frequency over the wavenumber of small waves, and the gaps between their bands.
+    """Plot the frequency of small waves versus the wavenumber, with the band gaps.
 
     Parameters
     ----------
     found : Dispersion
-        As `granchain.dispersion` gives it.
+        Result of `granchain.dispersion`.
     ax : Axes, optional
-        Of matplotlib, to draw into: the heading is then left to its figure.
+        Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
@@ -299,19 +299,19 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
 
 @styled
 def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Shapes of the modes over frequency, beside how many beads take part in each.
+    """Plot the participation of the modes versus frequency, and their shapes.
 
     Parameters
     ----------
     found : Modes
-        As `granchain.modes` gives it.
+        Result of `granchain.modes`.
     ax : sequence of Axes, optional
-        Of matplotlib, two, to draw into: the heading is then left to their figure.
+        Two Matplotlib axes to draw into. The heading is then set on their figure.
 
     Returns
     -------
     Figure, array of Axes (2,)
-        Participation over frequency, and the shapes.
+        Participation versus frequency, and shapes.
     """
     need_found(found, Modes, "modes(case)")
     sheet = Sheet(ax, 7.0, 6.4, [1.0, 2.2])
