@@ -65,6 +65,17 @@ def test_a_case_takes_the_restitution_at_the_strikers_speed():
         flores.replace(**{"contact.restitution": {"law": "hertz"}})
 
 
+@pytest.mark.plain
+def test_a_restitution_beyond_the_overlap_limit_is_refused_before_an_impact(plain_scans):
+    with pytest.raises(LawError, match="exceeds the overlap limit of kogut-etsion"):
+        impact(
+            law="flores",
+            speed=8.0,
+            pair={"yield_stress": 20e6},
+            restitution={"law": "kogut-etsion"},
+        )
+
+
 @pytest.mark.parametrize(
     "other", ["kogut-etsion", pytest.param("jackson-green", marks=pytest.mark.long)]
 )

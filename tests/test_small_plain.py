@@ -344,7 +344,7 @@ def test_arrays_that_no_run_has_reached_are_refused_and_the_state_is_as_it_was()
     before = {name: array.tobytes() for name, array in state.arrays().items()}
     beyond = state.arrays()["clock"].copy()
     beyond.view(fields.CLOCK)["step"] = 10**6
-    late = ({"clock": beyond}, "step is 1000000, and must be 0 to")
+    late = ({"clock": beyond}, "step is 1000000, but must be 0 to")
     for changes, words in (*TAKEN.values(), late):
         kept = ("clock", "events")
         doubled = {name: 2 * array for name, array in state.arrays().items() if name not in kept}

@@ -44,9 +44,11 @@ def test_an_invalid_thread_number_of_numba_is_reported_with_its_variable(here):
     assert "NUMBA_NUM_THREADS=0" in done.stderr and "defect" not in done.stderr
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("features", ["nonsense", "+avx2,nonsense", "+avx2, -avx"])
-def test_a_processor_feature_without_a_sign_is_refused(jit, monkeypatch, features):
+def test_a_processor_feature_without_a_sign_is_refused(monkeypatch, features):
     monkeypatch.setattr(numba.config, "CPU_FEATURES", features)
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     with pytest.raises(GranchainError, match="NUMBA_CPU_FEATURES="):
         check_cpu_features()
 
