@@ -48,7 +48,8 @@ class Sensor:
     noise : float
         Standard deviation of the noise of one sample [N].
     gain : float
-        Reading per force. 1 reads newtons [1], another value volts [V/N].
+        Reading divided by force. With 1 the readings are newtons [1], and with another value they
+        are volts [V/N].
     high_pass, low_pass : float, optional
         Limits of the frequency band of the instrument, beyond which it loses more than half of the
         power [Hz]. Default: no losses. For several sensors, high_pass may be a sequence with one

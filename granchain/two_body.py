@@ -92,8 +92,9 @@ class ImpactResult:
         A clamped force is zero before the overlap is; one that may pull acts until the contact
         opens.
     overlap_duration : float
-        Until the overlap is zero [s]: after the force where a dent stays or the force is clamped,
-        before it where the contact opens at a negative overlap.
+        Time until the overlap is zero [s]. It is longer than the duration of the force if residual
+        indentation remains or the force has a no-tension cutoff, and shorter if the contact opens
+        at a negative overlap.
     residual_overlap : float
         Overlap at which the contact opens for good [m]: the dent; negative where a law as printed
         pulls on beyond zero.

@@ -12,14 +12,15 @@ from granchain.errors import GranchainError
 
 
 def observed_order(steps: ArrayLike, errors: ArrayLike) -> float:
-    """Order of an error in the step: slope of the line of its logarithm over that of the step.
+    """Return the order of an error in the step, the slope of log(error) versus log(step).
 
     Parameters
     ----------
     steps : array (n,)
         Positive, at least two different ones.
     errors : array (n,)
-        Of one quantity at each step, in any unit; the sign does not matter, none may be 0.
+        Errors of one quantity at each step, in any unit. The sign does not matter, and no error may
+        be 0.
     """
     h, e = np.asarray(steps, dtype=float), np.abs(np.asarray(errors, dtype=float))
     if h.shape != e.shape or h.ndim != 1 or len(np.unique(h)) < 2:
@@ -45,7 +46,7 @@ class Extrapolation(NamedTuple):
 
 
 def richardson(coarse: float, fine: float, ratio: float = 2.0, order: float = 2.0) -> Extrapolation:
-    """Value at step 0 from the values at two steps.
+    """Extrapolate a value to step 0 from the values at two steps.
 
     fine + (fine - coarse)/(ratio^order - 1): Richardson 1911, doi:10.1098/rsta.1911.0009.
 
@@ -54,9 +55,9 @@ def richardson(coarse: float, fine: float, ratio: float = 2.0, order: float = 2.
     coarse, fine : float
         The quantity at the larger and at the smaller step.
     ratio : float
-        Of the larger step to the smaller [1], above 1.
+        Larger step divided by the smaller step [1], above 1.
     order : float
-        Of the error in the step [1].
+        Order of the error in the step [1].
     """
     correction = (fine - coarse) / (ratio**order - 1.0)
     return Extrapolation(fine + correction, -correction)
@@ -71,12 +72,13 @@ class Exponent(NamedTuple):
 
 
 def power_law(x: np.ndarray, y: np.ndarray) -> Exponent:
-    """Least-squares line of log y against log x: slope, and its error by the scatter about it.
+    """Fit a power law: the slope of the least-squares line of log y versus log x, and its error
+    from the scatter.
 
     Parameters
     ----------
     x, y : array (n,)
-        Above 0; three or more different x.
+        Values above 0, with at least three different x.
     """
     good = np.isfinite(x) & np.isfinite(y)
     x, y = x[good], y[good]

@@ -34,27 +34,27 @@ MERGED_FALL, MERGED_NOISE = 0.03, 6.0 * math.sqrt(2.0)
 def first_pulse(
     force: ArrayLike, baseline: float = 0.0, *, level: float | None = None, doubt: float = 0.0
 ) -> slice:
-    """Samples of a trace's first pulse.
+    """Return the samples of the first pulse of a trace.
 
-    From the first sample of at least 1 % of the trace's largest force until the first that is below
-    half the running maximum, or to the end of the trace. Samples from the first nan on are left
-    out.
+    The pulse starts at the first sample of at least 1 % of the largest force and ends at the first
+    sample below half of the running maximum, or at the end of the trace. Samples after the first
+    nan are ignored.
 
     Parameters
     ----------
     force : array (n,)
         [N].
     baseline : float
-        Static force that was there before the pulse, taken off first [N].
+        Static force before the pulse, which is subtracted [N].
     level : float, optional
-        Force above the baseline with which a pulse begins, instead of 1 % of the largest [N].
+        Force above the baseline at which the pulse starts, instead of 1 % of the largest force [N].
     doubt : float
-        By which the force must be below half to have ended the pulse [N].
+        Margin by which the force must be below half to end the pulse [N].
 
     Returns
     -------
     slice
-        Empty where the trace has no force above the baseline but that of rounding.
+        Empty if the trace has no force above the baseline except rounding errors.
     """
     above = until_nan(force) - baseline
     largest = above.max(initial=0.0)
@@ -82,18 +82,17 @@ class Peak(NamedTuple):
     force, time : float
         [N], [s].
     complete : bool
-        Whether the trace goes on beyond it until the pulse has ended: else a larger force may be
-        still to come.
+        Whether the trace contains the end of the pulse. If not, a larger force may follow.
     jump : bool
-        Whether it is the force on one side of a jump, or at a kink.
+        Whether the peak is the force at one side of a jump, or at a kink.
     sampled : bool
-        Whether it comes from samples between which the force may have jumped: it may be low by what
-        lies between two of them.
+        Whether the force may have jumped between samples. The peak may then be too low by the
+        difference of two samples.
     merged : bool
-        Whether it is the peak of another, larger pulse, that has passed the first before the force
-        had fallen to half: `has_merged`.
+        Whether this is the peak of a second, larger pulse that arrived before the force had
+        decreased to half (see `has_merged`).
     sample : int
-        Place of the pulse's largest sample.
+        Index of the largest sample of the pulse.
     """
 
     force: float
@@ -109,11 +108,12 @@ NO_PEAK = Peak(0.0, math.nan, False)
 
 
 def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> bool:
-    """Whether the peak of a trace's first pulse is that of a second, larger one that has passed it.
+    """Return whether the peak of the first pulse belongs to a second, larger pulse that overtook
+    it.
 
-    So it is where the force, before its largest value in the pulse, has a maximum of its own: it
-    falls from there by more than .03 of that maximum (above the baseline) and by more than 8.5
-    standard deviations of its noise, less than to half, and then rises above it.
+    This is the case if the force has another maximum before its largest value in the pulse: it
+    decreases from there by more than 3 % of that maximum (above the baseline) and by more than 8.5
+    standard deviations of its noise, but not to half, and then rises above it.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> b
     baseline : float
         Static force [N].
     noise : float
-        Standard deviation of the noise of a measured force [N]; 0 for a computed one.
+        Standard deviation of the noise of a measured force [N]. It is 0 for a computed force.
     """
     samples = until_nan(force)
     return _is_passed(samples[first_pulse(samples, baseline)] - baseline, noise)
@@ -136,8 +136,8 @@ def _is_passed(pulse: np.ndarray, noise: float) -> bool:
 
 
 class ForceJumps(NamedTuple):
-    """Jumps and kinks of a sampled force: `force` [N], the largest beside one since the sample
-    before, and its `time` [s]; nan for none."""
+    """Jumps and kinks of a sampled force. `force` [N] is the largest force next to a jump since the
+    previous sample, and `time` [s] its time. They are nan if there is no jump."""
 
     force: np.ndarray
     time: np.ndarray
@@ -166,12 +166,12 @@ def peak(
     jumps: ForceJumps | None = None,
     smooth: bool = True,
 ) -> Peak:
-    """Peak force and arrival time of a trace's first pulse.
+    """Return the peak force and the arrival time of the first pulse of a trace.
 
-    By a parabola through three samples, evenly spaced or not, or beside a jump of the force. Of the
-    elastic wave in the chain of 70 steel beads, samples 2e-7 s apart lose up to 1.1e-4 of the peak,
-    the parabola through them 1e-7. No parabola is laid across a jump: samples 0, F, F - eps would
-    give 9/8 F.
+    The peak is the maximum of a parabola through three samples, or a sample next to a jump of the
+    force. For the elastic wave in the chain of 70 steel beads, samples at intervals of 2e-7 s
+    underestimate the peak by up to 1.1e-4, and the parabola by 1e-7. A parabola never crosses a
+    jump, because the samples 0, F, F - eps would give 9/8 F.
 
     Parameters
     ----------
@@ -180,22 +180,22 @@ def peak(
     force : array (n,)
         [N].
     baseline : float
-        Static force, which decides where the pulse begins and is part of the peak [N].
+        Static force, which determines the start of the pulse and is part of the peak [N].
     noise : float
-        Standard deviation of the noise of a measured force, which decides what is a maximum before
-        the peak [N].
+        Standard deviation of the noise of a measured force, which determines what is a maximum
+        before the peak [N].
     jumps : ForceJumps, optional
-        Where the force jumps between the samples.
+        Jumps of the force between the samples.
     smooth : bool
-        Where the jumps are not known: whether there are none. If not, the peak is the largest
+        Whether the force is smooth, if the jumps are unknown. If it is not, the peak is the largest
         sample.
 
     Returns
     -------
     Peak
-        `NO_PEAK` where there is no pulse. Where the largest sample of the pulse is the first or
-        last of the trace, that sample; where three or more in a row are equally large, their
-        middle.
+        The peak, or `NO_PEAK` if there is no pulse. If the largest sample of the pulse is the first
+        or the last sample of the trace, the peak is that sample. If three or more consecutive
+        samples are equally large, it is their middle.
     """
     samples, times = until_nan(force), np.asarray(time, dtype=float)
     window = first_pulse(samples, baseline)
@@ -264,7 +264,7 @@ def largest_jump(jumps: ForceJumps, window: slice) -> tuple[float, float]:
 
 
 def static_force(force: np.ndarray) -> float:
-    """Force of a sensor before the pulse: its first sample [N]."""
+    """Return the force of a sensor before the pulse, which is its first sample [N]."""
     return float(force[0]) if len(force) and math.isfinite(force[0]) else 0.0
 
 
@@ -332,21 +332,22 @@ def pulse_width(
     level: float = 0.5,
     baseline: float = 0.0,
 ) -> float:
-    """Width of a trace's first pulse at a part of its height, by linear interpolation.
+    """Return the width of the first pulse of a trace at a fraction of its height, by linear
+    interpolation.
 
     Parameters
     ----------
     time, force : array (n,)
         [s], [N].
     level : float
-        Part of the height above the baseline, between 0 and 1.
+        Fraction of the height above the baseline, between 0 and 1.
     baseline : float
         Static force [N].
 
     Returns
     -------
     float
-        [s]; nan where the trace does not cross the level on both sides of the peak.
+        Width [s]. It is nan if the trace does not cross the level on both sides of the peak.
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level: {level!r} is out of range. It must be between 0 and 1.")
@@ -374,8 +375,8 @@ class Pulse(NamedTuple):
     peak, arrival : float
         Peak force [N], and its time [s].
     width : float
-        At half height [s]; nan where the trace is not below it on both sides, as beside another
-        pulse.
+        Width at half height [s]. It is nan if the trace is not below half height on both sides, for
+        example next to another pulse.
     complete, jump, sampled, merged : bool
         See `Peak`.
     """
@@ -398,7 +399,7 @@ def pulse(
     jumps: ForceJumps | None = None,
     smooth: bool = True,
 ) -> Pulse:
-    """First pulse of a trace: what `peak` and `pulse_width` find."""
+    """Return the first pulse of a trace, from `peak` and `pulse_width`."""
     top = peak(time, force, baseline, noise=noise, jumps=jumps, smooth=smooth)
     return Pulse(
         top.force,
@@ -421,10 +422,11 @@ def pulses(
     jumps: ForceJumps | None = None,
     smooth: bool = True,
 ) -> tuple[Pulse, ...]:
-    """All pulses of a trace that stand out: the first, and later ones, as echoes and second waves.
+    """Return all distinct pulses of a trace: the first, and later ones such as echoes and second
+    waves.
 
-    Each is what `pulse` finds from where it begins to rise, so that the first is that one. A later
-    one begins at the lowest force between it and the pulse before, whose force had fallen to half.
+    Each pulse is the result of `pulse` from the start of its rise. A later pulse starts at the
+    minimum between it and the previous pulse, whose force had decreased to half.
 
     Parameters
     ----------
@@ -435,9 +437,9 @@ def pulses(
     baseline : float
         Static force [N].
     share : float
-        Part of the trace's largest force above the baseline by which a pulse rises, from zero or
-        from the lowest force before it, above 0 and at most 1. Take it larger than the noise of a
-        measured force: what rises by less is no pulse.
+        Smallest rise of a pulse, from zero or from the minimum before it, divided by the largest
+        force above the baseline. It must be above 0 and at most 1. Choose it larger than the noise
+        of a measured force.
     noise : float
         Standard deviation of the noise of a measured force [N].
     jumps, smooth : ForceJumps, bool
@@ -446,12 +448,12 @@ def pulses(
     Returns
     -------
     tuple of Pulse
-        Empty for a trace without a pulse.
+        The pulses. It is empty for a trace without a pulse.
 
     Raises
     ------
     GranchainError
-        For a share that is none.
+        If the share is not above 0 and at most 1.
     """
     if not (isinstance(share, (int, float)) and 0.0 < share <= 1.0):
         raise GranchainError(
@@ -480,10 +482,11 @@ def pulses(
 
 
 def pulse_stop(force: ArrayLike, baseline: float = 0.0) -> int | None:
-    """How many samples of a trace there are to the end of its first pulse.
+    """Return the number of samples up to the end of the first pulse of a trace.
 
-    It ends with the sample where, after the peak, the force above the baseline is down to 1 % of
-    the peak or begins to rise again; 0 without a pulse, None where the trace ends before.
+    The pulse ends at the sample after the peak where the force above the baseline is at most 1 % of
+    the peak or starts to rise again. The number is 0 without a pulse, and None if the trace ends
+    before the pulse.
     """
     samples = until_nan(force)
     above, window = samples - baseline, first_pulse(samples, baseline)
@@ -514,19 +517,19 @@ def passed_on(above: np.ndarray, end: float) -> float:
 
 
 def pulse_impulse(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> float:
-    """Impulse of a trace's first pulse alone, from the start to `pulse_stop` [N s].
+    """Return the impulse of the first pulse of a trace, from the start to `pulse_stop` [N s].
 
     Parameters
     ----------
     time, force : array (n,)
         [s], [N].
     baseline : float
-        Static force, taken off [N].
+        Static force, which is subtracted [N].
 
     Returns
     -------
     float
-        0 where there is no pulse; nan where the trace ends before the pulse does.
+        Impulse. It is 0 if there is no pulse, and nan if the trace ends before the pulse.
     """
     stop = pulse_stop(force, baseline)
     if stop is None:

@@ -37,26 +37,26 @@ OF_ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class EnergyBalance(Numbers):
-    """Ledger of a run at its end [J], and its largest residual.
+    """Energy balance of a run at its end [J], with the largest residual.
 
     Attributes
     ----------
     supplied : float
         See `supplied_energy`.
     recoverable_at_start : float
-        What a static start had stored in the contacts.
+        Energy stored in the contacts by the static forces at the start.
     kinetic, recoverable, plastic, viscous, clamp, external, residual : float
         At the end.
     largest_residual : float
-        Largest size of the residual over the run, relative to what was put in [1]; nan where
-        nothing was.
+        Largest absolute residual during the run divided by the energy supplied [1]. It is nan if no
+        energy was supplied.
     drag : float
-        Lost to drag at the end; 0 in a chain without.
+        Energy lost to drag at the end. It is 0 in a chain without drag.
     on_site, on_site_damping, resonator_kinetic, resonator_elastic, resonator_damping : float
-        Stored in on-site springs at the end, and lost in their dashpots; of the resonators the
-        kinetic energy, stored and lost; 0 in a chain without.
+        Energy stored in on-site springs at the end and lost in their dashpots, and the kinetic,
+        stored, and lost energy of the resonators. They are 0 in a chain without them.
     static_work, moving_recoverable, moving_supplied : float
-        At the end, and what is put in, see `moving_energy`.
+        Values at the end, and the energy supplied, as defined by `moving_energy`.
     """
 
     supplied: float
@@ -92,16 +92,17 @@ class EnergyBalance(Numbers):
 
 
 def supplied_energy(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayLike = 0.0) -> float:
-    """Energy that a run is given [J]: kinetic at the start, and the largest work from outside.
+    """Return the energy supplied to a run [J]: the kinetic energy at the start and the largest
+    external work.
 
-    Where more than that work is set free, as by beads that are displaced at the start, it is what
-    the contacts set free at most, with the work. A chain at rest under load sets nothing free: its
-    energy is at a minimum, and a share below `OF_ROUNDING` of it counts as zero.
+    If the contacts release more energy than this work, for example with initial displacements, the
+    largest released energy is used instead, including the work. A loaded chain at rest releases
+    nothing, because its energy is at a minimum; less than `OF_ROUNDING` of it counts as zero.
 
     Parameters
     ----------
     kinetic, external, recoverable : array (n,)
-        Of the ledger, over time [J].
+        Energy of the balance versus time [J].
     """
     work = np.asarray(external, dtype=float)
     stored = np.atleast_1d(np.asarray(recoverable, dtype=float))
@@ -111,8 +112,8 @@ def supplied_energy(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayL
 
 
 def in_motion_and_store(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """(2, n) Kinetic energy, of resonators too, and what contacts, on-site springs and those of
-    resonators store [J], of a ledger by the names of the output file."""
+    """Return the kinetic energy and the stored energy [J], an array (2, n), including resonators
+    and on-site springs."""
     kinetic, stored = (
         sum(np.asarray(ledger[f"energy_{name}"], dtype=float) for name in names
             if f"energy_{name}" in ledger)
@@ -124,19 +125,21 @@ def in_motion_and_store(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarr
 def residual_share(
     residual: ArrayLike, supplied: float, recoverable: ArrayLike = 0.0
 ) -> np.ndarray:
-    """(n,) Size of the ledger's residual over the energy put in.
+    """Return the absolute residual of the energy balance divided by the energy supplied, an array
+    (n,).
 
-    Where nothing is put in, as in a loaded chain at rest, it is over `OF_ROUNDING` of what the
-    contacts hold, which is rounding; and the size itself, in J, where they hold nothing either.
+    If no energy is supplied, as in a loaded chain at rest, the residual is divided by `OF_ROUNDING`
+    of the energy of the contacts, which is their rounding error. If the contacts have no energy
+    either, it is the absolute residual in J.
 
     Parameters
     ----------
     residual : array (n,)
-        Of the ledger, over time [J].
+        Energy of the balance versus time [J].
     supplied : float
         See `supplied_energy` [J].
     recoverable : array (n,)
-        Of the ledger, over time [J].
+        Energy of the balance versus time [J].
     """
     size = np.abs(np.asarray(residual, dtype=float))
     scale = max(supplied, OF_ROUNDING * float(np.max(recoverable)))
@@ -145,19 +148,21 @@ def residual_share(
 
 
 class MovingEnergy(NamedTuple):
-    """The ledger of a run beyond its state at rest.
+    """Energy balance of a run relative to its static state.
 
     Parameters
     ----------
     static_work : array (n,)
-        Work of what loads the row at rest: gravity, precompression, and driven ends against the
-        force that they hold at rest [J].
+        Work of the static loads: gravity, precompression, and driven ends against their static
+        force [J].
     resting : float
-        What the contacts hold at least, apart from that work [J]: at the start of a row at rest.
+        Minimum energy of the contacts without this work [J]. In a chain at rest it is the energy at
+        the start.
     recoverable : array (n,)
-        What they hold beyond that [J].
+        Energy of the contacts above this minimum [J].
     total : array (n,)
-        What there is: kinetic and recoverable at the start, and the work that is not static [J].
+        Total energy: kinetic and recoverable energy at the start, and the work that is not static
+        [J].
     supplied : float
         See `supplied_energy` [J].
     """
@@ -170,10 +175,10 @@ class MovingEnergy(NamedTuple):
 
 
 def moving_energy(result: Result) -> MovingEnergy:
-    """The ledger beyond the state at rest, with static work apart.
+    """Return the energy balance relative to the static state, with the static work separate.
 
-    A contact that is pressed by F0 and moves by d takes up F0 d, and gives it back: of a weak wave
-    that is far more than what the wave carries, which goes with d^2.
+    A contact with the static force F0 that moves by d stores F0 d and returns it. For a weak wave
+    this is much more than the energy of the wave, which is proportional to d^2.
     """
     ledger = ledger_in(result)
     recoverable, external = ledger["energy_recoverable"], ledger["energy_external"]
@@ -192,7 +197,7 @@ def moving_energy(result: Result) -> MovingEnergy:
 
 
 def ledger_in(result: Result) -> dict[str, np.ndarray]:
-    """The energies of a result by the names of the output file [J]."""
+    """Return the energies of a result, with the names of the output file [J]."""
     return {
         f"energy_{name}": np.asarray(getattr(result, f"energy_{name}"), dtype=float)
         for name in (*ENERGIES, *ENERGIES_OF_SITES)
@@ -238,7 +243,7 @@ def _static_work(result: Result) -> np.ndarray:
 
 
 def energy_balance(result: Result) -> EnergyBalance | None:
-    """Energy ledger of a result at its end; None where the case asks for none."""
+    """Return the energy balance of a result at its end, or None if the case does not record it."""
     if "energy_time" not in result.variables or not len(result.energy_time):
         return None
     ledger = ledger_in(result)

@@ -87,7 +87,8 @@ class SensorReading:
         Whether the shape of the pulse was recorded: not where it is clipped, cut off or not
         distinguished from another.
     small : float
-        Time of a pulse before a larger one, which may be no wave [s]; nan where there is none.
+        Time of a pulse before a larger one, which may be no wave Arrivals [s]. nan means no
+        arrival.
     small_height, small_width, small_share : float
         Its height [N], its width [s], and its part of the larger one [1].
     disturbed : float

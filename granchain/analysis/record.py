@@ -25,7 +25,8 @@ class BeadSpectrum(NamedTuple):
     frequency : array (n,)
         [Hz].
     density : array (n,)
-        Its integral over the frequency is the variance of the record [m^2/s^2/Hz], [N^2/Hz].
+        Power spectral density [m^2/s^2/Hz] or [N^2/Hz]. Its integral over the frequency is the
+        variance of the record.
     measured : str
         "velocity" or "sensor_force".
     """
@@ -38,22 +39,23 @@ class BeadSpectrum(NamedTuple):
 def bead_spectrum(
     result: Result, bead: int, of: str | None = None, *, segments: int = SEGMENTS
 ) -> BeadSpectrum:
-    """One-sided power spectral density of a bead's velocity or sensor force.
+    """Return the one-sided power spectral density of the velocity or the sensor force of a bead.
 
-    The record without its mean is cut into pieces, half over half, each under a Hann window, whose
-    spectra are averaged (Welch 1967, doi:10.1109/TAU.1967.1161901).
+    The mean is subtracted from the record, which is divided into segments that overlap by half. The
+    spectra of the segments, with a Hann window, are averaged (Welch 1967,
+    doi:10.1109/TAU.1967.1161901).
 
     Parameters
     ----------
     result : Result
-        With snapshots, or a sensor at the bead.
+        Result with snapshots, or with a sensor at the bead.
     bead : int
         Label of the bead.
     of : {"velocity", "sensor_force"}, optional
-        The velocity of the snapshots, or the force of the sensor; default: the force where the bead
+        The velocity of the snapshots, or the force of the sensor. By default the force if the bead
         has a sensor.
     segments : int
-        Pieces without the overlap; fewer resolve the frequencies better.
+        Number of segments without overlap. Fewer segments give a better frequency resolution.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def bead_spectrum(
     Raises
     ------
     GranchainError
-        For a bead that was not recorded, or too few instants.
+        If the bead was not recorded, or there are too few samples.
     """
     from scipy.signal import welch
 

@@ -63,23 +63,23 @@ class SensorPulse(Numbers):
     bead : int
         Label of the bead.
     position : float
-        Of its centre, the first body's at 0 [m].
+        Position of the bead centre [m]. The first body is at 0.
     peak : float
-        [N]; 0 without a pulse.
+        Peak force [N]. It is 0 without a pulse.
     arrival : float
-        Time of the peak [s]; nan without a pulse.
+        Time of the peak [s]. It is nan without a pulse.
     width : float
-        At half height [s]; nan where the trace does not hold it whole.
+        Width at half height [s]. It is nan if the trace does not contain the complete width.
     impulse : float
-        [N s]; nan where the trace does not hold it whole.
+        Impulse [N s]. It is nan if the trace does not contain the complete pulse.
     complete : bool
-        Whether the trace goes on beyond the peak until the pulse has ended; else a larger force may
-        be still to come.
+        Whether the trace contains the end of the pulse. If not, a larger force may follow.
     jump, sampled : bool
         See `Peak`.
     merged : bool
-        Whether a second, larger pulse has passed the first before it had fallen to half, see
-        `has_merged`: the numbers are then those of both, peak and arrival the second's.
+        Whether a second, larger pulse arrived before the force had decreased to half (see
+        `has_merged`). The values are then those of both pulses, and the peak and the arrival belong
+        to the second.
     """
 
     bead: int
@@ -96,30 +96,31 @@ class SensorPulse(Numbers):
 
 @dataclass(frozen=True, eq=False)
 class Summary(Numbers):
-    """The results of a run in numbers; `as_dict` is ready for JSON.
+    """Numerical results of a run. `as_dict` returns them in a form for JSON.
 
     Attributes
     ----------
     title, law, status : str
-        Of the case and the run.
+        Title and law of the case, and status of the run.
     time_step : float
         [s].
     end : float
-        Last time in the result [s]; nan where it holds none.
+        Last time in the result [s]. It is nan if the result has no times.
     sensors : tuple of SensorPulse
         In the order of the file.
     wave_speed : float
-        By least squares of arrival against position [m/s]; nan with fewer than two sensors.
+        Wave speed from a least-squares line through the arrivals [m/s]. It is nan with fewer than
+        two sensors.
     energy : EnergyBalance or None
-        None where the case asks for no ledger.
+        Energy balance, or None if the case does not record it.
     wave_speed_beads : tuple of int
-        The sensor beads that the wave speed is from: those whose first pulse is complete and has
-        not merged with another.
+        Sensor beads that determine the wave speed: those whose first pulse is complete and not
+        merged with another pulse.
     out_of_order : tuple of int
-        Two sensor beads whose arrivals show that there is more than one wave, so that there is no
-        wave speed; empty where there is one.
+        Two sensor beads whose arrivals show that there is more than one wave. It is empty if there
+        is a wave speed.
     driven : str
-        "harmonic", "chirp" or "noise" where such a signal drives the row: there is no first pulse
+        "harmonic", "chirp", or "noise" if such a signal drives the chain. There is no first pulse
         then, and `sensors` is empty.
     """
 
@@ -158,7 +159,7 @@ class Summary(Numbers):
 
 
 def summary(result: Result) -> Summary:
-    """The numbers of a run."""
+    """Return the numerical results of a run."""
     driven = driven_without_pulse(result)
     found = () if driven else sensor_pulses(result)
     speed, beads, turned = front_of(found)
@@ -183,9 +184,9 @@ def summary(result: Result) -> Summary:
 
 
 def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
-    """First pulse at every sensor of a result.
+    """Return the first pulse at every sensor of a result.
 
-    The force at the start of a trace is the static one, of precompression or gravity: it is the
+    The force at the start of a trace is the static force of precompression or gravity. It is the
     baseline of the pulse.
     """
     if "sensor_force" not in result.variables:
@@ -204,10 +205,11 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
 
 
 def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
-    """Wave speed [m/s], the beads that it is from, and two whose arrivals are out of order.
+    """Return the wave speed [m/s], the beads that determine it, and two beads whose arrivals are
+    out of order.
 
-    It is from the sensors whose first pulse is complete and has not merged with another; nan, and
-    from none, where `out_of_order` finds two beads, which are none elsewhere.
+    It is determined by the sensors whose first pulse is complete and not merged with another pulse.
+    If `out_of_order` finds two beads, the speed is nan and no beads determine it.
     """
     seen = [one for one in seen if one.complete and not one.merged]
     position, arrival = [one.position for one in seen], [one.arrival for one in seen]
@@ -218,7 +220,7 @@ def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple
 
 
 def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[Pulse, ...]:
-    """All pulses at a sensor of a result that stand out, see `pulses`.
+    """Return all distinct pulses at a sensor of a result (see `pulses`).
 
     Parameters
     ----------
@@ -231,7 +233,7 @@ def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[Pulse, ...
     Raises
     ------
     GranchainError
-        For a bead without a sensor.
+        If the bead has no sensor.
     """
     beads = (
         [int(label) for label in result.sensor_bead] if "sensor_bead" in result.variables else []
@@ -250,15 +252,15 @@ def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[Pulse, ...
 
 
 def sensor_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> Peak:
-    """Peak of a sensor's first pulse.
+    """Return the peak of the first pulse of a sensor.
 
     Parameters
     ----------
     result : Result
     sensor : int
-        Its place in `sensor_bead`.
+        Index in `sensor_bead`.
     every, phase : int
-        Take every so many of the samples, beginning with one of the first.
+        Use only every so many samples, starting with sample number `phase`.
     """
     force, jumps = np.asarray(result.sensor_force[:, sensor]), jumps_at(result, sensor)
     thinned = jumps.every(every, phase) if jumps is not None else None
@@ -282,8 +284,9 @@ def is_smooth(result: Result) -> bool:
 
 
 def driven_without_pulse(result: Result) -> str:
-    """The signal that drives a result's row without a first pulse, see `granchain.case.Case`.
+    """Return the kind of signal that drives the chain without a first pulse (see
+    `granchain.case.Case`).
 
-    "" without one, or without a case that can be read.
+    The result is "" if there is no such signal, or if the case cannot be read.
     """
     return str(getattr(case_of(result), "driven_without_pulse", ""))

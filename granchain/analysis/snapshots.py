@@ -16,28 +16,29 @@ MOST_APART = 0.04
 def between_snapshots(
     time: ArrayLike, displacement: ArrayLike, velocity: ArrayLike, subdivisions: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Velocities between snapshots: nothing is smoothed, every snapshot is kept.
+    """Interpolate the velocities between snapshots without smoothing.
 
     The polynomial of the fifth degree that has displacement u and velocity v of a snapshot and its
     two neighbours (Hermite 1878, doi:10.1515/crll.1878.84.70) gives the acceleration a there.
     Between two snapshots the velocity is the polynomial of the fourth degree that has v and a at
-    both and as its integral the difference of u: slope and value go on smoothly.
+    both snapshots and whose integral is the difference of u. The velocity and its slope are
+    therefore continuous.
 
     Parameters
     ----------
     time : array (n,)
-        Of the snapshots, increasing [s].
+        Times of the snapshots, increasing [s].
     displacement, velocity : array (n, n_bodies)
         [m], [m/s].
     subdivisions : int
-        Into how many parts an interval is divided.
+        Number of parts of each interval.
 
     Returns
     -------
     tuple or None
-        Times (parts (n - 1) + 1,) [s] and velocities (the same, n_bodies) [m/s]; None for fewer
-        than three snapshots, and where displacements do not agree with velocities, see
-        `MOST_APART`.
+        Times (parts (n - 1) + 1,) [s] and velocities (the same, n_bodies) [m/s]. None if there are
+        fewer than three snapshots or if the displacements do not agree with the velocities (see
+        `MOST_APART`).
     """
     from scipy.interpolate import BPoly, KroghInterpolator
 

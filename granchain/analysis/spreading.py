@@ -25,22 +25,22 @@ AGREES = 1e-9
 
 
 def bead_energy(result: Result) -> np.ndarray:
-    """Energy of every body over time, beyond the static state.
+    """Return the energy of every body versus time, relative to the static state.
 
-    e = m v^2/2, half of the energy of each contact with another body (of a contact with a wall
-    all of it), and that of its on-site spring and resonators, so that the sum over the bodies is
-    all that moves: an energy density like that whose spreading Martinez, Kevrekidis & Porter 2016,
-    doi:10.1103/PhysRevE.93.022902, follow.
+    It is the sum of m v^2/2, half of the energy of each contact with another body (or all of it for
+    a contact with a wall), and the energy of its on-site spring and resonators. The sum over all
+    bodies is the complete moving energy. Martinez, Kevrekidis & Porter 2016,
+    doi:10.1103/PhysRevE.93.022902, use such an energy density.
 
     Parameters
     ----------
     result : Result
-        With snapshots; see `contact_energy`.
+        Result with snapshots (see `contact_energy`).
 
     Returns
     -------
     array (n_snapshots, n_bodies)
-        At `snapshot_time`, in the order of `bead` [J].
+        Energies at the times `snapshot_time`, in the order of `bead` [J].
 
     Raises
     ------
@@ -51,52 +51,54 @@ def bead_energy(result: Result) -> np.ndarray:
 
 
 def contact_energy(result: Result) -> np.ndarray:
-    """Recoverable energy of every contact over time, beyond the static state.
+    """Return the recoverable energy of every contact versus time, relative to the static state.
 
-    V(d) - V(d0) - F0 (d - d0), d0 the overlap and F0 the force at rest, V the law's recoverable
-    energy with what the contact has been through: not below 0 unless a contact that is pressed at
-    rest yields further, which static work pays for. The sum, with the kinetic energy, is the
-    ledger's without static work, see `moving_energy`.
+    The energy is V(d) - V(d0) - F0 (d - d0), where d0 and F0 are the static overlap and force, and
+    V is the recoverable energy of the law with the history of the contact. It is negative only if a
+    precompressed contact yields further, for which the static work supplies the energy. The sum
+    with the kinetic energy is the energy of the balance without static work (see `moving_energy`).
 
     Parameters
     ----------
     result : Result
-        With snapshots; of a law that leaves dents, with their history: `interval` and
-        `history = true` under [snapshots].
+        Result with snapshots (`interval` under [snapshots]). A law with residual indentation also
+        needs `history = true`.
 
     Returns
     -------
     array (n_snapshots, n_contacts)
-        At `snapshot_time`, in the order of `contact` [J].
+        Energies at the times `snapshot_time`, in the order of `contact` [J].
 
     Raises
     ------
     GranchainError
-        Where the result has no snapshots, its case or law cannot be read, or what it holds does not
-        say what a contact's memory was.
+        If the result has no snapshots, if its case or law cannot be read, or if it does not contain
+        the history of the contacts.
     """
     return _measured(result, "contact_energy").contact
 
 
 def second_moment(result: Result) -> np.ndarray:
-    """How far the energy has spread over the row: sum (n - nc)^2 e over sum e.
+    """Return the second moment of the energy, sum((n - nc)^2 e)/sum(e), which shows how far it has
+    spread.
 
-    e is the `bead_energy`, n the label of the body, nc = sum n e over sum e the energy's centre.
+    Here e is the `bead_energy`, n the label of the body, and nc = sum(n e)/sum(e) the centre of the
+    energy.
 
     Parameters
     ----------
     result : Result
-        As of `bead_energy`.
+        See `bead_energy`.
 
     Returns
     -------
     array (n_snapshots,)
-        [1], beads squared; nan where nothing moves.
+        Second moment in beads squared [1]. It is nan if nothing moves.
 
     Raises
     ------
     GranchainError
-        As `contact_energy`, and where an energy is below 0.
+        As for `contact_energy`, and if an energy is below 0.
     """
     e, labels = _shares(result, "second_moment"), np.asarray(result.bead, dtype=float)
     away = labels - (e @ labels)[:, None]
@@ -104,17 +106,18 @@ def second_moment(result: Result) -> np.ndarray:
 
 
 def participation(result: Result) -> np.ndarray:
-    """How many bodies share the energy over time: `participation_ratio` of the `bead_energy`.
+    """Return the number of bodies that share the energy versus time, the `participation_ratio` of
+    the `bead_energy`.
 
     Parameters
     ----------
     result : Result
-        As of `bead_energy`.
+        See `bead_energy`.
 
     Returns
     -------
     array (n_snapshots,)
-        [1], from 1 to the number of bodies; nan where nothing moves.
+        Number of bodies [1], from 1 to all bodies. It is nan if nothing moves.
 
     Raises
     ------
@@ -125,7 +128,7 @@ def participation(result: Result) -> np.ndarray:
 
 
 def participation_ratio(energy: np.ndarray) -> np.ndarray:
-    """How many share an energy, (sum e)^2/sum e^2 over the last axis [1]."""
+    """Return the participation ratio (sum e)^2/sum e^2 over the last axis [1]."""
     e = np.asarray(energy)
     return np.asarray(e.sum(axis=-1) ** 2 / (e * e).sum(axis=-1))
 

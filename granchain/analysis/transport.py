@@ -16,20 +16,21 @@ MOST_ARRIVALS = 300
 
 
 def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
-    """Inverse slope of the least-squares line of arrival against position.
+    """Return the inverse slope of the least-squares line of arrival versus position.
 
     Parameters
     ----------
     position : array (n,)
-        Of the sensors [m].
+        Positions of the sensors [m].
     arrival : array (n,)
         [s]; nan where there is none.
 
     Returns
     -------
     float
-        [m/s], negative where the wave runs towards smaller positions; nan with fewer than two
-        places, and where arrivals do not go with the position, as those of two waves that meet.
+        Speed [m/s], negative if the wave travels towards smaller positions. It is nan with fewer
+        than two positions, or if the arrivals do not depend on the position, as for two waves that
+        meet.
     """
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
     known = np.isfinite(x) & np.isfinite(t)
@@ -44,21 +45,21 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
 
 
 def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
-    """Speed of a wave in each third of the row: the inverse of the median slope of arrival against
-    position between any two of its places, in which an odd bead has no weight; of fewer than nine
-    places, the speed from each to the next.
+    """Return the speed of a wave in each third of the chain. It is the inverse of the median slope
+    of arrival versus position over all pairs of positions, which is insensitive to outliers. With
+    fewer than nine positions, the speeds between neighbours are returned.
 
     Theil 1950, Proc. Kon. Ned. Akad. Wet. A 53, 386-392.
 
     Parameters
     ----------
     position, arrival : array (n,)
-        As of `wave_speed`.
+        See `wave_speed`.
 
     Returns
     -------
     array
-        In the order of the row [m/s].
+        Speeds in the order of the chain [m/s].
     """
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
     known = np.isfinite(x) & np.isfinite(t)
@@ -74,8 +75,8 @@ def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
 
 
 def speed_in_words(position: ArrayLike, arrival: ArrayLike) -> str:
-    """The speed of a wave; where it changes along the row, the range of its local speeds, in the
-    order in which they come."""
+    """Return a text with the speed of a wave. If the speed changes along the chain, the text
+    contains the range of local speeds in their order."""
     local = local_speeds(position, arrival)
     local = local[np.isfinite(local)]
     if not local.size:
@@ -91,10 +92,10 @@ def speed_in_words(position: ArrayLike, arrival: ArrayLike) -> str:
 def out_of_order(
     position: ArrayLike, arrival: ArrayLike, width: ArrayLike = 0.0
 ) -> tuple[int, int] | None:
-    """Two sensors whose arrivals show that they are of more than one wave; None for one wave.
+    """Return two sensors whose arrivals belong to different waves, or None if there is one wave.
 
-    Along the row the arrivals of one wave do not turn back: each comes, up to the width of its
-    pulse, after all before it, or before them all where the wave runs towards smaller positions.
+    The arrivals of one wave increase along the chain, within the width of the pulse, or decrease if
+    the wave travels towards smaller positions.
 
     Parameters
     ----------
@@ -103,13 +104,13 @@ def out_of_order(
     arrival : array (n,)
         [s]; nan where there is none.
     width : float or array (n,)
-        Of the pulses [s]; nan for 0.
+        Widths of the pulses [s]. nan means 0.
 
     Returns
     -------
     tuple or None
-        Indices of the sensor that was passed last and of the one that most turns back, along the
-        direction in which less do.
+        Indices of the last sensor in order and of the sensor that is most out of order, in the
+        direction with fewer such sensors.
     """
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
     known = np.flatnonzero(np.isfinite(x) & np.isfinite(t))
@@ -130,17 +131,17 @@ def out_of_order(
 
 
 def speeds_between(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
-    """Speed of a wave between each sensor and the next.
+    """Return the speed of a wave between each sensor and the next.
 
     Parameters
     ----------
     position, arrival : array (n,)
-        [m], [s]; nan where there is no arrival.
+        Positions [m] and arrivals [s]. nan means no arrival.
 
     Returns
     -------
     array (n - 1,)
-        [m/s]; nan where one of the two has no arrival or both have the same.
+        Speeds [m/s]. A speed is nan if one of the two arrivals is missing or both are equal.
     """
     distance, delay = np.diff(np.asarray(position)), np.diff(np.asarray(arrival, dtype=float))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -133,7 +133,7 @@ class CheckedCase(Table):
         save_case(self, path, overwrite)
 
     def numbers_of_file(self, where: str) -> dict[str, Any]:
-        """Return the keys that hold what a file under a key holds."""
+        """Return the keys that contain the values of a file that a key names."""
         raise NotImplementedError
 
     @property

@@ -864,8 +864,8 @@ def _zero_near(value: Callable[[float], float], begin: float, length: float, slo
                 return float(brentq(value, begin, end, xtol=tolerance))
         reach *= 2.0
     raise RunError(
-        "continuation: the point was not found in half steps. Its error is unknown. Use a smaller "
-        "time.step."
+        "continuation: the point was not found with half the time step, so its error is unknown. "
+        "Use a smaller time.step."
     )
 
 
