@@ -78,7 +78,10 @@ class Problems:
         if len(self._sentences) >= PROBLEMS:
             self._more += 1
         else:
-            place = ".".join(shown(part)[1:-1] for part in where.split(".")) or '""'
+            parts = [shown(part)[1:-1] for part in where.split(".")]
+            # a name that is empty or contains a colon would hide the end of the location
+            plain = where and not (problem == "unknown key" and (":" in where or not parts[-1]))
+            place = ".".join(parts) if plain else ".".join([*parts[:-1], f'"{parts[-1]}"'])
             fix = suggestion(word, words, fix)
             self._sentences[error_text(place, problem, requirement, fix)] = None
 

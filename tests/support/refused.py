@@ -20,7 +20,7 @@ def refused(what: str) -> Any:
 
 
 # location: problem. Requirement. Fix.
-_FORM = re.compile(r"[^:]+: .*[^ ]\. .*[.?]", re.DOTALL)
+_FORM = re.compile(r'(?:[^:]|"[^"]*")+: .*[^ ]\. .*[.?]', re.DOTALL)
 
 
 def has_error_form(text: str) -> bool:
