@@ -88,7 +88,7 @@ def warn_of_large_radii(case: Case, stacklevel: int = 2) -> None:
     if largest > LARGE_RADIUS:
         warnings.warn(
             f"radius: the largest radius is {largest:.4g} m, above {LARGE_RADIUS:g} m. Lengths are "
-            "in metres, so forces, times and speeds are wrong if the radius is in millimetres. "
+            "in metres, so forces, times, and speeds are wrong if the radius is in millimetres. "
             "Check the radii of the beads and the striker",
             GranchainWarning,
             stacklevel=stacklevel + 1,
