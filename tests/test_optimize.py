@@ -220,7 +220,7 @@ def test_a_search_is_not_resumed_with_an_edited_law(here, monkeypatch):
     arguments = (case, "peak", {"contact.stiffness": (1e9, 2e9)})
     options = {"generations": 1, "progress": False, "out": "best.toml"}
 
-    def dying(*_):
+    def dying(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -364,3 +364,24 @@ def test_a_local_search_that_misses_a_lower_value_elsewhere_says_so():
     assert found.value > (1.0 - 1e-3) * lower
     assert found.gain <= 5e-4 * abs(found.value)
     assert not found.converged and found.messages[-1].startswith("local search only")
+
+
+@pytest.mark.parametrize("agree", [True, False])
+def test_a_search_has_converged_only_if_two_populations_end_at_the_same_value(agree, monkeypatch):
+    # box 5 again: one population ends at the local optimum of the test above
+    low, high = np.array([[0.11289, 0.12539, 0.51417], [0.66919, 0.48195, 1.38154]])
+    better = (np.array([0.66919, 0.1377, 0.51417]) - low) / (high - low)
+    worse = (np.array([0.38259, 0.38216, 1.0011]) - low) / (high - low)
+    ends = [better, better if agree else worse]
+
+    def of_population(_, generations, seed, step):
+        return True, "stalled", ends[seed[1]]
+
+    monkeypatch.setattr(Designs, "_global", of_population)
+    over = dict(zip(MASSES, zip(low, high, strict=True), strict=True))
+    start = spaced([0.38259, 0.38216, 1.0011], "fast")
+    found = gc.optimize(start, minus_last_speed, over, progress=False)
+    assert found.converged == agree
+    assert any(said.startswith("two searches of the range") for said in found.messages) != agree
+    assert found.value == pytest.approx(minus_last_speed(gc.run(found.case)), rel=1e-4)
+    assert found.gain <= 5e-4 * abs(found.value)

@@ -39,6 +39,8 @@ BEST = f"# the best design so far, {OUTPUT_MARK.decode()} {FORMAT}"
 # Designs of a generation for each number (scipy's popsize is 15, for few numbers), and how many
 # there are at least.
 DESIGNS, LEAST_DESIGNS = 8, 32
+# Populations that search the box independently: one alone may collapse far from the optimum. Ours.
+POPULATIONS = 2
 # Generations without a better design by this part of it, after which the search over the box ends.
 STALLED, BETTER = 20, 1e-3
 # Ours: steps of the way down, each with its derivatives.
@@ -79,9 +81,10 @@ class Optimum:
     time_step : float
         Time step of all runs [s].
     converged : bool
-        Whether the search of the box ended (it does not with `generations=0`) and, by the final
-        slopes and their errors, the value can be improved by at most 0.05 % nearby. This is not a
-        proof: a lower optimum may exist elsewhere in the box.
+        Whether both searches of the box ended at the same value within 0.05 % (with
+        `generations=0` there are none) and, by the final slopes and their errors, the value can be
+        improved by at most 0.05 % nearby. This is not a proof: a lower optimum may exist elsewhere
+        in the box.
     gain : float
         Largest decrease of the value that the final slopes and their errors allow nearby. Infinite
         if there are no slopes. At most 0.05 % of the value at a local optimum.
@@ -282,6 +285,8 @@ class Designs:
         self.known: dict[bytes, np.ndarray] = {}
         self._kept: dict[bytes, np.ndarray] = {}
         self.best, self.history = self.start, np.zeros((0, 2))
+        # the lowest kept value that the present search has come to
+        self.lowest = math.inf
         # why a design has failed, by point
         self.failed: dict[bytes, str] = {}
         self._part: StudyPart | None = None
@@ -405,7 +410,9 @@ class Designs:
             if self._is_better(point, self.known[name]) and name in fresh:
                 self.write()
         found = np.array([self.known[name] for name in names])
-        return found.reshape(len(names), len(self.summaries))
+        found = found.reshape(len(names), len(self.summaries))
+        self.lowest = min([self.lowest, *(row[0] for row in found if self.kept(row[1:]))])
+        return found
 
     def _run(self, points: Sequence[np.ndarray]) -> np.ndarray:
         found = np.full((len(points), len(self.summaries)), math.inf)
@@ -471,11 +478,17 @@ class Designs:
 
         first = self.at(self.start[np.newaxis])[0]
         ended, explored = [], False
-        if generations:
-            explored, how = self._global(generations, seed, step)
-            ended.append(how)
         size = abs(first[0]) or 1.0
-        ended += self._local(size, step)
+        lowest = []
+        for population in range(POPULATIONS if generations else 0):
+            self.lowest = math.inf
+            explored, how, point = self._global(generations, [seed, population], step)
+            ended += [how, *self._local(size, step, start=point)]
+            lowest.append(self.lowest)
+            if not explored:
+                break
+        if not generations:
+            ended += self._local(size, step)
         if not len(self.history):
             ended += self._local(size, step, inside=True)
         gain, more = self._continued(size, step)
@@ -493,6 +506,8 @@ class Designs:
         messages = [f"{n} designs were excluded: {why}" for why, n in failed.items()]
         messages += ended
         at_optimum = gain <= CONVERGED * abs(value[0])
+        # none of them is finite if no design satisfies the constraints
+        agree = bool(explored and max(lowest) - min(lowest) <= CONVERGED * abs(value[0]))
         if not generations:
             messages.append(
                 "local search only: generations=0 omits the search of the range. A lower value may "
@@ -502,6 +517,12 @@ class Designs:
             messages.append(
                 f"the search of the range has not converged: its {generations} generations ended "
                 "before it stalled. Use more generations"
+            )
+        elif not agree:
+            values = " and ".join(f"{lowest_value:.6g}" for lowest_value in lowest)
+            messages.append(
+                f"two searches of the range from different random designs ended at {values}. A "
+                "lower value may exist. Repeat with another seed, or continue from this case"
             )
         if not at_optimum:
             allowed = f"the value {value[0]:.6g} may be improved by {gain:.2g} nearby"
@@ -519,20 +540,23 @@ class Designs:
             value[1:].tolist(),
             self.history,
             self.step,
-            bool(explored and at_optimum),
+            agree and at_optimum,
             gain,
             tuple(messages),
         )
 
-    def _global(self, generations: int, seed: int, step: Callable[..., None]) -> tuple[bool, str]:
-        """Differential evolution, a generation at once: whether it came to its end, and how."""
+    def _global(
+        self, generations: int, seed: Sequence[int], step: Callable[..., None]
+    ) -> tuple[bool, str, np.ndarray]:
+        """Differential evolution, a generation at once: whether it came to its end, how, and its
+        best design. Population 0 of a `seed` (seed, population) contains the start."""
         from scipy.optimize import NonlinearConstraint, differential_evolution
 
         stalled = [0, math.inf]
 
         def ends(point: np.ndarray, convergence: float) -> bool:
             step()
-            least = float(self.history[-1, 1]) if len(self.history) else math.inf
+            least = self.lowest
             better = least < stalled[1] - BETTER * abs(least)
             stalled[:] = [0, least] if better else [stalled[0] + 1, stalled[1]]
             return stalled[0] >= STALLED
@@ -552,8 +576,8 @@ class Designs:
             [(0.0, 1.0)] * numbers,
             init=np.random.default_rng(seed).random((size, numbers)),
             maxiter=generations,
-            seed=np.random.default_rng([seed, 1]),
-            x0=self.start,
+            seed=np.random.default_rng([*seed, 1]),
+            x0=None if seed[1] else self.start,
             callback=ends,
             polish=False,
             updating="deferred",
@@ -563,8 +587,8 @@ class Designs:
         )
         if stalled[0] >= STALLED:
             how = f"{STALLED} generations improved the value by less than {BETTER:.1%}"
-            return True, f"differential evolution: {how}"
-        return bool(found.success), f"differential evolution: {found.message}"
+            return True, f"differential evolution: {how}", found.x
+        return bool(found.success), f"differential evolution: {found.message}", found.x
 
     def _local(
         self,
@@ -572,10 +596,11 @@ class Designs:
         step: Callable[..., None],
         span: float = RELATIVE_STEP,
         inside: bool = False,
+        start: np.ndarray | None = None,
     ) -> list[str]:
-        """Down the derivatives from the best design, and how SciPy ended; `size` is a typical
-        value, `span` half the distance of the differences, and `inside` chooses the method that
-        keeps to limits better and takes more designs."""
+        """Down the derivatives from the start (the best design), and how SciPy ended; `size` is a
+        typical value, `span` half the distance of the differences, and `inside` chooses the method
+        that keeps to limits better and takes more designs."""
         from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
         lower, upper = np.zeros_like(self.start), np.ones_like(self.start)
@@ -608,7 +633,12 @@ class Designs:
             warnings.simplefilter("ignore", UserWarning)
             try:
                 found = down(
-                    value, self.best, jac=True, bounds=Bounds(lower, upper), callback=step, **ways
+                    value,
+                    self.best if start is None else np.asarray(start),
+                    jac=True,
+                    bounds=Bounds(lower, upper),
+                    callback=step,
+                    **ways,
                 )
             except (ValueError, np.linalg.LinAlgError) as error:
                 return [f"{ways['method']}: {error}"]
