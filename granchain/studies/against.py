@@ -1,4 +1,4 @@
-"""What was measured, and how far from it a case is: the numbers that a fit makes small."""
+"""Residuals of a case with respect to a measured trace, which a fit minimizes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from granchain.studies.foretold import foretold
 from granchain.studies.many import run_all
 from granchain.studies.measures import FORCES_ALONE
 
-# What is found beside the free keys: the difference of the clocks, where times are compared, and
-# what calibrations are off by.
+# Kinds of parameters that are fitted in addition to the free keys: the clock difference, if times
+# are compared, and errors of the calibrations.
 CLOCK_SHIFT, CALIBRATION = "the clock of the trace", "the calibration of the trace"
-# What a case lacks has the shape of a pulse, noise has none: of the samples of a window it is in
-# the first of so many cosines, the last of nearly four periods; ours: a window is some three widths
-# of a pulse long. Neyman 1937, doi:10.1080/03461238.1937.10404821.
+# A model error has the shape of a pulse, but noise does not. A model error therefore appears in the
+# first few cosines of the samples of a window. The last of these has nearly four periods. Our
+# choice, because a window is about three pulse widths long. Neyman 1937,
+# doi:10.1080/03461238.1937.10404821.
 SHAPES = 8
 
 
 class Nuisance(NamedTuple):
-    """What is found of the measurement beside the keys: its kind, whose it is (none: all
-    sensors'), and its standard deviation beforehand."""
+    """Parameter of the measurement that is fitted in addition to the keys: its kind, its sensor
+    (None: all sensors), and its standard deviation known beforehand."""
 
     kind: str
     sensor: int | None
@@ -35,7 +36,7 @@ class Nuisance(NamedTuple):
 
 
 class Against:
-    """What was measured, and how far from it a case is.
+    """Comparison of a case with a measured trace.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class Against:
     measured : Measured
     measure : str
     keys : tuple of str
-        The free ones.
+        Free keys.
     threads : int
     """
 
@@ -79,10 +80,10 @@ class Against:
         ).T
         self.times = measure != "peaks"
         count = len(beads)
-        # what reading a pulse from the trace's samples adds to its peak and to its time
+        # changes of peaks and arrivals that are caused by reading them from the trace's samples
         self.peak_read, self.arrival_read = np.zeros((2, count))
-        # of each number that is compared: its sensor, and 0 for a peak, 1 for an arrival, 0 for a
-        # sample
+        # for each compared number: its sensor, and its kind (0 for a peak, 1 for an arrival, 0 for
+        # a sample)
         compared: list[Any] = [
             np.flatnonzero(np.isfinite(values)) if measure in (name, "features") else []
             for name, values in (("peaks", self.peak), ("arrivals", self.arrival))
@@ -98,10 +99,10 @@ class Against:
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
         self.count = len(self.kinds)
         has = np.bincount(self.labels, minlength=count) > 0
-        # a gain says nothing of times, a clock nothing of peaks
+        # a gain does not affect times, and a clock does not affect peaks
         gains = measure != "arrivals"
-        # what is found beside the keys, in the order of a point: of each, its kind, its sensor
-        # (none: all), and the standard deviation that it is known by beforehand
+        # parameters in addition to the keys, in the order of a point: kind, sensor (None: all), and
+        # the standard deviation known beforehand
         self.nuisances = [Nuisance(CLOCK_SHIFT, None, math.inf)] * self.times
         if gains and stated.common_gain > 0.0:
             self.nuisances.append(Nuisance(CALIBRATION, None, stated.common_gain))
@@ -115,8 +116,8 @@ class Against:
                 if compares and has[k] and error
             ]
         self.known = [one for one in self.nuisances if math.isfinite(one.error)]
-        # of freedom, by sensor, that the quiet stretch tells the size of its noise with, and of its
-        # slow parts; 0: not by it
+        # degrees of freedom of the noise estimate from the pre-trigger baseline, and of its slow
+        # parts, by sensor; 0 if the baseline is not used
         self.quiet_degrees, self.slow_degrees = np.zeros((2, count))
         self.foretold = {}
         if measure == "traces":
@@ -130,8 +131,10 @@ class Against:
     def with_nuisances(
         self, start: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray
     ) -> tuple[np.ndarray, ...]:
-        """The search's start, box and sizes, with the difference of the clocks where times are
-        compared, and the calibration's error."""
+        """Add the clock difference and calibration errors to the start, box, and sizes of a search.
+
+        The clock difference is added only if times are compared.
+        """
         columns = []
         if self.times:
             (model,) = self._computed([start])
@@ -150,7 +153,7 @@ class Against:
         return tuple(np.append(own, [one[i] for one in columns]) for i, own in enumerate(box))
 
     def why_not(self, point: np.ndarray) -> str:
-        """Why a point has nothing to compare."""
+        """Return the reason why a point has no pulses to compare."""
         case = self._case(point)
         if isinstance(case, str):
             return case
@@ -164,19 +167,18 @@ class Against:
         )
 
     def read_as_measured(self, point: np.ndarray) -> None:
-        """What reading samples with noise adds to a peak and to its time, by the computed pulses at
-        a point.
+        """Estimate how reading noisy samples changes peaks and arrivals, at a point.
 
-        The fewer the samples and the stronger the noise, the longer the stretch of a pulse that its
-        peak is read from, and the more of it a curve cuts off; and which stretch is chosen depends
-        on the noise itself. Of the computed pulse with what was measured and with its noise turned
-        over, the mean has all of that and no noise (antithetic variates: Hammersley & Morton 1956,
-        doi:10.1017/S0305004100031455).
+        With fewer samples or stronger noise, the peak is read from a longer stretch of the pulse,
+        and the fitted curve cuts off more of it. The choice of this stretch also depends on the
+        noise. The mean of two readings contains these effects but no noise: one reading of the
+        computed pulse with the measured noise, and one with the sign of the noise reversed
+        (antithetic variates: Hammersley & Morton 1956, doi:10.1017/S0305004100031455).
         """
         (model,) = self._computed([point])
         if model is None:
             return
-        # as high as the measured pulse, and at its time
+        # scale and shift the computed pulse to the measured one
         force = self.measured.force
         gain, shift = self.peak / model.peaks, self.apart(model)
         finite = np.isfinite(gain) & np.isfinite(shift)
@@ -187,19 +189,21 @@ class Against:
         modelled = np.nan_to_num(modelled)
         read = 0.5 * (np.array([self.peak, self.arrival]) + self._read(2.0 * modelled - force))
         if np.isnan(read).any():
-            # what noise hides there
+            # pulses that the reversed noise hides
             read = np.where(np.isnan(read), self._read(modelled), read)
         self.peak_read = np.nan_to_num(read[0] / gain - model.peaks)
         self.arrival_read = np.nan_to_num(read[1] - model.arrivals - shift)
 
     def _read(self, force: np.ndarray) -> np.ndarray:
-        """(2, sensor) Peaks [N] and arrivals [s] of forces (sample, sensor) with the noise of the
-        trace."""
+        """Return the peaks [N] and arrivals [s] of forces, read with the noise of the trace.
+
+        The shapes are (sample, sensor) for the forces and (2, sensor) for the result.
+        """
         readings = self.measured.read(force)
         return np.array([(one.peak.value, one.arrival.value) for one in readings]).T
 
     def misfit(self, point: np.ndarray) -> float:
-        """Root mean square of computed less measured, over the peaks [1]."""
+        """Return the root mean square of computed minus measured values, relative to the peaks."""
         (model,) = self._computed([point])
         if model is None:
             return math.nan
@@ -211,24 +215,27 @@ class Against:
         return float(np.sqrt(np.mean(np.concatenate(parts) ** 2)))
 
     def apart(self, model: Computed | None) -> np.ndarray:
-        """(sensor,) From computed to measured arrivals [s]."""
+        """Return the measured minus the computed arrivals, (sensor,) [s]."""
         return self.arrival - (math.nan if model is None else model.arrivals)
 
     def mean_shift(self, model: Computed) -> float:
-        """The mean time from computed to measured arrivals [s]; 0 where there are none."""
+        """Return the mean of measured minus computed arrivals [s]; 0 without arrivals."""
         apart = self.apart(model)
         return float(np.nanmean(apart)) if np.isfinite(apart).any() else 0.0
 
     def _case(self, point: np.ndarray) -> Case | str:
-        """The case at a point, or why there is none."""
+        """Return the case at a point, or the reason why there is none."""
         try:
             return self.case.replace(**dict(zip(self.keys, map(float, point), strict=False)))
         except CaseError as error:
             return str(error)
 
     def _computed(self, points: Sequence[np.ndarray]) -> list[Computed | None]:
-        """The computed side at each point, None where there is none: points of the same keys'
-        values share a run, and so does the next call with the last that had as many."""
+        """Return the computed pulses at each point, None if there are none.
+
+        Points with the same values of the keys share a run. The results of the last call with the
+        most runs are reused.
+        """
         keys = [point[: len(self.keys)].tobytes() for point in points]
         found = {key: self._kept.get(key) for key in keys}
         asked = {key: self._case(np.frombuffer(key)) for key, one in found.items() if one is None}
@@ -244,22 +251,24 @@ class Against:
         return [found[key] for key in keys]
 
     def residuals(self, points: np.ndarray) -> np.ndarray:
-        """As `search.descend` takes them: computed minus measured, in standard deviations."""
+        """Return computed minus measured values in standard deviations, for `search.descend`."""
         rows = []
         for point, model in zip(points, self._computed(list(points)), strict=True):
             shift, gain = self.of_measurement(point)
-            # what is known of the calibrations and clocks beforehand are more numbers
+            # prior knowledge of calibrations and clocks enters as additional residuals
             more = point[len(point) - len(self.known) :] / [one.error for one in self.known]
             rows.append([*self.off(model, shift, gain), *more])
         return np.array(rows)
 
     def beside(self, point: np.ndarray) -> dict[Nuisance, float]:
-        """What is found beside the keys, at a point: of clocks [s], of calibrations [1]."""
+        """Return the parameters in addition to the keys: clocks [s] and calibration errors [1]."""
         return dict(zip(self.nuisances, point[len(self.keys) :].tolist(), strict=True))
 
     def of_measurement(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(sensor,) The time between the clocks of a sensor and of the run, and the measured force
-        over the true one, at a point."""
+        """Return the clock difference [s] and the gain [1] of each sensor at a point, (sensor,).
+
+        The gain is the ratio of the measured to the true force.
+        """
         shift, gain = np.zeros((2, len(self.beads)))
         for one, value in self.beside(point).items():
             which = shift if one.kind == CLOCK_SHIFT else gain
@@ -267,13 +276,13 @@ class Against:
         return shift, 1.0 + gain
 
     def force_at(self, model: Computed, k: int, shift: float, gain: float) -> np.ndarray:
-        """The computed force in the window of a sensor, as its instrument reads it [N]."""
+        """Return the computed force in the window of a sensor, as its instrument reads it [N]."""
         return gain * model.at(self.trace.time[self._windows[k]] - shift)[:, k]
 
     def left_of_samples(
         self, model: Computed, shift: np.ndarray, gain: np.ndarray
     ) -> list[tuple[int, np.ndarray]]:
-        """Of each sensor, computed less measured force in its window [N]."""
+        """Return the computed minus the measured force in the window of each sensor [N]."""
         return [
             (
                 k,
@@ -285,7 +294,7 @@ class Against:
         ]
 
     def samples(self, model: Computed, shift: np.ndarray, gain: np.ndarray) -> list[dict[str, Any]]:
-        """The bead, the times [s] and the measured and computed forces [N] of each sensor."""
+        """Return the bead, times [s], and measured and computed forces [N] of each sensor."""
         return [
             {
                 "bead": self.beads[k],
@@ -298,8 +307,10 @@ class Against:
         ]
 
     def off(self, model: Computed | None, shift: np.ndarray, gain: np.ndarray) -> np.ndarray:
-        """How far a computed side is from the measured one, in standard deviations; nan where
-        it has no pulse that was measured."""
+        """Return computed minus measured values in standard deviations.
+
+        A value is nan if the computed side lacks a measured pulse.
+        """
         if model is None:
             return np.full(self.count, math.nan)
         if self.measure == "traces":
@@ -318,8 +329,11 @@ class Against:
         return np.asarray(off[self.kinds, self.labels])
 
     def blocks(self) -> np.ndarray:
-        """(number,) Which numbers are drawn together: those of a sensor, or samples of a sensor
-        over twice as long as its noise is correlated."""
+        """Return the block of each compared number for resampling, (number,).
+
+        A block is a sensor, or a stretch of its samples that is at least twice as long as the
+        correlation of its noise.
+        """
         if self.measure != "traces":
             return self.labels
         found, first = [], 0
@@ -331,8 +345,10 @@ class Against:
         return np.concatenate(found)
 
     def shapes(self) -> tuple[np.ndarray, np.ndarray]:
-        """(shape, number) Slow shapes in the samples of each sensor, each of norm 1 and across the
-        others; and (shape,) their sensors."""
+        """Return slow orthonormal shapes in the samples of each sensor, and their sensors.
+
+        The arrays are (shape, number) and (shape,).
+        """
         from scipy.fft import dct
 
         rows, labels = [], []
@@ -345,8 +361,10 @@ class Against:
         return np.reshape(rows, (-1, self.count)), np.array(labels, dtype=int)
 
     def of_sensors(self, residual: np.ndarray) -> np.ndarray:
-        """(sensor,) Root mean square of the residuals of each sensor, with their sign where
-        there is one."""
+        """Return the root mean square residual of each sensor, (sensor,).
+
+        If a sensor has only one residual, its sign is included.
+        """
         found = np.full(len(self.beads), math.nan)
         for k in np.unique(self.labels):
             own = residual[self.labels == k]

@@ -1,5 +1,4 @@
-"""Bands: how far the tolerances of a case's numbers move what is computed of it, and which of them
-matters where."""
+"""Uncertainty bands of computed forces, peaks, and arrivals, and sensitivities to the keys."""
 
 from __future__ import annotations
 
@@ -41,16 +40,16 @@ from granchain.studies.sweep import texts
 if TYPE_CHECKING:
     import xarray
 
-# Members of a band, unless more or fewer are asked for.
+# Default number of members.
 MEMBERS = 1024
-# The middle 95 % and the middle half of the members, and their median.
+# The middle 95 % of the members, their middle half, and their median.
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
-# Confidence of the indices' limits.
+# Confidence level of the limits of the indices.
 CONFIDENCE = 0.95
-# Samples that a cubic goes through.
+# Number of samples that determine a cubic.
 CUBIC_NODES = 4
-# Members whose whole traces are put on one grid at once, or as much of the traces of all: some 50
-# MB of 70 beads at 8 sensors.
+# Number of complete traces that are interpolated at once, or the same number of samples of all
+# traces: about 50 MB for 70 beads with 8 sensors.
 SAMPLES_AT_ONCE = 256
 
 
@@ -133,7 +132,8 @@ def bands(
         )
     first, second = asked.samples
     keys = np.arange(len(asked.drawn))
-    # for sensitivity: the second sample, and for each key the first with that key's column of it
+    # for the sensitivity: the second sample, and for each key the first sample with this key's
+    # column of the second
     mixed = np.repeat(first[None], len(keys), axis=0)
     mixed[keys, :, keys] = second.T
     further = asked.changed(np.concatenate([second, *mixed])) if sensitivity else []
@@ -153,16 +153,16 @@ def bands(
 
 @dataclass(frozen=True)
 class Uncertain:
-    """A case with the distributions of its uncertain numbers.
+    """A case with the distributions of its uncertain parameters.
 
     Parameters
     ----------
     case : Case
     tolerance : mapping
-        Of each key.
+        Tolerance of each key.
     n, seed : int
     scramblings : int
-        Of the Sobol sequence, independent ones, of n/scramblings points each.
+        Number of independent scramblings of the Sobol sequence, of n/scramblings points each.
     """
 
     case: Case
@@ -173,7 +173,7 @@ class Uncertain:
 
     @cached_property
     def drawn(self) -> dict[str, Distribution]:
-        """What each key is drawn from."""
+        """Distribution of each key."""
         found = {}
         for key, tolerance in self.tolerance.items():
             value = entry_at(dict(self.case), key)[0]
@@ -186,8 +186,7 @@ class Uncertain:
 
     @cached_property
     def samples(self) -> np.ndarray:
-        """(2, n, keys) Two independent samples, as sensitivity asks for; the first is that of the
-        bands."""
+        """(2, n, keys) Two independent samples. The bands use the first; indices use both."""
         seeds: list[Any] = [self.seed]
         if self.scramblings > 1:
             seeds = np.random.SeedSequence(self.seed).spawn(self.scramblings)
@@ -198,24 +197,24 @@ class Uncertain:
         return columns.reshape(2, len(self.drawn), self.n).transpose(0, 2, 1)
 
     def changed(self, sample: np.ndarray) -> list[Case]:
-        """The case with each row of a sample.
+        """Return the case with each row of a sample.
 
         Raises
         ------
         CaseError
-            With the mistakes of all, each once.
+            If a case is invalid. The message lists each error once.
         """
         listed: dict[str, Any] = dict(zip(self.drawn, sample.T.tolist(), strict=True))
         return Plan(self.case, listed, "zip", 1, self.seed).cases()
 
 
 def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = False) -> Uncertain:
-    """The case and its tolerances, after all arguments are checked.
+    """Check all arguments and return the case with its tolerances.
 
     Raises
     ------
     CaseError
-        With every mistake.
+        If an argument is invalid. The message lists every error.
     """
     check_case(case)
     problems = Problems()
@@ -256,10 +255,10 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
 
 
 def check_amount(asked: Uncertain, sensitivity: bool, problems: Problems) -> None:
-    """Members and their traces fit the memory, and the sequence has as many dimensions."""
+    """Check that the members fit into memory and that the sequence has enough dimensions."""
     keys, case = len(asked.tolerance), asked.case
     samples = case.time.end / case.sensors.interval + 1.0
-    # a trace as it comes, and on the common grid
+    # a trace as it is computed, and on the common grid
     size = 2.0 * 8.0 * samples * (1 + len(case.sensors.beads)) * asked.n
     size += MEMBER_BYTES * asked.n * (keys + 2 if sensitivity else 1)
     problems.check(
@@ -272,7 +271,7 @@ def check_amount(asked: Uncertain, sensitivity: bool, problems: Problems) -> Non
 
 
 def check_ranges(asked: Uncertain, problems: Problems) -> None:
-    """Each key alone may take the least and the largest value that are drawn of it."""
+    """Check that each key alone accepts its smallest and its largest sampled value."""
     both = np.concatenate(asked.samples)
     ends = zip(both.min(axis=0).tolist(), both.max(axis=0).tolist(), strict=True)
     for key, (low, high) in zip(asked.tolerance, ends, strict=True):
@@ -296,12 +295,12 @@ def nominal_and_members(
     threads: int | None = None,
     done: Callable[[Sequence[int]], Any] = lambda places: None,
 ) -> Measures:
-    """The case as it stands, and after it the members, with their traces.
+    """Run the nominal case, then the members, and return them with their traces.
 
     Raises
     ------
     RunError
-        Where the case as it stands, or every member, fails.
+        If the nominal case or every member fails.
     """
     cases = [asked.case, *asked.changed(asked.samples[0])]
     found = measure(cases, threads, traces=True, done=done)
@@ -331,7 +330,7 @@ def nominal_and_members(
 
 
 def complete_members(found: Measures) -> list[int]:
-    """Places of the runs that are complete, that of the case as it stands the first."""
+    """Return the indices of the completed runs; the nominal case is the first of them."""
     return [place for place, status in enumerate(found.status) if not status.failed]
 
 
@@ -340,16 +339,17 @@ def complete_members(found: Measures) -> list[int]:
 
 
 def on_grid(time: np.ndarray, force: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Forces at other times, each by the cubic through the four samples next to it; before the
-    first sample the first, nan after the last.
+    """Interpolate forces at other times by cubics through the nearest four samples.
+
+    Before the first sample the result is the first force, after the last sample it is nan.
 
     Parameters
     ----------
     time : array (sample,)
-        Increasing [s].
+        Increasing times [s].
     force : array (sample, ...)
     at : array (n,)
-        [s].
+        Times of the result [s].
 
     Returns
     -------
@@ -367,14 +367,16 @@ def on_grid(time: np.ndarray, force: np.ndarray, at: np.ndarray) -> np.ndarray:
             if j != i:
                 weight *= (inside - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
         found += weight.reshape(-1, *[1] * (force.ndim - 1)) * force[places[:, i]]
-    # beyond rounding
+    # times after the last sample by more than rounding
     found[at > last + 1e-9 * (last - time[0])] = math.nan
     return found
 
 
 def grid_error(time: np.ndarray, force: np.ndarray) -> float:
-    """The largest error [N] of a trace that is rebuilt from every second of its samples: more
-    than that of a member on another's times."""
+    """Return the largest error [N] of a trace that is rebuilt from every second sample.
+
+    It exceeds the error of a member that is interpolated at the times of the nominal case.
+    """
     if len(time) < 2 * CUBIC_NODES:
         return math.nan
     few, within = time[::2], time <= time[::2][-1]
@@ -382,17 +384,17 @@ def grid_error(time: np.ndarray, force: np.ndarray) -> float:
 
 
 def common_times(found: Measures) -> np.ndarray:
-    """The sample times of the case as it stands, up to where every member has samples."""
+    """Return the sample times of the nominal case for which every member has samples."""
     end = min(float(found.time[place][-1]) for place in complete_members(found))
     times = found.time[0]
     return times[times <= end * (1.0 + 1e-9)]
 
 
 def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str, Variable]:
-    """The variables of bands."""
+    """Return the variables of the bands."""
     times, members = common_times(found), complete_members(found)[1:]
     force = np.empty((len(quantiles), len(times), len(found.sensor_bead)))
-    # few times at once: the members' forces at them in one batch
+    # a few times at once, with the forces of all members at these times
     stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(members))
     for at in range(0, len(times), stretch):
         batch = slice(at, at + stretch)
@@ -402,7 +404,7 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
         force[:, batch] = np.quantile(side, quantiles, axis=0)
     keys = list(asked.drawn)
     values = np.array([entry_at(dict(asked.case), key)[0] for key in keys])
-    # of a uniform distribution: half the width over the root of 3
+    # standard deviation of a uniform distribution: half the width over the root of 3
     deviations = [
         one["uniform"] / math.sqrt(3.0) if isinstance(one, dict) else one
         for one in asked.tolerance.values()
@@ -439,7 +441,7 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
 
 
 def quantiles_over(values: np.ndarray, quantiles: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Quantiles over the first axis, of what is a number; nan where nothing is."""
+    """Return quantiles over the first axis without nan values; nan if there are no others."""
     found = np.full((len(quantiles), values.shape[1]), math.nan)
     for k, column in enumerate(values.T):
         good = column[np.isfinite(column)]
@@ -449,7 +451,7 @@ def quantiles_over(values: np.ndarray, quantiles: Sequence[float] | np.ndarray) 
 
 
 def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[str, Any]:
-    """Attributes of bands: what they are of, and where they come from."""
+    """Return the attributes of the bands: title, settings, status, and provenance."""
     ends = [f"{found.status[1:].count(one)} {one.label}" for one in dict.fromkeys(found.status[1:])]
     note = missing_note(np.isnan(found.peak[complete_members(found)]), found.sensor_bead)
     return {
@@ -471,12 +473,13 @@ def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[st
 
 
 # --------------------------------------------------------------------------------------------------
-# Which key matters where
+# Sensitivity of each sensor to each key
 
 
 def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variable]:
-    """First-order and total indices of a number at every sensor, with their limits; nan where a run
-    of them has no such number.
+    """Return first-order and total indices of a number at every sensor, with their limits.
+
+    The indices of a sensor are nan if one of the runs has no such number.
 
     Parameters
     ----------
@@ -484,8 +487,8 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
     name : str
         "peak" or "arrival".
     values : array (n (keys + 2), sensor)
-        Of the first sample, the second, and for each key the first with that key's column of the
-        second.
+        Values of the first sample, of the second, and for each key of the first sample with this
+        key's column of the second.
     """
     keys, n = len(asked.drawn), asked.n
     causes = {
@@ -513,26 +516,28 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
 
 
 def scramblings_of(n: int) -> int:
-    """Independent scramblings that n members are shared among; ours: eight, of eight members at
-    least, and two of fewer."""
+    """Return the number of independent scramblings for n members.
+
+    Our choice: up to eight, of eight or more members each, but at least two.
+    """
     return min(8, max(2, n // 8))
 
 
 def sobol_indices(values: np.ndarray, scramblings: int) -> tuple[np.ndarray, np.ndarray]:
-    """First-order and total indices, and half the width of their 95 % intervals.
+    """Return first-order and total indices, and half the width of their 95 % intervals.
 
-    A bootstrap takes the points for independent, and those of a Sobol sequence fill the box far
-    more evenly: its limits are several times too wide. Independent scramblings of the sequence are
-    independent estimates (Owen 1997, doi:10.1137/S0036142994277468); the indices are of all points,
-    their variance by the jackknife that leaves out one scrambling at a time (Efron & Stein 1981,
-    doi:10.1214/aos/1176345462), the interval by Student's distribution.
+    A bootstrap would treat the points as independent. The points of a Sobol sequence fill the box
+    far more evenly, so its limits would be several times too wide. Independent scramblings of the
+    sequence give independent estimates (Owen 1997, doi:10.1137/S0036142994277468). The indices use
+    all points. Their variance is a jackknife estimate that leaves out one scrambling at a time
+    (Efron & Stein 1981, doi:10.1214/aos/1176345462). The interval uses Student's distribution.
 
     Parameters
     ----------
     values : array (keys + 2, n)
-        As `indices` takes them, of one sensor.
+        Values of one sensor, in the order that `indices` uses.
     scramblings : int
-        Of the n points, in turn.
+        Number of scramblings, which follow each other in the n points.
 
     Returns
     -------
@@ -542,8 +547,8 @@ def sobol_indices(values: np.ndarray, scramblings: int) -> tuple[np.ndarray, np.
     blocks = np.arange(n) // (n // scramblings)
 
     def estimate(kept: np.ndarray) -> np.ndarray:
-        # Saltelli et al. 2010, table 2 (b) and (f), doi:10.1016/j.cpc.2009.09.018; of numbers about
-        # their mean, as in SciPy, which takes powers of 2 alone
+        # Saltelli et al. 2010, table 2 (b) and (f), doi:10.1016/j.cpc.2009.09.018; the mean is
+        # subtracted as in SciPy, which accepts only powers of 2
         own = values[:, kept] - values[:2, kept].mean()
         variance = own[:2].var()
         first = np.mean(own[1] * (own[2:] - own[0]), axis=1)

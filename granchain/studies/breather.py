@@ -1,5 +1,5 @@
-"""Periodic orbits of a conservative chain: their period is free, and they come in families, which
-are followed over their energy, amplitude or period, or over a number of the case."""
+"""Periodic orbits of a conservative chain (breathers). Their period is free, and they form families
+that depend on energy, amplitude, or period, or on a parameter of the case."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ from granchain.waves.dispersion import at_rest
 from granchain.waves.modes import modes
 
 HOLDS = ("energy", "amplitude")
-# Within this many of its periods a guess shows where it turns and comes back.
+# Length of the run that finds the first turns of a guess, in periods.
 SEEN_PERIODS = 2.6
-# Part of a guess's period by which the next turn may be off.
+# Largest deviation of the next turn from a guess's period, as a fraction of the period.
 NEAR_RETURN = 0.3
 
 
 @dataclass
 class Energy:
-    """Energy of a chain over its static state, in closed form.
+    """Energy of a chain relative to its static state, in closed form.
 
     Parameters
     ----------
     chain : Chain
     contacts : Contacts
-        Of a law without damping.
+        Contacts with a law without damping.
     """
 
     chain: Chain
@@ -91,13 +91,13 @@ class Energy:
         self._rest = self.of(*np.zeros((2, self.mass.size)))
 
     def _split(self, displacement: np.ndarray) -> tuple[np.ndarray, list[float], np.ndarray]:
-        """Displacements of the bodies, overlaps, and by how much resonators' springs are longer."""
+        """Return displacements of bodies, contact overlaps, and extensions of resonator springs."""
         u, w = np.split(displacement, [self.chain.n_bodies])
         overlaps = self._start - np.diff(u, prepend=0.0, append=0.0)[self._present]
         return u, overlaps.tolist(), u[self._body] - w
 
     def of(self, displacement: np.ndarray, velocity: np.ndarray) -> float:
-        """[J]."""
+        """Return the energy of a state [J]."""
         u, overlaps, apart = self._split(displacement)
         energy = self.contacts.model.functions.energy
         fixed = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)]
@@ -105,7 +105,7 @@ class Energy:
         return float(0.5 * moving + math.fsum(fixed) - self.chain.loads @ u) - self._rest
 
     def forces(self, displacement: np.ndarray) -> np.ndarray:
-        """(n,) On each body, then on each resonator [N]."""
+        """Return the force on each body, then on each resonator, (n,) [N]."""
         law, found = self.contacts.model.functions.force, np.zeros(self.chain.n_bodies + 1)
         u, overlaps, apart = self._split(displacement)
         found[self._present] = [
@@ -118,16 +118,16 @@ class Energy:
 
 @dataclass
 class Turn:
-    """Where a breather begins: the bead that swings furthest stands still.
+    """Initial state of a breather: the bead with the largest displacement has zero velocity.
 
     Parameters
     ----------
     state : (2 n,) array
-        Displacements [m], velocities [m/s].
+        Displacements [m], then velocities [m/s].
     period : float
-        [s].
+        Period [s].
     bead : int
-        The bead, as an index.
+        Index of this bead.
     """
 
     state: np.ndarray
@@ -136,8 +136,8 @@ class Turn:
 
 
 class BreatherFamily:
-    """Orbits of a chain with one number held: the residual of a state and a period, and its
-    derivative; numbers are scaled."""
+    """Orbits of a chain with one quantity fixed: the residual of a state and a period, and its
+    derivative. All variables are scaled."""
 
     def __init__(
         self,
@@ -155,13 +155,13 @@ class BreatherFamily:
         self.grid, scale, mass = grid, grid.scale, self.energy.mass
         free = not (chain.left.has_wall or chain.right.has_wall or chain.has_on_site)
         ones, zeros = np.ones(mass.size), np.zeros(mass.size)
-        # of a free row: its translation, and its momentum
+        # translation of a free chain, and its momentum
         self.moves = [np.concatenate([ones, zeros]) / scale] if free else []
         self.kept = [np.concatenate([zeros, mass]) * scale] if free else []
         centre = [np.concatenate([mass, zeros]) * scale] if free else []
         self.resting = [own / np.abs(own).max() for own in (*self.kept, *centre)]
         y = turn.state / scale
-        # what the energy is measured by in its equation
+        # scale of the energy in its equation
         self.size = float(np.abs(self.slope(y)).max()) if hold == "energy" else 1.0
         self.fixed_value = self._fixed(y)
 
@@ -173,7 +173,7 @@ class BreatherFamily:
         )
 
     def slope(self, y: np.ndarray) -> np.ndarray:
-        """Derivative of the energy by a state."""
+        """Return the derivative of the energy with respect to the state."""
         n, own = len(y) // 2, y * self.grid.scale
         return (
             np.concatenate([-self.energy.forces(own[:n]), self.energy.mass * own[n:]])
@@ -181,20 +181,23 @@ class BreatherFamily:
         )
 
     def flow(self, y: np.ndarray) -> np.ndarray:
-        """How a state changes [1/s]."""
+        """Return the rate of change of a state [1/s]."""
         n, own = len(y) // 2, y * self.grid.scale
         change = np.concatenate([own[n:], self.energy.forces(own[:n]) / self.energy.mass])
         return np.asarray(change / self.grid.scale)
 
     def shooting(self, period: float, steps: int = 0) -> Shooting:
-        """The period from any state."""
+        """Return the shooting over one period, for any state."""
         grid = self.grid._replace(steps=steps or self.grid.steps)
         spans = {"time.end": period, "time.step": period / grid.steps}
         return Shooting(self.case.replace(**spans), grid, self.runners)
 
     def equations(self, y: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """What is 0 for an orbit: that it closes, that its bead stands still, that what is held is,
-        and that a free row stays where it is; more than the unknowns, for the energy is kept."""
+        """Return the residuals, which are 0 for an orbit: it closes, its bead has zero velocity,
+        the fixed quantity has its value, and a free chain does not drift.
+
+        There are more equations than unknowns, because the energy is conserved.
+        """
         at, fixed = len(y) // 2 + self.turn.bead, []
         if self.hold != "period":
             fixed = [(self._fixed(y) - self.fixed_value) / self.size]
@@ -203,7 +206,7 @@ class BreatherFamily:
     def derivative(
         self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
     ) -> np.ndarray:
-        """Of the equations by the state and the logarithm of the period."""
+        """Return the derivative of the equations by the state and the logarithm of the period."""
         n, at = len(y) // 2, self.turn.bead
         still, fixed = np.zeros((2, 2 * n))
         still[n + at] = 1.0
@@ -220,7 +223,7 @@ class BreatherFamily:
     def step(
         self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
     ) -> np.ndarray:
-        """Newton's step of (state, part of the period)."""
+        """Return Newton's step of (state, fraction of the period)."""
         matrix = self.derivative(y, image, jacobian, period)
         if self.hold == "period":
             matrix[:, -1] = 0.0
@@ -229,12 +232,12 @@ class BreatherFamily:
     def nontrivial_multipliers(
         self, y: np.ndarray, jacobian: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Multipliers but those of shifts in time, along the family, and of the translation; their
-        vectors, how much an error of the Jacobian is in each, and the Jacobian across what is
-        conserved, whose eigenvalues they are.
+        """Return the nontrivial multipliers, their vectors, how strongly an error of the Jacobian
+        affects each, and the matrix that has them as eigenvalues.
 
-        The energy's derivative is a left vector of 1 and the flow a right one: across both the
-        other multipliers are left.
+        Shifts in time, along the family, and in space have trivial multipliers. The derivative of
+        the energy is a left eigenvector with multiplier 1, and the flow is a right one. The matrix
+        is the Jacobian on the space that is orthogonal to both, which keeps the other multipliers.
         """
         from scipy.linalg import eig
 
@@ -247,7 +250,7 @@ class BreatherFamily:
 
 
 def solved(matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """The step with which equations that agree are met; they are more than the unknowns."""
+    """Return the least-squares step that solves more equations than unknowns, if they agree."""
     return np.linalg.lstsq(matrix, -off, rcond=1e-10)[0]
 
 
@@ -259,7 +262,7 @@ def breather(
     hold: str | None,
     runners: Runners,
 ) -> Orbit:
-    """A periodic orbit of a chain without a drive; see `granchain.orbit`."""
+    """Find a periodic orbit of a chain without a drive; see `granchain.orbit`."""
     check_conservative(case)
     stated = period is not None
     if hold is not None and (stated or hold not in HOLDS):
@@ -278,7 +281,7 @@ def breather(
     runners.expect(expected_runs(family.shooting(turn.period)))
 
     def shoot(place: np.ndarray) -> Shot:
-        # in no time every state comes again; `newton` halves a step that leads there
+        # a period near 0 closes every state; `newton` halves a step that leads there
         if not 0.5 < place[-1] < 2.0:
             raise RunError("period")
         return family.shooting(turn.period * float(place[-1])).shoot(place[:-1])
@@ -288,7 +291,7 @@ def breather(
         move = family.step(shot.state, shot.image, shot.jacobian, span)
         return np.append(move[:-1], place[-1] * move[-1])
 
-    # what is held is met by the last step
+    # the last step satisfies the equation of the fixed quantity
     start = np.append(turn.state / family.grid.scale, 1.0)
     found = newton(start, begun, shoot, step, tolerance, 1e3 * tolerance)
     shooting = family.shooting(turn.period * float(found.place[-1]))
@@ -300,8 +303,10 @@ def breather(
 
 
 def breather_error(family: BreatherFamily, shooting: Shooting, shot: Shot) -> StepError:
-    """Discretization error of a breather, from the one in steps of half the length with the same
-    number held; by the Jacobian of the breather itself."""
+    """Estimate the discretization error of a breather with steps of half the length.
+
+    The same quantity is fixed. The Jacobian is that of the breather itself.
+    """
     state, span, n = shot.state, shooting.period, shooting.bodies
     try:
         for _ in range(MOST_CORRECTIONS):
@@ -312,7 +317,7 @@ def breather_error(family: BreatherFamily, shooting: Shooting, shot: Shot) -> St
             if np.abs(move[:-1]).max() <= max(CORRECTED * np.abs(change).max(), CLOSED):
                 own, finer = (y * shooting.scale for y in (shot.state, state))
                 energies = [family.energy.of(y[:n], y[n:]) for y in (own, finer)]
-                # the energy is a square of the state, which closes to its residual
+                # the energy depends on the square of the state, which closes to its residual
                 closed = 2.0 * max(shot.residual, CLOSED) * abs(energies[0])
                 gained = SAFETY * 4.0 / 3.0 * abs(energies[1] - energies[0])
                 return StepError(swing_error(change, shooting), gained + closed)
@@ -322,7 +327,7 @@ def breather_error(family: BreatherFamily, shooting: Shooting, shot: Shot) -> St
 
 
 def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stability:
-    """The multipliers, and what doubling the step and the differences changes in them."""
+    """Return the multipliers, and their changes if the step and the differences are doubled."""
     from scipy.optimize import linear_sum_assignment
 
     n, span, scale = shooting.bodies, shooting.period, family.grid.scale
@@ -345,10 +350,10 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
         raise error_not_known(shooting, shot.state, error) from None
     nontrivial = family.nontrivial_multipliers(y, jacobian)[0]
     matched, theirs = linear_sum_assignment(np.abs(values[:, None] - nontrivial))
-    # a third of what doubling step and differences changes, and half of it for a modulus, which
-    # lies as far from 1 as its error where the orbit is stable; and what rounding, and the
-    # curvature of the law over a difference, leave in a multiplier, more where a contact opens with
-    # d^1.5: as a root where two of them meet
+    # a third of the change from doubling step and differences. For a modulus, half of it, because
+    # a modulus of a stable orbit differs from 1 by its error. Add the errors from rounding and
+    # from the curvature of the law over a difference, which are larger if a contact opens with
+    # d^1.5. If two multipliers meet, these errors enter as a root.
     power = 1.5 if shot.course.lowest.min() <= MOVED * family.grid.overlap else 2.0
     left = rounding_of(shooting.steps) + MOVED**power * np.abs(shot.jacobian).max()
     own = np.minimum(weight * left, math.sqrt(left))
@@ -357,7 +362,7 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
     return Stability(
         values.astype(complex),
         vectors.astype(complex),
-        # a single bead has the two multipliers of energy and phase alone
+        # a single bead has only the two trivial multipliers
         float(off[0]) if off.size else 0.0,
         float(modulus[0]) if modulus.size else 0.0,
         bool((np.abs(np.abs(values) - 1.0) <= modulus).all()),
@@ -369,7 +374,7 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
 
 
 def check_conservative(case: Case) -> None:
-    """Refuse chains that lose energy, have a striker or no static load."""
+    """Raise an error if a chain loses energy, has a striker, or has no static load."""
     chain, contacts, _ = prepare(case)
     if case.striker is not None:
         raise CaseError(
@@ -394,7 +399,7 @@ def check_conservative(case: Case) -> None:
 
 
 def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> tuple[Turn, str]:
-    """Where Newton's method begins, and what it is."""
+    """Return the state from which Newton's method starts, and its description."""
     chain, _, _ = prepare(case)
     n, start = chain.n_bodies + chain.n_resonators, "the initial state of the beads"
     if guess is None:
@@ -414,7 +419,7 @@ def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> 
 
 
 def _span_of(case: Case, chain: Chain, state: np.ndarray) -> float:
-    """Period of the mode that holds most of a state's energy [s]."""
+    """Return the period of the mode that contains most of a state's energy [s]."""
     found, mass = modes(case), np.concatenate([chain.mass, chain.resonators.mass])
     n, omega, weighted = mass.size, 2.0 * math.pi * found.frequencies, found.shapes * mass
     size = (weighted * found.shapes).sum(axis=1)
@@ -424,8 +429,8 @@ def _span_of(case: Case, chain: Chain, state: np.ndarray) -> float:
 
 
 def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
-    """The first instant from a state at which the bead that swings furthest stands still, and
-    when it comes back there."""
+    """Return the first state in which the bead with the largest displacement has zero velocity,
+    with the time until it returns."""
     n, every = len(state) // 2, span / INSTANTS
     bare, own = one_period_of(case, SEEN_PERIODS * span), state.reshape(2, -1)
     kinds = {"": slice(case.beads)}
@@ -449,7 +454,7 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
     u, v = (np.hstack([getattr(seen, before + name) for before in kinds]) for name in names)
     time = seen.snapshot_time
     v[0] = state[n:]
-    # a state that stands still is a turn
+    # an initial state at rest is a turn
     bead = int((np.abs(u).max(axis=0) if v[0].any() else np.abs(u[0])).argmax())
     side = np.sign(u[np.abs(u[:, bead]).argmax() if v[0].any() else 0, bead])
     speed = side * v[:, bead]
@@ -476,8 +481,8 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
 
 
 def growing(node: Node) -> int:
-    """Complex multipliers beyond the unit circle by more than their errors, that have their mirror
-    image in it."""
+    """Count complex multipliers outside the unit circle by more than their errors that have a
+    mirror image inside it."""
     values, moduli = node.found.values, node.found.moduli
     beyond = np.abs(values) - 1.0 > moduli
     found = values[beyond & (np.abs(values.imag) > moduli)]
@@ -486,14 +491,14 @@ def growing(node: Node) -> int:
 
 
 class BreatherPath(Path):
-    """Breathers over a number: a point is measured by z = (y/w, ln T/T0, s), y the scaled state, T
-    the period, s the part of the way.
+    """Breathers versus a parameter. A point is z = (y/w, ln T/T0, s), with the scaled state y, the
+    period T, and the fraction s of the path.
 
     Parameters
     ----------
     case : Case
     found : Orbit
-        Its period is T0, its energy held over a number of the case.
+        Breather with the period T0. Its energy is fixed if a parameter of the case varies.
     along : str
     start, stop : float
     runners : Runners
@@ -525,7 +530,7 @@ class BreatherPath(Path):
         return self.case if self.along in FAMILY_UNITS else self.case.replace(**{self.along: value})
 
     def _family(self, fraction: float) -> BreatherFamily:
-        """That of a part of the way, with what is held there."""
+        """Return the family at a fraction of the path, with its fixed quantity."""
         first, value = self._first, self.value_of(fraction)
         if self.along not in FAMILY_UNITS:
             found = BreatherFamily(
@@ -539,19 +544,19 @@ class BreatherPath(Path):
         return found
 
     def _shooting(self, fraction: float) -> Shooting:
-        """The first breather's period at a part of the way."""
+        """Return the shooting over the first breather's period at a fraction of the path."""
         return self.family(fraction).shooting(self.period)
 
     def at(self, z: np.ndarray) -> Shooting:
-        """The period of a point."""
+        """Return the shooting over the period of a point."""
         return self.family(float(z[-1])).shooting(self.period * math.exp(z[-2]))
 
     def room(self, node: Node) -> np.ndarray:
-        """There are no dents that could grow."""
+        """Return no limit, because there are no residual indentations that could grow."""
         return np.ones(1)
 
     def equations(self, z: np.ndarray, image: np.ndarray | None = None) -> np.ndarray:
-        """What is 0 for an orbit."""
+        """Return the residuals, which are 0 for an orbit."""
         y = self.state(z)
         if image is None:
             image = self.at(z).fine.images(y[None])[0]
@@ -564,7 +569,7 @@ class BreatherPath(Path):
     def bordered(
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
     ) -> np.ndarray:
-        """Derivative of the equations and of normal z."""
+        """Return the derivative of the equations and of normal z."""
         family, period = self.family(float(z[-1])), self.period * math.exp(z[-2])
         inner = family.derivative(shot.state, shot.image, shot.jacobian, period)
         if self.along == "period":
@@ -572,26 +577,26 @@ class BreatherPath(Path):
         return np.vstack([np.hstack([inner, by_parameter[:, None]]) * self.weight, normal])
 
     def solved(self, matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
-        """The step that equations with this derivative ask for."""
+        """Return the step that solves the equations with this derivative."""
         return solved(matrix, off)
 
     def stability(self, z: np.ndarray, shot: Shot) -> Stability:
-        """Multipliers of the breather at z."""
+        """Return the multipliers of the breather at z."""
         return spectrum_of(self.family(float(z[-1])), self.at(z), shot)
 
     def step_error(self, z: np.ndarray, shot: Shot) -> StepError:
-        """Discretization error of the breather at z."""
+        """Return the discretization error of the breather at z."""
         return breather_error(self.family(float(z[-1])), self.at(z), shot)
 
     def node(self, z: np.ndarray, before: np.ndarray) -> Node:
-        """The breather at z; its tangent goes on in the direction of another."""
+        """Return the breather at z; its tangent continues in the given direction."""
         found = super().node(z, before)
         slope = self.family(float(z[-1])).slope(found.shot.state)
         found.rising = float(slope @ self.state(found.tangent))
         return found
 
     def tests(self, node: Node, after: Node) -> list[tuple[Test, str]]:
-        """Functions that are zero in a step, and what is there."""
+        """Return functions that are zero within a step, with the kind of point of each."""
         own: dict[str, Test] = {"branch point": lambda one: one.signed(1.0)}
         if node.rising * after.rising < 0.0 and self.along in FAMILY_UNITS:
             own = {"energy extremum": lambda one: one.rising} if self.along != "energy" else {}
@@ -602,23 +607,23 @@ class BreatherPath(Path):
         return tests
 
     def place(self, point: Point) -> np.ndarray:
-        """A point in the measure of the path."""
+        """Return the coordinates z of a point."""
         return np.insert(super().place(point), -1, math.log(point.period / self.period))
 
     def longer(self, factor: int) -> Self:
-        """The same with a multiple of the period."""
+        """Return the same path with a multiple of the period."""
         found = super().longer(factor)
         found.period = factor * self.period
         return found
 
     def in_steps(self, factor: int) -> Self:
-        """The same in more steps."""
+        """Return the same path with more steps per period."""
         found, first = super().in_steps(factor), copy.copy(self._first)
         first.grid, found._first = found.grid, first
         found.family = lru_cache(maxsize=5)(found._family)
         return found
 
     def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Those of a point but the trivial ones, and their vectors, a row each."""
+        """Return the nontrivial multipliers of a point, and their vectors as rows."""
         shot = self.at(z).shoot(self.state(z))
         return self.family(float(z[-1])).nontrivial_multipliers(shot.state, shot.jacobian)[:2]

@@ -1,5 +1,5 @@
-"""A study whose members go on from each other: up and down in the amplitude or the frequency of a
-drive, each value from the state in which the last one has left the chain."""
+"""Chained studies: the amplitude or frequency of a drive changes from member to member, and each
+member starts from the final state of the previous one."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from granchain.studies.measures import NUMBERS, Measures, SummaryFunction, measu
 from granchain.studies.orbit import SAFETY
 from granchain.studies.plan import Plan, plan_of
 
-# Keys that may change from one member to the next, beside those of a drive.
+# Keys that may change from one member to the next, in addition to those of a drive.
 GOES_ON, OF_A_DRIVE = ("time.step", "time.end"), ("amplitude", "frequency")
-# Whole numbers up to which the ratios of two frequencies are looked for, and how nearly one is met.
+# Largest integers in the ratio of two frequencies, and the relative tolerance of the ratio.
 MOST_TOGETHER, SAME_FREQUENCY = 1000, 1e-9
-# Ours: the part of time.end that the ramp from one drive to the next takes where the case has none.
+# Fraction of time.end for the ramp from one drive to the next, if the case has no ramp. Our choice.
 RAMP = 0.25
 
 
 def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 0) -> Plan:
-    """A study whose members go on from each other, after all arguments are checked.
+    """Check all arguments and return the plan of a chained study.
 
     Raises
     ------
     CaseError
-        With every mistake.
+        If an argument is invalid. The message lists every error.
     """
     plan = plan_of(case, vary, "zip" if how == "product" else how, n, seed)
     problems = Problems()
@@ -88,19 +88,22 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
 
 
 def _keys(case: Case) -> list[str]:
-    """Keys that may change from one member to the next."""
+    """Return the keys that may change from one member to the next."""
     return [*GOES_ON, *(f"{where}.{name}" for where in case.drives for name in OF_A_DRIVE)]
 
 
 def _harmonics(case: Case) -> list[float]:
-    """Frequencies of the harmonic drives [Hz], each once."""
+    """Return the different frequencies of the harmonic drives [Hz]."""
     drives = [one for one in case.drives.values() if one.signal == "harmonic"]
     return list(dict.fromkeys(float(one.frequency or 0.0) for one in drives))
 
 
 def _together(case: Case) -> float | None:
-    """The largest frequency of which that of each harmonic drive is a whole multiple [Hz]; 0 where
-    there is none, None without such a drive."""
+    """Return the largest common frequency of the harmonic drives [Hz].
+
+    Every drive frequency is a multiple of it. Return 0 if there is none, and None without such a
+    drive.
+    """
     frequencies = _harmonics(case)
     if not frequencies:
         return None
@@ -115,8 +118,11 @@ def _together(case: Case) -> float | None:
 
 
 def settled_time(case: Case) -> float:
-    """How much at the end of each member counts as settled [s]: an even number of periods of all
-    drives together, at most half of the member; 0 where there are none."""
+    """Return the length of the steady part at the end of a member [s].
+
+    It is an even number of common periods of all drives, at most half of the member, and 0 without
+    a common period.
+    """
     frequency = _together(case)
     if frequency is None:
         return 0.5 * case.time.end
@@ -124,9 +130,11 @@ def settled_time(case: Case) -> float:
 
 
 def _drive_between(cases: Sequence[Case], place: int, phase: float) -> tuple[dict[str, Any], float]:
-    """Changes of a member that lead its drive, from that of the member before and its phase there
-    [rad], to its own, over whole periods, of one frequency those of all drives together; and how
-    long that takes [s]."""
+    """Return the changes that ramp the previous drive to the drive of a member.
+
+    The ramp starts from the phase of the previous drive [rad] and takes complete periods, which are
+    common periods of all drives if the frequency is unchanged. Its duration is also returned [s].
+    """
     end: Any
     for where, end in cases[place].drives.items() if place else ():
         before: Any = cases[place - 1].drives[where]
@@ -142,7 +150,8 @@ def _drive_between(cases: Sequence[Case], place: int, phase: float) -> tuple[dic
 
 
 def settled_numbers(result: Result) -> dict[str, np.ndarray]:
-    """What the sensors feel in a settled part; see `measures.SETTLED`."""
+    """Return amplitude, mean, and drift of sensor forces in a steady part; see
+    `measures.SETTLED`."""
     force = result.sensor_force
     middle = len(force) // 2
     whole, first, second = (np.ptp(part, axis=0) for part in (force, force[: middle + 1],
@@ -157,8 +166,10 @@ def settled_numbers(result: Result) -> dict[str, np.ndarray]:
 
 
 def amplitude_in_half_steps(full: Case, kept: float, step: float) -> np.ndarray:
-    """(sensors,) Half of the range of each sensor force in the settled part of a member in steps of
-    half the length [N]; nan if one of its runs does not come to its end."""
+    """Return half of the range of each sensor force with half the step, (sensors,) [N].
+
+    The force is that of the steady part of a member. The values are nan if a run fails.
+    """
     halved = full.replace(**{"time.step": 0.5 * step})
     left: dict[str, Any] = {}
 
@@ -186,18 +197,19 @@ def measure_chain(
     summary: SummaryFunction | None = None,
     further: Sequence[str] = (),
 ) -> None:
-    """Advance members one after the other, each from the state of the one before, and measure the
-    settled part of each: what `found` holds of those before is gone on from.
+    """Run members one after the other, and measure the steady part of each.
+
+    Each member starts from the final state of the previous one, which `found` may already contain.
 
     Parameters
     ----------
     plan : Plan
     cases : sequence of Case
-        Of the members, without what they go on from.
+        Cases of the members, without their initial states.
     places : sequence of int
-        Of those to compute, in order.
+        Indices of the members to compute, in order.
     found, done, traces, summary, further
-        As of `measures.measure`.
+        As in `measures.measure`.
     """
     left: dict[str, Any] = {}
 
@@ -227,23 +239,23 @@ def measure_chain(
             case = full.replace(**{"time.end": kept, "initial": {"state": left["state"]}})
             left.update(settled=True, state="")
             measured = measure([case], 1, traces=traces, summary=leave, further=further)
-        # there is no first pulse in what has settled
+        # a steady part has no first pulse
         columns = {n: c for n, c in measured.columns([0], traces).items() if n not in NUMBERS}
         columns["time_step"] = measured.time_step
         if left["state"] and left["settled"]:
             settled = left["arrays"]["force_amplitude"]
             halved = amplitude_in_half_steps(full, kept, float(measured.time_step[0]))
-            # order 2: half steps leave a quarter of the error
+            # order 2: with half the step, a quarter of the error remains
             error = {"force_amplitude_error": SAFETY * 4.0 / 3.0 * np.abs(halved - settled)}
             arrays = left["arrays"] | error | _phase(plan, full, left["state"])
             columns |= {"state": [left["state"]]} | {name: [one] for name, one in arrays.items()}
-        # at once: an interruption before it leaves the member to be computed
+        # in one call: if interrupted before it, the member is computed again
         found.set_member(place, columns, 0)
         done([place])
 
 
 def _phase(plan: Plan, case: Case, state: str) -> dict[str, np.ndarray]:
-    """Phase of the drive that changes, where a state is."""
+    """Return the phase of the changing drive at a state."""
     where, _, _ = next(iter(plan.vary)).rpartition(".")
     end = case.drives.get(where)
     if end is None:

@@ -1,5 +1,4 @@
-"""Impacts of two bodies over laws, speeds and inputs: numbers of each, as the Dataset of a
-study."""
+"""Impacts of two bodies for several laws, speeds, and inputs, as a study Dataset."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ from granchain.two_body import SCALARS, impact, pair_of
 if TYPE_CHECKING:
     import xarray
 
-# Numbers of an impact, their units, and what they are. The restitution has a name of its own beside
-# the key that asks for one.
+# Numbers of an impact, with their units and descriptions. The effective restitution has a different
+# name than the input, which is the nominal restitution.
 DELIVERED = "delivered_restitution"
 NUMBERS = {DELIVERED if name == "restitution" else name: about for name, about in SCALARS.items()}
 
@@ -117,7 +116,7 @@ def impacts(
 def checked(
     names: Sequence[str], vary: Mapping[str, Sequence[float]], inputs: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """The values of each key; all mistakes are reported at once."""
+    """Return the values of each key, or report all errors at once."""
     problems, known = Problems(), known_laws()
     for name in names:
         where = f'"{shown(name)[1:-1]}"'

@@ -1,5 +1,5 @@
-"""Results beside a measured trace, with bands of what the tolerances of their cases allow: is the
-measurement within?"""
+"""Comparison of results with a measured trace, with uncertainty bands that follow from the
+tolerances of their cases."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from granchain.studies.measures import Measures
 from granchain.studies.members import counter
 from granchain.traces import Trace
 
-# The ends of a band, and its middle.
+# Quantiles of the ends of a band, and of its middle.
 BAND_QUANTILES = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
-# Standard deviations between the middle of a normal distribution and the ends of its middle 95 %:
-# its quantile at 0.975.
+# Half of the width of the middle 95 % of a normal distribution in standard deviations: its quantile
+# at 0.975.
 DEVIATIONS = 1.959964
 
 
@@ -144,7 +144,7 @@ def _plans(
     n: int,
     seed: int,
 ) -> list[Uncertain | None]:
-    """What is drawn for each result; None where nothing is stated."""
+    """Return the uncertain case of each result; None without tolerances."""
     plans: list[Uncertain | None] = []
     problems: list[str] = []
     stated = found.trace.about.tolerance
@@ -161,7 +161,7 @@ def _plans(
             continue
         wanted = dict(tolerance or {})
         for table in () if tolerance else (case.tolerance, stated):
-            # mistakes in it are those of the case and of the trace, which were read
+            # errors in it were reported when the case and the trace were read
             wanted |= {} if table is None else tolerances_of(table, "tolerance", Problems())
         try:
             if wanted:
@@ -178,14 +178,14 @@ def _plans(
 def _with_bands(
     found: Comparison, agreement: ResultAgreement, plan: Uncertain, measured: Measures
 ) -> ResultAgreement:
-    """One result with its bands."""
+    """Return one result with its uncertainty bands."""
     members = complete_members(measured)[1:]
     late = measured.arrival[members] - measured.arrival[0]
     clean = np.isfinite(late).all(axis=0) & np.array(
         [not sensor.merged for sensor in agreement.sensors]
     )
     own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(members))
-    # the widest one is used for all sensors
+    # the largest gain uncertainty is used for all sensors
     gain = max(found.trace.about.uncertainty.all_gain(len(found.trace.sensor_bead)))
     forces = _force_bands(found.sensor, agreement, measured, members, own, gain)
     sensors = tuple(
@@ -203,14 +203,16 @@ def _with_bands(
 
 
 def _band_of(values: np.ndarray, number: Agreement) -> Band:
-    """The interval of a number's members, and that of measurements of them."""
+    """Return the interval of a number's members, and the interval for measurements of them."""
     low, middle, high = quantiles_over(values[:, None], BAND_QUANTILES)[:, 0].tolist()
     return Band(low, high, *(float(end) for end in widened(low, middle, high, number.uncertainty)))
 
 
 def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
-    """The ends of a band with an uncertainty beside it: distances from the middle add up by
-    their squares, as of independent deviations."""
+    """Widen a band by an uncertainty.
+
+    The squares of the distances from the middle are added, as for independent deviations.
+    """
     wide = DEVIATIONS * np.asarray(uncertainty)
     return middle - np.hypot(middle - low, wide), middle + np.hypot(high - middle, wide)
 
@@ -223,20 +225,20 @@ def _force_bands(
     own: np.ndarray,
     gain: float,
 ) -> list[ForceBand]:
-    """Bands of the forces at each sensor, over the pulse.
+    """Return force bands at each sensor, over the duration of the pulse.
 
     Parameters
     ----------
     sensor : Sensor
-        What both sides went through.
+        Filters that both sides have passed.
     agreement : ResultAgreement
     measured : Measures
     members : sequence of int
-        Places of the members.
+        Indices of the members.
     own : array (member,)
-        How much later each is than the case as it stands, on average [s].
+        Mean delay of each member relative to the nominal case [s].
     gain : float
-        Uncertainty of the calibration [1].
+        Relative uncertainty of the calibration [1].
     """
     times = common_times(measured)
     interval = float(times[-1] - times[0]) / (len(times) - 1)
@@ -245,8 +247,8 @@ def _force_bands(
     nominal = measured.force[0][: len(times)] - measured.force[0][0]
     for first in range(0, len(members), SAMPLES_AT_ONCE):
         lot = range(first, min(first + SAMPLES_AT_ONCE, len(members)))
-        # forces above the static one, as a piezo has them; where a member ends before the shifted
-        # times its last force
+        # forces above the static force, as a piezo measures them; if a member ends before the
+        # shifted times, its last force is used
         side = []
         for i in lot:
             time, force = measured.time[members[i]], measured.force[members[i]]

@@ -1,5 +1,5 @@
-"""What is concluded where a fit's way down has ended: errors, what the measurement distinguishes,
-and whether the case describes it."""
+"""Evaluation of a converged fit: errors, indistinguishable keys, and whether the case describes the
+measurement."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from granchain.studies.search import (
     with_slopes,
 )
 
-# Two keys of such a correlation have errors that are three times those that each would have if the
-# other were known: 1/sqrt(1 - r^2).
+# If two keys have this correlation, their errors are three times as large as if the other key were
+# known: 1/sqrt(1 - r^2).
 CLOSE_CORRELATION = 0.95
-# A part of a key's value: closer to a limit is at it.
+# Distance of a value from a limit, relative to the size of the key, below which it is at the limit.
 AT_LIMIT = 1e-3
-# Degrees of freedom up to which there is none; ours.
+# Degrees of freedom up to which there is no scatter. Our choice.
 LEAST_DEGREES = 0.5
-# In one of a hundred fits a right case is reported to miss the measurement.
+# Probability that a correct case is reported not to describe the measurement.
 ACCUSED = 0.01
-# Of the kinds of numbers, beside peaks 0 and arrivals 1: what is known beforehand from elsewhere.
+# Kind of a number that is known beforehand from another source. Peaks are 0 and arrivals are 1.
 STATED = 2
-# Stated standard deviations beyond which a gain or a clock is the case's fault.
+# Number of specified standard deviations beyond which a gain or a clock indicates a model error.
 BEYOND = 2.0
 
 
 class Rest(NamedTuple):
-    """What is left of the measured numbers, and of what is known beforehand, whose deviation is 1.
+    """Residuals of the measured numbers and of prior values, whose deviation is 1.
 
     Attributes
     ----------
     residual, free : array (number,)
-        In standard deviations, and degrees of freedom: what is left of each beside its leverage.
+        Residuals in standard deviations, and degrees of freedom, which are 1 minus the leverage.
     slope : array (number, parameter)
-        Derivatives by a step of 1 of each parameter.
+        Derivatives by a unit step of each parameter.
     inverse : array (parameter, number)
-        Of these: the answer is a linear map of the numbers.
+        Pseudoinverse of the slope, because the solution is a linear map of the numbers.
     own : array (number,)
-        Whether it counts as misfit: what all sensors share is known from elsewhere, and that it is
-        off is none of theirs.
+        Whether the number counts in the misfit. Prior values that all sensors share do not count,
+        because their error is not an error of any sensor.
     """
 
     residual: np.ndarray
@@ -60,8 +60,10 @@ class Rest(NamedTuple):
     own: np.ndarray
 
     def scatter(self, those: np.ndarray) -> tuple[float, float]:
-        """Root mean square of some numbers over their degrees of freedom, nan without any; and
-        these."""
+        """Return the root mean square of some numbers per degree of freedom, and these degrees.
+
+        Without degrees of freedom, it is nan.
+        """
         degrees = float(self.free[those].sum())
         if degrees <= LEAST_DEGREES:
             return math.nan, 0.0
@@ -76,7 +78,7 @@ def concluded(
     high: np.ndarray,
     size: np.ndarray,
 ) -> Fit:
-    """Values, errors and messages."""
+    """Return the fit with its values, errors, and messages."""
     keys, count = list(against.keys), len(against.keys)
     values = dict(zip(keys, map(float, found.point), strict=False))
     slope = found.slope * size
@@ -144,7 +146,7 @@ def concluded(
     time_shift = of_all.get(CLOCK_SHIFT, 0.0)
     clock = shift if against.times else shift + against.mean_shift(final)
     off = against.of_sensors(rest.residual[: against.count])
-    # computed forces as the calibration of the trace reads them
+    # computed forces, scaled by the calibration of the trace
     peaks, arrivals = (
         [Agreement(*one) for one in np.transpose(columns).tolist()]
         for columns in (
@@ -153,7 +155,7 @@ def concluded(
         )
     )
     numbers, more = contributions(against, rest.residual)
-    # a group of keys that cannot be distinguished counts as one number less
+    # a group of keys that are not distinguishable counts as one key less
     known_keys = count - sum(any(key in keys for key in group) for group in groups)
     return Fit(
         values=values,
@@ -185,11 +187,10 @@ def concluded(
 def _variances(
     against: Against, rest: Rest, size: np.ndarray
 ) -> tuple[list[VarianceTerm], np.ndarray]:
-    """What each kind of measured numbers adds to the variances of the keys, and their
-    covariance."""
+    """Return the contribution of each kind of number to the variances, and the covariance."""
     count = len(against.keys)
     linear = (rest.inverse * size[:, None])[:count]
-    # what is known beforehand of one sensor goes with its peaks, 0, or its arrivals, 1
+    # a prior value of one sensor belongs to its peaks, 0, or its arrivals, 1
     of_known = [
         STATED
         if one.sensor is None or against.measure == "traces"
@@ -202,9 +203,9 @@ def _variances(
         scale, known = rest.scatter(kinds == kind)
         if kind == STATED or not known:
             scale, known = 1.0, 0.0
-        # the noise of whole traces is known from many samples, and more scatter than that is the
-        # case's; the uncertainties of a few peaks or arrivals, bounds where they are of the shape
-        # of a pulse, are not known so well: the scatter says how large they are
+        # the noise of complete traces is known from many samples, so larger scatter is a model
+        # error. The uncertainties of a few peaks or arrivals are less certain, and are upper bounds
+        # if they come from the shape of a pulse, so the scatter determines their size.
         if kind != STATED and against.measure == "traces":
             scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
         rows = scale * linear[:, kinds == kind]
@@ -219,7 +220,7 @@ def _words_of_keys(
     correlation: np.ndarray,
     at_limits: Sequence[str],
 ) -> list[str]:
-    """Which keys the measurement does not tell, or hardly, and which lie at a limit."""
+    """Describe keys that are indistinguishable, hardly distinguishable, or at a limit."""
     keys = list(values)
     alike = [
         f"{', '.join(others)} and {last} are not distinguishable: the measurement determines only "
@@ -247,8 +248,10 @@ def _words_of_keys(
 
 
 def _chance_of_rest(against: Against, rest: Rest) -> tuple[float, str]:
-    """Chance that a right case leaves so much, of all numbers or of their slow parts; and which of
-    the two is how large."""
+    """Return the probability of such residuals for a correct case, and a description.
+
+    The probability uses all numbers or only their slow parts, whichever is less likely.
+    """
     labels = np.append(against.labels, np.full(len(against.known), -1))[rest.own]
     chance = _chance(rest.residual[rest.own], rest.free[rest.own], labels, against.quiet_degrees)
     left = f"the residual is {rest.scatter(rest.own)[0]:.3g} times"
@@ -262,23 +265,24 @@ def _chance_of_rest(against: Against, rest: Rest) -> tuple[float, str]:
     if of_slow < chance:
         ratio = math.sqrt(float(slow @ slow) / float(free.sum()))
         left = f"the slow part of the residual is {ratio:.3g} times"
-    # of two that are looked at, the smaller (Bonferroni)
+    # two tests are made, so the smaller probability is doubled (Bonferroni)
     return 2.0 * min(chance, of_slow), left
 
 
 def _chance(residual: np.ndarray, free: np.ndarray, labels: np.ndarray, known: np.ndarray) -> float:
-    """Chance that a right case leaves so much.
+    """Return the probability that a correct case leaves residuals as large as these.
 
-    The noise of each sensor is known from its quiet samples alone: what is left there, over its
-    degrees of freedom, is distributed as F, of which the chi squared of the same chance is added.
+    The noise of each sensor is known only from its baseline samples. Therefore the residuals per
+    degree of freedom have an F distribution. The sum uses the chi-squared value with the same
+    probability.
 
     Parameters
     ----------
     residual, free, labels : array (number,)
-        Standard deviations, with the degrees of freedom and the sensor of each; -1: of none, known
-        beforehand.
+        Residuals in standard deviations, degrees of freedom, and sensor of each; -1 for prior
+        values without a sensor.
     known : array (sensor,)
-        Degrees of freedom that the size of its noise is known with; 0: known.
+        Degrees of freedom of the noise estimate of each sensor; 0 if the noise is known.
     """
     stats = scipy_stats()
     total = 0.0
@@ -291,13 +295,13 @@ def _chance(residual: np.ndarray, free: np.ndarray, labels: np.ndarray, known: n
 
 
 def contributions(against: Against, residual: np.ndarray) -> tuple[np.ndarray, float]:
-    """(number,) What each measured number adds to -2 ln L, and what is added beside them, by what
-    is known of noise, gains and clocks beforehand.
+    """Return the contribution of each measured number to -2 ln L, (number,), and of prior values.
 
-    The size s of the noise of each sensor is the most likely one, of what is left of its n numbers
-    and of its quiet stretch, n ln s^2 + S/s^2 and the like with as many degrees of freedom; without
-    a quiet stretch it is the stated one. To minimise the sum of squares over gains and
-    clocks that are known beforehand is to integrate them out.
+    Prior values are those of noise, gains, and clocks. The noise size s of each sensor is its most
+    likely value, given the residuals of its n numbers and its pre-trigger baseline. The residuals
+    contribute n ln s^2 + S/s^2, and the baseline contributes a similar term with its degrees of
+    freedom. Without a baseline, s is the specified value. Minimizing the sum of squares over gains
+    and clocks with prior values is equivalent to integrating over them.
     """
     square, known = residual[: against.count] ** 2, against.quiet_degrees
     count = len(against.beads)
@@ -312,9 +316,11 @@ def contributions(against: Against, residual: np.ndarray) -> tuple[np.ndarray, f
 
 
 def _shared_derivatives(against: Against, slope: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Derivatives by the keys and by what all sensors share, without what each sensor's own gain
-    and clock explain of them, and the names of those."""
-    # they come first
+    """Return derivatives by the keys and by shared parameters, and the names of both.
+
+    The part that the individual gains and clocks of the sensors explain is removed.
+    """
+    # keys and shared parameters come first
     names = [*against.keys, *(one.kind for one in against.nuisances if one.sensor is None)]
     count = len(names)
     if count < slope.shape[1]:
@@ -324,7 +330,7 @@ def _shared_derivatives(against: Against, slope: np.ndarray) -> tuple[np.ndarray
 
 
 def _beyond(against: Against, term: Nuisance, value: float) -> str:
-    """That a gain or a clock is found further off than is stated."""
+    """Describe a gain or a clock that deviates by more than its specified uncertainty."""
     whose = "all sensors" if term.sensor is None else f"bead {against.beads[term.sensor]}"
     if term.kind == CALIBRATION:
         off, stated = f"{100.0 * value:+.2g} %", f"{100.0 * term.error:.2g} %"
