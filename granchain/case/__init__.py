@@ -1,4 +1,4 @@
-"""Cases: what is to be computed, read from TOML, complete and checked."""
+"""Cases: complete and checked inputs of runs, read from TOML."""
 
 from granchain.case.case import Case, case_as_given, check_case, load_case
 from granchain.case.document import case_names

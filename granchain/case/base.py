@@ -1,5 +1,7 @@
-"""Checks of a case: key by key in its tables, then across tables. All errors are reported
-together."""
+"""Checks of a case: first the keys of each table, then the tables against each other.
+
+All errors are reported together.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,9 @@ from granchain.keys import (
 
 
 class CheckedCase(Table):
-    """The tables of a case, complete and checked; frozen.
+    """Tables of a case, complete, checked, and frozen.
 
-    Validation takes from its context: `files` that the case names, `problems` found so far, the
+    The validation context may contain `files` that the case names, `problems` found so far, the
     `toml` text, and the tables that the title was written for (`titled`).
     """
 
@@ -51,7 +53,7 @@ class CheckedCase(Table):
             )
         context = {"files": Files(Path()), **(info.context or {})}
         problems = context.get("problems") or Problems()
-        # of unknown tables only the names are read
+        # Only the names of unknown tables are read.
         names = [*HeadingTable.model_fields, *cls.model_fields]
         known = {name: value for name, value in dict(document).items() if name in names}
         for name in (name for name in dict(document) if name not in known):
@@ -71,7 +73,7 @@ class CheckedCase(Table):
 
     @classmethod
     def _tables(cls, document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-        """Every table by itself, defaults filled; one that cannot be read is left out."""
+        """Read each table separately and fill in defaults; leave out unreadable tables."""
         title = {name: document[name] for name in HeadingTable.model_fields if name in document}
         read_table(HeadingTable, "", title, problems)
         tables: dict[str, Any] = {}
@@ -92,36 +94,37 @@ class CheckedCase(Table):
     def _across(
         cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems
     ) -> dict[str, Any]:
-        """Complete the tables and check them against each other; private attributes of the case."""
+        """Complete the tables and check them together; return private attributes of the case."""
         raise NotImplementedError
 
     def _check_start(self, problems: Problems) -> None:
-        """Compare the case with the state that it goes on from, where it has one."""
+        """Compare the case with the stored state that it starts from, if any."""
 
     @property
     def title(self) -> str:
-        """One line: the author's words, with values and changes (`granchain.case.title`)."""
+        """Title in one line, with values and changes filled in (`granchain.case.title`)."""
         return title_of(self._document.get("title", ""), dict(self), self._titled, self._document)
 
     @property
     def toml(self) -> str:
         """Text of a case file that loads to an equal case.
 
-        For a case that was read and not changed it is the text of its file, with the comments.
+        If the case was read from a file and not changed, this is the text of the file with its
+        comments.
         """
         return self._toml or text_of_case(self)
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write a case file that loads to an equal case.
 
-        Files that the case names, and a state that it starts from, are written next to it.
+        The files that the case names and its initial state are written next to it.
 
         Parameters
         ----------
         path : str or path
             Name of the case file, such as `mine.toml`.
         overwrite : bool
-            Replace existing files.
+            Overwrite existing files.
 
         Raises
         ------
@@ -133,12 +136,12 @@ class CheckedCase(Table):
         save_case(self, path, overwrite)
 
     def numbers_of_file(self, where: str) -> dict[str, Any]:
-        """Return the keys that contain the values of a file that a key names."""
+        """Return the values of the file that a key refers to, as keys of the case."""
         raise NotImplementedError
 
     @property
     def sha256(self) -> str:
-        """Digest of `resolved()`, without what changes nothing."""
+        """SHA-256 digest of `resolved()`, without keys that do not affect results."""
         return digest_of_case(self.resolved())
 
     def __eq__(self, other: object) -> bool:
@@ -155,31 +158,32 @@ class CheckedCase(Table):
     __str__ = __repr__
 
     def as_given(self) -> dict[str, Any]:
-        """The case as it is stored and sent.
+        """Return the case as it is stored and sent.
 
         Returns
         -------
         dict
-            tables: without defaults; titled: those that the title was written for, if they differ.
+            tables: the tables without defaults; titled: the tables that the title was written for,
+            if they differ.
         """
         titled = {} if self._titled is self._document else {"titled": self._titled}
         return {"tables": self._document, **titled}
 
     def resolved(self) -> dict[str, Any]:
-        """All tables as plain data: defaults filled, SI, materials expanded."""
+        """Return all tables as plain data, in SI units, with defaults and materials."""
         return {"title": self.title, **plain_tables(self, Problems())}
 
 
 @cache
 def _key_alone(kind: type[Table], name: str) -> type[Table]:
-    """Table of one key that stands above the tables."""
+    """Return a table model with a single top-level key."""
     field: Any = kind.model_fields[name]
     keys: dict[str, Any] = {name: (field.annotation, field)}
     return create_model("Heading", __base__=Table, **keys)
 
 
 def law_values(where: str, table: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-    """Name and inputs of a contact law, defaults filled, in SI."""
+    """Return the name and inputs of a contact law, in SI units, with defaults."""
     law = chosen(table.get("law"))
     if isinstance(law, Slip):
         add_slips(where, [law], ["law"], problems)
@@ -191,7 +195,7 @@ def law_values(where: str, table: Mapping[str, Any], problems: Problems) -> dict
 
 
 def add_slips(where: str, slips: list[Slip], names: list[str], problems: Problems) -> None:
-    """Report errors in the inputs of a law; `names` of other keys may have been meant."""
+    """Report errors in the inputs of a law; suggest also the other keys in `names`."""
     for slip in slips:
         place = f"{where}.{slip.place}"
         if slip.unknown:

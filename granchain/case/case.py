@@ -1,7 +1,7 @@
-"""A case: the input of a run, read from TOML, complete and checked.
+"""A case: the complete and checked input of a run, read from TOML.
 
-All errors of a case are found when it is made and are reported together: location, problem,
-requirement, fix. `tables` declares the keys, `checks` compares them with each other.
+All errors of a case are found when it is made and are reported together, each with location,
+problem, requirement, and fix. `tables` declares the keys; `checks` compares them with each other.
 """
 
 from __future__ import annotations
@@ -128,13 +128,13 @@ class Case(CheckedCase):
         return {"_files": files, "_drives": drives, "_inputs_of_law": law.inputs if law else ()}
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the keys, their values and units."""
+        """Return HTML for a notebook: the keys with their values and units."""
         from granchain.case.listing import card_of
 
         return card_of(self)
 
     def title_with(self, words: Mapping[str, str]) -> str:
-        """The title with words in place of the values of some keys, which take many."""
+        """Return the title with descriptions instead of the values of keys that vary."""
         written = self._document.get("title", "")
         for name, word in words.items():
             written = written.replace(f"{{{name}}}", word)
@@ -143,24 +143,26 @@ class Case(CheckedCase):
 
     @property
     def beads(self) -> int:
-        """Number of beads, the striker not counted."""
+        """Number of beads, without the striker."""
         return self.chain.total()
 
     @property
     def memory(self) -> float:
-        """Memory that its run takes [bytes], from the counts alone."""
+        """Estimated memory of a run [bytes], from the counts alone."""
         return sum(size for size, *_ in sizes(dict(self)))
 
     @property
     def file_size(self) -> float:
-        """What its output file takes before it is packed [bytes], at most, from the counts
-        alone: what is recorded, the bodies, and the state that the run leaves."""
+        """Upper limit of the size of the output file [bytes], before compression.
+
+        Estimated from the counts alone: recorded data, bodies, and the final state.
+        """
         tables, law = dict(self), laws().get(self.contact.law)
         each = PER_BODY + PER_STATE + (0 if law is None else len(law.history))
         return sum(size for size, *_ in sizes(tables)[1:]) + 8.0 * each * bodies_in(tables)
 
     def bodies(self) -> dict[str, Any]:
-        """Striker, where there is one, and beads, in order.
+        """Return the properties of all bodies: the striker, if any, then the beads.
 
         Returns
         -------
@@ -197,8 +199,7 @@ class Case(CheckedCase):
         return {**arrays, "material": material}
 
     def _disorder(self, beads: dict[str, Any], material: list[Material]) -> None:
-        """Give each bead its own size, mass and modulus, and each gap its own width, where the
-        case has them."""
+        """Apply the individual factors of size, mass, and modulus, and the added gaps."""
         chain = self.chain
         size = chain.size_factors()
         beads["radius"] *= size
@@ -212,30 +213,32 @@ class Case(CheckedCase):
             ]
 
     def law_inputs(self) -> SimpleNamespace:
-        """A value for every input of the law, in SI; a restitution that another law gives stays a
-        table.
+        """Return the value of each input of the law, in SI units.
 
-        For all contacts but those that `pair_inputs` gives others.
+        The inputs apply to all contacts except those of `pair_inputs`. A restitution that is taken
+        from another law remains a table.
         """
         return self._with_speed(self.contact.inputs())
 
     def pair_inputs(self) -> list[tuple[tuple[str, str], SimpleNamespace]]:
-        """The names of two materials with the `law_inputs` of their contacts, for each pair
-        that has its own."""
+        """Return the materials and `law_inputs` of each pair with individual inputs."""
         return [
             (pair.materials, self._with_speed(self.contact.inputs() | pair.inputs()))
             for pair in self.contact.pair or ()
         ]
 
     def own_contacts(self) -> list[tuple[np.ndarray, str, SimpleNamespace]]:
-        """Contacts that have a law of their own, (n_bodies + 1,) boolean, with its name and a
-        value for each of its inputs: within segments, and at walls."""
+        """Return the contacts within segments and at walls that have an individual law.
+
+        Each entry is a mask of the contacts, (n_bodies + 1,) boolean, the name of the law, and the
+        values of its inputs.
+        """
         place = 0 if self.striker is None else 1
         segments, n = [one for _, one in self.chain.places()], self.beads + place
         inside = [one.contact for one in segments]
         laws_of = [*inside, self.ends.left_contact, self.ends.right_contact]
         numbers = {id(one): number for number, one in enumerate(segments)}
-        # which of these each contact has
+        # Index of the individual law of each contact; -1 if it has none.
         which = np.full(n + 1, -1)
         which[[0, n]] = len(segments), len(segments) + 1
         for repeat, group in self.chain.groups() if any(inside) else ():
@@ -257,8 +260,10 @@ class Case(CheckedCase):
 
     @property
     def laws(self) -> list[tuple[str, bool]]:
-        """The laws that it computes with, each with whether it is as printed: the contacts',
-        and those that restitutions are taken from."""
+        """Names of the laws in use, each with its input `as_printed`.
+
+        These are the laws of the contacts and the laws that restitutions are taken from.
+        """
         shared = self.contact.inputs()
         met = [(self.contact.law, bool(shared.get("as_printed", False)))]
         own = [(contact.law, contact.inputs()) for _, contact in own_contacts_in(dict(self))]
@@ -272,30 +277,33 @@ class Case(CheckedCase):
 
     @property
     def begins_with_striker(self) -> bool:
-        """Whether at the start only the striker moves, and every bead is where it touches or is
-        at rest."""
+        """True if only the striker moves at the start, and no bead is displaced."""
         return self.striker is not None and not moves(self.chain, self.initial)
 
     @property
     def drives(self) -> dict[str, DriveTable]:
-        """What drives ends and beads, by its key: "ends.left", "ends.right", "drive.0"."""
+        """Tables of driven ends and beads, by key: "ends.left", "ends.right", "drive.0"."""
         ends = {f"ends.{side}": getattr(self.ends, side) for side in ("left", "right")}
         found = {where: end for where, end in ends.items() if isinstance(end, DriveTable)}
         return found | {f"drive.{i}": one for i, one in enumerate(self.drive)}
 
     @property
     def driven_without_pulse(self) -> str:
-        """The signal "harmonic", "chirp" or "noise" that drives a row in which nothing else moves
-        at the start; else ""."""
+        """Signal ("harmonic", "chirp", or "noise") that drives a chain from rest.
+
+        Empty if a striker or an initial motion is present, or if there is no such signal.
+        """
         if self.striker is not None or moves(self.chain, self.initial):
             return ""
         signals = [end.signal for end in self.drives.values()]
         return next((str(signal) for signal in signals if signal not in (None, "pulse")), "")
 
     def driven(self, where: str, own_clock: bool = False) -> Drive:
-        """The table that a drive follows, by its key: "ends.left", "ends.right", "drive.0"; a
-        signal has the slopes of its closed form. Its time 0 is the drive's own, or that of the run,
-        which a drive that goes on has been running for longer."""
+        """Return a drive versus time, by its key, such as "ends.left" or "drive.0".
+
+        A signal has the exact slopes of its closed form. Time 0 is the start of the run. With
+        `own_clock` it is the start of the drive, which is earlier if a run resumes from a state.
+        """
         if own_clock:
             drive = self.driven(where)
             return drive._replace(time=drive.time - begun(self, where)[1])
@@ -313,7 +321,7 @@ class Case(CheckedCase):
 
     @property
     def stored_state(self) -> StoredState | None:
-        """The state that it goes on from; None where it begins anew."""
+        """State that the run resumes from; None if it starts without one."""
         text = None if self.initial is None else self.initial.state
         return None if text is None else state_in(text)
 
@@ -377,7 +385,7 @@ class Case(CheckedCase):
 
         The changes are a mapping of keys to values, or keyword arguments. None removes a key. A
         new contact law drops the inputs that it does not know, unless they are named in this call.
-        The title says what differs from the case that it was written for; a title that is named in
+        The title lists what differs from the case that it was written for; a title that is named in
         this call describes the changed case. `initial=result` resumes from the end of a run.
         """
         changes = changes_of(changes, keys)
@@ -395,16 +403,17 @@ class Case(CheckedCase):
             "titled": None if "title" in changes else self._titled,
         }
         case = Case.model_validate(document, context=context)
-        # what is the same is one: chains of a million beads are made once for all members of an
-        # ensemble
+        # Equal tables are shared, so that all members of an ensemble use the arrays of one chain.
         case.__dict__.update({name: table for name, table in self if case.__dict__[name] == table})
         return case
 
     def _is_independent(self, where: str, value: Any) -> bool:
-        """Whether a key takes this number without a look at any other: the striker's speed,
-        inputs of the law."""
+        """Check if a key accepts this number independently of all other keys.
+
+        This is true for the speed of the striker and for inputs of the law.
+        """
         law, inputs = registered().get(self.contact.law), self.contact.model_extra or {}
-        # by now another law may have the name, or give the restitution
+        # Another law may have been registered under this name, or may give the restitution.
         if (
             not isinstance(value, float)
             or self.tolerance is not None
@@ -426,9 +435,9 @@ class Case(CheckedCase):
         )
 
     def _replace_numbers(self, changes: Mapping[str, float]) -> Case:
-        """Another case, of numbers that stand alone."""
+        """Return a case with other values of independent numbers, without a new check."""
         case = self.model_copy()
-        # each access to a private attribute by its name takes pydantic 2 us
+        # pydantic takes 2 us for each access to a private attribute by its name.
         own: Any = case.__pydantic_private__
         own |= {"_document": dict(own["_document"]), "_toml": ""}
         document = own["_document"]
@@ -439,13 +448,13 @@ class Case(CheckedCase):
         return case
 
     def as_given(self) -> dict[str, Any]:
-        """The case as it is stored and sent: `case_as_given` makes the same case of it.
+        """Return the case as it is stored and sent; `case_as_given` restores it.
 
         Returns
         -------
         dict
-            tables: without defaults; files: name and text of each file that they name; titled:
-            the tables that the title was written for, if they differ.
+            tables: the tables without defaults; files: name and text of each file that they name;
+            titled: the tables that the title was written for, if they differ.
         """
         names = dict.fromkeys(files_named(self._document))
         return {**super().as_given(), "files": [[name, self._files.texts[name]] for name in names]}
@@ -460,11 +469,10 @@ class Case(CheckedCase):
         return {name: list(one) for name, one in held.items() if one is not None}
 
     def resolved(self) -> dict[str, Any]:
-        """All tables as plain data for readers and for `sha256`: defaults filled, SI, materials
-        expanded, drives as numbers or signals.
+        """Return all tables as plain data, in SI units, for readers and for `sha256`.
 
-        `Case(**resolved)` is equal to the case, and not the same under `replace`: what followed
-        from a key is given in it.
+        Defaults and materials are filled in; drives are numbers or signals. `Case(**resolved)` is
+        equal to the case, but `replace` can act differently on it, because derived keys are fixed.
         """
         document, problems = super().resolved(), Problems()
         chain, first = document["chain"], body_like(self.chain.places()[0][1], self.chain)
@@ -502,7 +510,7 @@ class Case(CheckedCase):
 
 
 def changes_of(changes: Any, keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes of a `replace`, a mapping and keywords, as a dictionary."""
+    """Return the changes of `replace`, a mapping and keywords, as one dictionary."""
     if changes is not None and not isinstance(changes, Mapping):
         raise CaseError(
             f"replace: {shown(changes)} is not a mapping of keys to values. Write for example "
@@ -512,13 +520,13 @@ def changes_of(changes: Any, keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_a_table(resonators: tuple[ResonatorTable, ...], problems: Problems) -> Any:
-    """Resonators as plain data: a single one as a table, whose keys `replace` then finds."""
+    """Return resonators as plain data; a single one as a table, for `replace`."""
     found = plain_tables(resonators, problems)
     return found[0] if len(found) == 1 else found
 
 
 def check_case(case: Any) -> None:
-    """Reject an object that is not a case, such as the path of one."""
+    """Reject an object that is not a case, such as the path of a case file."""
     if not isinstance(case, Case):
         got = shown(case) if isinstance(case, str) else type(case).__name__
         raise CaseError(f"case: {got} is not a Case. Make one with granchain.load_case.")
@@ -563,12 +571,12 @@ def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
 
 
 def case_as_given(stored: Mapping[str, Any], toml: str = "") -> Case:
-    """The case whose `as_given()` this is, with the text that it was read from.
+    """Restore a case from the result of `as_given()` and its original text.
 
     Raises
     ------
     CaseError
-        Where this version does not take it any more: a law that is not installed, say.
+        If this version rejects the case, for example because a law is not installed.
     """
     files = stored.get("files")
     if not isinstance(files, list) or not all(

@@ -1,8 +1,8 @@
-"""Checks of a case: key by key, against the declaration of the contact law, and across keys.
+"""Checks of a case: keys, inputs of the contact law, and relations between keys.
 
-A check across keys uses only keys without an error so far, so that each error gives one message and
-all errors are reported together. Nothing here makes an array of the chain: sizes are rejected from
-the counts alone.
+A check of several keys uses only keys without an error so far, so that each error gives one message
+and all errors are reported together. Sizes are rejected from the counts alone, before any array of
+the chain is made.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.keys import Problems, add_missing, shown
 
-# Memory that one run may take, ours: half of a common workstation's 16 GiB.
+# Maximum memory of one run (our choice): half of the 16 GiB of a common workstation.
 MEMORY = 8 * 2**30
-# Arrays of a number per body that chain, pair and engine hold at once, counted generously; the
-# law's own come on top.
+# Arrays with one number per body in chain, pair, and engine, counted generously. The arrays of the
+# law are added to them.
 ARRAYS = 40
-# Sensors that words may stand for, ours: at one sample each already 8 MB.
+# Maximum number of sensors from a range or "all" (our choice): one sample each is already 8 MB.
 MOST_LABELS = 1_000_000
-# Numbers of a body, and of the contact beside it, in an output file: labels, radius, mass, motion
-# at the end, peak, losses, largest overlap, phase, history.
+# Numbers per body and its contact in an output file: labels, radius, mass, final motion, peak,
+# losses, largest overlap, contact state, history.
 PER_BODY = 23
-# And in the state that a run leaves, without the history: four of the body, the overlap at zero,
-# six of the contact, its place on the list of those with an event, four corrections.
+# Numbers per body in the final state, without the history: four of the body, the overlap at zero,
+# six of the contact, its index in the list of contacts with an event, four corrections.
 PER_STATE = 16
 
 FACTORS = ("radius_factor", "mass_factor", "modulus_factor")
 
 
 def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> dict[str, Drive]:
-    """Check what keys mean to each other, as far as they could be read; tables of driven ends.
+    """Check the readable keys against each other; return the tables of drives.
 
-    Numbers take the place of words under [sensors], and those of all beads that of a file under
-    [initial].
+    Under [sensors], ranges are replaced by numbers. Under [initial], a file is replaced by the
+    values of all beads.
     """
     at_start = tables.get("initial")
     readable = problems.clear("chain.beads", "chain.segment", "initial")
@@ -76,7 +76,7 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
         return {}
     chain, ends = tables["chain"], tables["ends"]
     striker, contact = tables.get("striker"), tables.get("contact")
-    # how far the drives of a run that goes on from a state must reach is known with the case
+    # If the run resumes from a state, `_check_start` checks if the drives last long enough.
     goes_on = getattr(tables.get("initial"), "state", None) is not None
     end_of_run = None if goes_on else tables.get("time")
     drives = check_ends(ends, end_of_run, files, problems)
@@ -108,7 +108,7 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
     if contact and contact.pair and problems.clear("chain", "ends", "striker", "contact.law"):
         check_pairs(contact, tables, problems)
         for i, pair in enumerate(contact.pair):
-            # only what a pair gives itself
+            # Only the inputs that the pair itself gives.
             if problems.clear(f"contact.pair.{i}") and "impact_speed" in pair.inputs():
                 given = {"impact_speed": pair.inputs()["impact_speed"], "impact_speed_floor": 0.0}
                 check_impact_speed(f"contact.pair.{i}", contact, given, tables, problems)
@@ -122,7 +122,7 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
 
 
 def check_chain(chain: ChainTable, problems: Problems) -> None:
-    """Beads or segments, each with a radius, a material and a mass."""
+    """Check that beads or segments exist, each with a radius, a material, and a mass."""
     if chain.beads is None and not chain.segment and problems.clear("chain.beads"):
         add_missing(ChainTable, "beads", "chain.beads", problems)
     problems.check(
@@ -151,7 +151,7 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
 
 
 def check_disorder(chain: ChainTable, problems: Problems) -> None:
-    """A factor for every bead, a number for every gap, and no gap below 0."""
+    """Check for one factor per bead and one number per gap, and that no gap is below 0."""
     for name in (*FACTORS, "gap_added"):
         each = "gap" if name == "gap_added" else "bead"
         given, length = getattr(chain, name), chain.total() - (each == "gap")
@@ -171,7 +171,7 @@ def check_disorder(chain: ChainTable, problems: Problems) -> None:
 
 
 def check_factors(chain: ChainTable, problems: Problems) -> None:
-    """Radius, mass and modulus of every bead are numbers above 0 also with their factors."""
+    """Check that radius, mass, and modulus of each bead are above 0 after scaling."""
     sizes, masses, moduli = (
         (min(given), max(given)) for name in FACTORS for given in [getattr(chain, name) or (1.0,)]
     )
@@ -196,7 +196,7 @@ def check_factors(chain: ChainTable, problems: Problems) -> None:
 
 
 def check_body(where: str, kind: Body, problems: Problems) -> None:
-    """A body has a radius, a material and a mass."""
+    """Check that a body has a radius, a material, and a mass."""
     for name in ("radius", "material"):
         if getattr(kind, name) is None and problems.clear(f"{where}.{name}", f"chain.{name}"):
             add_missing(ChainTable, name, f"{where}.{name}", problems)
@@ -220,7 +220,7 @@ def check_body(where: str, kind: Body, problems: Problems) -> None:
 
 
 def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> None:
-    """A static load needs a closed row, and gravity a wall to press the row on."""
+    """Check that a chain with static load has no gaps, and that gravity has a right wall."""
     names = [name for name in ("precompression", "gravity") if getattr(chain, name)]
     loads, closed = " and ".join(names), "All gaps of a chain with a static load must be 0"
     for where, segment in chain.places() if loads else ():
@@ -250,8 +250,7 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
 def check_ends(
     ends: EndsTable, time: TimeTable | None, files: Files, problems: Problems
 ) -> dict[str, Drive]:
-    """Only elastic walls have a material; a driven end has one table that can be read, or a
-    signal."""
+    """Check that only elastic walls have a material, and read the drives of the ends."""
     drives: dict[str, Drive] = {}
     for side in ("left", "right"):
         end, where = getattr(ends, side), f"ends.{side}"
@@ -272,7 +271,7 @@ def check_ends(
 def drive_under(
     where: str, end: DriveTable, time: TimeTable | None, files: Files, problems: Problems
 ) -> dict[str, Drive]:
-    """A drive's table by its key, where it has one that can be read."""
+    """Read and check the table of a drive; return it by its key if it is valid."""
     drive = read_drive(where, end, files, problems)
     if end.signal is not None and problems.clear(where):
         check_signal(where, end, time, problems)
@@ -283,8 +282,11 @@ def drive_under(
 def check_bead_drives(
     tables: Mapping[str, Any], time: TimeTable | None, files: Files, problems: Problems
 ) -> dict[str, Drive]:
-    """Driven beads are there, and one whose displacement is given has one drive and no other
-    motion; their tables."""
+    """Check the driven beads and return their tables by key.
+
+    Each driven bead must exist. A bead with prescribed displacement must have no other drive, no
+    resonators, and no initial motion.
+    """
     chain, ends, beads = tables["chain"], tables["ends"], tables["chain"].total()
     drives: dict[str, Drive] = {}
     places = {f"drive.{i}": drive for i, drive in enumerate(tables.get("drive", ()))}
@@ -344,8 +346,7 @@ def read_sensors(
     striker: StrikerTable | None,
     problems: Problems,
 ) -> SensorsTable:
-    """Numbers in place of words under [sensors]; sensors stand in beads of the chain, recorded
-    contacts exist, each once."""
+    """Replace ranges under [sensors] by numbers; check that each label exists and occurs once."""
     numbers: dict[str, tuple[int, ...]] = {}
     last, left, right = chain.total(), ends.has_wall("left"), ends.has_wall("right")
     contacts = range((1 if striker is None else 0) - left, last + right)
@@ -382,8 +383,10 @@ def check_impact_speed(
     tables: Mapping[str, Any],
     problems: Problems,
 ) -> None:
-    """A law that asks for an impact speed gets one; contacts that touch at rest have none of
-    their own."""
+    """Check that a law that needs an impact speed has one.
+
+    Contacts that touch at rest have no impact speed.
+    """
     law, chain = laws()[contact.law], tables["chain"]
     if inputs.get("impact_speed") == "striker" and needs_speed(contact):
         (words,) = (one.choices for one in law.inputs if one.name == "impact_speed")
@@ -420,7 +423,7 @@ def check_impact_speed(
 
 
 def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> bool:
-    """Whether any contact is closed at the start without a speed of its own."""
+    """Check if any contact is closed at the start and has no impact speed."""
     if chain.gap_added is None:
         gaps = [chain.of_segment(segment, "gap") for _, segment in chain.places()]
         repeat, group = chain.groups()[-1]
@@ -432,16 +435,18 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
 
 
 def ledger_interval(energy: EnergyTable, time: TimeTable) -> float:
-    """Time between entries of the ledger [s]: two hundred in a run unless the case gives it;
-    the whole run where that is no number."""
+    """Return the interval of the energy balance [s]; the default is 1/200 of the run.
+
+    If time.end / 200 rounds to 0, it is the complete run.
+    """
     return energy.interval or time.end / 200.0 or time.end
 
 
 def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
-    """Refuse what does not fit, from the counts alone."""
+    """Reject a run that needs too much memory or too many steps, from the counts alone."""
     time, parts = tables["time"], sizes(tables)
     total = sum(size for size, *_ in parts)
-    # More bodies than fit make everything else large: only they are reported then.
+    # Too many bodies make everything else large, so only they are reported.
     large = [part for part in parts if part[0] > MEMORY] or [max(parts)]
     large = parts[:1] if parts[0][0] > MEMORY else large
     for size, place, got, advice in large if total > MEMORY else ():
@@ -462,13 +467,15 @@ def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
 
 
 def bodies_in(tables: Mapping[str, Any]) -> int:
-    """Beads, and the striker where there is one."""
+    """Return the number of beads, plus 1 if there is a striker."""
     return int(tables["chain"].total() + (1 if tables.get("striker") else 0))
 
 
 def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
-    """Memory that each part of a run takes [bytes], with the key that decides it, what it is,
-    and what makes it smaller."""
+    """Estimate the memory of each part of a run [bytes].
+
+    Each entry also contains the key that decides it, its description, and the way to reduce it.
+    """
     time, sensors, energy = tables["time"], tables["sensors"], tables["energy"]
     snapshots, bodies = tables.get("snapshots"), bodies_in(tables)
     law = laws().get(tables["contact"].law, ContactLaw) if "contact" in tables else ContactLaw
@@ -482,9 +489,9 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
     )
     size += 8.0 * ARRAYS * riders
     amounts = [(size, beads, f"{bodies} bodies", "Use fewer beads")]
-    # of every contact its overlaps and rate, and what its law remembers
+    # Two overlaps and the overlap rate of each contact, and the history of its law.
     kept = (bodies + 1) * (3 + len(law.history)) if snapshots and snapshots.history else 0
-    # Numbers per row: the time and what is recorded at it; the ledger has seven energies.
+    # Numbers per row: the time and the recorded values; the energy balance has seven energies.
     for name, interval, numbers in (
         ("sensors", sensors.interval, 1 + len(sensors.beads) + 2 * len(sensors.contacts)),
         (

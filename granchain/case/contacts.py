@@ -1,5 +1,5 @@
-"""Contacts that are not as [contact] has them: laws of segments and walls, and inputs of the law
-for pairs of materials; read, and checked against law and chain."""
+"""Contacts that differ from [contact]: individual laws of segments and walls, and law inputs for
+pairs of materials. They are read here, and checked against the law and the chain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from granchain.keys import Problems, in_si, shown
 
 
 def own_contacts_in(tables: Mapping[str, Any]) -> list[tuple[str, ContactTable]]:
-    """The contact laws of segments and walls, by their keys."""
+    """Return the contact laws of segments and walls, by key."""
     segments, ends = getattr(tables.get("chain"), "segment", ()), tables.get("ends")
     found = {f"chain.segment.{i}.contact": one.contact for i, one in enumerate(segments)}
     found |= {
@@ -32,8 +32,10 @@ def own_contacts_in(tables: Mapping[str, Any]) -> list[tuple[str, ContactTable]]
 
 
 def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:
-    """Put every input of these laws into the tables, in SI, defaults filled; a wall that is not
-    there has none."""
+    """Complete the inputs of these laws in the tables, in SI units, and check their positions.
+
+    A segment needs two or more beads, and an end needs a wall.
+    """
     for where, given in own_contacts_in(tables):
         if not problems.clear(where):
             continue
@@ -68,12 +70,14 @@ def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:
 def read_pairs(
     tables: Any, law: type[ContactLaw] | None, problems: Problems
 ) -> tuple[PairTable, ...] | None:
-    """The tables [[contact.pair]] against the law, in SI; None where there are none. That they are
-    tables with materials is known by now, or reported."""
+    """Read the tables [[contact.pair]] for this law, in SI units; None if there are none.
+
+    Tables without valid materials have been reported before.
+    """
     found = []
     for i, entry in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
         where, is_table = f"contact.pair.{i}", isinstance(entry, Mapping)
-        # one that cannot be read keeps its place
+        # An unreadable pair is included, so that the others keep their indices.
         materials = entry["materials"] if problems.clear(f"{where}.materials") else ("", "")
         values = own_inputs(where, entry, law, problems) if is_table and law is not None else {}
         found.append(PairTable(materials=materials, **values))
@@ -83,7 +87,7 @@ def read_pairs(
 def own_inputs(
     where: str, table: Mapping[str, Any], law: type[ContactLaw], problems: Problems
 ) -> dict[str, Any]:
-    """The inputs of a law that a pair gives, in SI."""
+    """Return the inputs of a law that a pair gives, in SI units."""
     own = {name: value for name, value in table.items() if name not in ("materials", "law")}
     problems.check(
         "law" not in table,
@@ -93,7 +97,7 @@ def own_inputs(
         "Set the law under [contact], and its inputs here",
     )
     values, slips = filled(law, own, in_si)
-    # what a pair leaves out is as under [contact]
+    # The pair takes all other inputs from [contact].
     named = [slip for slip in slips if slip.place.partition(".")[0] in own]
     add_slips(where, named, ["materials"], problems)
     if not own:
@@ -110,8 +114,11 @@ def own_inputs(
 
 
 def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
-    """Each pair is one of materials that touch, once, and has the law in the form that the
-    chain has it."""
+    """Check the pairs of materials.
+
+    The materials must touch in the chain, each pair may occur once, and the form of the law must
+    be the same as under [contact].
+    """
     touching = pairs_along(tables)
     names = dict.fromkeys(sorted({name for both in touching for name in both}))
     named = f"are {', '.join(f'{shown(name)}' for name in names)}" if names else "have no names"
@@ -153,8 +160,10 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
 
 
 def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems: Problems) -> None:
-    """No input of a pair makes another law of it: guarded or not, with dents or not, one impact
-    speed or each contact's own."""
+    """Check that the inputs of a pair do not change the form of the law.
+
+    The form includes the energy correction, residual indentation, and the kind of impact speed.
+    """
     law, shared = laws()[contact.law], contact.inputs()
     with contextlib.suppress(LawError):
         form = law.model(formed(shared))
@@ -171,13 +180,15 @@ def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems
 
 
 def needs_speed(contact: ContactTable) -> bool:
-    """Whether an impact speed has a meaning: the force of the law reads the rate."""
+    """Check if the law needs an impact speed, which is so if its force depends on the rate."""
     return laws()[contact.law].model(formed(contact.inputs())).uses_rate
 
 
 def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
-    """Inputs of a law as those that choose its form: a restitution that another law gives at
-    many speeds is a table of numbers."""
+    """Return the inputs of a law as it needs them to choose its form.
+
+    A restitution that is taken from another law is a table of numbers at many speeds.
+    """
     values = dict(inputs)
     if isinstance(values.get("restitution"), Mapping):
         values["restitution"] = np.ones((1, 1))
@@ -185,15 +196,15 @@ def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
 
 
 def pair_words(both: frozenset[str]) -> str:
-    """A pair as a sentence has it."""
+    """Return the names of two materials for a message."""
     one, other = sorted(both)[0], sorted(both)[-1]
     return f"{shown(one)} and {shown(other)}"
 
 
 def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:
-    """Names of the two materials of each kind of contact of a chain, if both have a name."""
+    """Return the names of both materials of each kind of contact, if both have a name."""
     chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
-    # of equal beads, and of equal groups, two stand for all
+    # Two equal beads, or two equal groups, represent any number of them.
     row = [
         body_like(segment, chain).material
         for repeat, group in chain.groups()

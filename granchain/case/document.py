@@ -1,7 +1,6 @@
-"""The document of a case: read as text, parsed as TOML, looked up and changed key by key, with the
-files that it names, and as plain data.
+"""The document of a case: its text, its tables, its dotted keys, and the files that it names.
 
-A key with dots, such as chain.segment.0.mass, names a place in it.
+A dotted key, such as chain.segment.0.mass, is the position of a value in the tables.
 """
 
 from __future__ import annotations
@@ -27,26 +26,26 @@ from granchain.keys import PROBLEMS, Problems, shown, suggestion
 from granchain.material import MATERIALS, Material
 from granchain.plain_data import sha256_of
 
-# The deepest keys, such as chain.segment.0.material.density, are five levels down; the rest is
-# room.
+# Maximum nesting of tables; the deepest keys, such as chain.segment.0.material.density, have five
+# levels.
 DEPTH = 12
 
 CASES = Path(__file__).parents[1] / "cases"
 
-# Ours: a case is a page of text; a drive table of 16 MiB holds some 400,000 rows.
+# Size limits (our choice): a case is a page of text; 16 MiB hold about 400,000 rows of a drive.
 CASE_BYTES, CSV_BYTES = 1_000_000, 16 * 2**20
-# tomllib's time grows with the square of the parts of a dotted key (16,000 parts: 5 s); no key of a
-# case has more than five.
+# Maximum number of dots in a line: the parse time of tomllib grows with the square of the number of
+# parts of a dotted key (16,000 parts: 5 s), and no key of a case has more than five.
 MOST_DOTS = 64
-# The first bytes of a file of a run.
+# First bytes of an HDF5 file, the format of the output of a run.
 HDF5_MARK = b"\x89HDF\r\n\x1a\n"
 _DECIMAL = re.compile(r"(?<![\w.])[0-9]+\.[0-9]")
-# Numbers that TOML wants a digit more of.
+# Numbers such as ".7" and "7.", which TOML does not accept.
 _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
 
 def case_names() -> list[str]:
-    """Names of the built-in cases."""
+    """Return the names of the built-in cases."""
     return sorted(path.stem for path in CASES.glob("*.toml"))
 
 
@@ -57,7 +56,7 @@ def case_names() -> list[str]:
 def read_document(
     path: Path, overrides: Iterable[str], names: list[str], example: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Tables of a case file, changed, and the context in which they are validated.
+    """Return the changed tables of a case file, and the context to validate them.
 
     Parameters
     ----------
@@ -65,9 +64,9 @@ def read_document(
     overrides : iterable of str
         Changes, each "KEY=VALUE" as on the command line.
     names : list of str
-        The built-in cases that may have been meant.
+        Names of the built-in cases, to suggest one.
     example : str
-        A change as it may be given.
+        An example of a change, for messages.
     """
     text, problems = read_text(path, names=names), Problems()
     document, changes = parsed(text, path.name), key_values(overrides, example, problems)
@@ -77,7 +76,7 @@ def read_document(
 
 
 def check_name(name: Any, loader: str, maker: str) -> None:
-    """Refuse what is no name of a case and no path, such as its tables; `maker` takes these."""
+    """Reject an object that is neither a name nor a path; suggest `maker` for tables."""
     if not isinstance(name, (str, os.PathLike)):
         got = shown(name) if isinstance(name, (Mapping, BaseModel)) else type(name).__name__
         raise CaseError(
@@ -87,8 +86,11 @@ def check_name(name: Any, loader: str, maker: str) -> None:
 
 
 def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) -> str:
-    """Text of a case file, or of another file of TOML; refuses what is not there, not a file,
-    too long or not UTF-8. `names` are those of built-in cases, one of which may have been meant."""
+    """Return the text of a TOML file, such as a case file.
+
+    Reject a path that does not exist or is not a file, and a text that is too long or not UTF-8.
+    `names` are the built-in cases, to suggest one.
+    """
     name = shown(path.name)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -124,7 +126,7 @@ def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) ->
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:
-    """Tables of a TOML text."""
+    """Return the tables of a TOML text."""
     for i, line in enumerate(text.split("\n"), start=1):
         if (
             line.count(".") > MOST_DOTS
@@ -150,8 +152,7 @@ def parsed(text: str, name: str) -> dict[str, Any]:
 
 
 def toml_value(text: str) -> Any:
-    """A value from the command line: TOML, and what is not TOML is a word; .7 and 7. are
-    numbers."""
+    """Return a value from the command line: TOML, a number such as "7.", or else the text."""
     try:
         table = parsed(f"value = {text}", "--set")
     except CaseError:
@@ -161,7 +162,7 @@ def toml_value(text: str) -> Any:
 
 
 def toml_text(tables: Mapping[str, Any]) -> str:
-    """Plain tables as a TOML file has them: what is no table first, lists of tables as [[name]]."""
+    """Return plain tables as TOML text: top-level keys first, lists of tables as [[name]]."""
     above, blocks = {}, []
     for name, value in tables.items():
         if isinstance(value, Mapping):
@@ -183,13 +184,13 @@ def _as_key(name: str) -> str:
 
 
 def _as_toml(value: Any) -> str:
-    """A value in a line: a JSON text is a TOML text, but for DEL."""
+    """Return a value as TOML in one line; JSON strings are valid TOML, except for DEL."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{_as_key(k)} = {_as_toml(one)}' for k, one in value.items())} }}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_as_toml, value))}]"
     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    # a line with many dots is refused when it is read: a material has two such texts
+    # A line with many dots is rejected when it is read, and a material can have two such strings.
     many = isinstance(value, str) and value.count(".") > MOST_DOTS // 4
     return text.replace(".", "\\u002e") if many else text
 
@@ -197,7 +198,7 @@ def _as_toml(value: Any) -> str:
 def key_values(
     items: Iterable[str], example: str, problems: Problems, option: str = "--set"
 ) -> dict[str, Any]:
-    """Changes given as "KEY=VALUE"; others are reported with an example."""
+    """Return the changes given as "KEY=VALUE"; report all others with an example."""
     changes = {}
     for item in items:
         where, equals, value = item.partition("=")
@@ -213,15 +214,16 @@ def key_values(
 
 
 def entry_at(tables: Mapping[str, Any], key: str) -> tuple[Any, str, list[str]]:
-    """Value at a key, the last of its parts that was looked for, and the names beside that.
+    """Return the value at a key, the last part of the key that was used, and the names there.
 
-    The value is None if there is nothing at the key, or a table on the way is None.
+    The value is None if the key does not exist, or if a table on the path is None. The names are
+    those of the innermost table that exists.
     """
     value: Any = tables
     word, names = "", [""]
     for word in key.split("."):
         if isinstance(value, (list, tuple)):
-            # as written, for 01 is no name
+            # An index must be in its shortest form, so "01" is unknown.
             inside = word.isdecimal() and len(word) < 10 and str(int(word)) == word
             inside = inside and int(word) < len(value)
             names = [word] if inside else [str(i) for i in range(min(len(value), PROBLEMS))]
@@ -236,8 +238,10 @@ def entry_at(tables: Mapping[str, Any], key: str) -> tuple[Any, str, list[str]]:
 
 
 def set_value(document: dict[str, Any], where: str, value: Any) -> None:
-    """Put a value at a dotted key, making tables on the way; None takes the key out. A named
-    material is expanded first."""
+    """Set the value at a dotted key, and make missing tables; None removes the key.
+
+    A material that is given by name is expanded first.
+    """
     *way, last = [word.strip() for word in where.split(".")]
     at: Any = document
     reached: list[str] = []
@@ -278,14 +282,13 @@ def set_values(
     problems: Problems,
     option: str = "--set",
 ) -> None:
-    """Make changes, each "KEY=VALUE" as on the command line behind an option."""
+    """Apply changes, each "KEY=VALUE" as on the command line after an option."""
     for where, value in key_values(changes, example, problems, option).items():
         set_value(document, where, value)
 
 
 def flattened(tables: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys with dots, also where TOML makes tables in tables of them; those of a list of tables
-    by their places."""
+    """Yield the dotted keys of nested tables with their values; a list of tables has indices."""
     for name, value in tables.items():
         key = f"{above}{name}"
         if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
@@ -297,8 +300,11 @@ def flattened(tables: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The keys in which resolved cases differ, with dots, each with its value in every case; None
-    where a case lacks it. The title, which is written from them, is left out."""
+    """Return the dotted keys in which resolved cases differ, with the value in each case.
+
+    The value is None if a case lacks the key. The title is ignored, because it depends on the
+    other keys.
+    """
     flats, absent = [dict(flattened(one)) for one in documents], object()
     first = flats[0]
     names = dict.fromkeys(
@@ -311,9 +317,12 @@ def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[A
 
 
 def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:
-    """Make changes; a new contact law drops the inputs that it does not know and that no change
-    names, and pairs of materials of which no input is left; a shorter chain the recorded contacts
-    that it has no more, where no change names contacts."""
+    """Apply changes to a document.
+
+    A new contact law removes the inputs that it does not know, unless they are among the changes,
+    and pairs of materials that have no input any more. A shorter chain removes recorded contacts
+    that no longer exist, unless the changes set the contacts.
+    """
     before, had = copy.copy(document.get("contact")), _contact_numbers(document)
     for where, value in changes.items():
         try:
@@ -334,7 +343,7 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
 
 
 def _contact_numbers(document: Mapping[str, Any]) -> range:
-    """Numbers of the contacts of a chain as it is written; none where it is not to be read yet."""
+    """Return the numbers of the contacts of a chain; empty if the chain cannot be read."""
     try:
         chain, ends = document["chain"], document.get("ends", {})
         beads = group = 0
@@ -354,7 +363,10 @@ def _contact_numbers(document: Mapping[str, Any]) -> range:
 def _drop_inputs(
     document: dict[str, Any], law: type[ContactLaw], changes: Mapping[str, Any]
 ) -> None:
-    """Take out of [contact] what a law does not know and no change names, and its tolerances."""
+    """Remove inputs of [contact] that a law does not know, unless they are among the changes.
+
+    The tolerances of these inputs are removed too.
+    """
     contact = document["contact"]
     known = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
     pairs = contact["pair"] if isinstance(contact.get("pair"), list) else []
@@ -385,7 +397,7 @@ def _drop_inputs(
 
 
 def first_few(entries: Sequence[Any], few: int = 5) -> str:
-    """The first few of a list."""
+    """Return the first entries of a list as text, and the number of the others."""
     more = f" and {len(entries) - few} more" if len(entries) > few else ""
     return ", ".join(map(str, entries[:few])) + more
 
@@ -395,8 +407,7 @@ def first_few(entries: Sequence[Any], few: int = 5) -> str:
 
 
 def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:
-    """A copy in Python's own types, tables without None; refuses nesting and integers that no case
-    holds."""
+    """Return a copy in built-in types, without None; report deep nesting and large integers."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, Material):
@@ -425,14 +436,16 @@ def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0
     return None
 
 
-# Keys without effect at 0 or empty.
+# Keys that have no effect if their value is 0 or empty.
 OFF_WHERE_ZERO = ("drag", "on_site_stiffness", "on_site_damping", "resonator")
 
 
 def digest_of_case(resolved: Mapping[str, Any]) -> str:
-    """Digest of a case as plain data, without what changes no number of its run: the title, where
-    a material's values come from, the seed of lists that stand in the case, a drag of zero, no
-    spring on site, no resonator, and names of materials if no pair asks for them."""
+    """Return the digest of a resolved case, without what does not affect its results.
+
+    This excludes the title, sources of material values, the seed of disorder lists, drag and
+    on-site springs of 0, empty lists of resonators, and names of materials if no pair needs them.
+    """
     contact = resolved.get("contact")
     named = isinstance(contact, Mapping) and bool(contact.get("pair"))
     return sha256_of({key: _hashed(resolved[key], named) for key in resolved if key != "title"})
@@ -456,23 +469,21 @@ def _hashed(document: Any, named: bool) -> Any:
 
 
 class Files:
-    """Contents of the CSV files that a case names: read once, so that a changed, stored or sent
-    case stays the same.
+    """Contents of the files that a case names, read once so that they do not change later.
 
     Parameters
     ----------
     folder : Path or None
-        Where relative names begin; None for a case that was stored or sent.
+        Folder of relative names; None for a case that was stored or sent.
     texts : mapping of str to str
-        Contents that are already known, by the name in the case.
+        Contents that are already known, by file name as written in the case.
     """
 
     def __init__(self, folder: Path | None, texts: Mapping[str, str] | None = None):
         self.folder, self.texts = folder, dict(texts or {})
 
     def changed(self, changes: Any) -> Files:
-        """Files of a case with these changes: one that they name is read again, if there is a
-        folder."""
+        """Return the files of a changed case; files in the changes are read again if possible."""
         again = set(files_named(changes)) if self.folder is not None else ()
         kept = {name: text for name, text in self.texts.items() if name not in again}
         return Files(self.folder, kept)
@@ -484,8 +495,10 @@ class Files:
         problems: Problems,
         of_run: Callable[[Path], str] | None = None,
     ) -> str | None:
-        """Content of a file, and what `of_run` reads in that of a run; None, with a problem
-        reported, if it cannot be read."""
+        """Return the content of a file, or report a problem and return None.
+
+        The output file of a run is read with `of_run`.
+        """
         name = shown(file)
         try:
             if file not in self.texts:
@@ -509,7 +522,7 @@ class Files:
                 self.texts[file] = content.decode("utf-8-sig")
             return self.texts[file]
         except (CaseError, FileError):
-            # without the reader's message, which may quote the file: a case comes from anywhere
+            # The reader's message may quote the file, and the case may be from an untrusted source.
             problems.add(
                 where,
                 f"{name} cannot be used",
@@ -530,7 +543,7 @@ class Files:
 
 
 def files_named(tables: Any, key: str = "") -> Iterator[str]:
-    """Names of the files that tables, or changes of them, refer to."""
+    """Yield the names of the files that tables, or changes of tables, refer to."""
     if isinstance(tables, Mapping):
         for name, value in tables.items():
             yield from files_named(value, str(name))

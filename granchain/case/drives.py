@@ -1,4 +1,4 @@
-"""The tables and signals that driven ends and beads follow: read from their files, and checked."""
+"""Tables and signals of driven ends and beads: reading and checks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from granchain.keys import Problems, add_missing, shown
 
 
 def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) -> Drive | None:
-    """Columns of a drive's table, from its file or its lists; None where there are none, or a
-    signal."""
+    """Return the time and value columns of a drive, from a file or lists; None for a signal."""
     form = "time and value"
     needed: tuple[str, ...] = ("time", "value")
     optional: tuple[str, ...] = ()
@@ -65,7 +64,7 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
         return None
     rows, faulty = drive_rows(text)
     if faulty:
-        # The line's number alone: the file may be anybody's, and a case comes from anywhere.
+        # Report the line number only: a case may refer to any file, so the content is not quoted.
         problems.add(
             where,
             f"{name}, line {faulty}, does not have two numbers",
@@ -79,9 +78,9 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
 
 @lru_cache(maxsize=4)
 def drive_rows(text: str) -> tuple[list[list[float]], int]:
-    """Rows of a drive's table, and the number of the first faulty line, 0 if there is none.
+    """Return the rows of a drive table, and the number of the first faulty line or 0.
 
-    Kept from call to call, since every change of a case reads its drives again.
+    The result is cached, because each change of a case reads its drives again.
     """
     rows = []
     for place, (line, cells) in enumerate(csv_rows(text)):
@@ -94,8 +93,7 @@ def drive_rows(text: str) -> tuple[list[list[float]], int]:
 
 
 def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: Problems) -> None:
-    """A signal begins at rest, ends at rest where it ends before the run, and its table is
-    bounded."""
+    """Check that a signal starts and ends at rest, and that its table has a bounded size."""
     ramp, duration, place = end.ramp or 0.0, end.duration, f"{where}.ramp"
     if end.band is not None and not (len(end.band) == 2 and 0.0 < end.band[0] < end.band[1]):
         problems.add(
@@ -146,7 +144,7 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
             f"It must be a number above 0, or the duration {time.end:g} or more",
             "Give a ramp [s], so that the signal ends at rest",
         )
-    # the coefficients of the cubics go with the third power of a knot's frequency
+    # The coefficients of the cubics grow with the third power of the frequency of a knot.
     many, step = knots(end, time.end), KNOTS_PER_PERIOD * highest(end)
     size = max(abs(end.amplitude or end.rms or 0.0), abs((end.ramp_from or (0.0,))[0]))
     size, span = size + abs(end.dc or 0.0), length(end, time.end)
@@ -179,14 +177,14 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
 def check_drive(
     where: str, drive: str, table: Drive, end: TimeTable | None, problems: Problems
 ) -> bool:
-    """A drive is finite, goes forward in time, and covers the run or ends at rest."""
+    """Check that a drive is finite, has increasing times, and covers the run or ends at rest."""
     time, value, _ = table
     if time.size != value.size or not time.size:
         problem = f"there are {time.size} times and {value.size} values"
         problems.add(where, problem, "The lists must have the same length, at least one")
         return False
     finite, forward = np.isfinite(time) & np.isfinite(value), time[1:] > time[:-1]
-    # it can go on as it ends
+    # A drive that ends at rest continues with its last value.
     force_ends = drive == "force" and value[-1] == 0.0
     at_rest = value.size > 1 and (value[-1] == value[-2] or force_ends)
     if not finite.all():
@@ -208,7 +206,7 @@ def check_drive(
         and problems.clear("time.end")
         and not (time[0] <= 0.0 and (time[-1] >= end.end or at_rest))
     ):
-        # the table may be that of anybody's file: its numbers are not quoted
+        # The values are not quoted, because the table may come from any file.
         problem = "the times begin after 0"
         if time[0] <= 0.0:
             problem = "the times end before the run, and the last value still changes"

@@ -1,4 +1,4 @@
-"""How the beads move and stand at the start: read from its file, and checked."""
+"""Initial motion of the beads: reading from a file, and checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_RESONATORS = ("resonator_velocity", "resonator_displacement")
 def read_initial(
     table: InitialTable, chain: ChainTable, files: Files, problems: Problems
 ) -> InitialTable:
-    """The numbers of all beads, also those that a file holds; mistakes are reported."""
+    """Return the initial motion of all beads, also if it is in a file; report errors."""
     beads, state, text = chain.total(), table.state, ""
     riding = {name: own for name in OF_RESONATORS if (own := getattr(table, name)) is not None}
     resonators = chain.resonators()[0].size if riding else 0
@@ -76,7 +76,7 @@ def read_initial(
 
 
 def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTable:
-    """The table of a run that goes on from a state."""
+    """Return the initial motion of a run that resumes from a state."""
     try:
         stored = state_in(state)
     except ValueError as error:
@@ -101,7 +101,7 @@ def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTa
 def check_length(
     where: str, numbers: Sequence[float], length: int, each: str, fix: str, problems: Problems
 ) -> None:
-    """A list has a number for each bead, or for each gap."""
+    """Check that a list has the required number of values, such as one for each bead."""
     if len(numbers) != length and problems.clear(where):
         requirement = f"The list must have {length} numbers, one for each {each}"
         problems.add(where, f"the list has {len(numbers)} numbers", requirement, fix)
@@ -110,7 +110,7 @@ def check_length(
 def initial_columns(
     file: str, text: str, beads: int, problems: Problems
 ) -> dict[str, tuple[float, ...]]:
-    """Columns of an initial file by name, a number for each bead; mistakes are reported."""
+    """Return the columns of an initial file, one number for each bead; report errors."""
     where, rows = "initial.file", csv_rows(text)
     head = next(rows, (1, [""]))[1]
     named = [name for name in head if name != "bead"]
@@ -159,7 +159,7 @@ def initial_columns(
 
 
 def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
-    """Whether a bead or a resonator has a velocity or a displacement at the start."""
+    """Check if any bead or resonator has a velocity or a displacement at the start."""
     if initial is not None and (
         initial.state is not None
         or any(np.any(getattr(initial, name) or 0.0) for name in OF_RESONATORS)
@@ -170,8 +170,10 @@ def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
 
 
 def fastest_closing(tables: Mapping[str, Any]) -> float:
-    """Largest speed at which two neighbours, or a bead and a wall, approach each other at the start
-    [m/s]; 0 if none do."""
+    """Return the largest initial approach speed of two neighbours [m/s].
+
+    A wall is a neighbour too. The speed is 0 if none approach each other.
+    """
     striker, ends = tables.get("striker"), tables["ends"]
     speeds = bead_values("velocity", tables["chain"], tables.get("initial"))
     left, right = ([0.0] if ends.has_wall(side) else [] for side in ("left", "right"))
@@ -180,7 +182,7 @@ def fastest_closing(tables: Mapping[str, Any]) -> float:
 
 
 def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:
-    """(n_beads,) The velocity or displacement of each bead at the start."""
+    """Return the initial velocity or displacement of each bead, (n_beads,)."""
     own = None if initial is None else getattr(initial, name)
     if own is not None:
         return np.array(own, dtype=float)

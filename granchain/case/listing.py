@@ -1,5 +1,4 @@
-"""The keys of a case file: as they are listed, what each may hold, and the values of one case,
-from the checks that read a case."""
+"""The keys of case files: their list, their ranges, and their values in a case."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from granchain.errors import CaseError, error_text
 from granchain.keys import Table, declared, rejected, shown, suggestion, table_in
 from granchain.markup import NUMBER_PATTERN, card, table
 
-# Tables that stand inside others: what they are called there.
+# Headings of tables that are inside other tables.
 INNER: tuple[tuple[str, type[Table]], ...] = (
     ("[[chain.segment]]", tables.SegmentTable),
     ("[[contact.pair]]", tables.PairTable),
@@ -30,22 +29,22 @@ INNER: tuple[tuple[str, type[Table]], ...] = (
     ("A resonator: { mass = ..., ... }", tables.ResonatorTable),
     ("A driven end: { drive = ..., ... }", tables.DRIVE_TABLE),
 )
-# What each table of a case file is called, and the table; first the keys above all tables.
+# Heading and model of each table of a case file; first the keys above all tables.
 KEY_TABLES: tuple[tuple[str, type[Table]], ...] = (
     ("Above the tables", tables.HeadingTable),
     *((tables.heading_of(name), model) for name, model in tables.TABLES.items()),
     *INNER,
 )
-# Keys of a drive whose unit is that of what is driven.
+# Keys of a drive in the unit of the driven quantity.
 OF_DRIVE = ("amplitude", "dc", "rms")
-# Entries of a list that a card writes out.
+# Maximum number of entries of a list in the HTML card of a case.
 MOST_ENTRIES = 12
-# Of what Python shows of a case, so that a terminal has it at a glance; and characters in a line.
+# Maximum number of lines, and of characters per line, of the text of a case in a terminal.
 MOST_LINES, LINE = 10, 100
 
 
 def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
-    """Key, meaning, what is allowed and default of every key of a table."""
+    """Return key, meaning, allowed values, and default of each key of a table."""
     rows = []
     for name, field in model.model_fields.items():
         about, default = declared(model, name), "required"
@@ -56,11 +55,11 @@ def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
 
 
 # --------------------------------------------------------------------------------------------------
-# What Python and a notebook show of a case
+# Text and HTML of a case, for Python and notebooks
 
 
 def lines_of(case: CheckedCase) -> str:
-    """The title and what is given, a table a line; lists are counted, and long lines cut."""
+    """Return the title and the given keys, one line per table; lists are shortened."""
     lines = [f"<{type(case).__name__}: {case.title or 'untitled'}"]
     for name, given in case.as_given()["tables"].items():
         if name != "title":
@@ -73,7 +72,7 @@ def lines_of(case: CheckedCase) -> str:
 
 
 def card_of(case: Case) -> str:
-    """Every key that has a value, as the run has it: defaults filled, materials expanded."""
+    """Return the resolved keys and values as an HTML table."""
     models = [*tables.TABLES.values(), *(model for _, model in INNER)]
     units = {name: declared(model, name)["unit"] for model in models for name in model.model_fields}
     law = laws().get(case.contact.law)
@@ -82,14 +81,14 @@ def card_of(case: Case) -> str:
     for where, words in flat_words(
         {name: part for name, part in case.resolved().items() if name in tables.TABLES}
     ):
-        # words, such as "auto" for a time step, have no unit
+        # Text values, such as "auto" for a time step, have no unit.
         unit = units.get(where.rpartition(".")[2]) if NUMBER_PATTERN.fullmatch(words) else None
         rows.append((where, words, unit or ""))
     return card(case.title or "untitled case", table(("key", "value", "unit"), rows, styled=True))
 
 
 def flat_words(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Keys with dots and their values in words; long lists are counted."""
+    """Yield dotted keys and their values as text; long lists are summarized."""
     for name, value in tables.items():
         where = f"{above}{name}"
         if isinstance(value, Mapping):
@@ -106,23 +105,23 @@ def flat_words(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str
 
 
 # --------------------------------------------------------------------------------------------------
-# What a key holds
+# Range and value of a key
 
 
 def quantity_of(case: Case, key: str) -> Quantity:
-    """What a key of a case may hold: unit, meaning and limits, wherever they are declared.
+    """Return unit, meaning, and limits of a key of a case.
 
     Parameters
     ----------
     case : Case
-        Its contact laws declare the keys under `contact`, and under those of segments and walls.
+        Case whose contact laws declare their inputs.
     key : str
-        Such as "contact.psi", "striker.speed", "chain.segment.1.contact.restitution".
+        Key of a number, such as "contact.psi" or "chain.segment.1.contact.restitution".
 
     Raises
     ------
     CaseError
-        Where there is no such key, or it holds no number.
+        If the key does not exist, or its value is not a number.
     """
     *way, last = key.split(".") if isinstance(key, str) else [""]
     if of_contact(key):
@@ -156,7 +155,7 @@ def quantity_of(case: Case, key: str) -> Quantity:
 
 
 def table_at(way: Iterable[str]) -> type[BaseModel] | None:
-    """The table of a case that a key stands in, by the parts of its name before the last."""
+    """Return the model of the table that contains a key, from the parts of its path."""
     model: type[BaseModel] | None = Case
     for part in way:
         if not part.isdecimal():
@@ -166,17 +165,17 @@ def table_at(way: Iterable[str]) -> type[BaseModel] | None:
 
 
 def of_contact(key: Any) -> bool:
-    """Whether a key stands in a table of a contact law: the case's, a segment's or a wall's."""
+    """Check if a key belongs to a contact law: of the case, a segment, or a wall."""
     return isinstance(key, str) and any(part.endswith("contact") for part in key.split(".")[:-1])
 
 
 def law_input(case: Case, key: str) -> Quantity:
-    """An input of a contact law, or of the law that gives its restitution, also of a pair.
+    """Return an input of a contact law, of a pair, or of the law that gives the restitution.
 
     Raises
     ------
     CaseError
-        Where the case has no such table, or its law no such input.
+        If the case has no such table, or the law has no such input.
     """
     way, _, last = key.rpartition(".")
     given, _, _ = entry_at(dict(case), way)
@@ -196,12 +195,12 @@ def law_input(case: Case, key: str) -> Quantity:
 
 
 def value_at(case: Case, key: str) -> float:
-    """The number that a case holds under a key, given or by default.
+    """Return the number at a key of a case, given or by default.
 
     Raises
     ------
     CaseError
-        Where it holds none.
+        If the value is not a number.
     """
     quantity = quantity_of(case, key)
     value, _, _ = entry_at(case.resolved(), key)

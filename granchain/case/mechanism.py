@@ -1,5 +1,6 @@
-"""The case of a mechanism: a crank that turns, what it drives, and the joint with play between
-them; read from TOML and checked as a chain's case is, with tables of its own beside [contact].
+"""The case of a mechanism: a rotating crank, the driven slider, and a joint with clearance.
+
+It is read from TOML and checked like the case of a chain, but most of its tables are different.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from granchain.errors import CaseError
 from granchain.keys import Problems, Table, choice, key, number_key, rejected, shown
 
 MECHANISMS = CASES / "mechanisms"
-# Numbers of a sample, and bytes that it takes.
+# Bytes of one sample of nine numbers.
 _SAMPLE_BYTES = 8.0 * 9
-# Part of a radius below which a difference of radii is rounding, and no clearance.
+# A difference of radii below this fraction of a radius is rounding, not clearance.
 _ANGLE_ROUNDING = 1e-9
 
 
@@ -54,8 +55,10 @@ class SliderTable(Table):
 
 
 class BearingTable(Table):
-    """The revolute joint with clearance between rod and slider: a journal, which turns with the
-    rod, in a bearing."""
+    """The revolute joint with clearance between rod and slider.
+
+    A journal, which turns with the rod, moves in a bearing.
+    """
 
     bearing_radius: float = number_key("m", "the radius of the bearing", above=0.0)
     journal_radius: float = number_key("m", "the radius of the journal", above=0.0)
@@ -170,8 +173,9 @@ class TurnTable(TimeTable):
 
 
 class MechanismCase(CheckedCase):
-    """Input of a run of a mechanism: complete, checked, and read-only. Make it with
-    `load_mechanism`.
+    """Input of a run of a mechanism: complete, checked, and read-only.
+
+    Make it with `load_mechanism`.
 
     The tables and keys of the case file are its attributes, as in the case of a chain.
     """
@@ -207,20 +211,20 @@ class MechanismCase(CheckedCase):
 
     @property
     def rod_length(self) -> float:
-        """Distance between the crank pin and what moves with the slider, without play [m]."""
+        """Distance from the crank pin to the joint at the slider, without clearance [m]."""
         raise NotImplementedError
 
     @property
     def clearance(self) -> float:
-        """How far the joint's two centres may be apart before they touch [m]."""
+        """Clearance: distance of the centres of the joint when the surfaces touch [m]."""
         raise NotImplementedError
 
     def law_inputs(self) -> SimpleNamespace:
-        """A value for every input of the law, in SI; another law's restitution stays a table."""
+        """Return the value of each law input, in SI; a restitution may be a table."""
         return SimpleNamespace(**self.contact.inputs())
 
     def check(self, problems: Problems) -> None:
-        """Check across tables; here, that the run has one end and that its samples fit."""
+        """Check across tables; here, that the run has an end and that its samples fit."""
         time, interval = self.time, self.record.interval
         if time.revolutions is None and time.end is None:
             problems.add(
@@ -270,7 +274,7 @@ class SliderCrankCase(MechanismCase):
         return self.joint.bearing_radius - self.joint.journal_radius
 
     def check(self, problems: Problems) -> None:
-        """The rod reaches around, the journal is smaller than the bearing, the friction rises."""
+        """Check the lengths of rod and crank, the radii, and the friction."""
         super().check(problems)
         rod, joint, friction = self.rod, self.joint, self.friction
         problems.check(
@@ -319,8 +323,10 @@ class ScotchYokeCase(MechanismCase):
 
     @property
     def rod_length(self) -> float:
-        """Radius of the slot's centre line [m]: the pin moves about the arc's centre as a rod
-        of this length would."""
+        """Radius of the centre line of the slot [m].
+
+        The pin moves about the centre of the arc as on a rod of this length.
+        """
         return 0.5 * (self.slot.outer_radius + self.slot.inner_radius)
 
     @property
@@ -328,11 +334,11 @@ class ScotchYokeCase(MechanismCase):
         return 0.5 * (self.slot.outer_radius - self.slot.inner_radius) - self.pin.radius
 
     def fit(self) -> FittedTable | None:
-        """The fit to the contact law."""
+        """Return the fit to the contact law, if the case has one."""
         return next((fit for fit in self.fitted if fit.law == self.contact.law), None)
 
     def check(self, problems: Problems) -> None:
-        """The slot is wider than the pin and longer than its way."""
+        """Check that the slot is wider than the pin, and longer than the path of the pin."""
         super().check(problems)
         most = self.rod_length * math.sin(0.5 * self.slot.arc)
         if self.clearance <= _ANGLE_ROUNDING * self.pin.radius:
@@ -366,7 +372,7 @@ MECHANISM_KINDS: dict[str, type[MechanismCase]] = {
 
 
 def mechanism_names() -> list[str]:
-    """Names of the built-in mechanisms."""
+    """Return the names of the built-in mechanisms."""
     return sorted(path.stem for path in MECHANISMS.glob("*.toml"))
 
 
@@ -396,7 +402,7 @@ def load_mechanism(name: str | Path, overrides: Iterable[str] = ()) -> Mechanism
 def mechanism_case(
     document: Mapping[str, Any], context: Mapping[str, Any] | None = None
 ) -> MechanismCase:
-    """The case of a mechanism from its tables; `context` as in `CheckedCase`.
+    """Make the case of a mechanism from its tables; `context` as in `CheckedCase`.
 
     Raises
     ------
@@ -422,12 +428,12 @@ def mechanism_case(
 
 
 def mechanism_as_given(stored: Mapping[str, Any], toml: str = "") -> MechanismCase:
-    """The case whose `as_given()` this is, with the text that it was read from."""
+    """Restore a case from the result of `as_given()` and its original text."""
     return mechanism_case(stored["tables"], {"toml": toml, "titled": stored.get("titled")})
 
 
 def contact_table(table: Mapping[str, Any], problems: Problems) -> ContactTable:
-    """The law and its inputs; what follows from the joint's geometry is not asked for."""
+    """Return the law and its inputs; reject inputs that follow from the geometry of the joint."""
     values = law_values("contact", table, problems)
     for name, source in (
         ("contact", "the surface that is touched"),
@@ -449,6 +455,6 @@ def contact_table(table: Mapping[str, Any], problems: Problems) -> ContactTable:
         "Give the speed of the impacts to which the restitution applies [m/s]",
     )
     if "dents" in values and "dents" not in table:
-        # the spots of a journal and its bearing that have met do not meet again
+        # The same spots of a journal and its bearing do not meet again.
         values["dents"] = "forget"
     return ContactTable(**values)

@@ -1,7 +1,6 @@
 """A case as the text of a case file, and case files on disk.
 
-The text has the keys that the author gave, with the title as it is displayed. Loading it makes an
-equal case.
+The text has the keys that the author gave, and the complete title. It loads to an equal case.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ def text_of_case(case: Any) -> str:
 
 
 def save_case(case: Any, path: str | os.PathLike[str], overwrite: bool) -> None:
-    """Write a case file, after the files that it names: `mine.ends.left.csv` next to `mine.toml`.
+    """Write a case file, and the files that it names: `mine.ends.left.csv` next to `mine.toml`.
 
-    A state to start from goes to a file of its own, such as `mine.initial.state`.
+    A stored state is written to a separate file, such as `mine.initial.state`.
 
     Raises
     ------
@@ -39,7 +38,7 @@ def save_case(case: Any, path: str | os.PathLike[str], overwrite: bool) -> None:
     FileError
         If a file exists, or cannot be written.
     """
-    # the layer above, which writes files: loaded only if a case is saved
+    # Imported here because only saving a case needs this higher layer.
     from granchain.store.files import check_target, write_atomically
 
     target, given = Path(path), case.as_given()
@@ -71,7 +70,7 @@ def save_case(case: Any, path: str | os.PathLike[str], overwrite: bool) -> None:
 
 
 def titled(case: Any, tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a case's tables as given, with the title as it is displayed."""
+    """Return a copy of the given tables of a case, with the title as it is displayed."""
     plain: dict[str, Any] = copy.deepcopy(dict(tables))
     if case.title:
         plain = {"title": case.title} | {k: v for k, v in plain.items() if k != "title"}
@@ -79,7 +78,7 @@ def titled(case: Any, tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tables_with_files(tables: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the tables that name a file, each with its place: "ends.left", "drive.0", "initial"."""
+    """Yield the tables that name a file, each with its key: "ends.left", "drive.0", "initial"."""
     ends = tables.get("ends") or {}
     places = {f"ends.{side}": ends.get(side) for side in ("left", "right")}
     places |= {f"drive.{i}": table for i, table in enumerate(tables.get("drive") or ())}

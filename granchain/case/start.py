@@ -1,5 +1,5 @@
-"""The state that a run leaves and another goes on from: what a result holds of it, the text of it
-in a case, and what must be the same in both."""
+"""The state from which a run resumes: its data in a result, its text in a case, and the parts of
+the case that must not change."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from granchain.errors import CaseError
 from granchain.keys import Problems
 from granchain.plain_data import canonical, sha256_of
 
-# First in a state's text: by it a file's content is known to be one.
+# First characters of the text of a state; they identify a file with a state.
 STATE_MARK = '{"granchain_state":1,'
 SIDES = ("left", "right")
 ARRAYS = tuple(name for name in Start._fields if name != "steps")
-# Of chains that have them: others' states are texts without.
+# Arrays of some chains only; the text of other states does not contain them.
 _OPTIONAL_ARRAYS = {"resonators": (4, 0)}
-# What may not change, as a message names it, and what may.
+# Parts of a case that must not change, with their names in messages, and parts that may change.
 FIXED = {"beads": "chain", "law": "law"}
 FREE = {
     "loads": "loads, drag or on-site springs",
@@ -37,26 +37,26 @@ FREE = {
 
 
 class StoredState(NamedTuple):
-    """A state, and where it comes from.
+    """A stored state and its origin.
 
     Parameters
     ----------
     start : Start
     time_step : float
-        Of the run that left it [s].
+        Time step of the run that wrote the state [s].
     asked : str or float
-        As its case asked for it.
+        Time step as given in the case of that run.
     began : float
-        Time of all the runs at the first of the steps that `start` counts [s].
+        Time at the first of the steps that `start` counts, from the start of the first run [s].
     drives : dict of (float, float)
-        Time of each drive there, and the period of its noise [s]: by "ends.left" and "ends.right",
-        and the digests of the drives of beads.
+        Time of each drive at that step, and the period of its noise [s]. Keys are "ends.left",
+        "ends.right", and the digests of the drives of beads.
     same : dict of str
-        Digests of what must be the same, or is named in a message.
+        Digests of the parts of the case that must not change, or that a message can list.
     velocity, displacement : tuple of float or None
-        Under [initial] of the first run's case.
+        Initial motion in the case of the first run.
     speed : float or None
-        Of its striker [m/s].
+        Speed of the striker [m/s].
     """
 
     start: Start
@@ -71,12 +71,12 @@ class StoredState(NamedTuple):
 
     @property
     def time(self) -> float:
-        """When the state is, of all the runs [s]."""
+        """Time of the state from the start of the first run [s]."""
         return self.began + self.start.steps * self.time_step
 
 
 def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
-    """What a result holds of the end of its run: arrays by name, and the facts as text."""
+    """Return the final state of a run for its result: arrays by name, and the facts as text."""
     table = {} if case.initial is None else case.initial
     began, drives = times_of(case, time_step)
     facts = {
@@ -98,7 +98,7 @@ def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
 
 
 def text_of_state(state: Mapping[str, Any]) -> str:
-    """The state as a case holds it, one line of JSON."""
+    """Return a state as one line of JSON, as it is stored in a case."""
     arrays = {
         name: [
             list(state[name].shape),
@@ -112,7 +112,7 @@ def text_of_state(state: Mapping[str, Any]) -> str:
 
 
 def state_text_of(result: Any) -> str:
-    """The state that a result holds, as a case has it."""
+    """Return the text of the final state of a result."""
     state = getattr(result, "state", None)
     if state is None:
         raise CaseError(
@@ -123,8 +123,8 @@ def state_text_of(result: Any) -> str:
 
 
 def state_of_file(path: Path) -> str:
-    """The state at the end of the run whose file this is, as a case has it."""
-    # the layer above, which reads files: loaded only where a case names such a one
+    """Return the text of the final state of the run in an output file."""
+    # Imported here because only a case with such a file needs this higher layer.
     from granchain.store import open_result
 
     return state_text_of(open_result(path, lambda headers: ()))
@@ -136,12 +136,12 @@ def _kind(name: str) -> str:
 
 @lru_cache(maxsize=4)
 def state_in(text: str) -> StoredState:
-    """The state that a text holds.
+    """Return the state in a text.
 
     Raises
     ------
     ValueError
-        Where it holds none that a run can have left.
+        If the text is not the state of a run.
     """
     try:
         found = json.loads(text)
@@ -197,8 +197,11 @@ def state_in(text: str) -> StoredState:
 
 
 def same_of(case: Any) -> dict[str, Any]:
-    """Digests of a case: of what a state needs to be the same, of what decides whether it gives the
-    bits of one run, and of the walls, whose dents go on."""
+    """Return digests of parts of a case, to compare it with the run that wrote a state.
+
+    They cover the parts that must not change, the parts that may change, and the walls, whose
+    residual indentation is stored in the state.
+    """
     bodies, problems = case.bodies(), Problems()
     beads = [bodies[name].tolist() for name in ("radius", "mass", "gap")]
     materials = [_constants(one) for one in bodies["material"]]
@@ -209,7 +212,7 @@ def same_of(case: Any) -> dict[str, Any]:
         for there, law, inputs in case.own_contacts()
     ]
     loads = [case.chain.precompression, case.chain.gravity, bodies["drag"].tolist()]
-    # of chains with them, so that others keep their digests
+    # Included only if present, so that the digests of other chains do not change.
     own = [bodies[name].tolist() for name in ("on_site_stiffness", "on_site_damping")]
     loads += own if any(map(any, own)) else []
     riding = [values.tolist() for values in case.chain.resonators()]
@@ -224,8 +227,10 @@ def same_of(case: Any) -> dict[str, Any]:
 
 
 def differences_of(case: Any, step: float) -> list[str]:
-    """What a case that goes on from a state has that the run before had not, in words; where
-    there is nothing, the two give the bits of one run."""
+    """List what differs between a case and the run that wrote its state.
+
+    If the list is empty, the two runs are bit-identical to one continuous run.
+    """
     stored, same = case.stored_state, same_of(case)
     assert stored is not None
     other = [words for name, words in FREE.items() if stored.same[name] != same[name]]
@@ -233,8 +238,10 @@ def differences_of(case: Any, step: float) -> list[str]:
 
 
 def new_walls(case: Any) -> list[bool]:
-    """Whether the left and the right wall of a case are others than those of the run before, so
-    that what their contacts had come to does not go on."""
+    """Check if the left and the right wall differ from those of the previous run.
+
+    If a wall differs, the history of its contact starts anew.
+    """
     stored = case.stored_state
     if stored is None:
         return [True, True]
@@ -243,8 +250,7 @@ def new_walls(case: Any) -> list[bool]:
 
 
 def times_of(case: Any, step: float) -> tuple[float, dict[str, tuple[float, float]]]:
-    """As `StoredState.began` and `StoredState.drives`, of a case at the first of its counted
-    steps."""
+    """Return `StoredState.began` and `StoredState.drives` for the first counted step of a case."""
     stored = case.stored_state
     if stored is not None and not differences_of(case, step):
         return stored.began, stored.drives
@@ -257,8 +263,11 @@ def times_of(case: Any, step: float) -> tuple[float, dict[str, tuple[float, floa
 
 
 def begun(case: Any, where: str) -> tuple[float, float, float | None]:
-    """How long a drive has run at the first of the steps that the state counts, and when the case
-    begins, and the period of its noise [s]: one that was not there before begins at its own 0."""
+    """Return times of a drive at the start of a resumed run.
+
+    These are its time at the first step that the state counts, its time at the start of the case,
+    and the period of its noise [s]. A new drive starts at its own time 0.
+    """
     stored = case.stored_state
     if stored is not None:
         mine, key = same_of(case), dict(zip(case.drives, _keys_of(case), strict=True))[where]
@@ -270,33 +279,33 @@ def begun(case: Any, where: str) -> tuple[float, float, float | None]:
 
 
 def _keys_of(case: Any) -> list[str]:
-    """The keys in `StoredState.drives` of the drives of a case, in their order."""
+    """Return the keys of the drives of a case in `StoredState.drives`, in order."""
     ends = [where for where in case.drives if where.startswith("ends.")]
     return [*ends, *same_of(case)["drives"]]
 
 
 def _constants(material: Any) -> Any:
-    """A material without its name and source."""
+    """Return the constants of a material, without its name and source."""
     constants = plain_tables(material, Problems())
     return {name: value for name, value in constants.items() if name not in ("name", "source")}
 
 
 def _wall(case: Any, side: str) -> list[Any]:
-    """What a wall is made of, for there are dents in it."""
+    """Return kind and material of a wall, which has residual indentation in the state."""
     material = getattr(case.ends, f"{side}_material")
     kind = "rigid" if getattr(case.ends, side) == "rigid" else case.ends.has_wall(side)
     return [kind, None if material is None else _constants(material)]
 
 
 def _end(case: Any, side: str) -> list[Any]:
-    """An end, with the drive that it follows."""
+    """Return an end, with its drive and its wall."""
     end = getattr(case.ends, side)
     own = _drive(case, f"ends.{side}") if isinstance(end, DriveTable) else end
     return [own, _wall(case, side)]
 
 
 def _drive(case: Any, where: str) -> list[Any]:
-    """A drive: what it prescribes of which bead, and its signal or table."""
+    """Return a drive: its quantity, its bead, and its signal or table."""
     drive = case.drives[where]
     if drive.signal is not None:
         return [plain_tables(drive, Problems())]

@@ -1,4 +1,4 @@
-"""The tables of a case file and their keys. Each table is a model."""
+"""The tables of a case file and their keys. Each table is a pydantic model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MaterialTable(Table):
     """Elastic and plastic constants of a bead or wall."""
 
     youngs_modulus: float = number_key("Pa", "Young's modulus", above=0.0)
-    # An isotropic solid is stable up to 1/2; a pair of bodies asks for more than 0.
+    # An isotropic solid is stable up to 1/2; a pair of bodies requires more than 0.
     poissons_ratio: float = number_key("1", "Poisson's ratio", above=0.0, high=0.5)
     density: float | None = number_key("kg/m^3", "the density", None, above=0.0)
     yield_stress: float | None = number_key("Pa", "the yield stress", None, above=0.0)
@@ -71,7 +71,7 @@ else:
 
 
 def material_of(what: str, default: Any = None) -> Any:
-    """A key that holds a material: a name, or a table; `...` for one that must be given."""
+    """Return a key for a material, a name or a table; it is required if the default is `...`."""
     return choice(
         f"the material of {what}",
         tuple(MATERIALS),
@@ -109,7 +109,7 @@ Factors = tuple[Annotated[float, Field(gt=0.0)], ...]
 
 
 def factors(meaning: str) -> Any:
-    """A key with a factor for every bead."""
+    """Return a key with one factor per bead."""
     return key(f"{meaning} [1]", "a list of numbers above 0, one for each bead", None, strict=False)
 
 
@@ -121,7 +121,7 @@ class ResonatorTable(Table):
     damping: float = number_key("kg/s", "the damping of its dashpot", 0.0, low=0.0)
 
 
-# A table is a list of one.
+# A single table is a list with one entry.
 ResonatorKey = Annotated[
     tuple[ResonatorTable, ...],
     BeforeValidator(
@@ -131,7 +131,7 @@ ResonatorKey = Annotated[
 
 
 def on_site_key(unit: str, what: str, default: float | None) -> Any:
-    """A key of an on-site spring or dashpot."""
+    """Return a key for an on-site spring or dashpot."""
     return number_key(
         unit, f"the {what} between each bead and the ground, with no force at rest", default,
         low=0.0,
@@ -139,7 +139,7 @@ def on_site_key(unit: str, what: str, default: float | None) -> Any:
 
 
 def resonators_key(default: Any) -> Any:
-    """A key with the resonators of each bead."""
+    """Return a key for the resonators of each bead."""
     return key(
         "the resonators in each bead",
         "a table { mass, stiffness, damping }, or a list of them",
@@ -154,7 +154,7 @@ class LawInputs(Table):
     model_config = ConfigDict(extra="allow")
 
     def inputs(self) -> dict[str, Any]:
-        """A copy of each input of the law that is given here."""
+        """Return a copy of each input of the law in this table."""
         return {name: copy(value) for name, value in (self.model_extra or {}).items()}
 
 
@@ -165,7 +165,7 @@ class ContactTable(LawInputs):
 
 
 def own_contact(where: str) -> Any:
-    """A key with a separate contact law."""
+    """Return a key for an individual contact law."""
     return key(
         f"the contact law {where}, if it differs from [contact]",
         "a table with the law and its inputs, { law = ..., ... }",
@@ -211,7 +211,7 @@ class SegmentTable(Table):
 
 @lru_cache(maxsize=64)
 def _equal_beads(count: int) -> SegmentTable:
-    """The one segment of a uniform chain."""
+    """Return the single segment of a uniform chain."""
     return SegmentTable(count=count)
 
 
@@ -258,7 +258,7 @@ class ChainTable(Table):
     )
 
     def groups(self) -> list[tuple[int, list[SegmentTable]]]:
-        """Segments that are repeated together, with how often; a uniform chain is one segment."""
+        """Return groups of segments, each with its number of repeats."""
         if not self.segment:
             return [(1, [_equal_beads(self.beads or 1)])]
         groups: list[tuple[int, list[SegmentTable]]] = [(1, [])]
@@ -269,19 +269,19 @@ class ChainTable(Table):
         return [(repeat, group) for repeat, group in groups if group]
 
     def total(self) -> int:
-        """Number of beads."""
+        """Return the number of beads."""
         return sum(
             repeat * sum(segment.count for segment in group) for repeat, group in self.groups()
         )
 
     def places(self) -> list[tuple[str, SegmentTable]]:
-        """The segments with their keys."""
+        """Return the segments with their keys."""
         if not self.segment:
             return [("chain", self.groups()[0][1][0])]
         return [(f"chain.segment.{i}", segment) for i, segment in enumerate(self.segment)]
 
     def each(self, value: Callable[[SegmentTable], float]) -> np.ndarray:
-        """(n_beads,) A number of each bead, from that of its segment."""
+        """Return one number per bead from the values of the segments, (n_beads,)."""
         values = [
             np.tile(
                 np.repeat([float(value(one)) for one in group], [one.count for one in group]), n
@@ -291,12 +291,14 @@ class ChainTable(Table):
         return np.concatenate(values)
 
     def size_factors(self) -> np.ndarray:
-        """What each bead's radius is multiplied by, and its mass by the cube of it: by its place
-        in a tapered segment, and by a factor of its own; one number where beads have none."""
+        """Return the factor of the radius of each bead, from tapered segments and disorder.
+
+        The mass is multiplied by the cube. If beads have no factors, the result is one number.
+        """
         own = np.array(self.radius_factor or 1.0)
         if all(segment.taper is None for segment in self.segment):
             return own
-        # 1, t, t^2, ...: products, the same bits on every machine
+        # 1, t, t^2, ... as products, so that the result is bit-identical on every machine.
         factors = [
             np.tile(
                 np.concatenate(
@@ -309,26 +311,30 @@ class ChainTable(Table):
         return own * np.concatenate(factors)
 
     def gaps(self) -> np.ndarray:
-        """(n_beads - 1,) Free distance after each bead but the last, without what is added to
-        it [m]."""
+        """Return the free distance after each bead but the last, (n_beads - 1,) [m].
+
+        The added gaps of disorder are not included.
+        """
         return self.of_each("gap")[:-1]
 
     def of_segment(self, segment: SegmentTable, name: str) -> float:
-        """The gap after each bead of a segment [m], the drag on it [1/s], or what holds it on the
-        spot: its own, or the chain's."""
+        """Return the value of a key for each bead of a segment: of the segment, or else the chain.
+
+        The key is the gap [m], the drag [1/s], or a constant of the on-site spring or dashpot.
+        """
         own = getattr(segment, name)
         return float(getattr(self, name) if own is None else own)
 
     def of_each(self, name: str) -> np.ndarray:
-        """(n_beads,) That of each bead."""
+        """Return the value of such a key for each bead, (n_beads,)."""
         return self.each(lambda segment: self.of_segment(segment, name))
 
     def resonators_of(self, segment: SegmentTable) -> tuple[ResonatorTable, ...]:
-        """The resonators in each bead of a segment: its own, or the chain's."""
+        """Return the resonators in each bead of a segment: of the segment, or else the chain."""
         return self.resonator if segment.resonator is None else segment.resonator
 
     def holds_or_carries(self) -> bool:
-        """Whether a bead has an on-site spring or dashpot, or a resonator."""
+        """Check if any bead has an on-site spring or dashpot, or a resonator."""
         return any(
             self.of_segment(one, "on_site_stiffness")
             or self.of_segment(one, "on_site_damping")
@@ -337,8 +343,10 @@ class ChainTable(Table):
         )
 
     def resonators(self) -> tuple[np.ndarray, ...]:
-        """Of every resonator the index of its bead, mass [kg], stiffness [N/m], damping [kg/s];
-        along the chain."""
+        """Return bead index, mass [kg], stiffness [N/m], and damping [kg/s] of the resonators.
+
+        The resonators are in the order along the chain.
+        """
         each = [
             (self.resonators_of(one), one.count)
             for repeat, group in self.groups()
@@ -364,7 +372,7 @@ class StrikerTable(Table):
 
 
 class Body(NamedTuple):
-    """Radius [m], mass [kg] and material of one body; None where a case gives none."""
+    """Radius [m], mass [kg], and material of one body; None if the case does not give a value."""
 
     radius: Any
     mass: Any
@@ -372,8 +380,10 @@ class Body(NamedTuple):
 
 
 def body_like(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
-    """A body: its own values, else those of the one it is like; another size or material takes
-    its mass from the density."""
+    """Return a body with its individual values, and missing values from another body.
+
+    If its radius or material is individual, its mass follows from the density.
+    """
     radius = like.radius if own.radius is None else own.radius
     material = like.material if own.material is None else own.material
     mass = own.mass
@@ -495,7 +505,7 @@ class DriveTable(Table):
     shape: Literal["half-sine", "gaussian"] | None = choice("the shape of a pulse", SHAPES, None)
 
 
-# "from" is a word of Python: no class statement can declare it.
+# "from" is a keyword of Python, so a class statement cannot declare it.
 _FROM: Any = {
     "from": (float | None, number_key("Hz", "the first frequency of a chirp", None, low=0.0))
 }
@@ -536,7 +546,7 @@ class EndsTable(Table):
     right_contact: ContactTable | None = own_contact("at the right wall")
 
     def has_wall(self, side: str) -> bool:
-        """Whether a wall, fixed or driven, touches the chain there."""
+        """Check if a wall, fixed or driven, is at this end."""
         end = getattr(self, side)
         return end.drive == "displacement" if isinstance(end, DriveTable) else end != "free"
 
@@ -566,18 +576,18 @@ class ChainContactTable(ContactTable):
     )
 
 
-# Numbers in words: "all", or ranges with a step, parted by commas.
+# Labels as text: "all", or ranges with a step, separated by commas.
 RANGE = re.compile(r"\s*(-?[0-9]{1,9})(?:\s*-\s*(-?[0-9]{1,9})(?::([0-9]{1,9}))?)?\s*")
 ALL = "all"
 
 
 def ranges_of(words: str) -> list[range]:
-    """The ranges that are written as "1-70:5", parted by commas.
+    """Return the ranges of a text such as "1-70:5", separated by commas.
 
     Raises
     ------
     ValueError
-        With what to do about it.
+        If the text is not valid. The message describes the fix.
     """
     found = []
     for part in words.split(","):
@@ -592,7 +602,7 @@ def ranges_of(words: str) -> list[range]:
 
 
 def _labels_in_words(value: Any, handler: Any) -> Any:
-    """Words stay words: how many there are is known with the chain."""
+    """Check labels that are given as text; they are expanded when the chain is known."""
     if not isinstance(value, str):
         return handler(value)
     if value != ALL:
@@ -674,7 +684,7 @@ class HeadingTable(Table):
 
 
 def heading_of(name: str) -> str:
-    """What a table is called: [chain]; [[drive]], of which there may be several."""
+    """Return the heading of a table: [chain], or [[drive]] for a list of tables."""
     return f"[[{name}]]" if name == "drive" else f"[{name}]"
 
 

@@ -1,9 +1,8 @@
-"""The title of a case: the author's words, with values of the case where they name a key, and what
-was changed since they were written.
+"""The title of a case, with values of the case and with later changes.
 
-A title may name keys in braces, `{striker.speed}`; each is replaced by its value. Where a case
-differs from the document that its title was written for, the difference is appended, so that no
-figure or file is headed by numbers that are not its own.
+A title may contain keys in braces, `{striker.speed}`; each is replaced by its value. If a case
+differs from the document that its title was written for, the difference is appended, so that a
+figure or file never has a title with values of another case.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from granchain.keys import TITLE_LENGTH, shown
 from granchain.material import MATERIALS, Material
 
 _NAMED_KEY = re.compile(r"\{([a-z_]+(?:\.[a-z0-9_]+)+)\}")
-# Ours: a value longer than this, or changes longer than that, are no longer a heading.
+# Maximum lengths of a value and of all changes in a title (our choice).
 _VALUE_LENGTH, _CHANGES_LENGTH = 40, 200
 
 
@@ -28,16 +27,16 @@ def title_of(
     written_for: Mapping[str, Any],
     document: Mapping[str, Any],
 ) -> str:
-    """The title of a case.
+    """Return the title of a case.
 
     Parameters
     ----------
     title : str
-        As the author wrote it; an empty one stays empty.
+        Title as the author wrote it; an empty title is returned unchanged.
     tables : mapping
-        The case's tables, validated: values of the keys in braces.
+        Validated tables of the case, with the values of the keys in braces.
     written_for, document : mapping
-        The tables as given, when the title was written and now.
+        Tables as given, when the title was written and now.
     """
     if not title:
         return title
@@ -45,7 +44,7 @@ def title_of(
     for where in _NAMED_KEY.findall(title):
         changes.pop(where, None)
     filled = _NAMED_KEY.sub(lambda found: _named_value(found, tables), title)
-    # a title that was itself stored with changes: the later value of a key replaces the earlier one
+    # If the stored title already contains changes, a new value of a key replaces the earlier one.
     words = [
         "from the state of a run"
         if where == "initial.state"
@@ -58,7 +57,7 @@ def title_of(
 
 
 def without_changes(title: str, keys: Container[str]) -> str:
-    """A title without the changes of some keys that are appended to it."""
+    """Return a title without the appended changes of some keys."""
     return "; ".join(
         part
         for part in title.split("; ")
@@ -67,11 +66,10 @@ def without_changes(title: str, keys: Container[str]) -> str:
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys that two documents hold different values of, each with the second's, None where it has
-    none.
+    """Yield the keys in which two documents differ, with their second values.
 
-    Inputs that a new contact law does not know go with the old one, and are not named; nor are
-    recorded contacts that a shorter chain has no more.
+    Inputs that a new contact law does not know, and recorded contacts that a shorter chain no
+    longer has, are ignored.
     """
     names = dict.fromkeys([*before, *after])
     for name in (name for name in names if before.get(name) is not after.get(name)):
@@ -82,7 +80,7 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
         both = isinstance(old, list) and isinstance(new, list)
         if both and len(old) == len(new) and all(isinstance(part, Mapping) for part in old + new):
             old, new = ({str(i): part for i, part in enumerate(parts)} for parts in (old, new))
-        # how sure the numbers are changes nothing that is computed
+        # Tolerances do not affect the results of a run.
         if (
             place in ("title", "tolerance")
             or old == new
@@ -97,7 +95,7 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
 
 
 def value_words(value: Any) -> str:
-    """A value as a title shows it: short, on one line, without braces."""
+    """Return a value as text for a title: short, on one line, and without braces."""
     if isinstance(value, float):
         return f"{value:.15g}"
     if isinstance(value, Material):
@@ -112,9 +110,9 @@ def value_words(value: Any) -> str:
 
 
 def _named_value(found: re.Match[str], tables: Mapping[str, Any]) -> str:
-    """The value of a key that a title names; what is no key stays as it was written."""
+    """Return the value of a key in a title; an unknown key remains as it was written."""
     if found[1] == "chain.beads":
-        # also where the chain is given in segments
+        # Works also for a chain with segments.
         return str(tables["chain"].total())
     value, part, names = entry_at(tables, found[1])
     if value is None:
@@ -123,7 +121,7 @@ def _named_value(found: re.Match[str], tables: Mapping[str, Any]) -> str:
 
 
 def _with_changes(title: str, changes: list[str]) -> str:
-    """A title with changes appended: as many as a heading holds, and how many more."""
+    """Append changes to a title as far as they fit, and the number of the others."""
     appended, left = "", len(changes)
     while left and len(appended) + len(changes[-left]) <= _CHANGES_LENGTH:
         appended += f"; {changes[-left]}"

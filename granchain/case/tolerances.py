@@ -1,5 +1,5 @@
-"""Tolerances: how sure the numbers of a case are, each a part of its value, as a case, a
-trace's about.toml or a caller states them."""
+"""Tolerances: uncertainties of the parameters of a case, each as a fraction of its value. They are
+given in a case, in the about.toml of a trace, or by the caller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from granchain.case.document import entry_at, flattened
 from granchain.keys import Problems, rejected, shown
 from granchain.material import Material
 
-# Tables that say what the chain is; the others say how it is computed and recorded.
+# Tables with physical parameters; the others control computation and recording.
 PHYSICAL = ("chain", "striker", "ends", "drive", "contact")
 FORM = (
     "It must be a number above 0, one standard deviation as a fraction of the value, or "
@@ -24,16 +24,16 @@ Tolerance = float | dict[str, float]
 
 
 def tolerances_of(stated: Any, where: str, problems: Problems) -> dict[str, Tolerance]:
-    """Return the tolerance of each key, keys with dots, and report those that are not valid.
+    """Return the tolerance of each dotted key, and report invalid tolerances.
 
     Parameters
     ----------
     stated : mapping
-        Keys with dots, or as TOML makes tables in tables of them.
+        Dotted keys, or nested tables as TOML makes them.
     where : str
-        Its name in messages, "tolerance".
+        Name of the table in messages, such as "tolerance".
     problems : Problems
-        Collects the errors.
+        Collector of the errors.
     """
     found: dict[str, Tolerance] = {}
     if not isinstance(stated, (Mapping, BaseModel)):
@@ -59,8 +59,7 @@ def tolerances_of(stated: Any, where: str, problems: Problems) -> dict[str, Tole
 def check_tolerances(
     tables: Mapping[str, Any], tolerances: Mapping[str, Tolerance], where: str, problems: Problems
 ) -> None:
-    """Report tolerances of keys that a case does not have, or that hold no number with a width
-    of its own."""
+    """Report tolerances of keys that a case does not have, or whose value has no tolerance."""
     for key in tolerances:
         place, table = f"{where}.{key}", key.partition(".")[0]
         if table not in PHYSICAL:
