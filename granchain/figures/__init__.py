@@ -1,12 +1,14 @@
-"""Figures of a run or a study: functions that take it and return (figure, axes); nothing is shown,
-nothing is written but by `save`.
+"""Figures of runs and studies.
 
-Everything drawn is computed, and every figure states it, with the case's title, the contact law and
-the time step: lines, with small dots at single values, never the open rings of a measurement. With
-`ax` a function draws into axes of yours, whose heading is left to you. Within
-`with page("single"):` figures are as wide as one column of a journal, 86 mm, and with "double" as
-wide as two, 178 mm, with type of 7 points and more; `page(title=False)` leaves the heading to a
-caption, and `page(traces=20)` draws so many sensors or beads of many.
+Each function takes a result and returns (figure, axes). Only `save` writes a file, and no function
+opens a window.
+
+Plotted values are computed, and the heading of a figure reports this with the title of the case,
+the contact law, and the time step. Computed values are lines, with small dots at single values.
+Open rings are measured values. With `ax`, a function draws into your own axes and leaves the
+heading to you. In the context `page("single")`, figures are as wide as one column of a journal,
+86 mm, and in `page("double")` as two, 178 mm, with fonts of at least 7 points. `page(title=False)`
+omits the heading, and `page(traces=20)` sets the largest number of sensors or beads in a figure.
 """
 
 from granchain.analysis import power_law

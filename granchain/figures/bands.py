@@ -1,4 +1,4 @@
-"""Bands around computed traces, and which uncertain number matters where."""
+"""Figures of uncertainty bands and of sensitivity indices."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ from granchain.figures.frame import (
     time_unit,
 )
 
-# Widths at half height that are shown on each side of a pulse's peak.
+# Width of the plot on each side of a pulse's peak, in widths at half height.
 BAND_WIDTHS = 1.8
 
 
 @styled
 def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Plot the first pulse at each sensor in a panel: the case as a line, and the bands of its
-    members.
+    """Plot the first pulse at each sensor with its uncertainty bands.
+
+    Each sensor has a panel. The line is the nominal case, and the bands are quantiles of the
+    ensemble members.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
     by_force, newton = scaled(largest(bands.force.values), "N")
     by_time, second = time_unit(float(bands.time[-1]))
     percent = 100.0 * bands["quantile"].values
-    # of pairs of quantiles the widest first
+    # Pairs of quantiles, the widest first.
     edges = [(i, len(percent) - 1 - i) for i in range(len(percent) // 2)]
     colour, before = palette()[0], "\n" if narrow() else " "
     for i, (axes, k) in enumerate(zip(sheet.panels, places, strict=True)):
@@ -81,7 +83,7 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
 
 
 def need_bands(bands: Any, name: str) -> None:
-    """Refuse what `granchain.bands` has not made, or has made without sensitivity."""
+    """Raise an error if this is not a result of `granchain.bands` with a given variable."""
     if name not in getattr(bands, "variables", {}) or "key" not in getattr(bands, "dims", {}):
         how = "..., sensitivity=True" if "order" in name else "..."
         raise GranchainError(
@@ -91,7 +93,7 @@ def need_bands(bands: Any, name: str) -> None:
 
 
 def write_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, Any]:
-    """Title, law, members and the keys with their standard deviations."""
+    """Write the heading with the law, the members, and the standard deviations of the keys."""
     parts = 100.0 * np.abs(bands.standard_deviation.values / bands["value"].values)
     keys = [f"{key} {part:.3g} %" for key, part in zip(bands["key"].values, parts, strict=True)]
     more = [f"and {len(keys) - MOST_LINES} more"] if len(keys) > MOST_LINES else []
@@ -102,7 +104,7 @@ def write_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, 
 
 
 def shown_span(bands: Any, k: int) -> slice:
-    """Samples around the pulse at a sensor; all of them where there is none."""
+    """Return the samples around the pulse at a sensor, or all samples if it has no pulse."""
     time, force = bands.time.values, bands.nominal_force.values[:, k]
     at, peak = float(bands.nominal_arrival[k]), float(bands.nominal_peak[k])
     if not math.isfinite(at) or not peak > 0.0:
@@ -118,8 +120,9 @@ def shown_span(bands: Any, k: int) -> slice:
 
 @styled
 def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Plot the first-order and total sensitivity indices of each key at the sensors, with their
-    confidence limits.
+    """Plot sensitivity indices of each key at the sensors.
+
+    First-order and total indices are plotted with their confidence limits.
 
     Parameters
     ----------
@@ -144,7 +147,7 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
     _, note = evenly_spaced(len(keys), len(palette()), "parameters")
     means = np.nan_to_num(bands[f"{prefix}total_order"].values).mean(axis=1)
     order = np.argsort(-means, kind="stable")[: len(palette())].tolist()
-    # beside each other, where limits would lie over each other
+    # Shift the two markers of a bead sideways, so that their error bars do not overlap.
     apart = 0.008 * max(float(np.ptp(beads)), 1.0)
     for place, (k, colour) in enumerate(zip(order, palette(), strict=False)):
         at = beads + apart * (place - 0.5 * (len(order) - 1))

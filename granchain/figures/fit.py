@@ -1,4 +1,4 @@
-"""What was fitted to a measurement, and how sure it is."""
+"""Figures of fits to a measured trace."""
 
 from __future__ import annotations
 
@@ -33,16 +33,18 @@ if TYPE_CHECKING:
     from granchain.studies.fitted import Fit
 
 FORCES = ("time", "measured", "computed")
-# Sensors whose pulses are drawn: of more none is wide enough to see its samples.
+# Largest number of plotted pulses; with more, single samples would not be visible.
 MOST_PULSES = 8
-# Letters of a key in a line beside the correlations.
+# Letters per line of a key next to the correlation matrix.
 MOST_LETTERS = 14
 
 
 @styled
 def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Plot the measured and fitted pulses, the residual of each sample, the peaks at every sensor
-    with their residuals, and the correlation of the keys.
+    """Plot a fit: pulses, residuals, peaks, and correlations of the keys.
+
+    The panels show the measured and fitted pulses, the residual of each sample, the peaks at every
+    sensor with their residuals, and the correlation matrix of the keys.
 
     Fitted pulses use the clock of the trace and the fitted calibration.
 
@@ -110,7 +112,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         else f"{key} {number:.4g}, not determined"
         for key, number in found.values.items()
     )
-    # names of keys push the axes to the right, where these are one below the other
+    # In one column, the names of the keys move all axes to the right.
     longest = max(len(line) for name in names for line in name.splitlines())
     indent = 26.0 + LETTER * 8.0 * longest if narrow() else 46.0
     return write_trace_heading(
@@ -120,8 +122,10 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
 
 @styled
 def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Plot the ranking by Akaike's criterion of laws that were fitted to one trace, and their
-    residuals at every sensor.
+    """Plot the ranking of laws that were fitted to one trace.
+
+    Laws are ranked by Akaike's information criterion. The second panel shows their residuals at
+    every sensor.
 
     Parameters
     ----------
@@ -140,7 +144,7 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
     first = min(drawn, key=lambda one: one.aic if math.isfinite(one.aic) else math.inf)
     sheet = side_by_side(ax, 9.0, max(3.4, 2.0 + 0.28 * len(drawn)), [1.2, 1.0])
     ranking, beads = sheet.panels
-    # of a law that has none, as many numbers are found as were measured
+    # A law with as many fitted keys as measured values has no finite AIC.
     more = [max(one.aic - first.aic, 0.0) if math.isfinite(one.aic) else 0.0 for one in drawn]
     from_first = [
         next((other for other in one.others if other.law == first.law), None) for one in drawn
@@ -174,9 +178,11 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
 
 
 def _pulses_and_residuals(force: Axes, rest: Axes, samples: Sequence[Mapping[str, Any]]) -> str:
-    """The pulses of the sensors side by side, measured and fitted, and under them the fitted less
-    the measured samples: noise has no shape, and what the case lacks has. Gives a note where some
-    are not shown."""
+    """Plot the measured and fitted pulses of the sensors, and the differences below.
+
+    Noise has no shape, but a missing feature of the case has. Return a note if some pulses are not
+    plotted.
+    """
     from matplotlib.ticker import MultipleLocator
 
     places, note = evenly_spaced(len(samples), MOST_PULSES, "pulses")

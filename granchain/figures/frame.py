@@ -1,4 +1,4 @@
-"""What every figure has: style, panels, heading, legend, units, choice of lines, file."""
+"""Common parts of all figures: style, panels, heading, legend, units, choice of lines, file."""
 
 from __future__ import annotations
 
@@ -26,56 +26,54 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure
     from matplotlib.lines import Line2D
 else:
-    # Loaded where a figure is drawn; here no more than words of annotations.
+    # Loaded only when a figure is drawn; here they are names in annotations.
     Axes = Figure = Any
 
 
 _P = ParamSpec("_P")
 _Drawn = TypeVar("_Drawn")
 
-# Of more lines or rows than these, evenly spaced ones are drawn and the figure states it: as many
-# as can be distinguished, and as fit a page.
+# Largest number of lines and of rows. If there are more, evenly spaced ones are plotted, and the
+# figure reports it. More lines are not distinguishable, and more rows do not fit a page.
 MOST_LINES = 10
 MOST_LEGEND_ROWS = 12
-# Of so many lines each has its own colour and dashes: 9 colours, 6 kinds of dashes.
+# Number of lines with different colours and dashes: 9 colours times 6 kinds of dashes.
 MOST_TRACES = 54
-# Width of a letter of our type in its size: 0.48 to 0.57 over the headings and labels of seven
+# Width of a letter relative to the font size: 0.48 to 0.57 in the headings and labels of seven
 # figures (measured, DejaVu Sans).
 LETTER = 0.55
-# Part of a figure's width that a legend beside it may take.
+# Largest fraction of a figure's width for a legend at its side.
 LEGEND_ROOM = 0.35
-# Part of an axis by which it is made longer to end on a tick.
+# Largest fraction by which an axis is extended so that it ends on a tick.
 ROUNDED = 0.005
-# How a line is drawn when all colours have been used: the same colours again with other dashes.
+# Kinds of dashes: when all colours have been used, they are repeated with the next kind.
 DASHES = (
     "-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)), (0, (5, 1.2, 1, 1.2, 1, 1.2)),
     (0, (9, 1.5, 3, 1.5)),
 )  # fmt: skip
-# Colours of words beside a figure, of a run that failed, the third of the palette, and of what was
-# measured or has no play, which no computed line has.
+# Colours of text next to panels, of a failed run (the third of the palette), and of values that
+# are measured or without clearance. No computed line is black.
 GREY, FAILED, BLACK = "#555555", "#bd1f01", "#222222"
-# How a line at zero is drawn, and words above a panel's upper left corner.
+# Style of a line at zero, and of text above a panel's upper left corner.
 AT_ZERO: dict[str, Any] = {"color": "#b0b0b0", "linewidth": 0.5, "zorder": 0}
 ABOVE: dict[str, Any] = {
     "xy": (0.0, 1.0), "xycoords": "axes fraction", "textcoords": "offset points", "color": GREY,
 }  # fmt: skip
-# A legend on curves.
+# Style of a legend on top of curves.
 ON_CURVES: dict[str, Any] = {"frameon": True, "framealpha": 0.85, "edgecolor": "none"}
-# How it is stated that a run failed.
+# Text that reports a failed run.
 FAILURE = "RUN FAILED"
-# Largest number of differing keys by which a legend names cases.
+# Largest number of differing keys for which a legend lists their values.
 MOST_KEYS = 2
 
-# File formats of `save`, by the end of the name: their first bytes, as nothing else is replaced;
-# and the metadata that leave the date out of the file: equal figures, equal bytes.
+# File formats of `save` by ending: their first bytes, because no other file is overwritten, and
+# the metadata that omit the date, so that equal figures give equal bytes.
 FORMATS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
 UNDATED = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
-# Widths of figures on the page of a journal [mm]: one column and two, as wide as the narrower ones
-# of journals are.
+# Widths of figures in a journal with narrow columns [mm]: one column, and two.
 JOURNAL_WIDTHS = {"single": 86.0, "double": 178.0}
-# Settings in which a figure one column wide differs: type of 7 points is the smallest that is read
-# on paper.
+# Settings of a figure one column wide: 7 points is the smallest type that is legible in print.
 NARROW: dict[str, Any] = {
     "font.size": 8.0,
     "axes.titlesize": 9.0,
@@ -87,18 +85,17 @@ NARROW: dict[str, Any] = {
     "legend.columnspacing": 1.2,
     "lines.linewidth": 1.1,
 }
-# How much lower than on a screen a figure one column wide is, by less than it is narrower, and what
-# its lines of heading and legend add [inch].
+# Height of a figure one column wide relative to the height on a screen, and the extra height of
+# the lines of its heading and legend [inch]. It shrinks less in height than in width.
 _LOWER, _HEADING = 0.62, 0.55
-# Points that have a mark each; of more only those that no line joins to a neighbour.
+# Largest number of points with a marker each; with more, only isolated points have one.
 MOST_MARKS = 60
-# How single values are marked: small full dots, never the open rings of a measurement.
+# Style of single values: small full dots, because open rings are measured values.
 DOTS_OF_VALUES: dict[str, Any] = {"marker": "o", "markersize": 3.0}
 
 
 class Page(NamedTuple):
-    """How figures are drawn: as wide as so many columns of a journal, with or without title and
-    heading, with so many evenly spaced traces of many."""
+    """Page settings of figures: width for a journal, title and heading, number of traces."""
 
     width: str | None = None
     title: bool = True
@@ -107,7 +104,7 @@ class Page(NamedTuple):
 
 _SCREEN = Page()
 _PAGE: ContextVar[Page] = ContextVar("page", default=_SCREEN)
-# Dots an inch in a notebook, as matplotlib has them.
+# Dots per inch in a notebook, the default of Matplotlib.
 SCREEN_DPI = 100.0
 
 
@@ -126,8 +123,9 @@ def style() -> Any:
 
 @contextmanager
 def page(width: str | None = None, title: bool = True, traces: int | None = None) -> Iterator[None]:
-    """Draw the figures in this context at the width of a journal column, with fonts of at least 7
-    points.
+    """Draw the figures in this context at the width of a journal column.
+
+    Fonts have at least 7 points.
 
     Parameters
     ----------
@@ -161,7 +159,7 @@ def page(width: str | None = None, title: bool = True, traces: int | None = None
 
 
 def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainError:
-    """Error message for an unknown name."""
+    """Return the error for an unknown name."""
     advice = suggestion(str(got), known, "")
     return GranchainError(
         f'{where}: "{str(got)[:60]}" is not valid. It must be '
@@ -170,7 +168,7 @@ def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainErr
 
 
 def need_found(found: Any, of: type, maker: str) -> None:
-    """Refuse what another function made."""
+    """Raise an error if this is not the result of a given granchain function."""
     if not isinstance(found, of):
         raise GranchainError(
             f"figure: {type(found).__name__} is not supported. It must be a {of.__name__}. "
@@ -179,18 +177,18 @@ def need_found(found: Any, of: type, maker: str) -> None:
 
 
 def refuse_empty(found: Sized, what: str, advice: str = "Pass at least one") -> None:
-    """Refuse a figure of nothing."""
+    """Raise an error if there is nothing to plot."""
     if not len(found):
         raise GranchainError(f"figure: no {what} to plot. At least one is required. {advice}.")
 
 
 def narrow() -> bool:
-    """Whether figures are one column wide."""
+    """Return whether figures are one column wide."""
     return _PAGE.get().width == "single"
 
 
 def styled(function: Callable[_P, _Drawn]) -> Callable[_P, _Drawn]:
-    """Run a function with our settings; the user's come back afterwards."""
+    """Run a function with granchain's style; the user's settings are restored afterwards."""
 
     @wraps(function)
     def drawn_in_style(*args: _P.args, **kwargs: _P.kwargs) -> _Drawn:
@@ -203,7 +201,7 @@ def styled(function: Callable[_P, _Drawn]) -> Callable[_P, _Drawn]:
 
 
 def setting(name: str) -> Any:
-    """One of matplotlib's settings in force."""
+    """Return a setting of Matplotlib that is in effect."""
     import matplotlib
 
     settings: Any = matplotlib.rcParams
@@ -216,13 +214,13 @@ def palette() -> list[str]:
 
 
 def look(i: int) -> dict[str, Any]:
-    """Colour and dashes of line i of a figure, of which no other line has both."""
+    """Return colour and dashes of line i; no other line has the same pair."""
     again, at = divmod(i, len(palette()))
     return {"color": palette()[at], "linestyle": DASHES[again % len(DASHES)]}
 
 
 def small_type() -> float:
-    """Size of small type [points]."""
+    """Return the size of small type [points]."""
     return float(setting("legend.fontsize"))
 
 
@@ -231,14 +229,17 @@ def small_type() -> float:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure [inch], or as wide as `page` asks for, without pyplot, which takes 0.4 s to load
-    and keeps every figure alive; in a notebook it shows itself without that."""
+    """Return a new figure, as wide as specified [inch] or as `page` requires.
+
+    It is made without pyplot, which takes 0.4 s to load and keeps every figure in memory. In a
+    notebook, it displays itself.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     asked = _PAGE.get().width
     if asked is not None:
-        # 25.4 mm are an inch by its definition: NIST Special Publication 811 (2008), appendix B.8
+        # An inch is 25.4 mm by definition: NIST Special Publication 811 (2008), appendix B.8
         width = JOURNAL_WIDTHS[asked] / 25.4
     figure = Figure(
         figsize=(width, _LOWER * height + _HEADING if narrow() else height), layout="constrained"
@@ -249,28 +250,30 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 class Sheet:
-    """A figure with its panels: new ones under a heading, or axes that were given, whose heading
-    is left to their figure. `write` or `head` ends it and gives what a figure function returns.
+    """A figure with its panels: new ones under a heading, or the caller's axes.
+
+    If the caller passes axes, the heading is set on their figure. `write` or `head` completes the
+    sheet and returns (figure, axes), as a figure function does.
 
     Parameters
     ----------
     ax : Axes, sequence of Axes or None
-        Those that were given.
+        Axes of the caller.
     width, height : float
-        Of a new figure [inch].
+        Size of a new figure [inch].
     rows, columns : sequence of float, optional
-        Heights and widths of the panels relative to each other; neither for a figure of one panel.
+        Relative heights and widths of the panels; omit both for a single panel.
     count : int, optional
-        Panels, where the last row is not full.
+        Number of panels, if the last row is not full.
     head : float
-        Height of an empty row at the top that holds the heading over the whole width; 0 where
-        the heading stands over the first panel.
+        Height of an empty row at the top that contains the heading over the full width; 0 if
+        the heading is above the first panel.
     each : int
-        Rows that make one panel.
+        Number of rows per panel.
     wide : int
-        Rows at the top that are one panel each, over all columns.
+        Number of rows at the top with one panel each, across all columns.
     **share
-        Of `Figure.subplots`.
+        Arguments of `Figure.subplots`.
     """
 
     def __init__(
@@ -315,8 +318,10 @@ class Sheet:
             self.top.set_axis_off()
 
     def head(self, results: Sequence[Result], *notes: str) -> tuple[Figure, Any]:
-        """Title of the case; under it, that it is simulated, the law, the step and, where it is so,
-        that the run failed; of axes that were given no more than a failure is stated."""
+        """Write the title, and below it that the results are simulated, the law, and the step.
+
+        A failed run is also reported. On the caller's axes, only a failure is reported.
+        """
         failures = [f"{FAILURE}: {one.status.label}" for one in results if one.status.failed]
         if self.on_callers_axes:
             self.top.annotate(
@@ -337,10 +342,12 @@ class Sheet:
     def write(
         self, title: str, *phrases: str, failed: bool = False, indent: float = 46.0
     ) -> tuple[Figure, Any]:
-        """A title, and under it the parts of a sentence in as many lines as they take, where the
-        figure is ours; `indent` is where the axes begin [points]. Gives the figure and its axes,
-        whose labels are in line."""
-        # what a caption says where there is no heading
+        """Write a title, and phrases below it in as many lines as they require.
+
+        On the caller's axes, nothing is written. `indent` is the left edge of the axes [points].
+        Return the figure and its axes, with aligned labels.
+        """
+        # The text for a caption, if the figure has no heading.
         self.figure.set_label("  \N{MIDDLE DOT}  ".join(filter(None, phrases)))
         self.figure.align_ylabels(self.panels)
         drawn = self.figure, self.top if self.alone else self.panels
@@ -363,7 +370,7 @@ class Sheet:
         words = "\n".join(filter(None, lines))
         above = ABOVE | {"color": FAILED if failed else GREY, "fontsize": size, "parse_math": False}
         self.top.annotate(words, xytext=(0.0, 8.0), **above)
-        # Room for the lines below it; a dollar sign in a title is a dollar sign.
+        # Leave space for the lines below. A dollar sign in a title is plain text.
         self.top.set_title(
             textwrap.fill(
                 title.replace("m/s2", "m/s\N{SUPERSCRIPT TWO}"),
@@ -383,16 +390,20 @@ class Sheet:
         most: int = 4,
         **look: Any,
     ) -> None:
-        """A legend of the lines of panels below the figure, in as many columns as its words leave
-        room for, beside it where it fits there, or, but one column wide, inside the panel with such
-        a look; in axes that were given, in them, and below them where they hold a map."""
+        """Add a legend of the lines of panels.
+
+        It is below the figure, in as many columns as fit. With `beside`, it is to the right of the
+        panel if it fits there. With `inside` (the style of the legend), it is inside the panel,
+        except if the figure is one column wide. On the caller's axes, it is inside them, or below
+        them if they contain a map.
+        """
         from matplotlib.collections import QuadMesh
 
         shown = handles
         if shown is None:
             shown = [one for axes in panels for one in axes.get_legend_handles_labels()[0]]
-        # six letters are the line and the space beside it; what is wider than the figure, or the
-        # part of one that was given, is wrapped
+        # Six letters are the width of the line sample and its gap. A label wider than the figure,
+        # or than the caller's part of one, is wrapped.
         wide = 72.0 * self.figure.bbox.width / self.figure.dpi
         most_letters = int(wide / (LETTER * small_type())) - 6
         for one in shown:
@@ -414,8 +425,10 @@ class Sheet:
             self.figure.legend(handles=shown, loc="outside lower center", ncols=columns, **look)
 
     def legends(self, *panels: Axes, **look: Any) -> None:
-        """A legend beside each panel that has something to name; one column wide one below the
-        figure for all."""
+        """Add a legend next to each panel with labelled lines.
+
+        If the figure is one column wide, add a single legend below the figure.
+        """
         if narrow() and not self.on_callers_axes:
             self.legend(*panels, most=2)
             return
@@ -427,8 +440,11 @@ class Sheet:
 def panel_each(
     ax: Any, beads: np.ndarray, base: float, ratios: Sequence[float], head: float
 ) -> tuple[Sheet, list[int], int, str]:
-    """A panel of such rows for each sensor, in a grid: the sheet, the places of the sensors, the
-    columns, and a note where there are more; `base` is the height of what is no panel [inch]."""
+    """Return a sheet with a panel for each sensor in a grid, each panel with the given rows.
+
+    Also return the indices of the sensors, the number of columns, and a note if there are more
+    sensors. `base` is the height of everything except the panels [inch].
+    """
     places, note = chosen_labels(None, beads, MOST_LEGEND_ROWS, "sensors")
     beside = {"single": 2, "double": 3}.get(_PAGE.get().width or "", 4)
     columns = min(beside, len(places))
@@ -439,13 +455,13 @@ def panel_each(
 
 
 def name_sensor(axes: Axes, name: str, words: str, pad: float) -> None:
-    """The name of a sensor over its panel, and words under it."""
+    """Write the name of a sensor above its panel, and a text below the name."""
     axes.set_title(name, fontsize="medium", pad=pad if narrow() else 12.0)
     axes.annotate(words, xytext=(0.0, 3.0), fontsize=7, **ABOVE)
 
 
 def panels_of_axes(ax: Any, count: int) -> np.ndarray:
-    """Axes that are given to be drawn into, as many as the figure has panels."""
+    """Return the caller's axes as an array, or raise an error if their number does not fit."""
     from matplotlib.axes import Axes
 
     panels = np.array(ax, dtype=object).reshape(-1)
@@ -459,14 +475,14 @@ def panels_of_axes(ax: Any, count: int) -> np.ndarray:
 
 
 def side_by_side(ax: Any, width: float, height: float, widths: Sequence[float]) -> Sheet:
-    """Panels in a row under one heading; one column wide, under each other."""
+    """Return a sheet with panels in a row, or in a column if the figure is one column wide."""
     if narrow():
         return Sheet(ax, width, 0.85 * len(widths) * height, [1.0] * len(widths), head=0.02)
     return Sheet(ax, width, height, columns=widths, head=0.02)
 
 
 def named_laws(laws: Iterable[str]) -> str:
-    """The contact laws of a figure, each once; those of a row of several are in one word."""
+    """List the contact laws of a figure, each once; a name may list several laws of one chain."""
     names = list(dict.fromkeys(law for several in laws for law in several.split(", ")))
     if len(names) > MOST_LINES:
         return f"{len(names)} contact laws"
@@ -474,8 +490,11 @@ def named_laws(laws: Iterable[str]) -> str:
 
 
 def figure_title(results: Sequence[Any]) -> str:
-    """The title of a figure of several results: how their titles begin, and the changes that all
-    of them share; what only some of them share belongs in their labels."""
+    """Return the title of a figure of several results.
+
+    It has the first part of each title and the changes that all results share. Changes of some
+    results belong in their labels.
+    """
     titles = [title.split("; ") for title in dict.fromkeys(one.title for one in results) if title]
     if len(titles) == 1 and all(one.title for one in results):
         return "; ".join(titles[0])
@@ -483,12 +502,12 @@ def figure_title(results: Sequence[Any]) -> str:
 
 
 def _names_contact(phrase: str) -> bool:
-    """Whether a change in a title is of the contact law or its inputs."""
+    """Return whether a change in a title concerns the contact law or its inputs."""
     return phrase.removeprefix("no ").startswith("contact.")
 
 
 def shared_phrases(titles: Sequence[Sequence[str]]) -> list[str]:
-    """The parts that all of some titles have."""
+    """Return the phrases that occur in every title."""
     return [part for part in (titles or [[]])[0] if all(part in other for other in titles)]
 
 
@@ -499,15 +518,15 @@ def shared_phrases(titles: Sequence[Sequence[str]]) -> list[str]:
 def set_panel(
     axes: Axes, zero: bool = False, integer: str = "", ticks: str = "", most: int = 5, **named: Any
 ) -> None:
-    """Labels, limits, margins and whatever else `Axes.set` takes; a line at zero; ticks.
+    """Set labels, limits, margins, and other arguments of `Axes.set`; add a zero line and ticks.
 
     Parameters
     ----------
     axes : Axes
     zero : bool
-        Whether there is a line at 0.
+        If true, draw a line at 0.
     integer, ticks : str
-        Axes, such as "xy", that have ticks at whole numbers, and at `most` steps.
+        Axes, for example "xy", with ticks at whole numbers, and with at most `most` intervals.
     """
     from matplotlib.category import StrCategoryLocator
 
@@ -516,19 +535,19 @@ def set_panel(
     axes.set(**named)
     for names, asked in ((integer, {"integer": True}), (ticks, {"nbins": most})):
         for axis in names:
-            # an axis of words has a tick at each
+            # An axis of text has a tick at each entry.
             if not isinstance(getattr(axes, f"{axis}axis").get_major_locator(), StrCategoryLocator):
                 axes.locator_params(axis=axis, **asked)  # type: ignore[arg-type]
 
 
 def over_time(axes: Axes, unit: str, **named: Any) -> None:
-    """`set_panel` of one whose axis is time, and ends on a tick that it all but reaches."""
+    """Set a panel with a time axis, which ends on a tick if it almost reaches one."""
     set_panel(axes, xlabel=f"time [{unit}]", **named)
     round_end(axes)
 
 
 def round_end(axes: Axes) -> None:
-    """Let an axis that ends just before a tick end there, so that this tick is drawn."""
+    """Extend an x axis that ends just before a tick to that tick, so that it is drawn."""
     low, high = axes.get_xlim()
     end = axes.xaxis.get_major_locator().tick_values(low, high)[-1]
     if 0.0 <= end - high <= ROUNDED * (high - low):
@@ -536,8 +555,11 @@ def round_end(axes: Axes) -> None:
 
 
 def make_log(axes: Axes, which: str, values: np.ndarray) -> None:
-    """A logarithmic axis with plain numbers: 1, 2 and 5 of each decade, or, where values span
-    less, evenly spaced round ones."""
+    """Make an axis logarithmic, with plain numbers at its ticks.
+
+    Ticks are at 1, 2, and 5 of each decade, or evenly spaced at round numbers if the values span
+    less.
+    """
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     axes.set(**{f"{which}scale": "log"})
@@ -545,7 +567,7 @@ def make_log(axes: Axes, which: str, values: np.ndarray) -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
     factor = good.max() / good.min() if good.size else 1.0
     few = MaxNLocator(5, steps=[1, 2, 5, 10])
-    # of many decades the powers of ten alone
+    # Over many decades, only powers of ten.
     parts = (1.0, 2.0, 5.0) if factor < MANY_DECADES else (1.0,)
     axis.set_major_locator(LogLocator(subs=parts) if factor >= LOG_SPAN else few)
     axis.set_minor_locator(NullLocator())
@@ -553,7 +575,7 @@ def make_log(axes: Axes, which: str, values: np.ndarray) -> None:
 
 
 def number_words(value: float) -> str:
-    """A number at a tick: plain, or of many places times a power of ten."""
+    """Format a number at a tick: plain, or with a power of ten if it would need many digits."""
     size = f"{value:.3e}"
     number, power = f"{float(size[: size.index('e')]):g}", int(size[size.index("e") + 1 :])
     if -4 < power < 5 or value == 0.0:
@@ -564,8 +586,11 @@ def number_words(value: float) -> str:
 
 
 def mark_values(axes: Axes, x: np.ndarray, y: np.ndarray, **look: Any) -> None:
-    """A line through values, each with a dot: of many those alone that have no neighbour to be
-    joined to, which no line shows."""
+    """Plot a line through values with a dot at each.
+
+    If there are many values, only those without a neighbour have a dot, because no line shows
+    them.
+    """
     there = np.isfinite(y)
     beside = np.pad(there, 1)
     alone = there & ~beside[:-2] & ~beside[2:]
@@ -574,8 +599,10 @@ def mark_values(axes: Axes, x: np.ndarray, y: np.ndarray, **look: Any) -> None:
 
 
 def full_height(values: np.ndarray) -> tuple[float, float]:
-    """Limits that leave no half of a panel empty: just about the values, or, where these hardly
-    change, a tenth above and below."""
+    """Return axis limits just outside the values, so that they fill the panel.
+
+    If the values hardly change, the limits are a tenth of their size outside.
+    """
     good = values[np.isfinite(values)]
     low, high = (float(good.min()), float(good.max())) if good.size else (0.0, 0.0)
     room = max(0.1 * (high - low), 0.1 * abs(high) - 0.5 * (high - low)) or 1.0
@@ -583,8 +610,10 @@ def full_height(values: np.ndarray) -> tuple[float, float]:
 
 
 def ticks_at(axes: Axes, which: str, values: np.ndarray) -> None:
-    """Ticks of an axis at the values of a map, but for those that lie too near to the one before
-    for their numbers to be read."""
+    """Set the ticks of an axis at the values of a map.
+
+    Values too close to the previous tick for legible numbers are omitted.
+    """
     from matplotlib.ticker import NullLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -601,64 +630,68 @@ def ticks_at(axes: Axes, which: str, values: np.ndarray) -> None:
 def colour_map(
     sheet: Sheet, x: Any, y: Any, values: Any, label: str, look: Mapping[str, Any], **bar: Any
 ) -> Any:
-    """Values over two axes as colours, and the scale of these, a colour bar, beside them, which is
-    given back; places as long as the values are their middles, else the edges of cells."""
-    # a scale beside the map leaves less room to the heading
+    """Plot values versus two axes as colours, and return the colour bar next to the map.
+
+    If `x` and `y` are as long as the values, they are the centres of the cells, otherwise the
+    edges.
+    """
+    # A colour bar at the side makes the heading narrower.
     sheet.aside = 0.0 if bar.get("location") else BAR
     shading: Any = "nearest" if np.shape(values) == (len(y), len(x)) else "flat"
     mesh = sheet.top.pcolormesh(x, y, values, shading=shading, rasterized=True, **look)
     return sheet.figure.colorbar(mesh, ax=sheet.top, label=label, **bar)
 
 
-# Width of a colour scale beside a map with its numbers and label [points]; ours.
+# Width of a colour bar next to a map, with its numbers and label [points]; our choice.
 BAR = 66.0
-# A key that spans this factor has a logarithmic axis; a power law is fitted over no less.
+# Smallest factor between the values of a key for a logarithmic axis and for a power-law fit.
 LOG_SPAN = 5.0
-# Digits of an exponent, which are read in print where those of mathematical text are too small.
+# Superscript digits of an exponent: those of mathematical text are too small in print.
 SUPERSCRIPTS = str.maketrans(
     "-0123456789",
     "\N{SUPERSCRIPT MINUS}\N{SUPERSCRIPT ZERO}\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT TWO}"
     "\N{SUPERSCRIPT THREE}\N{SUPERSCRIPT FOUR}\N{SUPERSCRIPT FIVE}\N{SUPERSCRIPT SIX}"
     "\N{SUPERSCRIPT SEVEN}\N{SUPERSCRIPT EIGHT}\N{SUPERSCRIPT NINE}",
 )
-# Numbers that span more than this have ticks at powers of ten alone.
+# Factor between values above which only powers of ten have ticks.
 MANY_DECADES = 1e4
 
 
 def largest(*values: Any) -> float:
-    """Largest size of the finite ones of values; 0 where there are none."""
+    """Return the largest absolute value of the finite values, or 0 if there are none."""
     sizes = [np.abs(np.asarray(one)[np.isfinite(one)]).max(initial=0.0) for one in values]
     return float(max(sizes, default=0.0))
 
 
 def scaled(size: float, unit: str) -> tuple[float, str]:
-    """Factor and name of the unit, or a thousandth of it and so on, in which a size is between
-    0.1 and 100; of a pressure or a frequency the unit, or a thousand of it and so on, in which it
-    is 1 and more."""
+    """Return the factor and the name of a prefixed unit that suits a size.
+
+    In that unit the size is 0.1 to 100. A pressure or frequency is at least 1 in it.
+    """
     least, prefixes = 0.1, [(0, ""), (-3, "m"), (-6, "\N{MICRO SIGN}"), (-9, "n"), (-12, "p")]
     if unit in ("Pa", "Hz"):
         least, prefixes = 1.0, [(9, "G"), (6, "M"), (3, "k"), (0, "")]
     fitting = (one for one in prefixes if size >= least * 10.0 ** one[0])
     exponent, prefix = next(fitting, prefixes[-1])
     if unit == "kg" and exponent:
-        # the unit of mass has a prefix already: SI Brochure, 9th ed., section 3
+        # The kilogram already has a prefix: SI Brochure, 9th ed., section 3
         prefix, unit = {-3: "", -6: "m", -9: "\N{MICRO SIGN}", -12: "n"}[exponent], "g"
     return 10.0**-exponent, prefix + unit
 
 
 def time_unit(end: float) -> tuple[float, str]:
-    """Microseconds, or for a run above two milliseconds, milliseconds or seconds."""
+    """Return microseconds, or milliseconds or seconds for a run longer than two milliseconds."""
     if end <= 2e-3:
         return 1e6, "\N{MICRO SIGN}s"
     return (1e3, "ms") if end <= 2.0 else (1.0, "s")
 
 
-# Units that are read with a prefix.
+# Units that take a prefix.
 PREFIXED = ("m", "kg", "Hz", "Pa", "N s", "J")
 
 
 def reading_unit(size: float, unit: str) -> tuple[float, str]:
-    """Factor from SI to the unit in which a size is read, and its name; none of a pure number."""
+    """Return the factor from SI to a suitable unit, and its name; empty for a pure number."""
     if unit == "s":
         return time_unit(size)
     return scaled(size, unit) if unit in PREFIXED else (1.0, "" if unit == "1" else unit)
@@ -669,7 +702,7 @@ def reading_unit(size: float, unit: str) -> tuple[float, str]:
 
 
 def evenly_spaced(count: int, most: int, what: str) -> tuple[list[int], str]:
-    """Places of all, or of more than `most` of evenly spaced ones, and a note that says so."""
+    """Return all indices, or `most` evenly spaced ones and a note that reports it."""
     places = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
     return places, f"{len(places)} of {count} {what} shown" if count > most else ""
 
@@ -677,7 +710,7 @@ def evenly_spaced(count: int, most: int, what: str) -> tuple[list[int], str]:
 def chosen_labels(
     asked: Sequence[int] | None, available: np.ndarray, most: int, what: str
 ) -> tuple[list[int], str]:
-    """Places of the asked labels, or of evenly spaced ones and a note."""
+    """Return the indices of the requested labels, or of evenly spaced ones and a note."""
     labels = available.tolist()
     most = _PAGE.get().traces or most
     if asked is None:
@@ -696,11 +729,11 @@ def labels_of(
     labels: Sequence[str] | None = None,
     otherwise: Sequence[str] | None = None,
 ) -> list[str]:
-    """A word for each of several results: the one that is given, else its law with the other
-    changes in its title, what differs between the cases, or what of its title the others do not
-    share.
+    """Return a label for each of several results.
 
-    Where none of these distinguishes all of them: `otherwise`, or their number.
+    It is the given label, or else the law with the other changes in its title, the differences
+    between the cases, or the phrases of its title that others lack. The first of these that
+    distinguishes all results is used; if none does, `otherwise` or a number.
     """
     if labels is not None:
         if len(labels) != len(results):
@@ -726,8 +759,10 @@ def labels_of(
 
 
 def case_differences(results: Sequence[Result]) -> list[str]:
-    """The keys that differ between the cases of results, with their values; nothing where there
-    are none or more than two."""
+    """List the keys that differ between the cases of results, with their values.
+
+    The list is empty if no keys differ, or more than two.
+    """
     read = [case_of(result) for result in results]
     if None in read:
         return []
@@ -749,7 +784,7 @@ def case_differences(results: Sequence[Result]) -> list[str]:
 
 
 class Loop(NamedTuple):
-    """Force [N] over overlap [m] of one contact, and its residual overlap [m]."""
+    """Force [N] versus overlap [m] of one contact, and its residual overlap [m]."""
 
     label: str
     overlap: np.ndarray
@@ -764,17 +799,20 @@ def draw_loops(
     unloading_label: str,
     overlap: str = "overlap",
 ) -> list[Line2D]:
-    """Loops of force over overlap: full where the overlap grows, dashed where it does not, a mark
-    at the residual overlap; what their legend has to show."""
+    """Plot loops of force versus overlap, and return the entries of their legend.
+
+    Lines are solid while the overlap grows and dashed otherwise, with a mark at the residual
+    overlap.
+    """
     from matplotlib.lines import Line2D
 
     refuse_empty(loops, "loop")
     factor, unit = scaled(largest(*(loop.overlap for loop in loops)), "m")
     mark: dict[str, Any] = {"ls": "", "marker": "|", "mew": 1.6}
     handles: list[Line2D] = []
-    # The later the thinner: contacts of one law load along one curve, and none shall hide another.
+    # Later lines are thinner: contacts with one law share a loading curve, and all must be visible.
     widths = np.linspace(2.4 if len(loops) > 1 else 1.3, 1.0, len(loops))
-    # with more loops than colours the dashes distinguish them, and the way back is thin
+    # With more loops than colours, the dashes distinguish them, and unloading lines are thin.
     crowded = len(loops) > len(palette())
     way_back: dict[str, Any] = {"linewidth": 0.6} if crowded else {"linestyle": "--"}
     for i, (loop, width) in enumerate(zip(loops, widths, strict=True)):
@@ -799,10 +837,10 @@ def draw_loops(
 
 
 def branches(overlap: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Force where the overlap grows, and where it does not, nan elsewhere; the two share the
-    samples where one becomes the other.
+    """Return the force while the overlap grows, and while it does not, and nan elsewhere.
 
-    Of the open contact only the samples next to a force are drawn.
+    The two share the samples where one changes into the other. Samples of an open contact are
+    included only next to a nonzero force.
     """
     grows = np.diff(overlap) > 0.0
     closed = force != 0.0
@@ -820,8 +858,9 @@ def branches(overlap: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.nda
 def save(
     figure: Figure, path: str | os.PathLike[str], overwrite: bool = True, dpi: float | None = None
 ) -> None:
-    """Write a figure as PNG, PDF, or SVG, depending on the file name. Equal figures give equal
-    bytes.
+    """Write a figure as PNG, PDF, or SVG, depending on the file name.
+
+    Equal figures give equal bytes.
 
     Parameters
     ----------
@@ -844,8 +883,10 @@ def save(
 
 
 def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:
-    """Return a figure as the bytes of an image file. Control characters are removed from its
-    texts."""
+    """Return a figure as the bytes of an image file.
+
+    Control characters are removed from its texts.
+    """
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):

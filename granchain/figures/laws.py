@@ -1,4 +1,4 @@
-"""Contact laws beside each other: impacts of two bodies, and which stands in for another one."""
+"""Figures that compare contact laws: impacts of two bodies, and surrogate laws."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ if TYPE_CHECKING:
     from granchain.studies.equivalent import Equivalent
     from granchain.two_body import ImpactResult
 
-# Impacts whose names find room between the loops.
+# Largest number of impacts whose legend fits between the loops.
 FEW = 3
-# Height of a line of a legend beside a figure [inch].
+# Height of a legend line at the side of a figure [inch].
 LEGEND_ROW = 0.19
 
 
 @styled
 def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Plot force versus overlap of impacts, with solid lines for the approach, dashed lines for the
-    recovery, and a mark at the residual overlap.
+    """Plot force versus overlap of impacts.
+
+    Lines are solid for the approach and dashed for the recovery, with a mark at the residual
+    overlap.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
 
 
 def impact_labels(results: Sequence[ImpactResult]) -> list[str]:
-    """Labels by which impacts differ, law or speed, with the restitution of each."""
+    """Return labels with the law or speed and the restitution of each impact."""
     laws, speeds = {one.law for one in results}, {one.speed for one in results}
     labels = []
     for one in results:
@@ -83,18 +85,18 @@ def impact_labels(results: Sequence[ImpactResult]) -> list[str]:
 
 
 def legend_height(results: Sequence[ImpactResult]) -> float:
-    """Height of a figure with a legend of all of them beside it [inch]."""
+    """Return the height of a figure with a legend of all impacts at its side [inch]."""
     return max(4.4, 1.6 + LEGEND_ROW * len(results))
 
 
 def impact_heading(sheet: Sheet, results: Sequence[ImpactResult], title: str) -> tuple[Figure, Any]:
-    """The heading of a figure of impacts."""
+    """Write the heading of a figure of impacts."""
     speeds = {one.speed for one in results}
     title += f" at {min(speeds):g} m/s" if len(speeds) == 1 else ""
     return sheet.write(title, "simulated", named_laws(one.law for one in results))
 
 
-# What `impact_history` shows over time: quantity, name, unit.
+# Quantities that `impact_history` plots versus time: attribute, label, unit.
 HISTORIES = (
     ("overlap", "overlap", "m"),
     ("rate", "rate", "m/s"),
@@ -109,8 +111,9 @@ HISTORIES = (
 def impact_history(
     results: Sequence[ImpactResult], ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Plot overlap, rate, acceleration, and the elastic and damping parts of the force of impacts
-    versus time.
+    """Plot overlap, rate, acceleration, and forces of impacts versus time.
+
+    The forces are the contact force and its elastic and damping parts.
 
     Parameters
     ----------
@@ -133,7 +136,7 @@ def impact_history(
         series = [getattr(one, name) for one in results]
         scale, shown = 1e-3 if own.startswith("k") else 1.0, own
         if own in ("m", "N"):
-            # the parts of the force in the unit of the force
+            # The parts of the force have the unit of the force.
             size = largest(*(one.overlap if own == "m" else one.force for one in results))
             scale, shown = scaled(size, own)
         for label, one, values, line in zip(
@@ -141,7 +144,7 @@ def impact_history(
         ):
             axes.plot(factor * one.time, scale * values, label=label, **line)
         over_time(axes, unit, zero=True, ylabel=f"{words} [{shown}]")
-    # forces on one scale: the parts add up
+    # One scale for the forces, because the parts add up.
     low, high = np.array([axes.get_ylim() for axes in sheet.panels[3:]]).T
     for axes in sheet.panels[3:]:
         axes.set_ylim(low.min(), high.max())
@@ -152,7 +155,9 @@ def impact_history(
 
 @styled
 def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Plot the rate versus the overlap of impacts, from the approach speed to the separation speed.
+    """Plot the rate versus the overlap of impacts.
+
+    Curves go from the approach speed to the separation speed.
 
     Parameters
     ----------
@@ -178,8 +183,8 @@ def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tupl
 
 
 def impact_looks(results: Sequence[ImpactResult]) -> list[dict[str, Any]]:
-    """Colour, dashes and width of the line of each impact."""
-    # The later the thinner: several laws may lie on each other, and none shall hide another.
+    """Return colour, dashes, and width of the line of each impact."""
+    # Later lines are thinner: the curves of several laws may coincide, and all must be visible.
     widths = np.linspace(1.9 if len(results) > 1 else 1.3, 1.0, len(results))
     return [look(i) | {"linewidth": width} for i, width in enumerate(widths)]
 
@@ -188,7 +193,9 @@ def impact_looks(results: Sequence[ImpactResult]) -> list[dict[str, Any]]:
 def restitution_against_speed(
     curves: Mapping[str, Sequence[tuple[float, float]]], ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Plot the restitution of two bodies versus their approach speed, with a line for each law.
+    """Plot the restitution of two bodies versus their approach speed.
+
+    Each law has a line.
 
     Parameters
     ----------
@@ -216,12 +223,13 @@ def restitution_against_speed(
 def restitution_delivered(
     curves: Mapping[str, Sequence[tuple[float, float]]], speed: float, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Plot the delivered versus the requested restitution of two bodies, with a line for each law
-    and the diagonal on which both are equal.
+    """Plot the effective versus the nominal restitution of two bodies.
+
+    Each law has a line, and both are equal on the diagonal.
 
     Parameters
     ----------
-    curves : mapping of name to (asked, delivered) pairs
+    curves : mapping of name to (nominal, effective) pairs
         At least two pairs for each law.
     speed : float
         Speed of the impacts [m/s].
@@ -242,14 +250,14 @@ def restitution_delivered(
 def _restitutions(
     curves: Mapping[str, Sequence[tuple[float, float]]], ax: Axes | None, diagonal: str = ""
 ) -> Sheet:
-    """Lines by name over one axis, from 0 to 1, and a diagonal."""
+    """Plot a line for each name on axes from 0 to 1, optionally with a diagonal."""
     if not curves or min(len(curve) for curve in curves.values()) < 2:
         raise GranchainError(
             "figure: too few values. At least two values are required. Use more speeds or "
             "nominal restitutions."
         )
     sheet = Sheet(ax, 6.4, 5.4 if narrow() else 4.4)
-    # The later the thinner: several laws deliver the same, and none shall hide another.
+    # Later lines are thinner: several laws may give the same curve, and all must be visible.
     widths = np.linspace(1.9 if len(curves) > 1 else 1.3, 1.1, len(curves))
     for i, ((name, curve), width) in enumerate(zip(curves.items(), widths, strict=True)):
         sheet.top.plot(*np.array(sorted(curve)).T, **look(i), linewidth=width, label=name)
@@ -261,17 +269,19 @@ def _restitutions(
     return sheet
 
 
-# Values of q that are usual in Lee and Wang's transition: Autiero et al. 2022, sec. 3.4,
+# Usual values of q in Lee and Wang's transition: Autiero et al. 2022, sec. 3.4,
 # doi:10.3390/machines10110966.
 USUAL_Q = (2.0, 3.0, 4.0)
-# Points of a curve of a closed form, an odd number: its middle has one.
+# Points of an analytic curve: an odd number, so that one is in the middle.
 POINTS = 601
 
 
 @styled
 def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Plot the active fraction of the dashpot in Lee and Wang's second law versus the overlap, for
-    several q (figure 3 of Autiero et al. 2022).
+    """Plot the transition of the dashpot in Lee and Wang's second law.
+
+    The active fraction of the dashpot is plotted versus the overlap for several q (figure 3 of
+    Autiero et al. 2022).
 
     Parameters
     ----------
@@ -286,7 +296,7 @@ def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> 
     """
     refuse_empty(q, "q", "Common values are 2, 3, and 4")
     sheet = Sheet(ax, 6.4, 4.4)
-    # twice the width of the transition: its end, a kink, is in the middle
+    # Twice the width of the transition, so that its end, a kink, is in the middle.
     overlap = np.linspace(0.0, 2.0, POINTS)[1:]
     for i, one in enumerate(q):
         part = theory.lee_wang_transition(overlap, one, 1.0)
@@ -300,7 +310,7 @@ def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> 
     return sheet.write("Onset of the damping of lee-wang-transition", "closed form", *sources)
 
 
-# What is compared, in words.
+# Phrases for the compared quantities.
 COMPARED_QUANTITIES = {
     "peaks": "peaks of the first pulse",
     "arrivals": "arrivals of the first pulse",
@@ -312,14 +322,15 @@ COMPARED_QUANTITIES = {
 def equivalence(
     found: Sequence[Equivalent], ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Plot the ranking of surrogate laws, the residual versus the free input, and the residual at
-    each bead.
+    """Plot the ranking of surrogate laws and their residuals.
+
+    The residual is plotted versus the free input and at each bead.
 
     Parameters
     ----------
     found : sequence of Equivalent
-        Results of `granchain.equivalent`. Of those with a solution, as many are plotted as there
-        are colours.
+        Results of `granchain.equivalent`. Results without a solution are omitted, and at most
+        as many are plotted as there are colours.
     ax : sequence of Axes, optional
         Matplotlib axes to draw into, one for each panel. The heading is then set on their figure.
 
@@ -348,7 +359,7 @@ def equivalence(
         for answer in drawn
     ]
     ranked_bars(ranking, drawn, residuals, notes)
-    # The later the thinner: laws that tie lie on each other, and none shall hide another.
+    # Later lines are thinner: the curves of equal laws coincide, and all must be visible.
     widths = np.linspace(2.2, 1.0, len(drawn)).tolist()
     for answer, percent, colour, width in zip(drawn, residuals, palette(), widths, strict=False):
         beads.plot(
@@ -382,7 +393,7 @@ def equivalence(
 def ranked_bars(
     axes: Axes, found: Sequence[Any], values: Sequence[float], notes: Sequence[str]
 ) -> np.ndarray:
-    """A bar of each law with its rank, and a note at its end; the places of the bars."""
+    """Plot a bar with rank and note for each law, and return the bar positions."""
     places = np.arange(len(found))[::-1]
     axes.barh(places, values, color=palette()[: len(found)], height=0.6)
     axes.set_yticks(places, [f"{one.rank}. {one.law}" for one in found])
@@ -393,5 +404,5 @@ def ranked_bars(
 
 
 def indent_of(found: Sequence[Any]) -> float:
-    """Where the axes begin that names of laws push to the right [points]."""
+    """Return the left edge of axes whose labels are names of laws [points]."""
     return 16.0 + LETTER * small_type() * (max(len(one.law) for one in found) + 3)

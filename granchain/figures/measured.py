@@ -1,4 +1,4 @@
-"""Measured against computed."""
+"""Figures that compare measurements with simulations."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from granchain.traces import Trace
 
 
-# How what was computed is drawn beside a measured impact.
+# Style of computed values next to a measured impact.
 TICK: dict[str, Any] = {"marker": "|", "ls": "", "mew": 1.8}
-# Dots of a measured trace in one panel.
+# Largest number of plotted samples of a measured trace in one panel.
 MOST_SAMPLES_DRAWN = 60
-# Laws in a figure of measured impacts: more marks beside one measured number cannot be
-# distinguished.
+# Largest number of laws in a figure of measured impacts; more marks next to one measured value
+# are not distinguishable.
 MOST_LAWS = 6
-# How what was measured is drawn, and the bar of its uncertainty.
+# Style of measured values, and of the bars of their uncertainty.
 MEASURED: dict[str, Any] = {"color": BLACK, "marker": "o", "ls": "", "mfc": "none"}
 BAR: dict[str, Any] = {"elinewidth": 0.8, "capsize": 2.0, "zorder": 3}
 
@@ -54,8 +54,9 @@ BAR: dict[str, Any] = {"elinewidth": 0.8, "capsize": 2.0, "zorder": 3}
 def comparison(
     found: Comparison, ax: Sequence[Axes] | np.ndarray | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Plot measured and computed forces in a panel for each sensor, with the residual (computed
-    minus measured) below.
+    """Plot measured and computed forces at each sensor, with residuals below.
+
+    The residual is the computed minus the measured force.
 
     Time starts at the measured peak of each sensor, and the computed time includes the common
     shift, so that a computed peak next to the measured one arrived earlier or later. Markers are
@@ -123,14 +124,14 @@ def comparison(
 def write_trace_heading(
     sheet: Sheet, trace: Trace, *phrases: str, indent: float = 46.0
 ) -> tuple[Figure, Any]:
-    """Title and lines over what a trace is drawn in; a synthetic one is named as such, in red."""
+    """Write the heading for a trace; a synthetic trace is labelled as such, in red."""
     first = "synthetic data" if trace.synthetic else trace.words
     title = trace.about.title or "untitled trace"
     return sheet.write(title, first, *phrases, failed=trace.synthetic, indent=indent)
 
 
 def add_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:
-    """A legend under the heading, one column wide below the figure."""
+    """Add a legend under the heading, or below the figure if it is one column wide."""
     corner = {"loc": "lower left", "bbox_to_anchor": (0.0, 0.0), "borderaxespad": 0.0}
     under = None if sheet.on_callers_axes else {**corner, "ncols": min(most, len(handles))}
     sheet.legend(sheet.top, handles=handles, inside=under)
@@ -138,8 +139,9 @@ def add_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:
 
 @styled
 def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Plot the measured and computed peaks of first pulses versus the bead, with the differences of
-    their arrivals below.
+    """Plot measured and computed peaks of first pulses versus the bead.
+
+    The differences of their arrivals are plotted below.
 
     Bars are one standard deviation of the measured values.
 
@@ -185,16 +187,16 @@ def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[
 def _forces_and_residuals(
     force: Axes, rest: Axes, found: Comparison, k: int, factor: float
 ) -> None:
-    """One sensor: the measured force and the computed ones, and what is left of each."""
+    """Plot the measured and computed forces at one sensor, and the residuals below."""
     sensor = found.results[0].sensors[k]
     ours = [agreement.sensors[k] for agreement in found.results]
     noise = 2.0 * max(sensor.noise, 0.0)
     rest.axhspan(-noise, noise, color="#d8d8d8", linewidth=0.0, zorder=0)
-    # Where no pulse was measured, time counts from the first computed one.
+    # If no pulse was measured, time starts at the first computed one.
     arrivals = [sensor.arrival.measured, *(agreement.arrival.computed for agreement in ours), 0.0]
     origin = next(at for at in arrivals if math.isfinite(at))
     longest = max(ours, key=lambda agreement: len(agreement.time))
-    # Below the lines, and few enough to see them.
+    # Measured samples are below the lines, and few enough to see the lines.
     every = max(1, math.ceil(len(longest.time) / MOST_SAMPLES_DRAWN))
     force.plot(
         factor * (longest.time - origin),
@@ -208,7 +210,7 @@ def _forces_and_residuals(
     )
     nearest = found.nearest.get(sensor.bead, ())
     for i, (agreement, result) in enumerate(zip(ours, found.results, strict=True)):
-        # Nearest on top.
+        # The nearest law is on top.
         near = result.label in nearest
         line: dict[str, Any] = look(i) | {"label": result.label, "zorder": 4 if near else 3}
         since, left = factor * (agreement.time - origin), agreement.computed - agreement.measured
@@ -227,7 +229,7 @@ def _forces_and_residuals(
         missing = [agreement for agreement in ours if math.isnan(agreement.arrival.computed)]
         words = "no simulated pulse" if len(missing) == len(ours) else "incomplete pulse"
         words = words if math.isfinite(sensor.arrival.measured) else "no measured pulse"
-    # Two lines: beside each other they would not fit.
+    # The two texts do not fit on one line.
     merged = ", merged" if any(agreement.merged for agreement in ours) else ""
     words = textwrap.fill(textwrap.shorten(words, 44), 26 if narrow() else 44)
     name_sensor(force, body_name(sensor.bead) + merged, words, pad=20.0)
@@ -240,7 +242,9 @@ def _forces_and_residuals(
 def impact_comparison(
     found: ImpactComparison, ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Plot measured and computed impacts, with a panel for each quantity and a line for each case.
+    """Plot measured and computed impacts, with a panel for each quantity.
+
+    Each case has a line.
 
     Measured values are circles, with a bar if the uncertainty is known. Computed values are ticks,
     one below the other, with the best law first. Rows that determine the ranking are in bold.
@@ -263,7 +267,7 @@ def impact_comparison(
     groups: dict[str, list[int]] = {}
     for k, row in enumerate(found.data.rows):
         groups.setdefault(row.quantity, []).append(k)
-    # Names such as jankowski-both-phases leave room for three.
+    # Long names such as jankowski-both-phases leave space for three columns.
     lines = 0 if narrow() else math.ceil((len(shown) + 1) / 3)
     height = 1.2 + 0.25 * lines + 0.5 * len(groups) + 0.26 * len(found.data.rows)
     ratios = [len(group) + 1.0 for group in groups.values()]
@@ -310,5 +314,5 @@ def impact_comparison(
     ranked = {MEASURABLE[row.quantity][0] for row in found.data.rows if row.use != "show"}
     of_rms = "".join(f" [{unit}]" for unit in ranked - {"1"})
     parts = about.who, fit, f"after each law: rms error{of_rms} over the cases in bold", hidden
-    # names of cases, in type of 7 points, push the axes to the right
+    # The names of cases, in 7-point type, move the axes to the right.
     return sheet.write(about.title, *parts, indent=16.0 + LETTER * 7.0 * letters)

@@ -1,5 +1,5 @@
-"""Figures of a mechanism: its slider beside the motion without play, the forces in its joint,
-the joint's orbit, one impact, the energy."""
+"""Figures of a mechanism: motion of the slider with and without clearance, force, orbit, and impact
+in the joint, and energy."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from granchain.figures.run import draw_residual
 from granchain.store import Result
 from granchain.store.result import case_of
 
-# Accelerations of so many times the largest without play hide that one.
+# Factor between the largest accelerations with and without clearance that adds a second panel.
 FAR = 4.0
-# How the motion without play is drawn.
+# Style of the motion without clearance.
 WITHOUT: dict[str, Any] = {"color": BLACK, "linestyle": "--", "linewidth": 1.0}
-# Axis labels of what is drawn against the crank angle; the unit of a penetration is found.
+# Axis labels of variables versus the crank angle; the unit of a penetration depends on its size.
 OVER_THE_TURN = {
     "slider_position": "position [mm]",
     "slider_velocity": "velocity [m/s]",
@@ -52,11 +52,11 @@ class Window(NamedTuple):
     Parameters
     ----------
     chosen : (n_samples,) array
-        Which samples.
+        Mask of the samples.
     turned : array
-        Their crank angles [deg], from the first one on where these are a revolution.
+        Crank angles of the samples [deg], from the start of the window for a revolution.
     ends : (from, to)
-        [deg].
+        Angles at the ends of the axis [deg].
     """
 
     chosen: np.ndarray
@@ -65,8 +65,10 @@ class Window(NamedTuple):
 
 
 def window_of_time(result: Result, between: Sequence[float] | None) -> Window:
-    """The samples between two crank angles since the start [deg]; default: the last whole
-    revolution."""
+    """Return the samples between two crank angles since the start [deg].
+
+    The default is the last complete revolution.
+    """
     turned, begin = np.degrees(result.crank_angle), 0.0
     if between is None:
         whole = math.floor(turned[-1] / 360.0 + 1e-9)
@@ -83,14 +85,16 @@ def window_of_time(result: Result, between: Sequence[float] | None) -> Window:
 
 
 def mechanism_case_of(result: Result) -> MechanismCase | None:
-    """The case of a mechanism's result; None where this version cannot read it."""
+    """Return the case of a mechanism's result; None if this version cannot read it."""
     case = case_of(result)
     return case if isinstance(case, MechanismCase) else None
 
 
 def same_curve(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> bool:
-    """Whether two curves of angle and value are the same within a thousandth of the largest value,
-    which no figure shows."""
+    """Return whether two curves (angle, value) agree within 0.001 of the largest value.
+
+    Such a difference is not visible in a figure.
+    """
     values = np.interp(first[0], second[0], second[1])
     return bool(np.max(np.abs(values - first[1])) <= 1e-3 * np.max(np.abs(first[1])))
 
@@ -105,10 +109,11 @@ def _over_the_turn(
     panels: int = 1,
     **named: Any,
 ) -> tuple[Figure, Any]:
-    """Variables of results against the crank angle, one panel each; in the last panels the motion
-    of each result without play; labels, what `Axes.set` takes for the last, legend, heading.
+    """Plot variables of results versus the crank angle, one panel each.
 
-    `without` has the values without play of each result; they are drawn in the lowest `panels`.
+    `without` has the values without clearance for each result; they are plotted in the lowest
+    `panels` panels. `named` are arguments of `Axes.set` for the last panel. Also write labels,
+    legend, and heading.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -152,8 +157,10 @@ def slider_acceleration(
     labels: Sequence[str] | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Plot the acceleration of the slider versus the crank angle, with and without play. If the
-    acceleration with play is much larger, a second panel uses the scale without play.
+    """Plot the acceleration of the slider versus the crank angle.
+
+    The acceleration with and without clearance is plotted. If the former is much larger, a second
+    panel has the scale of the latter.
 
     Parameters
     ----------
@@ -194,7 +201,7 @@ def slider_kinematics(
     labels: Sequence[str] | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Plot the position, the velocity, and the acceleration of the slider versus the crank angle.
+    """Plot position, velocity, and acceleration of the slider versus the crank angle.
 
     Parameters
     ----------
@@ -218,8 +225,9 @@ def joint_force(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """Plot the contact force in the joint versus the crank angle. For a scotch yoke, also plot the
-    force without play.
+    """Plot the contact force in the joint versus the crank angle.
+
+    For a scotch yoke, also plot the force without clearance.
 
     Parameters
     ----------
@@ -233,7 +241,7 @@ def joint_force(
     without = []
     cases = [case for case in map(mechanism_case_of, results) if case is not None]
     if len(cases) == len(results) and all(case.mechanism == "scotch-yoke" for case in cases):
-        # with the laws and the engine, which take half a second to load
+        # Imported here with the laws and the engine, which take half a second to load.
         from granchain.mechanism.checks import carried
 
         without = [
@@ -272,13 +280,15 @@ def joint_penetration(
 def joint_orbit(
     result: Result, between: Sequence[float] | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Plot the path of the journal centre in its bearing, or of the pin around the centre line of
-    the slot, and the circle of contact.
+    """Plot the path of the journal or pin in its clearance.
+
+    The path is that of the journal centre in its bearing, or of the pin around the centre line of
+    the slot. The circle of contact is also plotted.
 
     Parameters
     ----------
     result : Result
-        Of a mechanism.
+        Result of a mechanism.
     between : (from, to), optional
         See `slider_acceleration`.
     ax : Axes, optional
@@ -311,10 +321,10 @@ def joint_orbit(
 
 
 def impact_of(force: np.ndarray) -> slice:
-    """Samples of one impact, with one on either side: of those in which the force rises once from
-    zero and falls to it, the largest.
+    """Return the samples of one impact, with one sample on either side.
 
-    Without one, the largest of those that begin and end at zero.
+    It is the largest impact whose force rises once from zero and falls back to zero. If there is
+    none, it is the largest that begins and ends at zero.
     """
     closed = np.concatenate([[False], force > 0.0, [False]])
     edges = np.flatnonzero(closed[1:] != closed[:-1]).reshape(-1, 2).tolist()
@@ -339,8 +349,9 @@ def joint_impact(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """Plot force versus penetration of one impact, with a solid line for the approach and a dashed
-    line for the recovery.
+    """Plot force versus penetration of one impact.
+
+    The line is solid for the approach and dashed for the recovery.
 
     Parameters
     ----------
@@ -366,13 +377,14 @@ def joint_impact(
 
 @of_results("energy_time", "energy_friction", "time", "crank_angle")
 def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Plot the work of the crank, the kinetic energy, the losses, and the residual of the energy
-    balance versus the crank angle.
+    """Plot the parts of the energy balance versus the crank angle.
+
+    They are the work of the crank, the kinetic energy, the losses, and the balance error.
 
     Parameters
     ----------
     result : Result
-        Of a mechanism.
+        Result of a mechanism.
     ax : sequence of Axes, optional
         Three Matplotlib axes to draw into. The heading is then set on their figure.
 

@@ -1,4 +1,4 @@
-"""The row of beads in motion: displacements magnified, forces as colours."""
+"""Animations of a chain: magnified displacements, with forces as colours."""
 
 from __future__ import annotations
 
@@ -32,43 +32,43 @@ if TYPE_CHECKING:
     from matplotlib.animation import FFMpegWriter, FuncAnimation
 
 
-# Bodies of a row that is drawn as high as they need.
+# Largest number of bodies for which the panel of the chain is high.
 FEW_BODIES = 40
-# Pictures of an animation: 100 last five seconds, and more than 600 take more memory than a picture
-# is worth.
+# Default and largest number of frames: 100 last five seconds, and more than 600 take too much
+# memory.
 FRAMES, MOST_FRAMES = 100, 600
-# Pictures a second.
+# Frames per second.
 RATE = 20
-# Dots an inch, as on a screen; one column wide as in print.
+# Dots per inch: for a screen, and for print one column wide.
 DOTS_PER_INCH, NARROW_DOTS = 100.0, 150.0
-# Of its own accord an overlap is drawn as no more than this part of a diameter, and no body goes
-# further than so many diameters.
+# Automatic magnification: largest magnified overlap, and largest magnified displacement of a body,
+# in diameters.
 SEEN_OVERLAP, SEEN_WAY = 0.35, 3.0
-# Length of a row from which places are in metres [m].
+# Length of a chain from which positions are in metres [m].
 LONG_ROW = 10.0
-# First bytes of a file: GIF89a specification (CompuServe 1990), section 17; of MP4 a box of 32
-# bytes that names the format, ISO/IEC 14496-12, 4.3, as ffmpeg writes it.
+# First bytes of a file: GIF89a specification (CompuServe 1990), section 17. For MP4, a box of 32
+# bytes with the format's name, ISO/IEC 14496-12, 4.3, as ffmpeg writes it.
 MOVING = {".gif": b"GIF8", ".mp4": b"\x00\x00\x00\x20ftyp"}
 
 
 class Motion(NamedTuple):
-    """What is drawn of a result.
+    """Quantities of a result that are plotted.
 
     Parameters
     ----------
     time : array (n_frames,)
-        [s].
+        Times of the frames [s].
     place, radius : array (n_bodies,)
-        Centres at the start, and radii [m].
+        Initial positions of the centres, and radii [m].
     moved : array (n_frames, n_bodies)
         Displacements [m].
     force : array (n_frames, n_bodies) or None
-        Mean of the two contact forces of a body beyond the static ones [N]; None where nothing
-        gives it.
+        Mean of the two contact forces of a body, without the static ones [N]; None if it cannot
+        be computed.
     speed : array (n_frames, n_bodies)
-        Velocities [m/s], drawn where there is no force.
+        Velocities [m/s], plotted if there is no force.
     over : float
-        Time over which a force is the mean [s].
+        Time over which a force is averaged [s].
     """
 
     time: np.ndarray
@@ -81,15 +81,15 @@ class Motion(NamedTuple):
 
 
 def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
-    """Forces of the contacts between bodies beyond the static ones [N], (rows, n_bodies - 1), each
-    the mean over the snapshots beside it.
+    """Return the contact forces between bodies without the static ones [N], (rows, n_bodies - 1).
 
-    The balance of momentum gives them exactly, whatever the law: the momentum of all bodies on one
-    side of a contact changes by its force alone, where nothing but constant forces acts on them
-    from outside. That side ends freely, at a precompression or under gravity. None where both ends
-    are walls or driven, or beads are, and in a chain with on-site springs or resonators.
+    Each force is the mean over the time from the previous to the next snapshot. The momentum
+    balance gives it exactly for every law: if all other forces on the bodies on one side of a
+    contact are constant, only the contact force changes their momentum. This holds on a side that
+    ends freely, under a precompression, or under gravity. Return None if both ends are walls or
+    driven, if beads are driven, or if the chain has on-site springs or resonators.
     """
-    # where no case is read: a wall has a contact beyond the last body of its side
+    # Without a case: a wall has a contact beyond the last body on its side.
     free = [result.bead[0] - 1 not in result.contact, result.bead[-1] not in result.contact]
     if (case := case_of(result)) is not None:
         free = [not case.drive and end == "free" for end in (case.ends.left, case.ends.right)]
@@ -110,7 +110,7 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
 
 
 def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motion:
-    """Evenly spaced snapshots, and the bodies between two labels."""
+    """Return evenly spaced snapshots of the bodies between two labels."""
     need(result, "displacement", "velocity", "snapshot_time", "bead", "radius")
     time = np.asarray(result.snapshot_time)
     if len(time) < 2:
@@ -131,7 +131,7 @@ def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motio
     forces = contact_forces(result, rows)
     mean = None
     if forces is not None:
-        # of the two contacts of a body; a missing one counts 0
+        # Average the two contacts of a body; a missing contact counts as 0.
         beside = np.pad(forces, ((0, 0), (1, 1)))
         mean = 0.5 * (beside[:, :-1] + beside[:, 1:])[:, chosen]
     place, radius = np.asarray(result.position)[chosen], np.asarray(result.radius)[chosen]
@@ -148,8 +148,10 @@ def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motio
 
 
 def magnification(motion: Motion) -> float:
-    """How many times displacements are magnified, 1, 2 or 5 times a power of ten: overlaps are
-    seen, and bodies stay near their places."""
+    """Return the magnification of displacements: 1, 2, or 5 times a power of ten.
+
+    It is large enough that overlaps are visible, and bodies stay near their positions.
+    """
     diameter = 2.0 * float(np.median(motion.radius))
     overlap = float(np.max(-np.diff(motion.moved, axis=1), initial=0.0))
     way = float(np.abs(motion.moved).max(initial=0.0))
@@ -170,8 +172,9 @@ def animation(
     frames: int = FRAMES,
     beads: Sequence[int] | None = None,
 ) -> FuncAnimation:
-    """Animate the motion of the chain with magnified displacements, and show the contact forces as
-    colours and as a line.
+    """Animate the motion of the chain with magnified displacements.
+
+    Contact forces are shown as colours and as a line.
 
     The forces are computed from the momenta in the snapshots. Each is the mean between two
     snapshots, without the static force. If both ends of the chain are walls or driven, the colours
@@ -235,7 +238,7 @@ def animation(
         largest = float(np.abs(values).max(initial=0.0)) or 1.0
         norm = Normalize(-largest, largest)
         what = "both ends fixed: velocities, because forces cannot be derived from momenta"
-    # a row of many beads, which are round, is low
+    # The panel is low if there are many beads, because they are round.
     low = 0.15 if len(radius) > FEW_BODIES else 1.0
     sheet = Sheet(None, 7.0, 3.2, [low, 1.6], sharex=True)
     figure, (row, line) = sheet.figure, sheet.panels
@@ -280,10 +283,10 @@ def animation(
         return bodies, curve, clock
 
     show(0)
-    # One layout for all pictures: nothing jumps, and each takes a fifth of the time.
+    # One layout for all frames: nothing moves between frames, and each takes a fifth of the time.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    # Beads are round.
+    # Equal scales, so that beads are round.
     box = row.get_window_extent()
     reach = 0.5 * float(np.ptp(row.get_xlim())) * box.height / box.width
     row.set_ylim(-reach, reach)
@@ -350,7 +353,7 @@ def animate(
 
 
 def film_writer() -> FFMpegWriter:
-    """What writes an MP4, with the ffmpeg of imageio-ffmpeg; a missing one is reported."""
+    """Return the MP4 writer, with the ffmpeg of imageio-ffmpeg; raise an error if it is missing."""
     import matplotlib
     from matplotlib.animation import FFMpegWriter
 
@@ -362,6 +365,6 @@ def film_writer() -> FFMpegWriter:
             "install imageio-ffmpeg, or use a .gif file."
         ) from None
     matplotlib.rcParams["animation.ffmpeg_path"] = imageio_ffmpeg.get_ffmpeg_exe()
-    # H.264 takes an even number of dots each way; nothing of the day is written
+    # H.264 requires even numbers of pixels; no date is written.
     even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white", "-pix_fmt", "yuv420p"]
     return FFMpegWriter(fps=RATE, codec="h264", extra_args=[*even, "-bitexact"])

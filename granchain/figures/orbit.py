@@ -1,5 +1,5 @@
-"""Periodic orbits: a trajectory and its Floquet multipliers, and a branch of orbits with where they
-lose stability."""
+"""Figures of periodic orbits: trajectory with Floquet multipliers, and branches with the points at
+which they lose stability."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from granchain.store import Result
 from granchain.studies.continuation import Branch
 from granchain.studies.orbit import Orbit
 
-# Periods of a Poincaré section that the multiplier gives.
+# Periods of a Poincaré section that is computed from a multiplier.
 SECTION = 40
 
 
@@ -32,8 +32,10 @@ SECTION = 40
 def orbit(
     found: Orbit, passed: Result | None = None, ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Plot an orbit (velocity versus displacement) with a dot at phase 0 of the drive, a Poincaré
-    section of the bead that moves most, and the multipliers with the unit circle of stability.
+    """Plot an orbit, a Poincaré section, and the Floquet multipliers.
+
+    The orbit is velocity versus displacement, with a dot at zero drive phase. The section is of the
+    bead that moves most. The multipliers are plotted with the unit circle of stability.
 
     Parameters
     ----------
@@ -95,7 +97,7 @@ def orbit(
 
 
 def _section(found: Orbit, passed: Result | None, ax: Axes) -> None:
-    """States at whole periods, of the bead that moves most."""
+    """Plot the states after each period of the bead that moves most."""
     own = found.result
     at, n = int(np.abs(own.displacement).max(axis=0).argmax()), found.displacement.size
     start = np.array([found.displacement[at], found.velocity[at]])
@@ -124,7 +126,7 @@ def _section(found: Orbit, passed: Result | None, ax: Axes) -> None:
     ax.legend(loc="best")
 
 
-# How the points of a branch are marked that have a name.
+# Markers of the special points of a branch.
 MARKS = {
     "fold": "s", "period doubling": "D", "Neimark-Sacker": "o", "pitchfork": "^",
     "branch point": "v", "grazing": "|", "growing dent": "x",
@@ -136,8 +138,10 @@ MARKS = {
 def bifurcation(
     branch: Branch, bead: int | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Plot a branch of orbits versus the varied parameter, with solid lines for stable and dashed
-    lines for unstable orbits. Named points have error bars of the discretization error.
+    """Plot a branch of periodic orbits versus the varied parameter.
+
+    Lines are solid for stable and dashed for unstable orbits. Special points have error bars of the
+    discretization error.
 
     Parameters
     ----------
@@ -169,7 +173,7 @@ def bifurcation(
         y, upward, measure = 1.0 / np.array([one.period for one in points]), "frequency", "Hz"
     (across, unit), (up, length) = reading_unit(largest(x), branch.unit), scaled(y.max(), measure)
     x, y = across * x, up * y
-    # what has a name lies between two orbits, and takes its line from the one beside it
+    # A special point lies between two orbits, and has the line style of its neighbour.
     kinds = [(b if b.kind == "orbit" else a).stable for a, b in pairwise(points)]
     for stable, places in groupby(range(len(kinds)), kinds.__getitem__):
         those = list(places)

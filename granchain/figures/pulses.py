@@ -1,5 +1,5 @@
-"""What becomes of a pulse along a chain: the force at each sensor, and peak, arrival, width and
-speed of the first pulse, with the power laws that they follow."""
+"""Figures of a pulse along a chain: force at each sensor, and peak, arrival, width, and speed of
+the first pulse with fitted power laws."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ from granchain.figures.frame import (
 from granchain.figures.registry import of_results
 from granchain.store import Result
 
-# Part of the largest force that is there before the wave, from which it is left out of the picture,
-# ours: the wave takes up less than half of it.
+# Fraction of the largest force. If the force before the wave is a larger fraction, it is
+# subtracted, because the wave would take up less than half of the panel. Our choice.
 AT_REST = 0.5
-# A fitted power law that a bead misses by more than this share is not drawn; ours.
+# Largest relative deviation of a bead from a fitted power law that is plotted; our choice.
 MOST_MISFIT = 0.1
-# A number that a fitted power law changes by less than this part from the first bead to the last
-# does not decay: ours, some ten times what the step `fast` leaves of a peak.
+# Smallest relative change of a fitted power law from the first to the last bead that counts as
+# decay: our choice, about ten times the error of a peak with the step `fast`.
 NO_CHANGE = 0.01
-# Sensors that a power law is fitted to at least, ours: two leave nothing over, three one number to
-# judge two by.
+# Smallest number of sensors for a power-law fit, our choice: two leave no residual, and three only
+# one degree of freedom for two fitted values.
 LEAST_FITTED_BEADS = 4
-# Letters of a name that stands before an exponent.
+# Letters of the longest label that is written in front of an exponent.
 LONGEST_AXIS = 10
-# Beads, and sentences, that a heading names.
+# Largest number of beads, and of notes, in a heading.
 MOST_NAMED_BEADS, MOST_NOTES = 6, 5
 
 
@@ -96,7 +96,7 @@ def force_traces(
     if not sheet.on_callers_axes:
         sheet.figure.get_layout_engine().set(hspace=0.0, h_pad=0.02)  # type: ignore[union-attr,call-arg]
     words = labels_of(results, labels)
-    # a force that was there before the wave may take up most of the traces
+    # A force before the wave may take up most of the panels.
     rest = largest(*(result.sensor_force[0] for result in results))
     beyond = rest > AT_REST * largest(*(result.sensor_force for result in results))
     handles: dict[str, Any] = {}
@@ -111,7 +111,7 @@ def force_traces(
                 if len(results) == 1 and beyond:
                     text += f"\nabove\n{at_rest:.3g} N"
                 elif len(results) == 1:
-                    # the first pulse, on lines of its own
+                    # Numbers of the first pulse, on separate lines.
                     top = sensor_peak(result, column)
                     missing = why_missing(top.force, largest(result.sensor_force))
                     text += f"\n{top.force:.3g} N" if top.complete else f"\n{missing}"
@@ -142,8 +142,10 @@ def force_traces(
 
 
 def _share_limits(rows: np.ndarray) -> None:
-    """One force axis from just below 0, so that rows on top of each other do not touch, and one
-    time axis."""
+    """Set common time and force axes.
+
+    The force axis begins just below 0, so that adjacent rows do not touch.
+    """
     low = min(0.0, *(axes.dataLim.y0 for axes in rows))
     high = max(0.0, *(axes.dataLim.y1 for axes in rows))
     ends = min(axes.dataLim.x0 for axes in rows), max(axes.dataLim.x1 for axes in rows)
@@ -154,20 +156,24 @@ def _share_limits(rows: np.ndarray) -> None:
 
 
 def why_missing(force: float, most: float) -> str:
-    """Why a pulse whose largest force so far is this has no peak: what runs ahead of a wave, of
-    whose peak most of a row's is, is no pulse."""
+    """Return why a pulse with this largest force so far has no peak.
+
+    A small signal ahead of a wave, compared with the largest peak of the chain, is not a pulse.
+    """
     return "no pulse" if force <= PULSE_BEGINS**2 * most else "still rising"
 
 
 def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
-    """The first pulses of a result that are complete and have not merged with another, in the order
-    of the beads, and which sensors are left out, and why."""
+    """Return the complete and unmerged first pulses of a result, in the order of the beads.
+
+    Also return notes on the omitted sensors and the reasons.
+    """
     contacts = set(np.asarray(result.contact).tolist())
     seen, pulses = [], sorted(sensor_pulses(result), key=lambda pulse: pulse.bead)
     most = max((pulse.peak for pulse in pulses), default=0.0)
     left_out: dict[str, list[str]] = {}
     for pulse in pulses:
-        # the force of a sensor is the mean of its two contacts
+        # The force of a sensor is the mean of its two contacts.
         why = "" if {pulse.bead - 1, pulse.bead} <= contacts else "only one contact"
         if pulse.merged:
             why = "merged"
@@ -184,8 +190,11 @@ def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
 
 
 def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:
-    """The power law of the bead's number that values follow, with its error, and how far off it
-    is, in words; its beads and values, none where it is none."""
+    """Fit a power law of the bead number to values.
+
+    Return it as text with its error and largest deviation, and the beads and values of the fitted
+    curve, which are empty if there is no fit.
+    """
     good = np.isfinite(values) & (bead > 0.0) & (values > 0.0)
     bead, values, none = bead[good], values[good], np.zeros(0)
     if len(np.unique(bead)) < LEAST_FITTED_BEADS:
@@ -194,7 +203,7 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.
     line = fit.factor * bead**fit.value
     off = float(np.abs(values / line - 1.0).max())
     percent = f"{100.0 * off:.2g} %" if off < 0.995 else f"{100.0 * off:.0f} %"
-    # as many places as the error has, two at least
+    # As many digits as the error justifies, at least two.
     places = 2 if not fit.error > 0.0 else min(max(2, -math.floor(math.log10(fit.error))), 6)
     number = f"{round(fit.value, places) + 0.0:.{places}f}".replace("-", "\N{MINUS SIGN}")
     error = f"{fit.error:.{places}f}"
@@ -211,7 +220,7 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.
 
 
 def without_course(result: Result) -> str:
-    """Why the first pulse of a result has no course."""
+    """Return why the first pulse of a result cannot be followed along the chain."""
     if len(result.sensor_bead) < 2:
         return (
             "peaks: only one sensor. At least two sensors are required. Add beads under "
@@ -237,8 +246,9 @@ def without_course(result: Result) -> str:
 def peaks(
     *results: Result, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Plot the peak force, the arrival, the width, and the local speed of the first pulse versus
-    the sensor bead, with fitted power laws.
+    """Plot numbers of the first pulse versus the sensor bead, with power laws.
+
+    The numbers are the peak force, the arrival, the width, and the local speed.
 
     The power law of the bead number is fitted to the logarithms by least squares. The figure shows
     the standard error of its exponent and the largest deviation of a bead. It also reports if the
@@ -265,7 +275,7 @@ def peaks(
     factor, unit = time_unit(largest([pulse.arrival for seen, _ in courses for pulse in seen]))
     by_width, short = time_unit(largest([pulse.width for seen, _ in courses for pulse in seen]))
     words = labels_of(results, labels)
-    # long words stand in the legend alone, with a number
+    # Long labels appear only in the legend, with a number.
     numbered = max(map(len, words)) > LONGEST_AXIS
     texts: list[list[str]] = [[], [], [], []]
     notes = ["speed from peaks of force"]

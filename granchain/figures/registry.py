@@ -1,4 +1,4 @@
-"""Which figures results can make: each is registered with the variables that it needs."""
+"""Registry of the figures of results, with the variables that they require."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _Made = TypeVar("_Made")
 
-# Beads or contacts of a file that is drawn: a picture of more shows none of them.
+# Largest number of plotted beads or contacts; more are not visible in a figure.
 MOST_PLACES = 2**20
 
 
 class Registered(NamedTuple):
-    """A figure of results, the variables that it needs, whether it lays several results over each
-    other, and a function that says why a result that has them makes none."""
+    """A figure of results: function, required variables, and whether it combines several results.
+
+    `unless` returns why a result with these variables has no such figure, or an empty text.
+    """
 
     draw: Callable[..., tuple[Any, Any]]
     needed: tuple[str, ...]
@@ -42,8 +44,10 @@ _REGISTERED: dict[str, Registered] = {}
 def of_results(
     *needed: str, unless: Callable[[Result], str] = lambda result: ""
 ) -> Callable[[Callable[_P, _Made]], Callable[_P, _Made]]:
-    """Register a figure of one result, or of `*results`: it refuses those that lack a variable, and
-    is drawn with our settings."""
+    """Register a figure of one result, or of `*results`.
+
+    It rejects results that lack a required variable, and is drawn in granchain's style.
+    """
 
     def register(function: Callable[_P, _Made]) -> Callable[_P, _Made]:
         first = next(iter(inspect.signature(function).parameters.values()))
@@ -68,7 +72,7 @@ def of_results(
 
 
 def need(result: Result, *names: str) -> None:
-    """Raise the result's message about a variable that it does not have."""
+    """Raise an error if a result lacks one of the variables, with the result's message."""
     check_result(result, "figure")
     for name in names:
         try:
@@ -83,7 +87,7 @@ def need(result: Result, *names: str) -> None:
 
 
 def lack(result: Result, figure: Registered) -> str:
-    """Why a result cannot make a figure; empty where it can."""
+    """Return why a figure cannot be drawn from a result; empty if it can."""
     try:
         need(result, *figure.needed)
     except GranchainError as error:
@@ -92,26 +96,32 @@ def lack(result: Result, figure: Registered) -> str:
 
 
 def figures_of(names: Iterable[str]) -> dict[str, Registered]:
-    """The figures of results with these variables: those of a mechanism where there is the angle
-    of a crank, else those of a chain."""
+    """Return the figures of results with these variables.
+
+    They are the figures of a mechanism if there is a crank angle, otherwise those of a chain.
+    """
     crank = "crank_angle" in names
     return {
         name: figure
-        # module by module, however these were loaded: those of pulses come first
+        # Sorted by module, independent of the order of imports: the figures of pulses come first.
         for name, figure in sorted(_REGISTERED.items(), key=lambda one: one[1].draw.__module__)
         if crank == ("crank_angle" in figure.needed)
     }
 
 
 def known_figures(result: Result) -> list[str]:
-    """Return the names of all figures of this kind of result, including those whose variables are
-    missing."""
+    """Return the names of all figures of this kind of result.
+
+    Figures whose variables are missing are included.
+    """
     return list(figures_of(result.variables))
 
 
 def lacking(result: Result) -> dict[str, str]:
-    """Return the figures that cannot be drawn from a result, as a mapping of names to the settings
-    that they require in the case."""
+    """Return the figures that cannot be drawn from a result.
+
+    The result is a mapping of names to the settings that they require in the case.
+    """
     check_result(result, "figures")
     reasons = {
         name: lack(result, one).removeprefix(f"{name}: ")
@@ -121,8 +131,9 @@ def lacking(result: Result) -> dict[str, str]:
 
 
 def all_figures(result: Result) -> dict[str, Draw]:
-    """Return the figures that can be drawn from the variables of a result, as a mapping of names to
-    functions without arguments.
+    """Return the figures that can be drawn from the variables of a result.
+
+    The result is a mapping of names to functions without arguments.
 
     `lacking` reports what the other figures require.
     """
@@ -134,8 +145,9 @@ def all_figures(result: Result) -> dict[str, Draw]:
 def several_figures(
     results: Sequence[Result], labels: Sequence[str] | None = None
 ) -> dict[str, Draw]:
-    """Return the figures that combine several results of one kind. Each figure shows the results
-    that have its variables.
+    """Return the figures that combine several results of one kind.
+
+    Each figure shows the results that have its variables.
 
     Parameters
     ----------
@@ -166,13 +178,15 @@ def single_figures(result: Result) -> dict[str, Draw]:
     }
 
 
-# Bytes of a variable that is drawn; drawing takes some seven times as much.
+# Largest size of a plotted variable [bytes]; plotting takes about seven times as much.
 LARGEST_DRAWN = 2**28
 
 
 def drawn(headers: Mapping[str, Unread]) -> list[str]:
-    """Return the variables of a file that its figures use, without those that are too large for the
-    memory."""
+    """Return the variables of a file that its figures use.
+
+    Variables that are too large for the memory are omitted.
+    """
     needed = {"bead", "radius", "mass", "position", "contact", "residual_overlap", "displacement"}
     needed.update(*(figure.needed for figure in figures_of(headers).values()))
     wide = {

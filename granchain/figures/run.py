@@ -53,22 +53,22 @@ from granchain.figures.registry import of_results
 from granchain.store import Result
 from granchain.store.result import case_of
 
-# Part of the largest velocity of a row below which a bead is not seen to move: one of 256 colours
-# on a scale of square roots, 1/256^2.
+# Fraction of the largest velocity of a chain below which motion is not visible: one of 256 colours
+# on a square-root scale, 1/256^2.
 SEEN = 1.5e-5
-# Entries of a legend that find room beside the loops of a hysteresis.
+# Largest number of legend entries that fit next to the loops of a hysteresis figure.
 IN_A_CORNER = 8
-# Width of the line of a wave front, and of the white about it [points].
+# Width of the line of a wave front, and of its white outline [points].
 FRONT = 1.2, 2.8
-# Points of a drawn course: some four a dot of a printed figure two columns wide.
+# Points of a plotted curve: about four per dot of a printed figure two columns wide.
 COURSE = 4000
-# Parts of the energy that are lost, in words.
+# Labels of the energy losses.
 LOST = {
     "plastic": "plastic (residual indentation)",
     "viscous": "viscous (damping)",
     "clamp": "no-tension cutoff (damping that did not occur)",
 }
-# Parts of what beads have of their own that are drawn as one.
+# Energies of on-site springs, resonators, and their dashpots that are plotted as one.
 OF_ITS_OWN = {
     "on-site springs": ("on_site",),
     "resonators": ("resonator_kinetic", "resonator_elastic"),
@@ -80,8 +80,9 @@ OF_ITS_OWN = {
 def bead_velocities(
     result: Result, beads: Sequence[int] | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Plot the velocity of beads versus time, interpolated between snapshots with their velocities
-    and displacements.
+    """Plot the velocity of beads versus time.
+
+    Velocities are interpolated between snapshots with their velocities and displacements.
 
     If the snapshots are too far apart to resolve the motion, they are joined by straight lines, and
     the figure reports this.
@@ -89,7 +90,7 @@ def bead_velocities(
     Parameters
     ----------
     result : Result
-        With snapshots.
+        Result with snapshots.
     beads : sequence of int, optional
         Labels of the beads. By default the striker and the sensors, or all beads if there are no
         sensors; at most 10, evenly spaced.
@@ -119,7 +120,7 @@ def bead_velocities(
 
 
 def _course(result: Result, places: Sequence[int]) -> tuple[np.ndarray, np.ndarray, str]:
-    """Times, velocities of bodies, and how they were found between snapshots."""
+    """Return times, velocities of bodies, and how they were interpolated between snapshots."""
     time, velocity = np.asarray(result.snapshot_time), np.asarray(result.velocity)[:, places]
     if "displacement" not in result.variables or len(time) < 3 or not np.isfinite(velocity).all():
         return time, velocity, ""
@@ -136,7 +137,7 @@ def _course(result: Result, places: Sequence[int]) -> tuple[np.ndarray, np.ndarr
 
 
 def _interval(time: np.ndarray) -> str:
-    """How often there is a value: a pulse may be narrow beside it."""
+    """Return the time between snapshots as text; a pulse may be shorter."""
     if len(time) < 2:
         return ""
     every = float(np.median(np.diff(time)))
@@ -146,8 +147,9 @@ def _interval(time: np.ndarray) -> str:
 
 @of_results("velocity", "snapshot_time", "bead")
 def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Plot the bead velocity versus time and position in the chain, with the line of the wave
-    front.
+    """Plot the bead velocity versus time and position in the chain.
+
+    A line shows the wave front.
 
     The front is the arrival of the first pulse at each bead if that pulse has ended. Its speed is
     that of the least-squares line through all arrivals.
@@ -155,7 +157,7 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     Parameters
     ----------
     result : Result
-        With snapshots.
+        Result with snapshots.
     ax : Axes, optional
         Matplotlib axes to draw into. The heading is then set on their figure.
 
@@ -176,10 +178,10 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     sheet = Sheet(ax, 7.0, 4.6)
     axes, (fast, speed_unit) = sheet.top, scaled(largest(values) or 1.0, "m/s")
     shown, top = fast * values, fast * (largest(values) or 1.0)
-    # A wave that decays stays visible on the scale of a square root.
+    # On a square-root scale, a decaying wave stays visible.
     name = f"bead velocity [{speed_unit}]" + (",\n" if narrow() else ", ") + "square-root scale"
     if np.nanmin(shown) < -0.1 * top:
-        # Both signs matter: white is rest.
+        # Both signs occur; white is rest.
         root_and_square = (
             lambda one: np.sign(one) * np.sqrt(np.abs(one)),
             lambda one: np.sign(one) * np.square(one),
@@ -199,7 +201,7 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
         [math.nan if driven else _arrival(time, column, seen) for column in values.T]
     )
     passed = beads[np.isfinite(arrivals)]
-    # between half heights, near enough
+    # Approximate width at half height.
     high = values > 0.5 * np.nanmax(values, axis=0, initial=0.0)
     note = f"no wave front, because the run is driven with {driven}" if driven else ""
     if len(passed) > 1:
@@ -209,7 +211,7 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
             speed = speed_in_words(result.position, arrivals)
             label = "wave front from peaks of velocity," + ("\n" if narrow() else " ")
             label += f"beads {passed[0]} to {passed[-1]}: {speed}"
-            # Black with white about it stands out from every colour of the map.
+            # A black line with a white outline is visible on every colour of the map.
             line: dict[str, Any] = {"color": "black", "linewidth": FRONT[0], "label": label}
             line["path_effects"] = [withStroke(linewidth=FRONT[1], foreground="white")]
             axes.plot(factor * arrivals, beads, "--", **line)
@@ -220,10 +222,10 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
 
 
 def _arrival(time: np.ndarray, values: np.ndarray, seen: float) -> float:
-    """Arrival of a first pulse that has begun and ended [s].
+    """Return the arrival of a first pulse that is complete [s].
 
-    nan for the striker, fast at once, for a bead that flies off or moves by less than is seen, and
-    where another pulse has merged with the first.
+    It is nan for the striker, which is fast from the start, for a bead that flies off or whose
+    motion is not visible, and if another pulse has merged with the first.
     """
     if np.nanmax(values, initial=0.0) < seen:
         return math.nan
@@ -239,8 +241,9 @@ def hysteresis(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """Plot force versus overlap of contacts, with solid lines for loading, dashed lines for
-    unloading, and a mark at the residual overlap.
+    """Plot force versus overlap of contacts.
+
+    Lines are solid for loading and dashed for unloading, with a mark at the residual overlap.
 
     Parameters
     ----------
@@ -259,7 +262,7 @@ def hysteresis(
     Figure, Axes
     """
     loops, notes = [], []
-    # As many of each as leave a colour for every loop: full and dashed are taken.
+    # Limit the contacts so that every loop has a colour; dashes already mean unloading.
     most = max(1, len(palette()) // len(results))
     for result, word in zip(results, labels_of(results, labels), strict=True):
         places, note = chosen_labels(contacts, result.sensor_contact, most, "contacts")
@@ -279,8 +282,8 @@ def hysteresis(
 
 
 def _residual(result: Result, contact: int) -> float:
-    """Residual overlap of a contact [m]; 0 for a law that leaves no dent."""
-    # of many contacts a picture reads none
+    """Return the residual overlap of a contact [m]; 0 for a law without residual indentation."""
+    # If there are many contacts, the variable is not read for figures.
     if not {"residual_overlap", "contact"} <= result.variables.keys():
         return 0.0
     left = result.variables["residual_overlap"].data[result.contact == contact]
@@ -289,13 +292,14 @@ def _residual(result: Result, contact: int) -> float:
 
 @of_results("energy_time")
 def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Plot the parts of the energy balance versus time as a stack, with the residual on a
-    logarithmic axis below.
+    """Plot the parts of the energy balance versus time as a stack.
+
+    The balance error is plotted below on a logarithmic axis.
 
     Parameters
     ----------
     result : Result
-        With the ledger.
+        Result with an energy balance.
     ax : sequence of Axes, optional
         Two Matplotlib axes to draw into. The heading is then set on their figure.
 
@@ -336,7 +340,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     time = factor * result.energy_time
     sheet = Sheet(ax, 7.0, 6.2 if narrow() else 5.0, [3.0, 1.3], sharex=True)
     ledger, rest = sheet.panels
-    # One colour a part, whatever parts a run has.
+    # Each part has the same colour in all runs.
     colours = dict(zip(names, palette(), strict=False))
     shown = [name for name in names if np.any(energies[name] != 0.0)]
     ledger.stackplot(
@@ -369,19 +373,22 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
 
 
 def _entries_of_a_mean(result: Result) -> tuple[int, str]:
-    """Entries of the ledger over which its parts are averaged, and why, where an end is driven
-    with a frequency that they do not resolve: lines through them would show another."""
+    """Return the number of entries over which the energies are averaged, and a note.
+
+    They are averaged if an end is driven at a frequency that the entries do not resolve, because
+    lines through the entries would show a false frequency.
+    """
     every = float(np.median(np.diff(result.energy_time))) if len(result.energy_time) > 1 else 0.0
     case = case_of(result) if "energy_drives" in result.variables else None
     signals = [one for one in (case.drives.values() if case else ()) if one.signal]
-    # energies go with the square: twice as fast, and four entries a period
+    # Energies vary with the square: at twice the frequency, with four entries per period.
     limit = 1.0 / (8.0 * max(map(highest, signals))) if signals else math.inf
     if every <= limit * (1.0 + 1e-3):
         return 1, ""
     each = max(8, len(result.energy_time) // 25)
     (by, unit), (less, small) = time_unit(each * every), scaled(limit, "s")
-    # turns of the square of a sine from entry to entry, beyond whole ones: where those of a mean
-    # make less than one, it holds one phase and is none
+    # Phase change of a squared sine per entry, in turns without whole ones. If the entries of a
+    # mean cover less than one turn, the mean is of one phase only and useless.
     turns = every / (4.0 * limit)
     one_phase = each * abs(turns - round(turns)) < 1.0
     what = "the samples are in phase with the drive" if one_phase else "means over "
@@ -392,14 +399,14 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
 
 
 def moving_mean(values: np.ndarray, each: int) -> np.ndarray:
-    """Mean over so many entries about every one, of fewer at the ends."""
+    """Return the mean over `each` entries around every entry, or fewer at the ends."""
     window = np.ones(each)
     counts = np.convolve(np.ones(len(values)), window, "same")
     return np.asarray(np.convolve(values, window, "same") / counts)
 
 
 def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
-    """What a ledger leaves over, on a logarithmic axis."""
+    """Plot the error of an energy balance on a logarithmic axis."""
     axes.set_yscale("log")
     seen = np.where(size > 0.0, size, math.nan)
     axes.plot(x, seen, color=GREY, linewidth=1.0, label="balance error")
@@ -430,13 +437,14 @@ def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
     ),
 )
 def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Plot the energy that each contact lost to plastic deformation and to damping, and the energy
-    of the no-tension cutoff, as a stack.
+    """Plot the energy losses of each contact as a stack.
+
+    They are plastic deformation, damping, and the energy of the no-tension cutoff.
 
     Parameters
     ----------
     result : Result
-        With the ledger.
+        Result with an energy balance.
     ax : Axes, optional
         Matplotlib axes to draw into. The heading is then set on their figure.
 
@@ -457,7 +465,7 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
                 edges,
                 baseline=below,
                 fill=True,
-                # the colours of the ledger over time
+                # The same colours as in the figure of the energy balance versus time.
                 color=palette()[LEDGER_ENERGIES.index(name)],
                 alpha=0.85,
                 linewidth=0.0,

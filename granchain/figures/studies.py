@@ -1,8 +1,8 @@
-"""Figures of a study: curves with bands over what is drawn, a map over two keys, a power law with
-its fitted exponent, a distribution.
+"""Figures of a study: curves with bands over draws, maps over two keys, power laws with fitted
+exponents, and distributions.
 
-A study may have more dimensions than a picture: those along draws become bands, and along any other
-the value in the middle is shown, which the heading says.
+A study may have more dimensions than a figure. Draws become bands. Of any other dimension, the
+value in the middle is plotted, and the heading reports it.
 """
 
 from __future__ import annotations
@@ -47,35 +47,34 @@ from granchain.figures.pulses import MOST_MISFIT
 from granchain.status import Status
 from granchain.store.variables import unit_of_attributes
 
-# A variable that spans this factor has logarithmic colours, and the colour of cells without one.
+# Factor between values above which the colours are logarithmic; colour of cells without a value.
 DECADE, MISSING = 10.0, "#e4e4e4"
-# Values that spread by less than this part of the largest have no colours, and no axis, of their
-# own.
+# Values that spread by less than this fraction of the largest share a colour and an axis range.
 HARDLY = 0.01
-# Part of the draws between the edges of a band: from 5 to 95 %, about the median.
+# Quantiles of the draws: a band from 5 to 95 % around the median.
 SHADED_QUANTILES = (0.05, 0.5, 0.95)
-# Draws, or runs, from which a distribution is drawn.
+# Smallest number of draws, or runs, for a distribution.
 LEAST_DISTRIBUTION = 16
-# Numbers of each member that are drawn, and how those of a summary are recognised.
+# Values of each member that are plotted, in addition to summaries.
 FEATURES = ("wave_speed", "transmitted_momentum", "transmitted_energy")
 OF_THE_SUMMARY = "of the summary: "
-# What lies along an axis and is no key of the case.
+# Dimensions that are not keys of the case.
 _OWN_VARIABLES = ("draw", "run", "sensor_bead", "sample")
 
 
 class Shown(NamedTuple):
-    """Values of a variable for a picture.
+    """Values of a variable for a figure.
 
     Parameters
     ----------
     values : array
-        Along the dimensions that were asked for, those there are, in the unit of the axis.
+        Values along the requested dimensions that exist, in the unit of the axis.
     axis : str
         Label of their axis.
     labels : list of str
-        A word for each line; empty for one.
+        Label of each line; empty for a single line.
     notes : list of str
-        What was chosen of the other dimensions.
+        Values that were chosen along the other dimensions.
     """
 
     values: np.ndarray
@@ -87,9 +86,11 @@ class Shown(NamedTuple):
 def shown_values(
     study: Any, name: str, lines: str | None, *along: str, most: int = MOST_LINES
 ) -> Shown:
-    """Values of a variable along dimensions, the lines first: evenly spaced ones of many, one if
-    none are asked for; of any other dimension the value in the middle, of beads the last with a
-    number."""
+    """Return the values of a variable along dimensions, the lines first.
+
+    If there are many lines, evenly spaced ones are returned; without `lines`, there is one line. Of
+    any other dimension, the value in the middle is used, and of sensors the last bead with a value.
+    """
     if not hasattr(study, "data_vars"):
         got = f'"{study[:60]}"' if isinstance(study, str) else f"a {type(study).__name__}"
         raise GranchainError(
@@ -130,12 +131,12 @@ def shown_values(
 
 
 def study_words(study: Any, key: str, place: int) -> str:
-    """A coordinate's value in words."""
+    """Format a value of a coordinate."""
     value = study[key].values[place]
     if key == "sensor_bead":
         return f"bead {value}"
     if key == "run":
-        # keys that lie side by side along it
+        # Keys that vary together along the runs.
         beside = [name for name in study.coords if study[name].dims == ("run",) and name != "run"]
         words = ", ".join(study_words(study, str(name), place) for name in beside)
         return words if 0 < len(beside) <= MOST_KEYS else f"run {value}"
@@ -144,7 +145,7 @@ def study_words(study: Any, key: str, place: int) -> str:
     if key in ("contact.law", "law"):
         return str(value)
     if key == "contact" and "law" in study.coords:
-        # the law's name, and the place among the tables where several are of one law
+        # The law's name, and the index of its table if several tables have the same law.
         names = [str(name) for name in np.atleast_1d(study["law"].values)]
         name = names[place]
         return name if names.count(name) == 1 else f"{name}, table {place + 1}"
@@ -154,7 +155,7 @@ def study_words(study: Any, key: str, place: int) -> str:
 
 
 def study_numbers(study: Any) -> list[str]:
-    """Variables that are numbers of a member or of its sensors."""
+    """List the variables with one number per member or per sensor."""
     return [
         str(name)
         for name, values in study.data_vars.items()
@@ -163,7 +164,7 @@ def study_numbers(study: Any) -> list[str]:
 
 
 def unit_of(study: Any, name: str, size: float) -> tuple[float, str]:
-    """Factor and unit in which a variable, or all values of a key, are of ordinary size."""
+    """Return factor and unit for the size of a variable, or of all values of a key."""
     unit = unit_of_attributes(study[name].attrs)
     if name not in study.data_vars and study[name].dtype.kind in "fiu":
         size = largest(study[name].values)
@@ -174,14 +175,14 @@ def unit_of(study: Any, name: str, size: float) -> tuple[float, str]:
 
 
 def label_of(study: Any, name: str, size: float = 0.0) -> tuple[float, str]:
-    """Factor and axis label of a variable or a key."""
+    """Return factor and axis label of a variable or a key."""
     factor, unit = unit_of(study, name, size)
     words = "bead" if name == "sensor_bead" else key_words(name)
     return factor, words if name == "sensor_bead" or unit in ("", "1") else f"{words} [{unit}]"
 
 
 def key_words(name: str) -> str:
-    """A variable or a key of the case as a picture has it."""
+    """Return the name of a variable or a key of the case for a figure."""
     for table in ("contact.", "chain.material.", "chain."):
         name = name.removeprefix(table)
     words = name.replace(".", " ").replace("_", " ")
@@ -191,8 +192,10 @@ def key_words(name: str) -> str:
 def write_study_heading(
     study: Any, sheet: Sheet, name: str, notes: list[str]
 ) -> tuple[Figure, Any]:
-    """Title and heading of a study's figure, which begins with what is drawn; in what its case
-    differs from the one it was titled for stands below."""
+    """Write the heading of a study's figure; its title begins with the variable.
+
+    Changes of the case that are not in its title are listed below.
+    """
     states = study["status"].values if "status" in study else np.array([])
     failed = int((states != Status.COMPLETE.label).sum())
     laws = named_laws([str(study.attrs.get("law", ""))])
@@ -201,7 +204,7 @@ def write_study_heading(
     of, *changes = str(study.attrs.get("title", "study")).split("; ")
     title = f"{what[:1].upper()}{what[1:]}: {of}"
     members = f"{states.size} members" if "status" in study else ""
-    # without the sensors, of which there may be hundreds, and without advice
+    # Without the list of sensors, which may be long, and without the advice.
     of_pulses = "sensor_bead" in study[name].dims or name == "wave_speed"
     late = str(study.attrs.get("missing_note", "")) if of_pulses else ""
     late = late.partition(", by time.end")[0]
@@ -209,7 +212,7 @@ def write_study_heading(
 
 
 def number_values(study: Any, key: str, what: str) -> tuple[np.ndarray, str]:
-    """The values of a coordinate, which must be numbers, in the unit of its axis, and its label."""
+    """Return the values of a numeric coordinate in the unit of its axis, and a label."""
     values = np.asarray(study[key].values)
     if values.dtype.kind not in "fiu":
         raise GranchainError(
@@ -221,7 +224,7 @@ def number_values(study: Any, key: str, what: str) -> tuple[np.ndarray, str]:
 
 
 def in_order(study: Any, *keys: str) -> Any:
-    """A study whose numbers along keys grow."""
+    """Return a study sorted by its numeric keys."""
     numbered = [key for key in keys if key in getattr(study, "coords", ())]
     numbered = [key for key in numbered if study[key].dtype.kind in "fiu"]
     return study.sortby(numbered) if numbered else study
@@ -230,7 +233,7 @@ def in_order(study: Any, *keys: str) -> Any:
 def lines_over(
     found: Shown, over: tuple[np.ndarray, str], labels: list[str], ax: Any, wide: bool
 ) -> Sheet:
-    """A panel over a dimension: medians over draws as lines, bands between their quantiles."""
+    """Plot medians over draws versus a dimension, with bands between quantiles."""
     x, name = over
     sheet = Sheet(ax, 8.0 if wide else 6.4, 4.2)
     edges = [band_edge(found.values, part) for part in SHADED_QUANTILES]
@@ -247,7 +250,7 @@ def lines_over(
 
 
 def band_edge(values: np.ndarray, quantile: float) -> np.ndarray:
-    """A quantile over the last axis, not a number where there is none."""
+    """Return a quantile along the last axis, or nan if there are no finite values."""
     good = np.isfinite(values).any(axis=-1, keepdims=True)
     edge: np.ndarray = np.nanquantile(np.where(good, values, 0.0), quantile, axis=-1)
     return np.where(good[..., 0], edge, math.nan)
@@ -261,15 +264,17 @@ def study_curves(
     lines: str | None = None,
     ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """Plot a variable along a dimension, with a line for each value of another dimension. Draws are
-    shown by their median and a band from 5 to 95 %.
+    """Plot a variable along a dimension of a study.
+
+    Each value of another dimension has a line. Draws are shown by their median and a band from 5 to
+    95 %.
 
     Parameters
     ----------
     study : xarray.Dataset
         Result of `granchain.sweep`.
     name : str
-        Of the variable.
+        Name of the variable.
     along, lines : str
         Names of dimensions.
     ax : Axes, optional
@@ -301,8 +306,9 @@ def study_curves(
 def study_power_law(
     study: Any, name: str, along: str, lines: str | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Plot a variable versus a key on logarithmic axes, with a power law fitted to all draws and
-    the standard error of its exponent.
+    """Plot a variable versus a key on logarithmic axes, with a fitted power law.
+
+    The power law is fitted to all draws, and the figure shows the standard error of its exponent.
 
     Parameters
     ----------
@@ -321,7 +327,7 @@ def study_power_law(
     middles = band_edge(found.values, 0.5)
     labels, followed = [], []
     for word, fit, line in zip(words, fits, middles, strict=True):
-        # a number of draws is shown by its median
+        # Several draws are shown by their median.
         off = largest(line / (fit.factor * x**fit.value) - 1.0)
         number = f"{fit.value:.4f}".replace("-", "\N{MINUS SIGN}")
         exponent = (
@@ -347,15 +353,16 @@ def study_power_law(
 def study_hysteresis(
     study: Any, name: str = "force_amplitude", ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Plot a variable of a chained study versus the value that increased and decreased, with a line
-    for each direction and with error bars if the variable has an error.
+    """Plot a variable of a chained study versus the value that rose and fell.
+
+    Each direction has a line, with error bars if the variable has an error.
 
     Parameters
     ----------
     study : xarray.Dataset
         Result of `granchain.sweep` with chained=True, or several such results in sequence.
     name : str
-        Of the variable.
+        Name of the variable.
     ax : Axes, optional
         Matplotlib axes to draw into. The heading is then set on their figure.
 
@@ -388,8 +395,10 @@ def study_hysteresis(
 
 
 def _error_of(study: Any, name: str) -> np.ndarray | None:
-    """(run,) Error of a variable in the unit and at the sensor that a figure of it shows; None if
-    the study has no such error."""
+    """Return the (run,) error of a variable as its figure shows it.
+
+    It has the unit and the sensor of that figure. Return None if the study has no such error.
+    """
     if f"{name}_error" not in study:
         return None
     values, error = study[name], study[f"{name}_error"]
@@ -410,7 +419,7 @@ def study_map(
     ----------
     study : xarray.Dataset
     name : str
-        Of the variable.
+        Name of the variable.
     across, up : str
         Two numeric keys.
     ax : Axes, optional
@@ -430,18 +439,18 @@ def study_map(
     good = values[np.isfinite(values)]
     notes = [note.removesuffix(", and 5 to 95 %") for note in found.notes]
     decades = good.size > 0 and 0.0 < DECADE * good.min() <= good.max()
-    # from pale to dark, which the dark mode of a page turns round as a whole
+    # From pale to dark, which the dark mode of a page inverts.
     colours: dict[str, Any] = {"cmap": "YlGnBu"} | ({"norm": LogNorm()} if decades else {})
     spread, size = float(np.ptp(good)) if good.size else 0.0, largest(good)
     if spread < HARDLY * size:
-        # as far as a panel of such values reaches
+        # The same range as the axis of such values.
         low, high = full_height(good)
         colours |= {"vmin": low, "vmax": high}
         notes.append(f"uniform within {max(100.0 * spread / size, 1e-3):.1g} % over the map")
     drawn = colours | {
         f"{one}scale": "log" for one, places in (("x", x), ("y", y)) if spans(places)
     }
-    # cells that end between the values, by their scale
+    # Cells end between the values, on the scale of the axis.
     mesh = xarray.DataArray(values, {"up": y, "across": x}, ("up", "across")).plot.pcolormesh(
         ax=sheet.top, add_colorbar=False, rasterized=True, **drawn
     )
@@ -462,14 +471,16 @@ def study_map(
 def study_distribution(
     study: Any, name: str, lines: str | None = None, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
-    """Plot a histogram of a variable over draws or runs, with mean and standard deviation.
+    """Plot a histogram of a variable over draws or runs.
+
+    The mean and the standard deviation are shown.
 
     Parameters
     ----------
     study : xarray.Dataset
         Study with the dimension draw or run.
     name : str
-        Of the variable.
+        Name of the variable.
     lines : str, optional
         A dimension. The figure has a histogram for each of its values.
     ax : Axes, optional
@@ -488,7 +499,7 @@ def study_distribution(
         )
     sheet = Sheet(ax, 6.4, 4.2)
     axes = sheet.top
-    # as many classes as the cube root of the number asks for (Rice)
+    # Number of bins from the cube root of the number of values (Rice rule).
     classes = max(8, math.ceil(2.0 * found.values.shape[1] ** (1.0 / 3.0)))
     words = [f"{word}: " for word in found.labels] or [""]
     for row, word, colour in zip(found.values, words, palette(), strict=False):
@@ -508,12 +519,14 @@ def study_distribution(
 
 
 def spans(values: np.ndarray) -> bool:
-    """Whether numbers above 0 span so much that an axis is better logarithmic."""
+    """Return whether positive values span enough for a logarithmic axis."""
     return len(values) > 2 and 0.0 < LOG_SPAN * values.min() <= values.max()
 
 
 def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]:
-    """Return the figures of a study, as a mapping of names to functions that draw them.
+    """Return the figures of a study.
+
+    The result is a mapping of names to functions that draw them.
 
     They are the peaks versus the beads, with a line for each value of the first key or for each
     run; for each numeric key, curves of the wave speed, the transmitted momentum, and the

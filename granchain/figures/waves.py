@@ -1,5 +1,5 @@
-"""Waves measured in a run: transmission with its coherence, and frequency over wavenumber; small
-waves in a row of equal cells; modes of a finite chain."""
+"""Figures of waves: transmission with coherence, frequency versus wavenumber, dispersion of small
+waves, and modes of a finite chain."""
 
 from __future__ import annotations
 
@@ -29,22 +29,24 @@ from granchain.theory.lattice import Dispersion
 from granchain.waves.modes import Modes
 from granchain.waves.spectra import INCOHERENT, Spectrum
 
-# How far below the largest power a map goes, in powers of ten.
+# Range of the map below the largest power, in powers of ten.
 DECADES_SHOWN = 6.0
-# The highest frequency that is shown, over the highest edge of a band.
+# Highest plotted frequency relative to the highest band edge.
 FREQUENCY_MARGIN = 1.25
-# Lines of a spectrum that are coherent together, where one may be by chance; ours.
+# Spectral lines over which the median coherence is taken, because a single line may be coherent by
+# chance; our choice.
 LINES = 9
-# Room for the legend over a curve, over the height of the curve, on a screen and one column wide.
+# Height for the legend above a curve relative to the curve: on a screen, and one column wide.
 LEGEND = 0.3, 0.5
-# Points of a curve from the middle of the zone to its edge.
+# Points of a curve from the centre of the Brillouin zone to its edge.
 CURVE_POINTS = 201
 
 
 @styled
 def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Plot the transmission, the coherence, and the map of wavenumber and frequency with the
-    dispersion relation of the case.
+    """Plot the transmission, the coherence, and the map of a spectrum.
+
+    The map is power versus wavenumber and frequency, with the dispersion relation of the case.
 
     Parameters
     ----------
@@ -84,9 +86,11 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
 def transmission(
     *found: Spectrum, ax: Axes | None = None, labels: Sequence[str] | None = None
 ) -> tuple[Figure, Axes]:
-    """Plot the amplitude at the sensor divided by that at the source versus frequency, with the
-    bands of the case and the measured band edges. Several spectra, for example of both directions,
-    are plotted as lines with a common unit and without edges.
+    """Plot the transmission from a source to a sensor versus frequency.
+
+    Transmission is the amplitude at the sensor divided by that at the source. The passbands of the
+    case and the measured band edges are also plotted. Several spectra, for example of both
+    directions, are plotted as lines with a common unit and without edges.
 
     Parameters
     ----------
@@ -147,7 +151,7 @@ def transmission(
         draw_edges(axes, first, kilo)
     label = "transmission" + (f" [{first.unit}]" if first.unit != "1" else "")
     axes.set(xlabel=f"frequency [{unit}]", ylabel=label)
-    # the curve stays below the legend
+    # Keep the curve below the legend.
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** LEGEND[narrow()])
     axes.legend(loc="upper center", ncols=2, handlelength=1.4, columnspacing=1.0, **ON_CURVES)
@@ -155,7 +159,7 @@ def transmission(
 
 
 def draw_edges(axes: Axes, found: Spectrum, kilo: float) -> None:
-    """The edges of bands that were measured, with errors."""
+    """Plot the measured band edges with their errors."""
     red = palette()[2]
     measured = "measured edges" + ("" if narrow() else ", with errors")
     edges = zip(found.band_edges.ravel(), found.band_edge_errors.ravel(), strict=True)
@@ -173,7 +177,9 @@ def draw_edges(axes: Axes, found: Spectrum, kilo: float) -> None:
 
 @styled
 def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Plot the power versus wavenumber and frequency, with the dispersion relation of the case.
+    """Plot the power versus wavenumber and frequency, with the dispersion relation.
+
+    The dispersion relation is that of the case.
 
     Parameters
     ----------
@@ -201,7 +207,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     with np.errstate(divide="ignore"):
         level = np.maximum(10.0 * np.log10(found.power[rows]), -10.0 * DECADES_SHOWN)
     places = found.wavenumber / math.pi, kilo * found.cell_frequency[rows]
-    # one column wide, a scale beside the map would narrow every panel
+    # In one column, a colour bar at the side would narrow every panel.
     bar: dict[str, Any] = (
         {"location": "bottom", "aspect": 36} if narrow() else {"pad": 0.02, "aspect": 24}
     )
@@ -225,12 +231,14 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
 
 
 def extent(*found: Spectrum) -> tuple[float, float, str]:
-    """The highest frequency that is shown [Hz], and its unit: of a row without bands so far as the
-    source moves the sensor."""
+    """Return the highest plotted frequency [Hz], and the factor and name of its unit.
+
+    In a chain without passbands, it is the frequency up to which the source moves the sensor.
+    """
     first = found[0]
     top = float(first.frequency[-1])
     if first.dispersion is None:
-        # single lines are coherent by chance
+        # A single line may be coherent by chance.
         there = [np.flatnonzero(running_median(each.coherence) >= INCOHERENT) for each in found]
         seen = [each.frequency[at[-1]] for each, at in zip(found, there, strict=True) if at.size]
         top = min(top, 2.0 * FREQUENCY_MARGIN * float(max(seen, default=top)))
@@ -240,13 +248,13 @@ def extent(*found: Spectrum) -> tuple[float, float, str]:
 
 
 def running_median(values: np.ndarray) -> np.ndarray:
-    """The median of each value and its neighbours."""
+    """Return the running median over `LINES` values."""
     padded = np.pad(values, LINES // 2, mode="edge")
     return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, LINES), axis=-1))
 
 
 def write_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]:
-    """Titles, laws, from where to where, and the resolution, each once."""
+    """Write the heading with titles, laws, sources and sensors, and resolution, each once."""
     ways = [f"{one.source} to {one.sensor}" for one in found]
     laws = named_laws(one.law for one in found)
     resolved = f"resolution {max(one.resolution for one in found):.3g} Hz"
@@ -334,7 +342,7 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
         xlabel=f"frequency [{unit}]",
     )
     count = np.arange(1, found.frequencies.size + 1)
-    # resonators behind the beads
+    # Resonators follow the beads.
     edges = found.bead[0] - 0.5 + np.arange(found.shapes.shape[1] + 1)
     mesh = shapes.pcolormesh(
         edges, np.append(count - 0.5, count[-1] + 0.5), found.shapes, cmap="RdBu_r", vmin=-1, vmax=1
