@@ -1,5 +1,5 @@
-"""A law at rest: force and work of a fresh contact that is loaded slowly, and the overlaps and
-histories with which the contacts of a row start."""
+"""Quasi-static force and work of a fresh contact, and the initial overlaps and histories of the
+contacts of a chain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from granchain.jit.accessors import gatherer, store_rows
 
 
 def settled(model: Model) -> Callable:
-    """Plain function (overlap, c) -> history of a fresh contact loaded to an overlap at rest."""
+    """Return a plain function (overlap, c) -> history of a fresh contact after slow loading."""
     history_of, _, needs_update, update, *_ = model.functions
 
     def settle(overlap, c):
@@ -30,8 +30,8 @@ def settled(model: Model) -> Callable:
 
 
 def at_rest(model: Model) -> tuple[Callable, Callable]:
-    """Plain functions (overlap, c) -> force at rest of a fresh contact loaded to an overlap, and
-    the work that it has taken."""
+    """Return plain functions (overlap, c) -> quasi-static force, and loading work, of a fresh
+    contact."""
     force, energy, plastic = model.functions.force, model.functions.energy, model.functions.plastic
     settle = settled(model)
 
@@ -46,7 +46,7 @@ def at_rest(model: Model) -> tuple[Callable, Callable]:
 
 
 def halfway(low, high):
-    """Between two overlaps, of their logarithms where they are far apart."""
+    """Return the midpoint of two overlaps, or their geometric mean if they differ much."""
     return (
         0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
     )
@@ -55,13 +55,15 @@ def halfway(low, high):
 def static_overlaps(
     model: Model, c: np.ndarray, limits: np.ndarray, rows: Sequence[Masses]
 ) -> np.ndarray:
-    """Overlap [m] at which each contact of some rows at rest carries its static force, and that of
-    a fresh one more after each row; `limits` are the largest allowed ones [m].
+    """Return the overlaps [m] at which contacts at rest carry their static forces.
+
+    The result covers each contact of the given rows, and one additional fresh contact after each
+    row. `limits` are the maximum overlaps [m].
 
     Raises
     ------
     CaseError
-        Where the law has no such force within its range.
+        If the law has no such force within its range.
     """
     force = np.concatenate([np.append(masses.static_forces(), 0.0) for masses in rows])
     if not force.any():
@@ -102,8 +104,8 @@ def _static_scan(model: Model) -> Callable:
                     low = middle
                 else:
                     high = middle
-            # of the two neighbours, the one whose force is nearer; none is near where the law's
-            # force jumps past the wanted one
+            # Choose the neighbour whose force is nearer. Neither is near if the force of the law
+            # jumps past the required force.
             short, over = wanted - force(low, ck), force(high, ck) - wanted
             out[0, k] = high if over <= short else low
             if min(short, over) > 1e-9 * wanted:
@@ -113,8 +115,10 @@ def _static_scan(model: Model) -> Callable:
 
 
 def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
-    """The force at rest at the largest overlap, as a sentence has it; nothing where the law has
-    none that is a number."""
+    """Return the quasi-static force at the maximum overlap as text for a message.
+
+    The text is empty if the force is not a finite number.
+    """
     try:
         force = at_rest(model)[0](float(limit), tuple(c.tolist()))
     except (ArithmeticError, ValueError):
@@ -125,8 +129,11 @@ def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
 def start_histories(
     model: Model, c: np.ndarray, static: np.ndarray, begin: np.ndarray
 ) -> np.ndarray:
-    """(n_history, n_contacts) History at the start: fresh, or loaded to the static overlap (which
-    may have yielded), and from there to the one that the contact begins with [m]."""
+    """Return the (n_history, n_contacts) histories at the start.
+
+    A contact is fresh, or loaded to its static overlap (where it may already have yielded), and
+    then moved to its initial overlap [m].
+    """
     if not model.history:
         return np.zeros((0, static.size))
     return over_kinds(_history_scan, model, (c, np.vstack([static, begin])), len(model.history))

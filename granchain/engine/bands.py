@@ -1,9 +1,9 @@
-"""A long chain on several threads: bands of steps that follow each other along it like waves, each
-with the bits of a single thread.
+"""Simulation of a long chain on several threads, bit-identical to a single thread.
 
-A band is some steps of the whole chain, done tile by tile (granchain.engine.row). The next band may
-begin behind it while it goes on: a piece, some tiles, waits until the band before is two pieces
-ahead, for a tile touches what its last and its next one touch.
+A band is a block of time steps of the whole chain, computed tile by tile (granchain.engine.row).
+Bands follow each other along the chain like waves: the next band may start before the previous one
+has ended. Each piece (a group of tiles) waits until the previous band is two pieces ahead, because
+a tile shares contacts with the tiles before and after it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from granchain.jit.cache import compiled
 from granchain.jit.options import VECTOR
 from granchain.status import Status
 
-# Groups of tiles in a band: of two threads, each then waits some percent of a block for the other.
+# Groups of tiles per band. With two threads, each then waits a few per cent of a block for the
+# other.
 TILE_GROUPS = 24
-# Tiles that a thread needs, to have one to do while others are two ahead of it.
+# Minimum number of tiles per thread, so that a thread has work while others are two tiles ahead.
 TILES_APART = 4
 
 
 @cache
 def tiles_march(law: Functions, features: Features) -> Callable:
-    """Compiled function (begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
-    tiles from contact `ahead` on.
+    """Return a compiled function that advances tiles, starting with contact `ahead`.
 
-    It returns the contact-steps in which the clamp acted, and changes nothing of the clock.
+    Its arguments are (begun, steps, ahead, tiles, n, sample, pending, tables, clock, records). It
+    returns the number of contact-steps in which the clamp acted, and does not change the clock.
     """
     _, advance_tile = sweeps_of(contact_step(law, features))
 
@@ -53,13 +54,13 @@ def tiles_march(law: Functions, features: Features) -> Callable:
 
 
 class Bands:
-    """Advances a state on several threads, or on one where the chain is too short for more.
+    """Time stepper that uses several threads, or one if the chain is too short.
 
     Parameters
     ----------
     state : State
     threads : int
-        How many at most.
+        Maximum number of threads.
     """
 
     def __init__(self, state: State, threads: int):
@@ -71,8 +72,10 @@ class Bands:
         )
 
     def advance(self, steps: int, looks: bool = True) -> Status:
-        """As State.advance; an interruption is raised when the block is done, so that the state
-        is that of a step."""
+        """Advance like `State.advance`, and raise an interruption only after the block.
+
+        The state is therefore always that of a complete step.
+        """
         if self._march_tiles is None:
             return self._state.advance(steps, looks)
         ended: list[Status | BaseException] = []
@@ -80,10 +83,10 @@ class Bands:
         def advance() -> None:
             try:
                 ended.append(self._advance(steps, looks))
-            except BaseException as error:  # raised by the thread that waits
+            except BaseException as error:  # raised again by the waiting thread
                 ended.append(error)
 
-        # signals come to the main thread alone, and it does nothing but wait
+        # Only the main thread receives signals, and it does nothing but wait.
         interrupted = threads_joined([threading.Thread(target=advance, name="granchain")])
         (status,) = ended
         if isinstance(status, BaseException):
@@ -108,7 +111,8 @@ class Bands:
         return state.advance(0, looks) if status is Status.RUNNING else status
 
     def _march(self, until: int) -> None:
-        """Steps with nothing whole among them."""
+        """Advance to a step, if none of the steps before it needs more than forces, kick, and
+        drift."""
         state, clock = self._state, self._state.clock
         begun, steps, tile, march_tiles = (
             state.step,
@@ -117,11 +121,11 @@ class Bands:
             self._march_tiles,
         )
         assert march_tiles is not None
-        # tiles make lists of their own of the contacts with an event
+        # Each tile builds its list of contacts with an event.
         state.events.listed[state.events.active[: int(clock.n_active)]] = 0
         clock.n_active = 0
         n = int(behind_front(state.bodies, state.contacts, clock, steps))
-        # tiles two apart share no contact: one moves back by VECTOR contacts a step
+        # Tiles two apart share no contact because a tile moves back by VECTOR contacts per step.
         band = max(1, min(int(clock.band), tile // VECTOR - 2, -(-steps // (2 * self.threads))))
         starts = range(begun, until, band)
         tiles = -(-(n + VECTOR * (band - 1)) // tile)
@@ -153,13 +157,15 @@ class Bands:
 
 
 def in_wavefront(bands: int, groups: int, threads: int, do: Callable[[int, int], None]) -> None:
-    """Do all groups of tiles of all bands: thread k the bands k, k + threads, ..., a group once the
-    band before is two groups ahead.
+    """Call `do(band, group)` for all groups of tiles of all bands.
+
+    Thread k processes the bands k, k + threads, and so on. It starts a group when the previous band
+    is two groups ahead.
 
     Raises
     ------
     BaseException
-        The first that `do` raises.
+        First exception that `do` raises.
     """
     done, turn, failed = [0] * bands, threading.Condition(), list[BaseException]()
 
@@ -174,7 +180,7 @@ def in_wavefront(bands: int, groups: int, threads: int, do: Callable[[int, int],
                     return
                 try:
                     do(b, j)
-                except BaseException as error:  # the others would wait for ever
+                except BaseException as error:  # otherwise the other threads would wait forever
                     failed.append(error)
                 with turn:
                     done[b] += 1
@@ -191,7 +197,7 @@ def in_wavefront(bands: int, groups: int, threads: int, do: Callable[[int, int],
 
 
 def threads_joined(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
-    """Start threads and wait for all of them; the interruption that came meanwhile."""
+    """Start threads, wait for all of them, and return an interruption that occurred meanwhile."""
     interrupted = None
     begun: list[threading.Thread] = []
     while True:
@@ -207,5 +213,5 @@ def threads_joined(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
 
 
 def samples_before(state: State, step: int) -> int:
-    """How many samples are taken before a step."""
+    """Return the number of samples taken before a step."""
     return min(-(-step // int(state.clock.stride)), len(state.records.sensor_force))

@@ -1,5 +1,5 @@
-"""Coefficients of each contact of a chain, with the windows of the energy guard where the law
-has one."""
+"""Coefficients of each contact of a chain, including the windows of the energy correction if the
+law has one."""
 
 from __future__ import annotations
 
@@ -18,42 +18,43 @@ from granchain.errors import LawError, finite_force
 from granchain.jit.accessors import gatherer
 from granchain.jit.options import rows
 
-# Points per decade of overlap at which the guard looks for a falling loss: the narrowest window of
-# a published law (Jackson-Green, 1.9 to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005
-# decades, five points.
+# Points per decade of overlap in the search for a decreasing loss. The narrowest window of a
+# published law (Jackson-Green, 1.9 to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005
+# decades, which is five points.
 GUARD_POINTS = 1000
-# Smallest overlap, in parts of the largest, at which it looks: a law may yield from the first
-# touch. A pressure at yield of 1e-6 of the modulus and more gives an overlap above it: d_y/R = pi^2
+# Minimum overlap of the search, relative to the maximum: a law may yield from the first touch. If
+# the yield pressure is at least 1e-6 of the modulus, the yield overlap is above it: d_y/R = pi^2
 # (p_y/(2 E))^2.
 GUARD_REACH = 1e-12
-# Points whose losses are found in one go, in vectors.
+# Number of points whose losses are computed together, in vectors.
 GUARD_BLOCK = 256
 
 
 def coefficients(
     model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.ndarray
 ) -> np.ndarray:
-    """Coefficients of each contact, with the windows of the energy guard where the law has one.
+    """Return the coefficients of each contact, with the windows of the energy correction.
 
     Parameters
     ----------
     model : Model
-        The law, as it runs.
+        Contact law.
     pair : Pair
-        Quantities of (n_contacts,) or scalars.
+        Pair quantities, as (n_contacts,) arrays or scalars.
     inputs : namespace
-        A value for each of the law's inputs.
+        Value of each input of the law.
     limits : (n_contacts,) array
-        Largest overlap [m] that the guard has to cover.
+        Maximum overlap [m] that the windows must cover.
 
     Returns
     -------
     (n_coefficients, n_contacts) array
+        Coefficients. The windows are included if the law has an energy correction.
 
     Raises
     ------
     LawError
-        Where the pair misses something, or a coefficient is not a number.
+        If the pair lacks a quantity, or if a coefficient is not a number.
     """
     return with_windows(
         with_copies(model), own_coefficients(model, pair, inputs, limits.size), limits
@@ -63,7 +64,7 @@ def coefficients(
 def own_coefficients(
     model: Model, pair: Pair, inputs: SimpleNamespace, n_contacts: int
 ) -> np.ndarray:
-    """(n_own, n_contacts) The coefficients that the law gives by itself; see `coefficients`."""
+    """Return the (n_own, n_contacts) coefficients without windows; see `coefficients`."""
     try:
         with np.errstate(all="ignore"), finite_force(model.law):
             values = tuple(model.law.coefficients_of(pair, inputs))
@@ -91,8 +92,10 @@ def own_coefficients(
 
 
 def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """A table of a law's own coefficients, with the windows of the energy guard where the law
-    has one; see `coefficients`."""
+    """Append the windows of the energy correction to a table of coefficients.
+
+    The table is unchanged if the law has no energy correction; see `coefficients`.
+    """
     if not model.windows:
         return table
     if model.guarded is None:
@@ -114,11 +117,12 @@ def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndar
 
 
 def searches(loss: Callable) -> tuple[Callable, Callable]:
-    """Functions that look for a place of a law's loss: where it passes a value, and where it is
+    """Return functions that find where the loss of a law crosses a value, and where it is
     largest."""
 
     def halved(low, high, value, c, rises):
-        """The two neighbours between which the loss rises to a value, or falls below it."""
+        """Return two neighbouring overlaps between which the loss rises to a value, or falls
+        below it."""
         while high - low > 1e-15 * high:
             middle = 0.5 * (low + high)
             if (loss(middle, c) < value) == rises:
@@ -128,7 +132,7 @@ def searches(loss: Callable) -> tuple[Callable, Callable]:
         return low, high
 
     def largest_between(low, high, c):
-        """By golden section."""
+        """Return the overlap of the maximum loss, by golden-section search."""
         golden = 0.5 * (math.sqrt(5.0) - 1.0)
         for _ in range(80):
             one, two = high - golden * (high - low), low + golden * (high - low)
@@ -142,8 +146,10 @@ def searches(loss: Callable) -> tuple[Callable, Callable]:
 
 
 def _guard_scan(model: Model) -> Callable:
-    """Windows of the largest overlap where the loss D would fall: start, end and the loss held
-    in between."""
+    """Return a scan for the windows of the largest overlap in which the loss D would decrease.
+
+    A window consists of its start, its end, and the loss that applies in between.
+    """
     assert model.guarded is not None
     loss, loading_work, elastic_limit = model.guarded
     overlap_limit = model.functions.overlap_limit
@@ -156,7 +162,7 @@ def _guard_scan(model: Model) -> Callable:
             losses[i] = loss(overlaps[i], c)
 
     def look_ahead(overlaps, losses, here, ratio, c, count):
-        """The next overlaps, and the losses of those at which the law is defined."""
+        """Compute the next overlaps, and the losses at those where the law is defined."""
         largest, defined = overlap_limit(c), 0
         for i in range(count):
             here *= ratio
@@ -189,13 +195,13 @@ def _guard_scan(model: Model) -> Callable:
                         if found <= GUARD_WINDOWS:
                             out[3 * found - 2, k] = high
                         best = max(best, lost)
-                # beyond the rounding of a difference of two energies near U
+                # larger than the rounding error of a difference of two energies near U
                 elif lost < best and lost < best - 1e-14 * loading_work(s, ck):
-                    # the largest loss lies between the point before the last and this one
+                    # The maximum loss lies between the point before the last and this one.
                     low = largest_between(before, s, ck)
                     if loss(low, ck) < best:
-                        # the loss jumps: the last place between the last point and this one where
-                        # it has not fallen yet
+                        # The loss jumps. Find the last overlap between the last point and this one
+                        # at which it has not decreased yet.
                         low, _ = halved(here, s, best, ck, False)
                     best = max(best, loss(low, ck))
                     inside = True

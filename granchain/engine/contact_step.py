@@ -1,9 +1,9 @@
-"""What happens at one contact in one time step: plain functions of scalars and of the law's tuples.
+"""One time step of one contact, as plain functions of scalars and of the law's tuples.
 
-All that makes the scheme of order two for every form of force stands here: the rate predicted to
+This module makes the scheme second order for every form of force. It contains the rate predicted to
 the full step, the approach speed interpolated to the onset, the onset weight, the end of a contact
-that pulls, the kick at a jump of the force. What goes through contacts (a row of beads, two bodies)
-calls these functions and adds no physics. Derivations: docs/explanation/contact-step.md.
+that pulls, and the kick at a jump of the force. The code that loops over contacts (a chain, or two
+bodies) calls these functions and adds no physics. Derivations: docs/explanation/contact-step.md.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ NUDGE = 2.0**-26
 
 @dataclass(frozen=True)
 class Features:
-    """What a compiled loop has to carry; each combination is one kernel, so that a bare loop pays
-    for nothing.
+    """Features of a compiled loop; each combination is one kernel, so unused features cost nothing.
 
     Parameters
     ----------
     rate, history : bool
-        The force depends on the rate; the law has history.
+        Whether the force depends on the rate; whether the law has history.
     ledger : bool
-        Viscous and clamp work are summed.
+        Whether viscous and clamp work are summed.
     loaded, driven : bool
-        Constant forces act on the bodies; an end is driven.
+        Whether constant forces act on the bodies; whether an end is driven.
     forgets : bool
-        An opening contact loses its history.
+        Whether an opening contact loses its history.
     jumps : bool
-        The force jumps, or has a kink, inside a contact.
+        Whether the force has a jump or a kink inside a contact.
     kinks : bool
-        At these overlaps it has kinks alone.
+        Whether the force has only kinks, and no jumps, at these overlaps.
     leaps : bool
-        It does so there or at the onset: records are corrected at a jump, and its one-sided values
-        recorded.
+        Whether the force jumps inside a contact or at the onset. Records are then corrected at a
+        jump, and the one-sided forces are recorded.
     weight, lowest : int
         Position of `onset_weight` in the history and of `lowest_force` in the coefficients, or -1.
     n_coefficients, n_history : int
-        Length of the tuples.
+        Lengths of the tuples.
     tiled : bool
-        The chain is swept tile by tile, several steps at a time.
+        Whether the chain is swept tile by tile, several steps at a time.
     drag : bool
-        Drag, on-site springs or resonators act on bodies: every step is a whole one.
+        Whether drag, on-site springs, or resonators act on bodies. Every step is then a complete
+        step.
     sites : bool
-        There are on-site springs or resonators.
+        Whether there are on-site springs or resonators.
     laws : tuple of bool
-        Of several laws, whether the force of each depends on the rate; empty for one.
+        Whether the force of each law depends on the rate, if there are several laws; else empty.
     """
 
     rate: bool
@@ -82,7 +82,7 @@ class Features:
 def features_of(
     model: Model, ledger: bool, loaded: bool, driven: bool, drag: bool = False, sites: bool = False
 ) -> Features:
-    """Features of the loop for a law and a chain."""
+    """Return the features of the loop for a law and a chain."""
     return Features(
         rate=model.uses_rate,
         history=bool(model.history),
@@ -103,46 +103,45 @@ def features_of(
     )
 
 
-# Part of a step over which the growth of a force beside a jump is taken: as it enters with dt^2, an
-# error of a thousandth is one of order three, and the rounding of the forces, 2^-53, is 2^-43 of
-# the kick.
+# Fraction of a step over which the growth of a force near a jump is measured. The growth enters
+# with dt^2, so a relative error of a thousandth is third order. The rounding of the forces, 2^-53,
+# becomes 2^-43 of the kick.
 LAPSE = 2.0**-10
 
-# A jump of the force in a step: whether there is one, the part of the step that lies behind it, the
-# force before and after it, whether it moves the bodies, by how much the growth of the force jumps
-# [N/s].
+# Jump of the force in a step: whether there is one, the fraction of the step after the jump, the
+# force before and after it, whether it moves the bodies, and the jump of the force's growth [N/s].
 NO_LEAP = (False, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class ContactStep(NamedTuple):
-    """The functions of one contact's step.
+    """Functions of the time step of one contact.
 
     Parameters
     ----------
     law, features : Functions, Features
-        What it is made for.
+        Law and features for which the functions are made.
     coefficients_at, history_at : callable
         (table, k) -> tuple of contact k.
     happened : callable
-        (overlap, before, rate, c, h) -> whether an event has happened since the step before, at the
-        overlap `before`.
+        (overlap, before, rate, c, h) -> whether an event has happened since the previous step, when
+        the overlap was `before`.
     event : callable
-        (overlap, half, rate, past, dt, last, viscous, c, h) -> history, the force that kicks, the
-        force that is recorded, the loss of a forgotten dent, and the work that goes from the clamp
-        to the dashpot.
+        (overlap, half, rate, past, dt, last, viscous, c, h) -> history, force of the kick, recorded
+        force, loss of a forgotten residual indentation, and work transferred from the clamp to the
+        dashpot.
     force_terms : callable
-        (overlap, rate, c, h) -> force, its elastic part, what the clamp adds.
+        (overlap, rate, c, h) -> force, its elastic part, force added by the clamp.
     onset, end : callable
-        The jump of the force in this step, at a contact's onset or at the end of one that pulls, as
-        a tuple like NO_LEAP.
+        Jump of the force in this step, at the onset of a contact or at the end of one that pulls,
+        as a tuple like NO_LEAP.
     inside : callable
-        The jump, or kink, at an overlap inside; the jump back where the contact is thrown back in
-        the same step; viscous and clamp work.
+        Jump or kink at an overlap inside the contact, the reverse jump if the contact rebounds in
+        the same step, viscous work, and clamp work.
     read_as : callable
-        (h, renewed) -> the history with which the forces of this step are read: with the onset
-        weight 1; before the event without a weight.
+        (h, renewed) -> history used to read the forces of this step: with an onset weight of 1, or
+        the history before the event if the law has no weight.
     read : callable
-        (overlap, rate, c, h) -> force as a sensor reads it, with the onset weight 1.
+        (overlap, rate, c, h) -> force as a sensor reads it, with an onset weight of 1.
     slopes : callable
         (overlap, rate, c, h) -> dF/d(overlap), dF/d(rate).
     """
@@ -164,36 +163,40 @@ class ContactStep(NamedTuple):
 
 @hot
 def overlap_of(u, u_next, start):
-    """Overlap of a contact from the displacements of its two bodies."""
+    """Return the overlap of a contact from the displacements of its two bodies."""
     return u - u_next + start
 
 
 @hot
 def predicted(half, da, half_dt):
-    """Rate at the step, from the half-step rate before it and the relative acceleration of the
-    step before."""
+    """Return the rate at the step, predicted from the last half step.
+
+    The arguments are the half-step rate before it and the relative acceleration of the previous
+    step.
+    """
     return half + half_dt * da
 
 
 @hot
 def past_rate(half, da, half_dt):
-    """Rate at the step before: the mean of the two half-step rates around it."""
+    """Return the rate at the previous step: the mean of the two half-step rates around it."""
     return half - half_dt * da
 
 
 def moved_by_jump(theta, dt, force, growth):
-    """What a jump of the force inside a contact does to a body beside it, times its mass:
-    displacement, half-step velocity.
+    """Return the change of displacement and of half-step velocity of a body, times its mass.
 
-    The step to t_n is done with the acceleration A before the jump at t_n - theta dt, whose own is
-    J, its growth J'. True are
+    They are caused by a jump of the force inside a contact of the body. The step to t_n uses the
+    acceleration A before the jump at t_n - theta dt. The jump adds the acceleration J, with the
+    growth J'. The exact values are
 
         u_n = u + (theta dt)^2 J/2,  v_n = v + theta dt J,
 
-    with the u and v = v_{n-1/2} + dt A/2 that the step has come to. Kicked by the force behind the
-    jump, the sum of the steps differs from the integral by (theta - 1/2) dt J + (theta^2/2 -
-    theta/2 + 1/12) dt^2 J' (Euler and Maclaurin, on each side of the jump): the half-step velocity
-    has that more, and as the predicted rate is v_{n-1/2} + dt A/2, with A + J for A it is v_n.
+    with the u and v = v_{n-1/2} + dt A/2 that the step has computed. If the kick uses the force
+    after the jump, the sum of the steps differs from the integral by (theta - 1/2) dt J +
+    (theta^2/2 - theta/2 + 1/12) dt^2 J' (Euler and Maclaurin, on each side of the jump). This is
+    added to the half-step velocity. The predicted rate v_{n-1/2} + dt A/2 then equals v_n, with A +
+    J in place of A.
     """
     since = theta * dt
     return 0.5 * since * since * force, dt * (
@@ -203,44 +206,44 @@ def moved_by_jump(theta, dt, force, growth):
 
 @hot
 def dissipated(time, rate, force, elastic, clamp):
-    """Work of the viscous part of a force over a time."""
+    """Return the work of the viscous part of a force over a time."""
     return time * rate * (force - elastic - clamp)
 
 
 @hot
 def net(left, right, load, loaded):
-    """Force on a body between two contacts."""
+    """Return the force on a body between two contacts."""
     return left - right + load if loaded else left - right
 
 
 @hot
 def kicked(v, scale, dt, dt_over_m, acceleration, force, rate):
-    """Velocity of a body after a kick."""
+    """Return the velocity of a body after a kick."""
     return v + scale * (dt * acceleration) if rate else v + scale * (dt_over_m * force)
 
 
 def crossed(place, d, before):
-    """Whether a contact has passed an overlap since the step before."""
+    """Return whether a contact has passed an overlap since the previous step."""
     return (before < place) != (d < place)
 
 
 def onset_fraction(d, half, dt):
-    """Part of the step that lies behind the onset; 1 for a contact that was closed before."""
+    """Return the fraction of the step after the onset; 1 if the contact was already closed."""
     return d / (dt * half) if 0.0 < d < dt * half else 1.0
 
 
 def onset_rate(r, half, theta):
-    """Rate at the onset, of a contact that has closed in this step."""
+    """Return the rate at the onset of a contact that has closed in this step."""
     return r - 2.0 * theta * (r - half)
 
 
 def opened_in_step(d, half, dt):
-    """Whether a contact has opened a part of this step ago."""
+    """Return whether a contact has opened within this step."""
     return dt * half < d < 0.0
 
 
 def contact_step(law: Functions, features: Features) -> ContactStep:
-    """The step of a contact under a law."""
+    """Return the time step of a contact with a law."""
     gatherers = gatherer(features.n_coefficients), gatherer(features.n_history)
     happened, event = eventful(law, features)
     parts, read_as, read, slopes = readings(law, features)
@@ -252,7 +255,7 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
 
 
 def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
-    """Whether something has happened to a contact, and what it then comes to; see `ContactStep`."""
+    """Return the functions `happened` and `event` of `ContactStep`."""
     force, needs_update, update = law.force, law.needs_update, law.update
     plastic, jumps = law.plastic, law.jumps
     RATE, LEDGER, FORGETS, JUMPS = features.rate, features.ledger, features.forgets, features.jumps
@@ -279,14 +282,15 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
             if d > OPEN:
                 record = force(d, r, c, weight_set(renewed, 1.0))
             elif opened_in_step(d, half, dt):
-                # the sum over a contact's last steps is that over the first ones of an onset, run
-                # backwards, less what the last step has had: the weight of the other part, less one
+                # The sum over the last steps of a contact equals the sum over the first steps of an
+                # onset, run backwards, less the contribution of the last step: the weight of the
+                # other part, minus one.
                 rest = update((-d, r, r, 1.0 - d / (dt * half)), c, renewed)[ONSET] - 1.0
                 if c[LOWEST] < 0.0:
                     kick = rest * last
                 elif LEDGER:
-                    # clamped, the force is zero there and only its parts are not: what the dashpot
-                    # takes, the clamp gives
+                    # If clamped, the force is zero there, but its parts are not: the clamp supplies
+                    # the work that the dashpot takes.
                     work = rest * dt * past * viscous
         return renewed, kick, record, lost, work
 
@@ -294,8 +298,7 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
 
 
 def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Callable, Callable]:
-    """Force and its parts, force and history as a sensor reads them, and slopes of the force;
-    see `ContactStep`."""
+    """Return `force_terms`, `read_as`, `read`, and `slopes` of `ContactStep`."""
     force, RATE, LEDGER = law.force, features.rate, features.ledger
     ONSET, LOWEST = features.weight, features.lowest
     weight_set, lowest_set = (
@@ -334,8 +337,7 @@ def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
 
 
 def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callable]:
-    """Jumps of the force at a contact's onset, and at the end of one that pulls; see
-    `ContactStep`."""
+    """Return the functions `onset` and `end` of `ContactStep`."""
     force, LOWEST = law.force, features.lowest
     # `closed` follows `onset_weight` in the history of a law with a weight
     CLOSED, weight_set = features.weight + 1, replaced(features.n_history, features.weight)
@@ -362,14 +364,14 @@ def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callabl
 
 
 def jumps_inside(law: Functions, features: Features) -> Callable:
-    """Jump of the force at an overlap inside a contact; see `ContactStep`."""
+    """Return the function `inside` of `ContactStep`."""
     force, needs_update, update, jump = law.force, law.needs_update, law.update, law.jump
     RATE, LEDGER, LOWEST = features.rate, features.ledger, features.lowest
     KINKS, HISTORY = features.kinks, features.history
     lowest_set = replaced(features.n_coefficients, LOWEST)
 
     def passed(overlap, rate, c, h):
-        """Force at an overlap that the contact has passed within a step."""
+        """Return the force at an overlap that the contact has passed within a step."""
         return force(
             overlap,
             rate,
@@ -378,8 +380,10 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         )
 
     def losses(overlap, rate, c, h):
-        """Powers of the viscous part of the force and of the clamp, at an overlap that the
-        contact has passed within a step."""
+        """Return the powers of the viscous force and of the clamp at an overlap.
+
+        The contact has passed this overlap within a step.
+        """
         full, spring = passed(overlap, rate, c, h), passed(overlap, 0.0, c, h)
         free = passed(overlap, rate, lowest_set(c, -math.inf), h) if LOWEST >= 0 else full
         return rate * (free - spring), rate * (full - free)
@@ -389,27 +393,27 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
             return NO_LEAP, NO_LEAP, 0.0, 0.0
         closing = 1.0 if d > before else -1.0
         near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
-        # the part of the step that lies behind the jump, theta, on the parabola of the step: d -
-        # theta dt r + (theta dt)^2 bend/2 is the jump's overlap, and `before` at theta = 1; without
-        # a rate, on the straight line
+        # theta, the fraction of the step after the jump, on the parabola of the step: d - theta dt
+        # r + (theta dt)^2 bend/2 is the overlap of the jump, and `before` at theta = 1. Without a
+        # rate, a straight line replaces the parabola.
         slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - place) * bend, 0.0))
         behind = min(2.0 * (d - place) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
-        # the rate there, less what the force has grown by since the step before
+        # rate there, less the growth of the force since the previous step
         rate = r - behind * dt * bend
         near_force = passed(near, rate, c, h)
         if RATE:
             middle = passed(0.5 * (before + near), rate, c, h)
-            # Simpson's mean: a damping may rise by orders within a step
+            # Simpson's mean, because a damping may rise by orders of magnitude within a step
             grown = (4.0 * middle + near_force - 5.0 * last) / 6.0
             rate -= (1.0 - behind) * dt * push * grown
             near_force = passed(near, rate, c, h)
-            # the path's bend at the jump itself
+            # curvature of the path at the jump
             bend -= push * (near_force - last)
         far_force = passed(far, rate, c, h)
         if KINKS:
             return (True, behind, near_force, far_force, 0.0, 0.0), NO_LEAP, 0.0, 0.0
         bent, lapse = bend - push * (far_force - near_force), LAPSE * dt
-        # a lapse before the jump, and after it
+        # states a short time before and after the jump
         d_before, r_before = near - lapse * rate, rate - lapse * bend
         d_after, r_after = far + lapse * rate, rate + lapse * bent
         grows, grew = (
@@ -418,15 +422,15 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         )
         growth = (grows - grew) / lapse
         kicked = (True, behind, near_force, far_force, 1.0, growth)
-        # a body that has just come through is back after 2 rate/-bent, and through once more
+        # A body that has just passed the jump returns after 2 rate/-bent, and passes it again.
         back = behind + 2.0 * rate / (dt * bent) if bent != 0.0 else 0.0
         again = NO_LEAP
         if RATE and not HISTORY and 0.0 < back < behind:
             again = (True, back, passed(far, -rate, c, h), passed(near, -rate, c, h), 1.0, -growth)
         viscous = clamp = 0.0
         if LEDGER:
-            # the powers of the parts jump too, and are integrated as the force is (see
-            # `moved_by_jump`)
+            # The powers of the parts also jump, and are integrated like the force (see
+            # `moved_by_jump`).
             weight, growing = (
                 dt * (behind - 0.5),
                 dt * dt * (0.5 * behind * (behind - 1.0) + 1.0 / 12.0) / lapse,
@@ -446,8 +450,10 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
 
 
 def replaced(count: int, place: int) -> Callable:
-    """Function (values, value) -> the tuple with one of them replaced; as it is for a place of
-    -1."""
+    """Return a function (values, value) -> the tuple with one element replaced.
+
+    If the position is -1, the function returns the tuple unchanged.
+    """
     if place < 0:
 
         def same(values, value):

@@ -1,12 +1,12 @@
-"""Drag on bodies: a force -gamma m v on each, and what it takes.
+"""Drag on bodies: a force -gamma m v on each body, and the energy that it dissipates.
 
-With the velocity at the step, v_n = v_{n-1/2} + dt/2 a_n, in the force, the acceleration is
+If the force uses the velocity at the step, v_n = v_{n-1/2} + dt/2 a_n, the acceleration is
 
-    a_n = (F_n/m - gamma v_{n-1/2})/(1 + gamma dt/2):
+    a_n = (F_n/m - gamma v_{n-1/2})/(1 + gamma dt/2).
 
-the trapezoidal rule, of order two and stable at any gamma dt. The limit of the step is that without
-drag: with z = -1 in u_n = z^n, where the scheme begins to grow, the terms of gamma on the two sides
-cancel.
+This is the trapezoidal rule: second order, and stable at any gamma dt. Drag does not change the
+limit of the time step: with z = -1 in u_n = z^n, where the scheme becomes unstable, the terms of
+gamma on the two sides cancel.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from granchain.jit.options import shared
 
 @shared
 def kick_with_drag(bodies, force, time, half_dt, back, n):
-    """Half-step velocities after the forces and the drag, over a time; `half_dt` is the time since
-    the velocities given, 0 at the first step. The power [W] that drag takes at this step, `back`
-    before the new velocities."""
+    """Apply forces and drag to the half-step velocities, and return the drag power [W].
+
+    `time` is the duration of the kick, and `half_dt` is the time since the given velocities (0 at
+    the first step). The power belongs to this step, `back` before the new velocities.
+    """
     v, a, drag = bodies.v, bodies.a, bodies.drag
     left = power = 0.0
     for k in range(n):

@@ -1,8 +1,8 @@
-"""Drives: where what is driven is, how fast, what it pushes, what it does on the chain.
+"""Drives: position and speed of the driven bodies, driving forces, and work done on the chain.
 
-A body whose displacement is prescribed has no inverse mass in the loop: as a wall, it goes where it
-is put. Its drive gives what its neighbours take, what drag takes from it, and what its own motion
-takes: kinetic energy, less the work of the constant loads on it.
+A body whose displacement is prescribed has no inverse mass in the loop: like a wall, it moves only
+as prescribed. Its drive supplies the energy that its neighbours and its drag take, and the kinetic
+energy of its motion less the work of the constant loads on it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from granchain.jit.options import shared
 
 
 def drive_at(knots, spline, t):
-    """Value and slope of a drive at time t; constant outside its table. At its first knot it
-    has begun, at its last it has ended."""
+    """Return the value and slope of a drive at time t; it is constant outside its table.
+
+    At its first knot the drive has started, and at its last knot it has ended.
+    """
     if t < knots[0]:
         return spline[3, 0], 0.0
     if t >= knots[-1]:
@@ -35,16 +37,18 @@ def drive_at(knots, spline, t):
     return value, (3.0 * spline[0, low] * x + 2.0 * spline[1, low]) * x + spline[2, low]
 
 
-# Of a drive's speed in a step; see `jump_of_speed`.
+# No jump of the speed of a drive in a step; see `jump_of_speed`.
 NO_JUMP = (False, 0.0, 0.0)
 
 
 def jump_of_speed(knots, spline, before, t):
-    """Where a drive's table begins or ends in a step (before, t], its speed jumps: whether it
-    begins, the part of the step that lies behind the jump, less one half, and the speed in front of
-    it. Zeros where there is none.
+    """Return the jump of a drive's speed in a step (before, t].
+
+    The speed jumps if the table of the drive begins or ends in the step. Returns whether the drive
+    begins, the fraction of the step after the jump minus one half, and the speed before the jump;
+    zeros if there is no jump.
     """
-    # a run that begins inside the table, or with it, begins with its speed
+    # A run that begins inside the table, or at its first knot, starts with the speed of the drive.
     if 0.0 <= before < knots[0] <= t:
         return True, (t - knots[0]) / (t - before) - 0.5, 0.0
     if 0.0 <= before < knots[-1] <= t:
@@ -59,7 +63,7 @@ def jump_of_speed(knots, spline, before, t):
 
 @shared
 def follow(row, clock, followed):
-    """Put what is driven where it is at this step, with the jumps of its speed."""
+    """Set the state of the driven bodies at this step, and the jumps of their speed."""
     bodies, driven, drives = row.bodies, row.driven, row.drives
     dt, step = clock.dt, clock.earlier + clock.step
     t, before = step * dt, (step - 1) * dt
@@ -80,7 +84,7 @@ def follow(row, clock, followed):
         begins, driven.part[e], earlier = jump_of_speed(knots, spline, before, t)
         driven.before[e] = sign * earlier
         bodies.u[i] = x
-        # where it begins to move in a step, the onset of its contact is given by its speed
+        # If it starts to move in a step, its speed determines the onset of its contact.
         bodies.v[i] = w if step == 0 or begins else (x - driven.last[e]) / dt
         bodies.a[i] = 2.0 * (w - bodies.v[i]) / dt
         driven.last[e], driven.speed[e] = x, w
@@ -92,7 +96,7 @@ def follow(row, clock, followed):
 
 
 def give(row, clock, e, work):
-    """Add to the work of the drives, and to that of one of them [J]."""
+    """Add to the total work of the drives and to the work of one drive [J]."""
     clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, work)
     driven = row.driven
     driven.work[e], driven.rest[e] = added(driven.work[e], driven.rest[e], work)
@@ -100,7 +104,8 @@ def give(row, clock, e, work):
 
 @shared
 def hold(row):
-    """After a kick: let velocity and acceleration of what is placed give its speed at the step."""
+    """Set velocity and acceleration of placed bodies after a kick, so that they give the speed
+    at the step."""
     bodies, driven, drives = row.bodies, row.driven, row.drives
     for e in range(drives.kind.size):
         if drives.kind[e] != FORCE:
@@ -110,9 +115,11 @@ def hold(row):
 
 @shared
 def power_of_drives(row, clock, records, back, half, time, energy_due):
-    """Power [W] that the drives put into the chain at this step, and what of it drag takes from
-    the bodies that are placed; the work of each over the step's `time`, of which `half` a step is
-    over at an entry of the ledger [s]."""
+    """Return the power [W] of the drives and the drag power of the placed bodies at this step.
+
+    The function also adds the work of each drive over the `time` of the step. At an entry of the
+    energy balance, the elapsed part of this time is `half` [s].
+    """
     bodies, force, driven, drives = row.bodies, row.contacts.force, row.driven, row.drives
     power = own_energy = 0.0
     several = energy_due and records.drive_work.shape[1] > 0
@@ -136,7 +143,7 @@ def power_of_drives(row, clock, records, back, half, time, energy_due):
 
 
 def work_of_jump(row, clock, k, kick):
-    """Add the work of the drives against a jump of the force of contact k, of this momentum."""
+    """Add the work of the drives against a jump of the force of contact k with momentum `kick`."""
     for e in range(row.drives.kind.size):
         if row.drives.kind[e] != FORCE and 0 <= k - row.drives.body[e] + 1 <= 1:
             inwards = 1.0 if row.drives.body[e] == k else -1.0
@@ -144,13 +151,13 @@ def work_of_jump(row, clock, k, kick):
 
 
 def jolting(step: ContactStep) -> Callable:
-    """Function for a step in which the speed of what is driven jumps."""
+    """Return a function for a step in which the speed of a driven body jumps."""
     features, force_terms = step.features, step.force_terms
     RATE, LEDGER, ONSET = features.rate, features.ledger, features.weight
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def jolt_contact(row, clock, k, body, inwards, e):
-        """What a jump of a drive's speed does at one of its two contacts, to the body beyond."""
+        """Apply a jump of a drive's speed at one of its two contacts to the body beyond it."""
         share, before, speed = row.driven.part[e], row.driven.before[e], row.driven.speed[e]
         if ONSET >= 0 and row.h[ONSET, k] != 1.0:
             return
@@ -164,7 +171,7 @@ def jolting(step: ContactStep) -> Callable:
         bodies.v[body] += share * inwards * dt * bodies.inverse_mass[body] * (f - f_before)
         give(row, clock, e, share * inwards * dt * (f * speed - f_before * before))
         if bodies.inverse_mass[body] == 0.0:
-            # what is placed itself goes on, and its drive, if any, takes the force
+            # A placed body keeps its motion, and its drive, if it has one, takes the force.
             beyond = bodies.v[body] + 0.5 * dt * bodies.a[body]
             for e in range(row.drives.kind.size):
                 if row.drives.kind[e] != FORCE and row.drives.body[e] == body:
@@ -175,11 +182,11 @@ def jolting(step: ContactStep) -> Callable:
             contacts.viscous_work[k] += share * dt * (r * viscous - r_before * viscous_before)
 
     def jolt(row, clock):
-        """Kick, work and losses of the step: by a part of their jumps more.
+        """Correct the kick, the work, and the losses of a step by a fraction of their jumps.
 
-        The sums of the steps are the integrals up to order two where a step that crosses a jump
-        counts (theta - 1/2) of it more, theta the part of the step that lies behind it. Where the
-        contact closes in this step, its onset weight does that.
+        The sums of the steps equal the integrals to second order if a step that crosses a jump
+        includes an additional (theta - 1/2) of the jump. theta is the fraction of the step after
+        the jump. If the contact closes in this step, its onset weight has this effect.
         """
         for e in range(row.drives.kind.size):
             if row.driven.part[e] != 0.0:

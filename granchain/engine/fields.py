@@ -1,12 +1,11 @@
-"""The state of a run, declared: each quantity once, with its name, what it belongs to, its start
-and whether a run changes it.
+"""Declarations of the state of a run: name, owner, initial value, and mutability of each quantity.
 
-Bodies stand in padded rows: index 0 is the left wall (or nothing), 1..n the bodies, n + 1 the right
-wall (or nothing), the rest padding at rest. Contact k joins padded bodies k and k + 1 for every k.
-So one sweep over whole vectors serves every chain, without an exception at its ends. From the
-declarations follow the rows that the compiled loop names (`bodies.v[k]`, `contacts.force[k]`), the
-record of scalars (`clock.step`), what a checkpoint holds, what a resumed run is checked for, and
-the names in messages.
+Bodies are stored in padded rows: index 0 is the left wall (or nothing), 1..n are the bodies, n + 1
+is the right wall (or nothing), and the rest is padding at rest. Contact k joins the padded bodies k
+and k + 1 for every k. One sweep over complete vectors therefore serves every chain, without special
+cases at its ends. The declarations determine the rows that the compiled loop uses (`bodies.v[k]`,
+`contacts.force[k]`), the record of scalars (`clock.step`), the contents of a checkpoint, the checks
+of a resumed run, and the names in messages.
 """
 
 from __future__ import annotations
@@ -23,32 +22,31 @@ from granchain.jit.accessors import rows_as
 from granchain.jit.fingerprint import NAMED_TUPLES
 from granchain.jit.options import hot, shared
 
-# What a drive prescribes, as a number for the loop.
+# Kind of a drive, as a number for the loop.
 DISPLACEMENT, FORCE = range(2)
 
 
 class Field(NamedTuple):
-    """One quantity of a run's state.
+    """One quantity of the state of a run.
 
     Parameters
     ----------
     name : str
-        As the loop, a checkpoint and messages name it.
+        Name in the loop, in a checkpoint, and in messages.
     of : str
-        What has one of it: "body", "contact", "event" (a place in a list of contacts), "jump" (of a
-        force, within one step), "drive", "resonator", "run", "sample", "snapshot" or "entry" (of
-        the energy ledger).
+        Owner of the quantity: "body", "contact", "event" (a position in a list of contacts), "jump"
+        (of a force, within one step), "drive", "resonator", "run", "sample", "snapshot", or "entry"
+        (of the energy balance).
     meaning : str
-        One line.
+        Description in one line.
     start : float
         Value before the run is set up.
     kind : type
         float or int.
     changes : bool
-        Whether a run changes it: a checkpoint holds it.
+        Whether a run changes the quantity. If so, a checkpoint contains it.
     most : str
-        For an integer that determines where the loop writes: what it may not exceed, a name of
-        `State.limits`.
+        Upper limit of an integer that determines where the loop writes: a key of `State.limits`.
     """
 
     name: str
@@ -132,7 +130,7 @@ EVENT = (
     ),
 )
 
-# Of laws whose force jumps: records at a jump, and at the step after it, are corrected.
+# For laws whose force jumps: records at a jump, and at the step after it, are corrected.
 CORRECTION = (
     Field(
         "excess",
@@ -148,7 +146,7 @@ CORRECTION = (
     Field("shift", "body", "by how much the predicted velocity is corrected [m/s]"),
 )
 
-# Of a chain with on-site springs or resonators.
+# For chains with on-site springs or resonators.
 SITE = (
     Field("stiffness", "body", "of its on-site spring [N/m]"),
     Field("damping", "body", "of its on-site dashpot [kg/s]"),
@@ -180,7 +178,7 @@ STEP_JUMP = (
     Field("growth", "jump", "by how much the growth of the force then jumps with it [N/s]"),
 )
 
-# What is driven; positive is to the right.
+# State of the drives; positive is to the right.
 DRIVEN = (
     Field("last", "drive", "displacement at the step before [m]"),
     Field("speed", "drive", "velocity at the step [m/s]"),
@@ -258,7 +256,7 @@ RUN = (
     ),
 )
 
-# Rows of samples, snapshots and entries; `entry` has a column for each energy.
+# Rows of samples, snapshots, and entries; `energies` has one column for each energy.
 RECORD = (
     Field("sensor_force", "sample", "mean force of a bead's two contacts [N]"),
     Field("contact_force", "sample", "of the recorded contacts [N]"),
@@ -298,7 +296,7 @@ SITE_ENERGY = (
     Field("resonator_damping", "entry", "taken by their dashpots [J]"),
 )
 
-# What is recorded where and when; a run changes none of it.
+# Plan of the records: positions and steps. A run does not change it.
 PLAN = (
     Field(
         "sensor_left",
@@ -312,7 +310,7 @@ PLAN = (
     Field("snapshot_at", "snapshot", "steps of the snapshots", kind=int, changes=False),
     Field("energy_at", "entry", "steps of the entries of the ledger", kind=int, changes=False),
 )
-# What drives follow, one after the other.
+# Tables of the drives, one after another.
 FOLLOWED = (
     Field("knots", "run", "instants of the drives' tables [s]", changes=False),
     Field("spline", "run", "coefficients behind each, highest power first", changes=False),
@@ -320,8 +318,10 @@ FOLLOWED = (
 
 
 def named_tuple_of(kind: str, fields: tuple[Field, ...], module: str = __name__) -> Any:
-    """Named tuple with one value for each field; the module is where it is found again when a
-    saved loop that takes it is loaded."""
+    """Return a named tuple type with one value for each field.
+
+    A saved loop that uses the type finds it in `module` when it is loaded.
+    """
     names = [field.name for field in fields]
     made: Any = namedtuple(kind, names, module=module)  # type: ignore[misc]
     NAMED_TUPLES.add(made)
@@ -342,8 +342,8 @@ Energies = named_tuple_of("Energies", ENERGY)
 
 
 class Tables(NamedTuple):
-    """The tables of a state: a row for each quantity, a column for each body, contact, event,
-    jump, drive or resonator."""
+    """Tables of a state: one row per quantity, and one column per body, contact, event, jump,
+    drive, or resonator."""
 
     bodies: np.ndarray
     contacts: np.ndarray
@@ -359,8 +359,10 @@ class Tables(NamedTuple):
 
 
 class RowOfBeads(NamedTuple):
-    """The row of beads as the loop names it: the tables, by quantity; coefficients and history
-    are the law's own."""
+    """Chain as the loop accesses it: the tables by quantity.
+
+    Coefficients and history have the rows of the law.
+    """
 
     bodies: Any
     contacts: Any
@@ -379,7 +381,7 @@ NAMED_TUPLES.update((Tables, RowOfBeads))
 
 
 def record_type(fields: tuple[Field, ...]) -> np.dtype:
-    """Of the scalars of a run."""
+    """Return the data type of the scalars of a run."""
     return np.dtype(
         (np.record, [(field.name, "f8" if field.kind is float else "i8") for field in fields])
     )
@@ -397,7 +399,8 @@ driven_view, drives_view = rows_as(DrivenRows), rows_as(DriveRows)
 
 
 def member_of(kind: Any) -> Callable:
-    """Plain function (arrays with a leading axis, m) -> named tuple of those of member m."""
+    """Return a plain function (arrays with a leading axis, m) -> named tuple of those of member
+    m."""
     members = _member_reader(len(kind._fields))
 
     def view(arrays, m):
@@ -423,7 +426,7 @@ def _no_member(arrays, m):
 
 @shared
 def beads_of(tables):
-    """The row of beads that the tables hold."""
+    """Return the chain that the tables contain."""
     return RowOfBeads(
         bodies_view(tables.bodies), contacts_view(tables.contacts), tables.c, tables.h,
         events_view(tables.events), corrections_view(tables.corrections), jumps_view(tables.jumps),
@@ -434,7 +437,8 @@ def beads_of(tables):
 
 @hot
 def motion_of(row, k):
-    """Overlap of a contact, its half-step rate, its relative acceleration of the step before."""
+    """Return overlap, half-step rate, and relative acceleration of the previous step of a
+    contact."""
     u, v, a = row.bodies.u, row.bodies.v, row.bodies.a
     d = overlap_of(u[k], u[k + 1], row.contacts.start[k])
     return d, v[k] - v[k + 1], a[k] - a[k + 1]
@@ -442,52 +446,54 @@ def motion_of(row, k):
 
 @hot
 def write_changed(force, values, events, first, changed):
-    """Write these values to the contacts whose kick differs from the recorded force."""
+    """Write values to the contacts whose kick differs from the recorded force."""
     for e in range(changed):
         k = events.changed[first + e]
         force[k] = values[k]
 
 
 def fill_starts(table: np.ndarray, fields: tuple[Field, ...]) -> None:
-    """Fill each row, the last axis but one, with its start value, zeros too.
+    """Fill each row (the last axis but one) with its initial value, including zeros.
 
-    Memory that nothing was written to is one page of zeros that all rows share, and a store with an
-    empty mask, which is what a peak that does not rise comes to, goes the processor's slow way
-    there: 4,000 beads at rest took 41 ns a bead and step instead of 0.43.
+    Memory that nothing was written to is one page of zeros shared by all rows. A store with an
+    empty mask, such as that of a peak that does not rise, is slow there: 4,000 beads at rest took
+    41 ns per bead and step instead of 0.43.
     """
     for row, field in enumerate(fields):
         table[..., row, :] = field.start
 
 
 def rows_of(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
-    """A named tuple of arrays, each with its start value."""
+    """Return a named tuple of arrays, each filled with its initial value."""
     table = np.empty((len(fields), count))
     fill_starts(table, fields)
     return kind(*table)
 
 
 def room(shape: tuple[int, ...], field: Field) -> np.ndarray:
-    """An array with the start value everywhere; NumPy's zeros cost nothing until they are
-    written to."""
+    """Return an array filled with the initial value.
+
+    Zeros from NumPy use no memory until they are written to.
+    """
     return np.zeros(shape, field.kind) if field.start == 0.0 else np.full(shape, field.start)
 
 
-# Bytes of a page: where addresses repeat as far as the processor looks to distinguish a store from
-# a later load.
+# Bytes per page. The processor compares only the address bits within a page to distinguish a store
+# from a later load.
 PAGE_BYTES = 4096
-# Columns up to which rows follow each other as they are; and, of longer ones, bytes by which a row
-# begins before a page's end.
+# Maximum number of columns at which rows follow each other without padding. Longer rows begin this
+# number of bytes before the end of a page.
 PACKED_COLUMNS, ROW_OFFSET = 256, 640
 
 
 def pitch_of(columns: int) -> int:
-    """Columns from row to row of a table, at least these.
+    """Return the distance between the rows of a table, in columns.
 
-    Where rows begin at the same place of a page, a load of one waits for a store to the other:
-    under flores, Hertz and Ma-Liu a bead and step of 1,000 beads took 2.1, 1.9 and 2.8 times as
-    long where rows were whole pages apart. Of the 64 places of a page where a row can begin, this
-    one and its neighbours were within 2 % of the best under all three (AMD EPYC, Zen 4); the rows
-    of 70 beads stand at 640 bytes from each other too, the other way round.
+    If rows begin at the same position of a page, a load from one row waits for a store to the
+    other. With rows complete pages apart, 1,000 beads with flores, Hertz, and Ma-Liu contacts took
+    2.1, 1.9, and 2.8 times as long per bead and step. A row can begin at 64 positions of a page.
+    This position and its neighbours were within 2 % of the fastest for all three laws (AMD EPYC,
+    Zen 4). The rows of 70 beads are also 640 bytes apart, in the opposite direction.
     """
     if columns <= PACKED_COLUMNS:
         return columns
@@ -496,10 +502,10 @@ def pitch_of(columns: int) -> int:
 
 
 def page_aligned(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
-    """Tables of zeros, side by side from the start of a page on.
+    """Return adjacent tables of zeros that start at the beginning of a page.
 
-    Rows of whole vectors then begin at a cache line (a vector across two lines costs twice), and
-    which rows share the low part of an address does not change from run to run.
+    Rows of complete vectors then begin at a cache line (a vector across two lines takes twice as
+    long), and the rows with equal low address bits do not change from run to run.
     """
     sizes = [math.prod(shape) for shape in shapes]
     memory = np.zeros(sum(sizes) + PAGE_BYTES // 8)

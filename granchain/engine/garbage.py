@@ -1,5 +1,5 @@
-"""Python's collection of garbage: it looks through all objects that there are, again and again
-while many are made."""
+"""Control of Python's garbage collection, which scans all existing objects repeatedly while many
+are created."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def no_collection(to_the_end: bool = False) -> Iterator[None]:
-    """Without garbage collection: for what makes many objects that stay, or that go without it.
+    """Disable garbage collection for code that creates many long-lived or acyclic objects.
 
     Parameters
     ----------
     to_the_end : bool
-        Whether the process ends with it, so that there is nothing to look through afterwards
-        either.
+        Whether the process ends after this block. Collection then stays disabled.
     """
     enabled = gc.isenabled()
     gc.disable()

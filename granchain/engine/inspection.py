@@ -1,5 +1,5 @@
-"""A look at the state at the end of a block: finite, within the radius, within the law, stable
-at this step."""
+"""Check of the state at the end of a block: finite values, overlaps within the radius and the
+range of the law, and a stable time step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNSTABLE = int(Status.UNSTABLE)
 
 
 def inspection(step: ContactStep) -> Callable:
-    """Function (row, clock) -> status; the step that the state allows goes into the clock."""
+    """Return a function (row, clock) -> status; it writes the allowed time step into the clock."""
     overlap_limit, slopes = step.law.overlap_limit, step.slopes
     coefficients_at, history_at = step.coefficients_at, step.history_at
     SITES = step.features.sites
@@ -68,7 +68,7 @@ def inspection(step: ContactStep) -> Callable:
 
 
 def lost_body(bodies, n):
-    """The first body whose displacement or velocity is no finite number, or -1."""
+    """Return the first body whose displacement or velocity is not finite, or -1."""
     for i in range(n):
         if not math.isfinite(bodies.u[i] + bodies.v[i]):
             return i
@@ -77,8 +77,10 @@ def lost_body(bodies, n):
 
 @shared
 def lost_contact(row, n):
-    """The first contact with a nan that its force does not show, or -1: a force with comparisons
-    may hide one."""
+    """Return the first contact with a nan that its force does not show, or -1.
+
+    A force with comparisons may hide a nan.
+    """
     for k in range(n):
         for quantity in range(row.h.shape[0]):
             if math.isnan(row.h[quantity, k]):

@@ -1,5 +1,5 @@
-"""Records of a step in which the force of a contact jumps, and of the step after it: corrected,
-with the forces on both sides."""
+"""Correction of the records of a step in which the force of a contact jumps, and of the next
+step, with the forces on both sides of the jump."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from granchain.jit.options import shared
 
 @shared
 def note_jump(row, clock, k, jump):
-    """Add a jump of the force of contact k to those of this step, and what was recorded beside
-    it at the step before."""
+    """Add a jump of the force of contact k to the jumps of this step.
+
+    The recorded forces of the adjacent contacts at the previous step are also stored.
+    """
     found, behind, before, after, moves, growth = jump
     if found:
         n, jumps_now = clock.n_jumps, row.jumps
@@ -33,10 +35,10 @@ def note_jump(row, clock, k, jump):
 
 @shared
 def force_beside(m, behind, n, row, later):
-    """Force of contact m at a moment within the step, on the line between those that are known of
-    it.
+    """Return the force of contact m at a time within the step, by linear interpolation.
 
-    Where it jumps at that moment itself, the force before or after (`later`) its jump.
+    If the force jumps at this time, the result is the force before the jump, or after it if
+    `later`.
     """
     jumps = row.jumps
     start, end, first, last = row.corrections.past[m], row.contacts.force[m], 1.0, 0.0
@@ -52,7 +54,7 @@ def force_beside(m, behind, n, row, later):
 
 @shared
 def record_jump(row, clock, records, k, behind, f, n, later):
-    """One side of a jump of contact k: its peak, and the sensors of its two beads."""
+    """Record one side of a jump of contact k: its peak, and the sensors of its two beads."""
     peak = row.contacts.peak
     peak[k] = f if f > peak[k] else peak[k]
     slot = clock.sample
@@ -67,8 +69,10 @@ def record_jump(row, clock, records, k, behind, f, n, later):
 
 
 def moving(features: Features) -> Callable:
-    """Function that moves the bodies beside each jump inside a contact to where it has put
-    them: the rest of a step knows nothing of it."""
+    """Return a function that moves the bodies next to each jump inside a contact.
+
+    The rest of the step does not include the effect of the jump on them.
+    """
     RATE, DRIVEN = features.rate, features.driven
 
     def move(row, clock):
@@ -90,17 +94,21 @@ def moving(features: Features) -> Callable:
 
 
 def correcting(step: ContactStep) -> Callable:
-    """Function that corrects the records of a step with a jump, and of the one after it, and
-    puts aside what kicks."""
+    """Return a function that corrects the records of a step with a jump and of the next step.
+
+    The function also stores the forces of the kicks.
+    """
     RATE, read = step.features.rate, step.read
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def correct(row, clock, records, changed, n):
-        """The rate of a step is predicted with the accelerations of the step before, which know
-        nothing of a jump: the kicks add up all the same, but forces read from them are off by order
-        one. With J the acceleration that the jump adds, the velocity at the step is behind dt J
-        more than predicted; at the next step the kick's excess over the true force is missing for
-        half a step.
+        """Correct the forces that are recorded, and store those of the kicks.
+
+        The rate of a step is predicted with the accelerations of the previous step, which do not
+        include a jump. The kicks are still correct in sum, but forces read from these rates have
+        errors of first order. With J the acceleration that the jump adds, the velocity at the step
+        is higher by behind dt J than predicted. At the next step, the excess of the kick over the
+        true force is missing for half a step.
         """
         inverse_mass, force, jumps = row.bodies.inverse_mass, row.contacts.force, row.jumps
         excess, kick, shift = row.corrections.excess, row.corrections.kick, row.corrections.shift
@@ -114,7 +122,7 @@ def correcting(step: ContactStep) -> Callable:
                 shift[k + 1] -= 0.5 * dt * inverse_mass[k + 1] * excess[k]
             for e in range(n_jumps):
                 if jumps.moves[e] != 0.0:
-                    # the bodies have been moved by it
+                    # The jump has already moved the bodies.
                     continue
                 k = int(jumps.contact[e])
                 pushed = jumps.behind[e] * dt * (jumps.after[e] - jumps.before[e])

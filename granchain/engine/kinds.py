@@ -1,4 +1,4 @@
-"""What is alike: contacts with the same columns, members with the same key."""
+"""Grouping of equal items: contacts with equal columns, and members with equal keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def alike(keys: Iterable[Hashable]) -> list[list[int]]:
-    """Places of each key."""
+    """Return the positions of each distinct key."""
     places: dict[Hashable, list[int]] = {}
     for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)
@@ -16,9 +16,9 @@ def alike(keys: Iterable[Hashable]) -> list[list[int]]:
 
 
 def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct columns of some tables that stand on each other.
+    """Find the distinct columns of some tables that are stacked on top of each other.
 
-    Neighbours are compared where they stand; what is left is looked through.
+    Adjacent columns are compared first; only the remaining ones are searched.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarr
     Returns
     -------
     first : (kinds,) array
-        Where each kind is met first.
+        Position of the first column of each kind.
     which : (n,) array
-        The kind of each column.
+        Kind of each column.
     """
     new = np.zeros(tables[0].shape[1], dtype=bool)
     new[:1] = True
@@ -39,7 +39,7 @@ def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarr
     if runs.size == 1:
         return runs, np.zeros(new.size, dtype=np.intp)
     columns = np.vstack([table[:, runs] for table in tables]).T
-    # bit by bit, but that -0.0 is 0.0
+    # compared bitwise, except that -0.0 equals 0.0
     text, width = (columns + 0.0).tobytes(), columns.itemsize * columns.shape[1]
     known: dict[bytes, int] = {}
     kinds = np.array(

@@ -1,4 +1,4 @@
-"""The record of a law: hashes of its functions and of its resolved coefficients."""
+"""Record of a law: hashes of its functions and of its resolved coefficients."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from granchain.jit.fingerprint import Reach
 from granchain.jit.options import frozen
 from granchain.jit.syntax import code_by_syntax
 
-# Records of a law, by the hashes of its functions and of its coefficients.
+# Maximum number of stored records of laws, by the hashes of functions and coefficients.
 MOST_RECORDS = 4096
 _records: dict[tuple[str, str, bytes], LawRecord] = {}
 
 
 def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
-    """The record of a law.
+    """Return the record of a law.
 
     Parameters
     ----------
     model : Model
     c : (n_coefficients, n_contacts) array
-        Of the contacts that exist.
+        Coefficients of the existing contacts.
     functions : str, optional
-        Its `functions_sha256`, where that is known.
+        `functions_sha256` of the law, if it is known.
     """
     functions = functions or functions_sha256(model)
     known_by = model.name, functions, hashlib.sha256(c.tobytes()).digest()
@@ -48,8 +48,11 @@ def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
 
 
 def functions_sha256(model: Model) -> str:
-    """Hash of what a law does: its functions and all that they reach, and what the loop does
-    for it."""
+    """Return a hash of the behaviour of a law.
+
+    It covers the functions of the law, everything that they call, and the properties that the loop
+    uses.
+    """
     law = model.law
     hashes = [_hash_of(frozen(*model.functions))]
     if law.has_contact_radius():
@@ -74,5 +77,5 @@ def functions_sha256(model: Model) -> str:
 
 @lru_cache(1024)
 def _hash_of(functions: tuple[Any, ...]) -> str:
-    """Hash of copies, which no edit reaches."""
+    """Return a hash of copies of functions, which cannot be edited."""
     return Reach(*functions, code=code_by_syntax).fingerprint

@@ -1,5 +1,5 @@
-"""The energy ledger of a run: what the bodies have, what the contacts store, what is lost and
-where, what came from outside."""
+"""Energy balance of a run: energy of the bodies, energy stored in the contacts, losses by cause,
+and work supplied from outside."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from granchain.jit.options import hot, rows
 
 
 def added(total, rest, value):
-    """A running sum and the rest that its rounding leaves out, with one value more (Neumaier
-    1974, doi:10.1002/zamm.19740540106)."""
+    """Add a value to a compensated running sum, and return the sum and its rounding remainder.
+
+    Source: Neumaier 1974, doi:10.1002/zamm.19740540106.
+    """
     more = total + value
     return more, rest + (
         (total - more) + value if abs(total) >= abs(value) else (value - more) + total
@@ -20,7 +22,7 @@ def added(total, rest, value):
 
 @rows
 def dissipate(v, a, dt, scale, back, force, elastic, clamp, viscous_work, clamp_work, n):
-    """Add a step's viscous and clamp work: force times the mean full-step rate times the step."""
+    """Add the viscous and clamp work of a step: force times mean full-step rate times step."""
     for k in range(n):
         r = past_rate(v[k] - v[k + 1], a[k] - a[k + 1], back)
         viscous_work[k] += dissipated(scale * dt, r, force[k], elastic[k], clamp[k])
@@ -28,7 +30,7 @@ def dissipate(v, a, dt, scale, back, force, elastic, clamp, viscous_work, clamp_
 
 
 def stores(step: ContactStep) -> Callable:
-    """Function that adds up what the contacts store, and what is lost in their dents."""
+    """Return a function that sums the energy stored in the contacts and lost by yielding."""
     energy, plastic = step.law.energy, step.law.plastic
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
@@ -46,8 +48,10 @@ def stores(step: ContactStep) -> Callable:
 
 
 def account(row, half, back, drive_work, contacts_energy, n, ledger):
-    """The energies in the order of fields.ENERGY; `half` is the part of the step's work that
-    belongs to this entry, as a time."""
+    """Return the energies in the order of `fields.ENERGY`.
+
+    `half` is the part of the step's time whose work belongs to this entry.
+    """
     bodies, contacts = row.bodies, row.contacts
     u, v, a = bodies.u, bodies.v, bodies.a
     viscous_total, viscous_rest = contacts.viscous_total, contacts.viscous_rest

@@ -1,8 +1,9 @@
-"""The time loop: kick-drift-kick on a row of bodies, compiled for one contact law.
+"""Time loop: kick-drift-kick for a chain of bodies, compiled for one contact law.
 
-Velocities are half-step velocities. Step n is: forces at u_n, events, kick to v_{n+1/2}, samples at
-n, drift to u_{n+1}; step 0 and the last step kick by half. Beads ahead of the front of a wave that
-enters a row at rest are left out: their contacts are open, so nothing changes, bit for bit.
+Velocities are half-step velocities. Step n consists of: forces at u_n, events, kick to v_{n+1/2},
+samples at n, drift to u_{n+1}; step 0 and the last step kick by half. Beads ahead of the front of a
+wave that enters a chain at rest are skipped: their contacts are open, so nothing changes, and the
+results are bit-identical.
 """
 
 from __future__ import annotations
@@ -36,14 +37,16 @@ from granchain.jit.options import hot, shared
 
 @cache
 def loop_of(law: Functions, features: Features) -> Callable:
-    """The compiled time loop for the functions of a law, which are `frozen`: laws whose
-    functions do the same share one."""
+    """Return the compiled time loop for the `frozen` functions of a law.
+
+    Laws whose functions are equivalent share one loop.
+    """
     return compiled(time_loop(law, features))
 
 
 @shared
 def keep_history(row, records, clock, back):
-    """History of every contact, in this snapshot."""
+    """Store the history of every contact in this snapshot."""
     b, k, shot = row.bodies, row.contacts, clock.snapshot
     for i in range(records.snapshot_reach.shape[1]):
         records.snapshot_reach[shot, i] = k.reach[i]
@@ -57,10 +60,11 @@ def keep_history(row, records, clock, back):
 def complete(
     row, clock, records, n, snapshot_due, energy_due, contacts_energy, power, dragged, flags
 ):  # fmt: skip
-    """The rest of a step whose kicks are done: ledger, snapshot, drift.
+    """Complete a step after its kicks: energy balance, snapshot, and drift.
 
-    `contacts_energy` is what the contacts store and have lost, at an entry of the ledger; `power`
-    and `dragged` are what the drives give and drag takes [W]; `flags` are of granchain.engine.row.
+    `contacts_energy` is the energy that the contacts store and have lost, at an entry of the energy
+    balance; `power` and `dragged` are the powers of the drives and of drag [W]; `flags` are from
+    `granchain.engine.row.flags_of`.
     """
     b, k, step, dt, n_steps = row.bodies, row.contacts, clock.step, clock.dt, clock.n_steps
     _, _, ledger, drag = flags
@@ -103,20 +107,20 @@ def time_loop(law: Functions, features: Features) -> Callable:
     stored, jolt = stores(step_of_contact), jolting(step_of_contact)
 
     def loop(stop, looks, tables, clock, followed, records):
-        """Advance to step `stop`, and look at the state where asked to; the status."""
+        """Advance to step `stop`, inspect the state if `looks` is true, and return the status."""
         row, records = beads_of(tables), by_address(records)
         force, n_steps = row.contacts.force, clock.n_steps
         while clock.step < stop:
             step = clock.step
             sample_at, snapshot_at, energy_at = next_stops(clock, records)
-            # a whole step is one at which more is asked than forces, kick and drift; up to the next
-            # one the chain marches
+            # A complete step needs more than forces, kick, and drift. The chain marches up to the
+            # next one.
             whole_at = min(min(snapshot_at, energy_at), n_steps)
             if DRIVEN or DRAG or step == 0 or (LEAPS and clock.echoes > 0):
                 whole_at = step
             if DRIVEN:
                 follow(row, clock, followed)
-            # march to a whole step or the block's end, whichever is first
+            # march to a complete step or to the end of the block, whichever is first
             until = min(min(step + clock.band, stop), whole_at)
             ordinary = until - step if step < whole_at else 1
             done, changed, n = march(row, clock, records, ordinary, step == whole_at)
@@ -137,7 +141,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 continue
             if DRIVEN:
                 jolt(row, clock)
-            # a run that goes on from another has its first kick whole
+            # The first kick of a run that continues another one is a full kick.
             begun = clock.earlier + step > 0
             dt, scale = clock.dt, 1.0 if begun and step < n_steps else 0.5
             back = 0.5 * dt if step < n_steps else 0.0
@@ -171,7 +175,10 @@ def time_loop(law: Functions, features: Features) -> Callable:
 @shared
 @hot
 def next_stops(clock, records):
-    """Steps of the next sample, snapshot and entry of the ledger; NEVER where there is none."""
+    """Return the steps of the next sample, snapshot, and entry of the energy balance.
+
+    NEVER if there is none.
+    """
     sample_at = sample_step(clock.sample, clock, records)
     snapshot_at = (
         records.snapshot_at[clock.snapshot] if clock.snapshot < records.snapshot_at.size else NEVER

@@ -1,7 +1,8 @@
-"""State of the contacts at the end of a run: dissipated energy, largest contact radius, and phase.
+"""State of the contacts at the end of a run: dissipated energy, largest contact radius, and contact
+state.
 
-Plain functions of one contact each; compiled for a long row, or many runs at once, to the same
-bits.
+The functions take one contact each. They are compiled for a long chain or for many runs at once,
+with bit-identical results.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from granchain.errors import LawError
 from granchain.jit.accessors import gatherer
 from granchain.jit.options import frozen
 
-# Contacts of one call from which it is compiled: at 2 us each they take what loading the compiled
-# one takes. Always plain, 128 chains of 70 beads together took 1.48 times as long.
+# Minimum number of contacts per call above which the function is compiled: at 2 us per contact,
+# plain Python then takes as long as loading the compiled function. Without compilation, 128 chains
+# of 70 beads together took 1.48 times as long.
 PLAIN_CONTACTS = 5000
 
 
 def outcomes_of(chains: Sequence[Chain], states: Sequence[State]) -> list[dict[str, np.ndarray]]:
-    """Final state of each contact of some runs that have not failed, by name."""
+    """Return the final state of each contact of runs that have not failed, by name."""
     found: list[dict[str, np.ndarray]] = [{} for _ in states]
     for places in alike([id(state.model) for state in states]):
         of = [states[place] for place in places]
@@ -45,7 +47,7 @@ def outcomes_of(chains: Sequence[Chain], states: Sequence[State]) -> list[dict[s
         kept = [place for place in places if states[place].recording.ledger]
         lost = losses_for_good([states[place] for place in kept]) if kept else []
         for place, plastic in zip(kept, lost, strict=True):
-            # where in the chain the energy went, over the run [J]
+            # distribution of the energy losses along the chain, over the run [J]
             contacts, present = states[place].contacts, states[place].chain.contacts
             found[place] |= {
                 "contact_plastic": plastic,
@@ -60,8 +62,10 @@ def outcomes_of(chains: Sequence[Chain], states: Sequence[State]) -> list[dict[s
 
 
 def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
-    """(n_contacts,) What each contact's history has lost for good, over the run [J], of some
-    runs of one model."""
+    """Return the (n_contacts,) permanent losses of each contact over the run [J].
+
+    The runs use one model.
+    """
     model = states[0].model
     lost = [state.contacts.lost[state.chain.contacts] + 0.0 for state in states]
     if not model.loses:
@@ -75,15 +79,16 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
             or state.chain.is_displaced
             or state.chain.start is not None
         ):
-            # what the start had already lost to yield is no loss of the run
+            # Yielding before the start is not a loss of the run.
             c, h = (table[:, state.chain.contacts] for table in (state.c, state.first_history))
             lost[place] -= over_contacts(model.functions.plastic, model, (), c, h)
     return lost
 
 
 def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """(n_contacts,) Largest radius of each contact's circle of contact [m], of some runs of one
-    model; 0 where the two never met.
+    """Return the (n_contacts,) largest contact radius of each contact [m].
+
+    The radius is 0 if the two bodies never touched. The runs use one model.
 
     Parameters
     ----------
@@ -94,7 +99,7 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
     model = states[0].model
     reach = np.concatenate([state.contacts.reach[state.chain.contacts] for state in states])
     deepest, (c, h) = np.maximum(reach, 0.0), _tables(states)
-    # one that forgets its dent: as after one approach to there
+    # history after one approach to this overlap, if the law forgets its residual indentation
     h = start_histories(model, c, deepest, deepest) if model.forgets else h
     found = np.zeros(deepest.size)
     met = np.flatnonzero(deepest > OPEN)
@@ -104,8 +109,10 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
 
 
 def final_phases(states: Sequence[State]) -> list[np.ndarray]:
-    """(n_contacts,) What each contact is doing at the end, of some runs of one model; see
-    `phases`."""
+    """Return the (n_contacts,) final contact state of each contact; see `phases`.
+
+    The runs use one model.
+    """
     places = [state.chain.contacts for state in states]
     motions = [
         (
@@ -122,19 +129,19 @@ def final_phases(states: Sequence[State]) -> list[np.ndarray]:
 def phases(
     model: Model, c: np.ndarray, h: np.ndarray, overlap: np.ndarray, rate: np.ndarray
 ) -> np.ndarray:
-    """(..., n_contacts) What contacts are doing, as places in `PHASES`.
+    """Return the (..., n_contacts) contact states, as indices in `PHASES`.
 
-    One that leaves a dent is on the loading curve as long as it is loaded further than ever; with
-    less it unloads or is loaded again, and is open from its residual overlap on.
+    A contact with residual indentation is on the loading curve while its overlap is the largest so
+    far. At smaller overlaps it unloads or reloads, and it is open below its residual overlap.
 
     Parameters
     ----------
     model : Model
     c : (n_coefficients, n_contacts) array
     h : (..., n_history, n_contacts) array
-        Histories, as the force of these overlaps takes them.
+        Histories as used for the force at these overlaps.
     overlap, rate : (..., n_contacts) array
-        [m], [m/s].
+        Overlap [m] and overlap rate [m/s].
     """
     limit, residual = (model.remembered(name) for name in ("elastic_limit", "residual_overlap"))
     is_open, elastic, elastoplastic, plastic, unloading, reloading = range(len(PHASES))
@@ -154,7 +161,7 @@ def phases(
 
 
 def _tables(states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients and histories of all contacts that there are."""
+    """Return the coefficients and histories of all existing contacts."""
     return (
         np.hstack([state.c[:, state.chain.contacts] for state in states]),
         np.hstack([state.h[:, state.chain.contacts] for state in states]),
@@ -162,16 +169,16 @@ def _tables(states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def of_each(states: Sequence[State], values: np.ndarray) -> list[np.ndarray]:
-    """What the contacts of each run have of a row of values of all."""
+    """Split the values of all contacts into one array per run."""
     return np.split(values, np.cumsum([state.chain.contact_exists.sum() for state in states])[:-1])
 
 
 def over_contacts(
     function: Callable, model: Model, numbers: Sequence[np.ndarray], c: np.ndarray, h: np.ndarray
 ) -> np.ndarray:
-    """(n_contacts,) A function (*numbers, c, h) of each contact."""
+    """Return the (n_contacts,) values of a function (*numbers, c, h) of each contact."""
     n = c.shape[1]
-    # what no loop calls may be more than Numba compiles
+    # Functions that no loop calls may contain more than Numba can compile.
     with contextlib.suppress(LawError):
         if n > PLAIN_CONTACTS:
             out = np.zeros((1, n))

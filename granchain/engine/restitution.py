@@ -1,8 +1,7 @@
-"""The restitution that an elastoplastic law gives at an impact speed, for dashpots that take theirs
-from it.
+"""Coefficient of restitution of an elastoplastic law at an impact speed, for dashpots that use it.
 
-Quasi-static: all of m v^2/2 goes into the loading work, U(d_max) = m v^2/2, and the contact gives
-W(d_max) back: e = sqrt(W/U).
+Quasi-static: the energy m v^2/2 equals the loading work, U(d_max) = m v^2/2, and the contact
+returns W(d_max), so e = sqrt(W/U).
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from granchain.engine.scans import over_kinds
 from granchain.errors import LawError
 from granchain.jit.accessors import gatherer
 
-# Speeds are looked up to this many times the largest at the start: beads in a row do not collide
-# faster than twice the striker.
+# Upper limit of tabulated speeds, relative to the largest speed at the start: beads in a chain do
+# not collide faster than twice the striker speed.
 FASTEST = 4.0
 
 
 class LawAtSpeeds(NamedTuple):
-    """A rate-independent law and its inputs, from which the contacts of a row take their
-    restitution at impact speeds [m/s]."""
+    """Rate-independent law and its inputs, which determine the restitution of contacts at impact
+    speeds [m/s]."""
 
     law: type[ContactLaw]
     values: SimpleNamespace
@@ -45,22 +44,24 @@ class LawAtSpeeds(NamedTuple):
 def with_restitutions(
     rows: Sequence[tuple[SimpleNamespace, Pair, np.ndarray, np.ndarray]],
 ) -> list[SimpleNamespace]:
-    """The inputs of many rows with restitutions taken from other laws put in as numbers; unchanged
-    where they are numbers already. Contacts that take theirs from one law are scanned together.
+    """Return the inputs of many chains with numbers in place of restitutions from other laws.
+
+    Restitutions that are already numbers do not change. Contacts that use the same law are scanned
+    together.
 
     Parameters
     ----------
     rows : sequence of (inputs, pair, limits, velocity)
-        The law's inputs, whose `restitution` is a number, or a mapping: the name of a law and its
-        inputs; the contacts; (n_contacts,) largest overlap [m]; (n_bodies,) at the start [m/s]: the
-        largest speed of two neighbours towards or from each other is the impact's where the law
-        names none.
+        `inputs` are the inputs of the law; their `restitution` is a number, or a mapping with the
+        name of a law and its inputs. `pair` describes the contacts. `limits` are the (n_contacts,)
+        maximum overlaps [m]. `velocity` contains the (n_bodies,) velocities at the start [m/s]: if
+        the law has no impact speed, it is the largest relative speed of two neighbours.
 
     Returns
     -------
     list of namespace
-        restitution (n_contacts,), or (SPEED_NODES, n_contacts) at speeds from the floor up where
-        each contact takes its own at onset.
+        Inputs with restitution (n_contacts,), or (SPEED_NODES, n_contacts) at speeds from the
+        minimum up if each contact takes its impact speed at onset.
 
     Raises
     ------
@@ -90,8 +91,10 @@ def with_restitutions(
 
 
 def _speeds(inputs: SimpleNamespace, velocity: np.ndarray) -> np.ndarray:
-    """Impact speed [m/s] at which a row asks for restitutions; several where each contact takes
-    its own at onset."""
+    """Return the impact speeds [m/s] at which a chain needs restitutions.
+
+    There are several if each contact takes its impact speed at onset.
+    """
     speed = float(np.abs(np.diff(velocity, prepend=0.0, append=0.0)).max())
     impact_speed = getattr(inputs, "impact_speed", None)
     if impact_speed == "onset" and inputs.impact_speed_floor is not None:
@@ -108,14 +111,14 @@ def _speeds(inputs: SimpleNamespace, velocity: np.ndarray) -> np.ndarray:
 
 
 def restitution_law(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespace]:
-    """The law that a restitution is taken from, and a value for each of its inputs."""
+    """Return the law of a restitution, and the value of each of its inputs."""
     law = laws()[asked["law"]]
     values = {q.name: asked.get(q.name, None if q.required else q.default) for q in law.inputs}
     return law, SimpleNamespace(**values)
 
 
 def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
-    """(n_speeds, n_contacts) Restitution of each contact at each speed, of many rows."""
+    """Return the (n_speeds, n_contacts) restitutions of many chains."""
     models = shared_models([source.law.model(source.values) for source in sources])
     found: dict[int, np.ndarray] = {}
     keys = [(id(model), one.speeds.size) for model, one in zip(models, sources, strict=True)]
@@ -144,7 +147,7 @@ def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
 def _outside(
     model: Model, c: np.ndarray, mass: np.ndarray, speeds: np.ndarray, outside: np.ndarray
 ) -> str:
-    """The message for speeds at which an impact exceeds the overlap limit of the law."""
+    """Return the message for speeds at which an impact exceeds the overlap limit of the law."""
     k = int(np.argmax(outside.any(axis=0)))
     ck = tuple(c[:, k].tolist())
     limit = model.functions.overlap_limit(ck)
@@ -158,8 +161,10 @@ def _outside(
 
 
 def _restitution_scan(model: Model) -> Callable:
-    """Restitution of each contact at each energy; nan if the energy exceeds the loading work up to
-    the overlap limit of the law."""
+    """Return a scan for the restitution of each contact at each energy.
+
+    The result is nan if the energy exceeds the loading work up to the overlap limit of the law.
+    """
     (_, work), energy, settle = at_rest(model), model.functions.energy, settled(model)
     overlap_limit, gather = model.functions.overlap_limit, gatherer(len(model.coefficients))
 
@@ -173,7 +178,8 @@ def _restitution_scan(model: Model) -> Callable:
                 if last < limits[0, k] and largest < energies[i, k]:
                     out[i, k] = math.nan
                     continue
-                # to rounding: 110 halvings of the logarithm's range, then of the number's
+                # Bisect down to rounding: 110 halvings of the range of the logarithm, then of the
+                # number.
                 for _ in range(200):
                     middle = halfway(low, high)
                     if middle <= low or middle >= high:

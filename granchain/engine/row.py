@@ -1,7 +1,6 @@
-"""The row of beads, traversed: forces, events, kick and drift of many contacts, several steps at a
-time.
+"""Sweeps over a chain: forces, events, kick, and drift of many contacts, several steps at a time.
 
-The sweeps take plain rows of numbers, so that the compiler knows that they do not overlap. The
+The sweeps take plain rows of numbers, so that the compiler knows that the rows do not overlap. The
 physics of a contact is in granchain.engine.contact_step.
 """
 
@@ -31,21 +30,21 @@ from granchain.engine.row_model import UNTIL
 from granchain.jit.accessors import rows_from, store_rows
 from granchain.jit.options import VECTOR, hot, one_by_one, rows, shared
 
-# A step that no run reaches.
+# Step number that no run reaches.
 NEVER = 2**62
-# A tile takes several steps at a time: 0.5 to 0.9 MB, which an L2 cache holds, for memory read once
-# in TILE_STEPS steps; longer chains than TILED_ABOVE contacts are tiled. A tile is more than the
-# TILE_STEPS * VECTOR contacts that it moves back, so that tiles two apart share none.
+# A tile advances several steps at a time. Its 0.5 to 0.9 MB fit in an L2 cache, so memory is read
+# once per TILE_STEPS steps. Chains with more than TILED_ABOVE contacts are tiled. A tile has more
+# than the TILE_STEPS * VECTOR contacts that it moves back, so that tiles two apart share none.
 TILE_CONTACTS, TILE_STEPS, TILED_ABOVE = 2048, 32, 4096
-# Not the literal, for which Numba would compile what it is given to once more.
+# An np.int64 instead of a literal, for which Numba would compile the called functions again.
 A_STEP = np.int64(1)
 
 
 def tiled(features: Features, n_contacts: int) -> Features:
-    """The features of a chain of this length: the one place that decides whether it is tiled.
+    """Return the features of a chain of this length; only this function enables tiling.
 
-    Not under a law whose force jumps: it stops at each jump; and not with a driven end or drag,
-    where every step is a whole one.
+    A chain is not tiled if the force of its law jumps, because the loop stops at each jump. It is
+    also not tiled with a driven end or drag, because every step is then a complete step.
     """
     long = (
         n_contacts > TILED_ABOVE
@@ -57,21 +56,26 @@ def tiled(features: Features, n_contacts: int) -> Features:
 
 
 # --------------------------------------------------------------------------------------------------
-# What a step is made of besides forces, the same for every law.
+# Parts of a step other than forces, which are the same for every law.
 
 
 def flags_of(features: Features) -> tuple[np.bool_, ...]:
-    """What these functions ask of the features: whether forces depend on the rate, loads act on
-    bodies, viscous and clamp work are summed, there is drag. Not as Python's own constants, for
-    each of which Numba would compile them once more."""
+    """Return the features that these functions need, as NumPy booleans.
+
+    They are: whether forces depend on the rate, whether loads act on bodies, whether viscous and
+    clamp work are summed, and whether there is drag. With Python's constants, Numba would compile
+    the functions again for each value.
+    """
     asked = features.rate, features.loaded, features.ledger, features.drag
     return tuple(map(np.bool_, asked))
 
 
 @rows
 def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, left, count, rate, loaded):
-    """Half-step velocities after the forces, of which `left` acts on the first body from its left;
-    the step's accelerations are recorded."""
+    """Apply the forces to the half-step velocities, and record the accelerations of the step.
+
+    `left` is the force on the first body from its left.
+    """
     for k in range(count):
         f = force[k]
         total = net(left, f, loads[k], loaded)
@@ -96,7 +100,7 @@ def raise_peaks(force, peak, count):
 
 @shared
 def kick_row(row, first, count, changed, corrected, scale, dt, flags):
-    """Peaks and kicks of a step whose forces are done; with drag, peaks alone."""
+    """Update the peaks and kick the bodies after the forces of a step; with drag, only peaks."""
     b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
     rate, loaded, _, drag = flags
     raise_peaks(k.force, k.peak, count)
@@ -114,19 +118,19 @@ def kick_row(row, first, count, changed, corrected, scale, dt, flags):
 
 @hot
 def sample_step(sample, clock, records):
-    """Step of a sample; NEVER after the last."""
+    """Return the step of a sample; NEVER after the last."""
     return sample * clock.stride if sample < records.sensor_force.shape[0] else NEVER
 
 
 @shared
 @hot
 def behind_front(bodies, contacts, clock, steps):
-    """Number of contacts that these next steps reach, in whole vectors; moves the front on: the
-    first contact that has never closed.
+    """Return the number of contacts that the next steps reach, in complete vectors.
 
-    Ahead of the front all bodies are at rest. What closed and opened again since the last look is
-    in the largest overlaps. In a step one contact closes, and one more where a jump of the force
-    moves the bodies; then both ends of it are among the contacts swept.
+    The front moves to the first contact that has never closed. Ahead of the front, all bodies are
+    at rest. The largest overlaps show contacts that closed and opened again since the last call. In
+    a step, one contact closes, and one more if a jump of the force moves the bodies. Both ends of
+    the contact are then among the swept contacts.
     """
     u, start, reach, front, last = (
         bodies.u,
@@ -144,19 +148,20 @@ def behind_front(bodies, contacts, clock, steps):
 
 
 # --------------------------------------------------------------------------------------------------
-# Under a law.
+# Sweeps that depend on the law.
 
 
 def by_law(step: ContactStep, taking: Callable) -> Callable:
-    """Function (row, first, count, dt, half_dt, pending) that goes through contacts; of several
-    laws, run by run, each in a pass of its own.
+    """Return a function (row, first, count, dt, half_dt, pending) that sweeps contacts.
+
+    If there are several laws, each law has a separate pass for each run of contacts.
 
     Parameters
     ----------
     step : ContactStep
     taking : callable
-        (the coefficients' reader, whether losses are summed) -> such a function. It gives a count,
-        and one more than the last contact that it is about.
+        (reader of the coefficients, whether losses are summed) -> function with the arguments
+        above. It returns a count, and one more than the last contact that was counted.
     """
     features = step.features
     mixed = taking(step.coefficients_at, features.ledger)
@@ -165,7 +170,10 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
     gather, put = step.coefficients_at, replaced(features.n_coefficients, 0)
 
     def reader(law):
-        """Coefficients whose first is a constant: the compiler leaves the other laws out."""
+        """Return a reader of coefficients whose first one is constant.
+
+        The compiler then omits the other laws.
+        """
 
         @hot
         def coefficients_at(c, k):
@@ -206,8 +214,11 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
 
 
 def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
-    """The pass that takes nearly all of a run's time, through contacts first..first + count - 1 of
-    a row: one source for a whole row and for a part of it."""
+    """Return the sweep that takes nearly all the time of a run.
+
+    It processes the contacts first..first + count - 1 of a chain. The same source serves a complete
+    chain and a part of it.
+    """
     features, force_terms, history_at = step.features, step.force_terms, step.history_at
     RATE, LOADED, LEDGER = features.rate, features.loaded, features.ledger
     CLAMPS = features.lowest >= 0
@@ -218,13 +229,15 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
             u, v, a, dt_over_m, inverse_mass, loads, start, force, peak, reach, elastic, clamp,
             viscous_work, clamp_work, c, h, dt, half_dt, pending, left, first, count,
         ):  # fmt: skip
-            """Forces, and where it ADVANCES kick and drift in one pass; the force on a body's left
-            is carried in a scalar. A force that depends on the rate takes it predicted to the full
-            step with the last step's accelerations.
+            """Compute forces and, if ADVANCES, kick and drift in one pass; return the clamped
+            contacts.
 
-            Rows begin at the contact `first`, and `left` is the force on its left. With the
-            ledger, it adds the losses of the step before, over `pending` [s]. How many contacts
-            are clamped.
+            The force on the left of a body is carried in a scalar. A force that depends on the rate
+            uses the rate predicted to the full step with the accelerations of the last step.
+
+            Rows begin at the contact `first`, and `left` is the force on its left. If the energy
+            balance is recorded, the losses of the previous step over `pending` [s] are added. The
+            result is the number of contacts in which the clamp acts.
             """
             clamped = 0
             for k in range(count):
@@ -256,7 +269,7 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
                     left = f
             return clamped
 
-        # of several laws in a vector, LLVM cannot carry the force on a body's left
+        # With several laws in a vector, LLVM cannot carry the force on the left of a body.
         if ADVANCES and features.laws and coefficients_at is step.coefficients_at:
             one_by_one(sweep)
 
@@ -277,8 +290,10 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
 
 
 def detecting(step: ContactStep) -> Callable:
-    """Pass that looks for events; the number of contacts with one, and one more than the last of
-    them."""
+    """Return a sweep that finds events.
+
+    It returns the number of contacts with an event, and one more than the last of them.
+    """
     RATE, happened, history_at = step.features.rate, step.happened, step.history_at
 
     def taking(coefficients_at, _):
@@ -308,7 +323,7 @@ def detecting(step: ContactStep) -> Callable:
 
 
 def renewal(step: ContactStep) -> Callable:
-    """Function that gives every contact with an event its new history; see `renew`."""
+    """Return a function that updates the history of every contact with an event; see `renew`."""
     features, jumps = step.features, step.law.jumps
     RATE, LEDGER, LEAPS, FORGETS = features.rate, features.ledger, features.leaps, features.forgets
     ONSET, JUMPS = features.weight, features.jumps
@@ -317,7 +332,7 @@ def renewal(step: ContactStep) -> Callable:
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def add_new(row, drifted, half_dt, first, count, length):
-        """Append to the list of active contacts those with an event that are not on it; its new
+        """Append contacts with an event to the list of active contacts, and return its new
         length."""
         active, listed = row.events.active, row.events.listed
         events, k = detect(row, first, count, drifted, half_dt, 0.0)
@@ -335,17 +350,18 @@ def renewal(step: ContactStep) -> Callable:
 
     @hot
     def renew(row, clock, dt, half_dt, first, count, length):
-        """Update the history of every contact with an event, of first..first + count - 1; how many
-        need a kick that differs from the recorded force, and the length of the list of those with
-        an event.
+        """Update the history of every contact with an event, among first..first + count - 1.
 
-        A contact under load has an event at each step: those of the step before come first, from a
-        list, so that the search of the whole row, which then finds nothing, need not be waited for.
-        The lists stand where the contacts stand: at `first`.
+        Returns the number of contacts that need a kick that differs from the recorded force, and
+        the length of the list of contacts with an event.
+
+        A contact under load has an event at each step. The contacts with an event at the previous
+        step therefore come first, from a list, so that the search of the entire chain usually finds
+        nothing and causes no delay. The lists begin at the position of the contact `first`.
         """
         bodies, contacts, events, c, h = row.bodies, row.contacts, row.events, row.c, row.h
         active = events.active
-        # the time since the step before: none has gone by at the first one
+        # time since the previous step: zero at the first step
         drifted = dt if half_dt > 0.0 else 0.0
         changed, begin = 0, 0
         for turn in range(2):
@@ -403,24 +419,25 @@ def renewal(step: ContactStep) -> Callable:
 
 
 def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable:
-    """Function that takes a tile some steps further; see `advance_tile`."""
+    """Return a function that advances a tile by several steps; see `advance_tile`."""
     features, sweep, flags = step.features, sweep_of(step, True), flags_of(step.features)
     RATE, LEAPS, TILED = features.rate, features.leaps, features.tiled
     EVENTS = features.history or features.jumps
 
     @hot
     def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):
-        """Steps of a tile: a parallelogram that begins at the contact `ahead` and moves back by
-        VECTOR contacts a step.
+        """Advance a tile: a parallelogram that begins at `ahead` and moves back by VECTOR per step.
 
-        A contact needs of the step before its own two bodies: those on the right are then a step
-        further in this tile, and on the left the tile before has been there; so the tiles of some
-        steps, one after the other, give the bits of whole steps. A row that is not tiled stays
-        where it is, and grows with the front. Before a step with a jump it stops, for its caller.
+        A contact needs its two bodies from the previous step. On the right, this tile has already
+        advanced them to that step; on the left, the previous tile has. So advancing the tiles one
+        after another is bit-identical to complete steps. A chain that is not tiled does not move
+        back, and its number of contacts grows with the front. The function stops before a step with
+        a jump, which the caller completes.
 
-        Returns the steps done, how many kicks of the next one differ from the recorded force, the
-        length of the list of active contacts, samples taken until then, contact-steps in which the
-        clamp acted, and the time over which the last losses are not in the ledger.
+        Returns the number of steps done, the number of kicks of the next step that differ from the
+        recorded force, the length of the list of active contacts, the number of samples taken, the
+        number of contact-steps in which the clamp acted, and the time over which the last losses
+        are not yet in the energy balance.
         """
         bodies, contacts, events = row.bodies, row.contacts, row.events
         dt, tile, clamped = clock.dt, clock.tile, 0
@@ -442,7 +459,7 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
             if TILED and count <= 0:
                 pending = dt if RATE else pending
                 continue
-            # whose force has been 0 ever since, ahead of the front, belongs to the last tile
+            # Contacts ahead of the front, whose force has always been 0, belong to the last tile.
             end = last if TILED and last < n else contacts.start.size
             half_dt = 0.5 * dt if begun + done > 0 else 0.0
             changed = 0
@@ -474,8 +491,7 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
 
 
 def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
-    """What the loop does with the row under a law: `march`, and `advance_tile`, the steps of one
-    tile of it."""
+    """Return the sweeps of the loop for a law: `march`, and `advance_tile` for one tile."""
     features = step.features
     LEDGER, TILED = features.ledger, features.tiled
     EVENTS, MOVES = features.history or features.jumps, features.jumps and not features.kinks
@@ -484,10 +500,11 @@ def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
 
     @hot
     def march(row, clock, records, steps, whole):
-        """Steps, with the samples of their sensors; how many were done, how many kicks of the next
-        one differ from the recorded force, and how many contacts are swept in it.
+        """Advance several steps and sample their sensors.
 
-        Of a whole step, and of one with a jump, only the forces are done: the rest is the caller's.
+        Returns the number of steps done, the number of kicks of the next step that differ from the
+        recorded force, and the number of contacts swept in it. In a complete step or a step with a
+        jump, only the forces are computed; the caller does the rest.
         """
         bodies, contacts = row.bodies, row.contacts
         done, changed, ahead, tile, length = 0, 0, 0, clock.tile, clock.n_active
@@ -523,7 +540,7 @@ def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
         b, k = bodies, contacts
         if MOVES and clock.n_jumps > 0:
             if LEDGER:
-                # of the step before, with its own velocities
+                # losses of the previous step, with its velocities
                 dissipate(
                     b.v, b.a, pending, 1.0, half_dt, k.force, k.elastic, k.clamp, k.viscous_work,
                     k.clamp_work, n,
@@ -541,8 +558,10 @@ def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
 
 @shared
 def keep_on_list(events, before, first, last, length):
-    """Move the list of active contacts with its tile, from `before` to `first`, and drop those
-    from `last` on; its new length."""
+    """Move the list of active contacts with its tile, and return its new length.
+
+    The list moves from `before` to `first`. Contacts from `last` on are dropped.
+    """
     kept = 0
     for e in range(length):
         k = events.active[before + e]
@@ -557,7 +576,7 @@ def keep_on_list(events, before, first, last, length):
 @shared
 @hot
 def read_overlaps(row, records, slot, first, last):
-    """Overlaps of the recorded contacts among first..last - 1 at this step."""
+    """Record the overlaps of the selected contacts among first..last - 1 at this step."""
     u, start = row.bodies.u, row.contacts.start
     for s in range(records.recorded.size):
         k = records.recorded[s]
@@ -568,11 +587,10 @@ def read_overlaps(row, records, slot, first, last):
 @shared
 @hot
 def read_forces(force, records, slot, first, last):
-    """Forces at this step of the recorded contacts among first..last - 1, and what these add to the
-    sensors of their beads.
+    """Record the forces of the selected contacts among first..last - 1 and of their sensors.
 
-    A sensor feels the mean of the forces of its bead's two contacts; the left one comes first, and
-    may be of another tile.
+    A sensor reads the mean of the forces of the two contacts of its bead. The left one comes first,
+    and may belong to another tile.
     """
     for s in range(records.sensor_left.size):
         left, right = records.sensor_left[s], records.sensor_right[s]

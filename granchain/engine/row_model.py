@@ -1,9 +1,9 @@
-"""The model that a row runs under: of copies that no edit reaches, and one of several laws.
+"""Model of a chain: copies of functions that cannot be edited, and one model for several laws.
 
-The functions of a mixture ask each contact which law it has. A coefficient, or a quantity of the
-history, stands once under its name: a contact has one law. The first coefficient is the law, as its
-place among them. What a law does not have is 0 in the coefficients, and in the history what does
-nothing: an onset weight of 1, of a closed contact.
+The functions of a mixture check the law of each contact. A coefficient or history quantity with the
+same name in several laws is stored once, because a contact has one law. The first coefficient is
+the index of the law. Coefficients that a law lacks are 0, and history quantities that it lacks have
+a neutral value: an onset weight of 1, of a closed contact.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from granchain.jit.options import VECTOR, frozen
 WHICH = Quantity("contact_law", "1", "the law of the contact, as its place among them")
 RUN_END = Quantity("run_end", "1", "one more than the last contact of its run; see `run_ends`")
 UNTIL = 1
-# Where a contact's law has no such quantity; and one that never yields.
+# Values of quantities that the law of a contact lacks, with an elastic limit that is never reached.
 _IDLE = dict.fromkeys((one.name for one in ONSET_HISTORY), 1.0) | {"elastic_limit": math.inf}
-# What the functions take: x and y any two numbers or events, c coefficients, h history.
+# Arguments of the functions: x and y are any two numbers or events, c coefficients, h history.
 MIXED_SHAPES = {
     "history_of": "c", "force": "xych", "needs_update": "xych", "update": "xch", "energy": "xch",
     "plastic": "ch", "overlap_limit": "c", "jumps": "c", "jump": "xych", "contact_radius": "xych",
@@ -34,14 +34,16 @@ MIXED_SHAPES = {
 
 
 def with_copies(model: Model) -> Model:
-    """The same model of functions that are `frozen`: what is remembered of it holds for as long
-    as the process runs."""
+    """Return the same model with `frozen` functions.
+
+    Results that are stored for such a model are valid as long as the process runs.
+    """
     guarded = model.guarded and Guarded(*frozen(*model.guarded))
     return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
 
 
 def shared_models(models: Sequence[Model]) -> list[Model]:
-    """The models, each made `with_copies`; alike ones are one object."""
+    """Return the models, each made `with_copies`; equal ones are one object."""
     met: list[tuple[Model, Model]] = []
     for asked in models:
         if all(asked != known for known, _ in met):
@@ -51,10 +53,11 @@ def shared_models(models: Sequence[Model]) -> list[Model]:
 
 @cache
 def mixture(models: tuple[Model, ...]) -> Model:
-    """One model of several, at least two; its law is known by all their names."""
+    """Combine at least two models into one; the name of its law lists all their names."""
     coefficients = (WHICH, RUN_END, *_once(models, "coefficients"))
     history = _once(models, "history")
-    # of each law as many overlaps as of the one with most, none of them reached
+    # Each law gets as many overlaps as the law with the most; the additional ones are never
+    # reached.
     counts = [len(model.functions.jumps((1.0,) * len(model.coefficients))) for model in models]
     own = []
     for model, count in zip(models, counts, strict=True):
@@ -96,18 +99,21 @@ def mixture(models: tuple[Model, ...]) -> Model:
 
 
 def models_of(model: Model) -> tuple[Model, ...]:
-    """The models of a mixture, in the order of the places; a plain model alone."""
+    """Return the models of a mixture in the order of their indices, or a plain model alone."""
     return getattr(model.law, "models", (model,))
 
 
 def coefficient_rows(model: Model, mixed: Model) -> np.ndarray:
-    """Rows of a mixture's coefficients that are those of one of its models."""
+    """Return the rows of the mixture's coefficients that belong to one of its models."""
     return np.array([mixed.coefficient(quantity.name) for quantity in model.coefficients])
 
 
 def run_ends(which: np.ndarray) -> np.ndarray:
-    """Of contacts with these laws, where the run of each ends that is taken in one pass: whole
-    vectors of one law, or, with a minus, of several."""
+    """Return the end of the run to which each contact belongs, from the laws of the contacts.
+
+    A run is processed in one pass. It consists of complete vectors of one law, or, if the end is
+    negative, of several laws.
+    """
     vectors = which.reshape(-1, VECTOR)
     alike = (vectors == vectors[:, :1]).all(axis=1)
     law = np.where(alike, vectors[:, 0], -1.0)
@@ -117,7 +123,10 @@ def run_ends(which: np.ndarray) -> np.ndarray:
 
 
 def _once(models: tuple[Model, ...], group: str) -> tuple[Quantity, ...]:
-    """The quantities of all models, each name once; written to the file where one of them is."""
+    """Return the quantities of all models, each name once.
+
+    A quantity is written to the output file if one of the models writes it.
+    """
     found: dict[str, Quantity] = {}
     for model in models:
         for one in getattr(model, group):
@@ -127,7 +136,7 @@ def _once(models: tuple[Model, ...], group: str) -> tuple[Quantity, ...]:
 
 
 def _law_of(models: tuple[Model, ...], functions: dict[str, Callable]) -> type[ContactLaw]:
-    """What is known of the laws together; no law of the registry."""
+    """Return a law class with the combined properties of the laws; it is not registered."""
     laws = [model.law for model in models]
     own: dict[str, Any] = {
         "__doc__": "Several laws in one row.",
@@ -156,7 +165,7 @@ def _places(quantities: tuple[Quantity, ...], among: tuple[Quantity, ...]) -> tu
 
 
 def _picked(places: tuple[int, ...]) -> Callable:
-    """Plain function (values) -> the tuple of those at some places."""
+    """Return a plain function (values) -> the tuple of those at given positions."""
     if not places:
         return _pick_none
     before, last = _picked(places[:-1]), places[-1]
@@ -172,7 +181,7 @@ def _pick_none(values):
 
 
 def _spread(places: tuple[int, ...], width: int) -> Callable:
-    """Plain function (values, own) -> the tuple with a law's own values at their places."""
+    """Return a plain function (values, own) -> the tuple with a law's values at their positions."""
     if width == 0:
         return _neither
     before, last = _spread(places, width - 1), width - 1
@@ -195,7 +204,7 @@ def _neither(values, own):
 
 
 def fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callable:
-    """A function of a law's own coefficients and history, of the tuples of all."""
+    """Adapt a function of one law's coefficients and history to the tuples of the mixture."""
 
     def of_c(c):
         return own(c_of(c))
@@ -214,7 +223,7 @@ def fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callabl
 
 
 def _either(place: float, own: Callable, rest: Callable, shape: str) -> Callable:
-    """One function where the contact has this law, else the other."""
+    """Return a function that calls one function if the contact has this law, else the other."""
 
     def of_c(c):
         return own(c) if c[0] == place else rest(c)

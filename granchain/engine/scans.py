@@ -1,8 +1,8 @@
-"""Scans: functions that are applied to each kind of contact of a chain, or of many chains, once.
+"""Scans: functions that are applied once to each kind of contact of one chain or many chains.
 
-Scans are plain functions of one column of coefficients. For the few kinds of contact of a usual
-chain they run as they are; for many kinds (a taper, gravity) they are compiled. The bits are the
-same.
+Scans are plain functions of one column of coefficients. A usual chain has few kinds of contact, and
+its scans run as plain Python. For many kinds (a taper, gravity), scans are compiled, with
+bit-identical results.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from granchain.errors import finite_force
 from granchain.jit.cache import compiled
 from granchain.jit.options import frozen
 
-# Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the
+# Maximum number of kinds of contact for plain Python: below it, compiling takes longer than the
 # scan.
 PLAIN_KINDS = 64
-# Time that a scan may have taken as plain Python, in all, before it is compiled [s]: about what
+# Total time that a scan may take as plain Python before it is compiled [s]: about the time that
 # compiling takes.
 PLAIN_SECONDS = 0.5
-# What each has taken [s].
+# Time that each scan has taken [s].
 _seconds: dict[Callable, float] = {}
 
-# Bytes of the answers of scans that a process remembers, with what was asked: a study of a thousand
-# cases, or some chains of 10^5 kinds of contact. Above it, all are forgotten.
+# Maximum size of the stored scan results and their inputs in a process [bytes]: enough for a study
+# of a thousand cases, or for some chains of 10^5 kinds of contact. Above it, all are dropped.
 MOST_BYTES = 64 * 2**20
 _answers: dict[tuple, np.ndarray] = {}
 _answer_bytes = [0]
@@ -42,8 +42,7 @@ def over_kinds(
     n_out: int,
     scratch: tuple[int, ...] = (),
 ) -> np.ndarray:
-    """Apply a scan of one contact to each distinct column of its inputs, unless the process
-    remembers what it gives.
+    """Apply a scan to each distinct column of its inputs, or return the stored result.
 
     Parameters
     ----------
@@ -51,13 +50,13 @@ def over_kinds(
         Model -> plain function (table_1, ..., scratch_1, ..., out) that fills out[:, k] for every
         column k.
     model : Model
-        Of `frozen` functions: what is remembered of it holds for as long as the process runs.
+        Model with `frozen` functions, so that stored results are valid as long as the process runs.
     inputs : tuple of (rows, n_contacts) array
-        Tables whose columns together make the kind.
+        Tables whose columns together determine the kind.
     n_out : int
-        Rows of the result.
+        Number of rows of the result.
     scratch : tuple of int
-        Lengths of the rows that the scan writes to on its way.
+        Lengths of the temporary rows of the scan.
 
     Returns
     -------
@@ -66,7 +65,7 @@ def over_kinds(
     first, which = kinds_of_columns(inputs)
     tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
     scan = scan_of(make, model)
-    # a scan is a copy that is never edited, and the only one for functions that do the same
+    # A scan is a copy that is never edited, and equivalent functions share one scan.
     asked = (scan, n_out, *((table.shape, table.tobytes()) for table in tables))
     out = _answers.get(asked)
     if out is None:
@@ -83,7 +82,7 @@ def over_kinds(
 
 
 def remember(asked: tuple, out: np.ndarray, size: int) -> None:
-    """Remember an answer of a scan; forget the others where there is no room for it."""
+    """Store the result of a scan; drop the others if the limit is exceeded."""
     if _answer_bytes[0] + size > MOST_BYTES:
         _answers.clear()
         _answer_bytes[0] = 0
@@ -94,13 +93,13 @@ def remember(asked: tuple, out: np.ndarray, size: int) -> None:
 
 @lru_cache(1024)
 def scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:
-    """The scan of a model of `frozen` functions, `frozen` itself."""
+    """Return the `frozen` scan of a model with `frozen` functions."""
     return frozen(make(model))[0]
 
 
 @cache
 def compiled_scan(scan: Callable) -> Callable:
-    """A scan, which is `frozen`, compiled."""
+    """Compile a `frozen` scan."""
 
     def scan_all(*tables):
         scan(*tables)

@@ -1,10 +1,10 @@
-"""What a run is set up from: law, pair, inputs, limits and static force make the contacts.
+"""Contacts of a run, set up from law, pair, inputs, limits, and static forces.
 
-The contacts of many chains are set up together: each scan looks once at the kinds of contact of all
-of them. In this order, a file each: restitutions from another law (restitution.py), the model
-(row_model.py), coefficients with the windows of the guard (coefficients.py), static overlaps and
-histories (at_rest.py), and then the time step (timestep.py). Each runs its scan by scans.py, over
-the kinds of kinds.py.
+The contacts of many chains are set up together: each scan runs once for all distinct kinds of
+contact. The steps are, with one file each: restitutions from another law (restitution.py), the
+model (row_model.py), coefficients with the windows of the energy correction (coefficients.py),
+static overlaps and histories (at_rest.py), and the time step (timestep.py). Each step runs its scan
+with scans.py over the kinds from kinds.py.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from granchain.engine.restitution import with_restitutions
 from granchain.engine.row_model import coefficient_rows, mixture, models_of, shared_models
 from granchain.errors import LawError
 
-# All contacts of a row.
+# All contacts of a chain.
 ALL: Any = slice(None)
 
 
 @dataclass(frozen=True)
 class Contacts:
-    """A chain's contacts under one law: what does not change during a run.
+    """Contacts of a chain with one law: properties that do not change during a run.
 
     Parameters
     ----------
     model : Model
-        The law, as it runs.
+        Contact law.
     c : (n_coefficients, n_contacts) array
         Coefficients.
     overlaps : (n_contacts,) array
@@ -47,8 +47,8 @@ class Contacts:
     limits : (n_contacts,) array
         Overlap at which the run stops [m].
     history : (n_history, n_contacts + 1) array
-        At the start, fresh, or under the static overlap and the one that the bodies are then
-        displaced to; the last column is of a fresh contact like the last.
+        History at the start: fresh, or after loading to the static overlap and then to the initial
+        overlap of the displaced bodies. The last column is a fresh contact like the last one.
     """
 
     model: Model
@@ -59,24 +59,24 @@ class Contacts:
 
 
 class RowInputs(NamedTuple):
-    """A row of masses with what lies between them, under a law's inputs.
+    """Chain of masses, and the laws and inputs of its contacts.
 
     Parameters
     ----------
     law : type of ContactLaw
-        Of all contacts that have none of their own.
+        Law of all contacts without an individual law.
     masses : Masses
-        What stands between the ends, and under which loads.
+        Bodies between the ends, and their loads.
     pair : Pair
         The two bodies of each contact: numbers, or (n_contacts,) arrays.
     limits : (n_contacts,) array
         Overlap at which the run stops [m].
     inputs : namespace
-        A value for each of the law's inputs.
+        Value of each input of the law.
     of_pairs : tuple of ((n_contacts,) boolean array, namespace)
-        Contacts that have other inputs, and these; no contact is in two.
+        Contacts with other inputs, and these inputs; no contact is in two groups.
     own : tuple of ((n_contacts,) boolean array, type of ContactLaw, namespace)
-        Contacts that have a law of their own, and its inputs.
+        Contacts with an individual law, the law, and its inputs.
     """
 
     law: type[ContactLaw]
@@ -90,7 +90,7 @@ class RowInputs(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactGroup:
-    """Contacts of a row that have one law and one set of inputs."""
+    """Contacts of a chain with one law and one set of inputs."""
 
     selected: Any
     pair: Pair
@@ -99,18 +99,17 @@ class ContactGroup:
 
     @cached_property
     def model(self) -> Model:
-        """The law, as it runs here: asked for once, for it may be another object each time."""
+        """Model of the law, created once because each call may return another object."""
         return self.law.model(self.inputs)
 
 
 def contacts_together(rows: Sequence[RowInputs]) -> list[Contacts]:
-    """Coefficients, guard and static start of the contacts of many rows of masses, each as if it
-    were set up alone.
+    """Set up the contacts of many chains together, with the same results as individually.
 
     Raises
     ------
     LawError, CaseError
-        For the first row whose law misses a quantity, or has no force for the static load.
+        For the first chain whose law lacks a quantity, or has no force for the static load.
     """
     groups = [groups_of(row) for row in rows]
     inputs = iter(
@@ -134,8 +133,11 @@ def contacts_together(rows: Sequence[RowInputs]) -> list[Contacts]:
 
 
 def groups_of(row: RowInputs) -> list[ContactGroup]:
-    """Of a row all its contacts, and then those that have inputs of their own; where some have a
-    law of their own, those that there are, law by law."""
+    """Return the groups of contacts of a chain.
+
+    The first group contains all contacts, and the others are contacts with individual inputs. If
+    some contacts have an individual law, the groups contain only existing contacts, law by law.
+    """
     found: list[tuple[Any, type[ContactLaw], SimpleNamespace]]
     if not row.own:
         found = [(ALL, row.law, row.inputs)]
@@ -155,14 +157,16 @@ def groups_of(row: RowInputs) -> list[ContactGroup]:
 
 
 def model_of(row: RowInputs, groups: Sequence[ContactGroup]) -> Model:
-    """What the contacts of a row run under: a mixture where some have a law of their own, or
-    another form of it."""
+    """Return the model of the contacts of a chain.
+
+    It is a mixture if some contacts have an individual law, or another form of the law.
+    """
     models = dict.fromkeys(group.model for group in (groups if row.own else groups[:1]))
     return mixture(tuple(models)) if len(models) > 1 else next(iter(models))
 
 
 def pair_at(pair: Pair, selected: Any) -> Pair:
-    """The pair of the selected contacts."""
+    """Return the pair of the selected contacts."""
     if selected is ALL:
         return pair
     return Pair(
@@ -176,8 +180,10 @@ def pair_at(pair: Pair, selected: Any) -> Pair:
 def _contacts_of_model(
     model: Model, rows: Sequence[RowInputs], groups: Sequence[Sequence[ContactGroup]]
 ) -> list[Contacts]:
-    """The contacts of rows that run under one model; each row has one column more while it is set
-    up, of a fresh contact like its last."""
+    """Return the contacts of chains with one model.
+
+    During set-up, each chain has one additional column: a fresh contact like its last.
+    """
     begun = [_own_and_limits(model, row, those) for row, those in zip(rows, groups, strict=True)]
     limits = np.concatenate([most for _, most in begun])
     c = with_windows(model, np.hstack([own for own, _ in begun]), limits)
@@ -198,8 +204,10 @@ def _contacts_of_model(
 def _own_and_limits(
     model: Model, row: RowInputs, groups: Sequence[ContactGroup]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A law's own coefficients of a row, and its limits, each with the last column twice; the
-    inputs of the groups include the restitutions."""
+    """Return the coefficients and overlap limits of a chain, each with the last column twice.
+
+    The inputs of the groups include the restitutions.
+    """
     limits, present = np.append(row.limits, row.limits[-1]), row.masses.contacts
     own, models = np.zeros((len(model.own), limits.size)), models_of(model)
     for group in groups:
@@ -217,8 +225,8 @@ def _own_and_limits(
         columns = np.flatnonzero(group.selected)
         own[0, columns] = models.index(own_model)
         own[np.ix_(coefficient_rows(own_model, model), columns)] = coefficients(*asked, most)
-    # an end without a wall has no contact: its column repeats its neighbour's, so that it is no
-    # kind of its own
+    # An end without a wall has no contact. Its column copies that of its neighbour, so that it is
+    # not a separate kind.
     for k, neighbour, exists in (
         (0, 1, present.start == 0),
         (-2, -3, present.stop == row.limits.size),

@@ -1,19 +1,19 @@
-"""What holds a bead on the spot and what rides in it: on-site springs and resonators, each with a
-dashpot.
+"""On-site springs and resonators, each with a dashpot.
 
-On a body of mass m act the force F of contacts and loads, drag at the rate g, an on-site spring k
-and dashpot c, and resonators (m_j, k_j, c_j) with a displacement w_j from their rest:
+The forces on a body of mass m are: the force F of contacts and loads, drag at the rate g, an
+on-site spring k and dashpot c, and resonators (m_j, k_j, c_j) with displacements w_j from rest:
 
     m a = F - g m v - k u - c v - sum m_j a_j,    m_j a_j = k_j (u - w_j) + c_j (v - w_j').
 
-Every dashpot takes the velocities at the step, v_n = v_{n-1/2} + h a_n, h = dt/2. Solved for the
+Every dashpot uses the velocities at the step, v_n = v_{n-1/2} + h a_n, h = dt/2. Solved for the
 accelerations, with P_j = k_j (u - w_j) + c_j (v - w_j') at the half-step velocities,
 
     a_j = (P_j + h c_j a)/(m_j + h c_j),
     a (m + h g m + h c + sum h c_j s_j) = F - g m v - k u - c v - sum s_j P_j,
 
-s_j = m_j/(m_j + h c_j): the trapezoidal rule, of order two; what a resonator gets, its bead gives.
-As with drag, the dashpots leave the limit of the step where it is.
+s_j = m_j/(m_j + h c_j). This is the trapezoidal rule of second order, and the force on a resonator
+is opposite to the force on its bead. Like drag, the dashpots do not change the limit of the time
+step.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from granchain.jit.options import shared
 
 @shared
 def kick_on_sites(row, force, time, half_dt, back, n):
-    """Half-step velocities of bodies and resonators; arguments and result are those of
-    `kick_with_drag`. The powers of the dashpots are left with them."""
+    """Update the half-step velocities of bodies and resonators, and return the drag power [W].
+
+    The arguments are those of `kick_with_drag`. The powers of the dashpots are stored in the
+    tables.
+    """
     bodies, sites, own = row.bodies, row.sites, row.resonators
     u, v, a = bodies.u, bodies.v, bodies.a
     left = dragged = 0.0
@@ -39,7 +42,7 @@ def kick_on_sites(row, force, time, half_dt, back, n):
         while own.body[after] == k:
             m, c = own.mass[after], own.damping[after]
             pull = own.stiffness[after] * (u[k] - own.u[after]) + c * (v[k] - own.v[after])
-            # until the bead's is known, what the resonator's acceleration has without it
+            # acceleration of the resonator without that of the bead, which is not known yet
             own.a[after] = pull / (m + half_dt * c)
             push -= m * own.a[after]
             inertia += inverse * half_dt * c * m / (m + half_dt * c)
@@ -62,8 +65,11 @@ def kick_on_sites(row, force, time, half_dt, back, n):
 
 @shared
 def complete_sites(row, clock, records, snapshot_due, energy_due):
-    """The rest of a step whose kicks are done, before the bodies drift: ledger and snapshot of
-    on-site springs and resonators, drift of the resonators."""
+    """Complete a step of on-site springs and resonators after the kicks.
+
+    This includes their energy balance and snapshot, and the drift of the resonators. It happens
+    before the bodies drift.
+    """
     bodies, sites, own = row.bodies, row.sites, row.resonators
     step, dt, n_steps = clock.step, clock.dt, clock.n_steps
     back, half = 0.5 * dt if step < n_steps else 0.0, 0.5 * dt if step > 0 else 0.0

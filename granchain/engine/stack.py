@@ -1,8 +1,7 @@
-"""Many rows of beads under one compiled loop: every table with a leading axis, one place for each
-row.
+"""Many chains in one compiled loop: every table has a leading axis with one position per chain.
 
-The loop is the one that advances a single row, called for one row after the other inside compiled
-code: the same bits, and no time in Python for each.
+The loop that advances a single chain is called for one chain after another inside compiled code.
+The results are bit-identical, and no time is spent in Python for each chain.
 """
 
 from __future__ import annotations
@@ -25,27 +24,28 @@ from granchain.engine.inspection import RUNNING
 from granchain.engine.state import Memory, State
 from granchain.jit.cache import compiled
 
-# Members from which a loop over them is compiled, which takes a second or two; below, Python calls
-# the loop of one.
+# Minimum number of members for a compiled loop over them, which takes a second or two to compile.
+# Below it, Python calls the loop of each member.
 COMPILED = 16
-# Body-steps that a thread does at a time: .1 s at ten nanoseconds each, an interruption's delay.
+# Body-steps that a thread computes at a time: 0.1 s at ten nanoseconds each, which is the delay of
+# an interruption.
 AT_ONCE = 1e7
 tables_of, followed_of, records_of = member_of(Tables), member_of(Followed), member_of(Records)
 
 
 class Stack:
-    """States that share a loop and the shapes of their tables, advanced one after the other.
+    """States that share a loop and table shapes, and that are advanced one after another.
 
     Parameters
     ----------
     states : sequence of State
-        All of one `shape`, and before their first step. From then on they live in the memory of
-        the stack.
+        States of one `shape`, before their first step. From then on they use the memory of the
+        stack.
 
     Attributes
     ----------
     status : (n_members,) integer array
-        How far each is.
+        Status of each member.
     """
 
     def __init__(self, states: Sequence[State]):
@@ -63,15 +63,15 @@ class Stack:
         self._final = self.states[0].recording.final
 
     def advance(self, first: int, last: int, steps: int) -> None:
-        """Do a block of steps of the members first..last - 1 that are not done, and look at each.
+        """Advance the unfinished members first..last - 1 by a block of steps, and inspect each.
 
         Parameters
         ----------
         first, last : int
-            Places of members.
+            Range of members.
         steps : int
-            Number of steps; a member's block ends earlier after its last step, and before it where
-            its state is kept then.
+            Number of steps. The block of a member ends earlier after its last step, or before that
+            step if its state is stored then.
         """
         if self._run is not None:
             self._run(
@@ -98,27 +98,27 @@ class Stack:
 
 
 class Copies:
-    """One run from many states, each to its end: what it was set up to is copied for each.
+    """Run one case from many initial states, each to its end, with copies of its set-up.
 
     Parameters
     ----------
     state : State
-        Before its first step; it stays there.
+        State before its first step; it does not change.
     displacement, velocity : (n_copies, n_bodies + n_resonators) array
-        That each begins with [m], [m/s]; of the bodies, then of the resonators.
+        Initial values of each copy [m], [m/s], for the bodies, then the resonators.
     history : (n_history, n_contacts) array, optional
-        That the contacts of each begin with; without, that of the state.
+        Initial history of the contacts of each copy. Default: the history of the state.
     stopped : callable, optional
-        Asked from time to time whether to leave them where they are.
+        Function called from time to time; if it returns true, the copies stop.
 
     Attributes
     ----------
     displacement, velocity : (n_copies, n_bodies + n_resonators) array
-        At the end.
+        Values at the end.
     status : (n_copies,) integer array
-        How each has ended.
+        Final status of each copy.
     memory : Memory
-        Of their tables and records.
+        Memory of the tables and records.
     """
 
     def __init__(
@@ -157,14 +157,14 @@ class Copies:
 
 
 def _moving(rows: tuple[Field, ...]) -> list[int]:
-    """Rows of displacement and velocity."""
+    """Return the rows of displacement and velocity."""
     names = [field.name for field in rows]
     return [names.index(name) for name in ("u", "v")]
 
 
 @cache
 def stack_of(loop: Callable) -> Callable:
-    """A compiled loop over members, around the compiled loop of one."""
+    """Return a compiled loop over members that calls the compiled loop of one member."""
 
     def stack(first, last, steps, tables, clocks, followed, records, status, final):
         for m in range(first, last):

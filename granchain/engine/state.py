@@ -1,5 +1,5 @@
-"""The arrays of one run, made from a chain and a law, and the call that advances them by a
-block of steps."""
+"""Arrays of one run, made from a chain and a law, and the call that advances them by a block of
+steps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from granchain.status import Status
 
 @dataclass(frozen=True)
 class Recording:
-    """What a run records.
+    """Selection of the quantities that a run records.
 
     Parameters
     ----------
@@ -39,17 +39,17 @@ class Recording:
     sensor_contacts : tuple of int
         Labels of the contacts whose force and overlap are sampled.
     interval : float
-        Of the samples [s].
+        Interval of the samples [s].
     snapshot_interval : float, optional
-        Of displacement and velocity of every body [s].
+        Interval of the displacements and velocities of all bodies [s].
     ledger : bool
-        Whether the energy ledger is recorded.
+        Whether the energy balance is recorded.
     energy_interval : float, optional
-        Of the ledger [s].
+        Interval of the energy balance [s].
     snapshot_history : bool
-        Whether snapshots hold what every contact has come to.
+        Whether snapshots include overlap, rate, and history of every contact.
     final : bool
-        Whether what another run can go on from is kept before the last step.
+        Whether the state from which another run can continue is stored before the last step.
     """
 
     sensor_beads: tuple[int, ...] = ()
@@ -62,7 +62,8 @@ class Recording:
     final: bool = False
 
 
-# Tables that a run changes, with what their rows are; the history's rows are the law's own.
+# Tables that a run changes, and the fields of their rows; the rows of the history are those of the
+# law.
 CHANGING = {
     "bodies": fields.BODY,
     "contacts": fields.CONTACT,
@@ -73,22 +74,23 @@ CHANGING = {
     "resonators": fields.RESONATOR,
     "driven": fields.DRIVEN,
 }
-# What a run from a state takes of these, in the order of `Start`; all else begins anew. Of bodies
-# the first rows.
+# Quantities that a run from a state takes from these tables, in the order of `Start`; all others
+# start anew. The quantities of the bodies are the first rows of their table.
 STARTED_BODIES = ("u", "v", "a")
 STARTED_CONTACTS = ("force", "elastic", "clamp", "kicked", "recorded", "reach")
-# Place of the events among the tables: the ones of whole numbers.
+# Index of the events among the tables: the only table of integers.
 EVENTS = fields.Tables._fields.index("events")
-# Steps at which something is recorded.
+# Fields of the steps at which something is recorded.
 RECORDING_STEPS = tuple(field.name for field in fields.PLAN if field.name.endswith("_at"))
-# Which count holds the number of filled rows of a record.
+# Name of the count of filled rows of a record.
 FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
-# The last filled rows of a record, which a later step may still correct: a jump of the force
-# corrects that of the step before.
+# Number of the last filled rows of a record that a later step may still correct: a jump of the
+# force corrects the row of the previous step.
 UNSETTLED = 2
 
 
-# What states of the same contacts, masses and recording share, whatever their velocities and steps.
+# Attributes shared by states with the same contacts, masses, and recording at any velocities and
+# steps.
 SAME_AT_ANY_SPEED = (
     "model", "recording", "prepared", "loads", "_kept", "_drive_rows", "followed_tables",
     "features", "functions", "loop", "table_shapes", "plan",
@@ -96,36 +98,36 @@ SAME_AT_ANY_SPEED = (
 
 
 class State:
-    """Everything that changes during a run.
+    """State of a run: everything that changes during it.
 
     Parameters
     ----------
     contacts : Contacts
-        Model, coefficients and static start.
+        Model, coefficients, and static start.
     chain : Masses
-        The row of bodies.
+        Chain of bodies.
     time_step : TimeStep
         Step and number of steps.
     recording : Recording
-        What is recorded.
+        Selection of the recorded quantities.
     placed : bool
-        Whether it has memory of its own from now on; without it, it has none until it begins in
-        some that it shares.
+        Whether the state gets separate memory now. If not, it has no memory until it begins in
+        shared memory.
 
     Attributes
     ----------
     bodies, contacts : named tuple of arrays
-        A row for each quantity, padded to whole vectors (granchain.engine.fields).
+        One row per quantity, padded to complete vectors (granchain.engine.fields).
     c, h : (quantities, contacts) array
         Coefficients and history of the law.
     clock : record
-        The scalars of the run.
+        Scalars of the run.
     records : named tuple of arrays
-        Samples, snapshots and entries of the ledger, and where and when they are taken.
+        Samples, snapshots, and entries of the energy balance, and their positions and steps.
     features : Features
-        What the loop has to carry.
+        Features of the loop.
     loop : callable
-        The compiled loop that advances it.
+        Compiled loop that advances the state.
     """
 
     def __init__(
@@ -160,8 +162,10 @@ class State:
             Memory([self]).begin([self])
 
     def at(self, chain: Masses, time_step: TimeStep) -> State:
-        """The same run, before its first step and without memory, at other velocities of the same
-        masses and with another step."""
+        """Return the same run with other velocities and another step.
+
+        The result is before its first step and has no memory.
+        """
         other: State = object.__new__(State)
         other.__dict__.update({name: vars(self)[name] for name in SAME_AT_ANY_SPEED})
         other.chain, other.time_step = chain, time_step
@@ -174,11 +178,11 @@ class State:
 
     @property
     def width(self) -> int:
-        """Contacts, padded to whole vectors."""
+        """Number of contacts, padded to complete vectors."""
         return padded(self.chain.n_bodies + 1)
 
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
-        """Shapes of its tables, in the order of `fields.Tables`."""
+        """Return the shapes of the tables, in the order of `fields.Tables`."""
         c, width, wide = (
             self.prepared.c,
             fields.pitch_of(self.width),
@@ -186,8 +190,8 @@ class State:
         )
         places, count = 0, self.chain.n_resonators
         if self.features.leaps:
-            # a contact's force may jump at the onset and at each overlap that the law names, in one
-            # step, there and back
+            # In one step, the force of a contact may jump at the onset and at each overlap that the
+            # law lists, in both directions.
             places = 1 + 2 * len(self.functions.jumps(tuple(c[:, 0].tolist())))
         return (
             (len(fields.BODY), wide),
@@ -198,7 +202,7 @@ class State:
             (len(fields.CORRECTION), wide if places else 0),
             (len(fields.STEP_JUMP), places * width),
             (len(fields.SITE), wide if self.features.sites else 0),
-            # one more than there are, of no body, at which the loop sees their end
+            # One additional resonator without a body marks the end of the list for the loop.
             (len(fields.RESONATOR), padded(count + 1) if self.features.sites else 0),
             (len(fields.DRIVEN), self._drive_rows.shape[1]),
             self._drive_rows.shape,
@@ -206,7 +210,8 @@ class State:
 
     @staticmethod
     def _drives_of(chain: Masses) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        """The rows of the drives, in the order of `fields.DRIVE`, and what they follow."""
+        """Return the rows of the drives, in the order of `fields.DRIVE`, and their knots and
+        splines."""
         if not chain.drives:
             return np.zeros((len(fields.DRIVE), 0)), (np.zeros(0), np.zeros((4, 0)))
         rows, knots, splines = [], [np.zeros(0)], [np.zeros((4, 0))]
@@ -221,9 +226,9 @@ class State:
         return made, (np.concatenate(knots), np.hstack(splines))
 
     def _plan(self) -> dict[str, np.ndarray]:
-        """What is recorded where and when: an array for each field of PLAN."""
+        """Return the positions and steps of the records: an array for each field of PLAN."""
         recording, chain = self.recording, self.chain
-        # a bead's two contacts: those with the index of its body, counted from 0, and the next
+        # The two contacts of a bead have the index of its body, counted from 0, and the next index.
         beads = np.array(recording.sensor_beads, dtype=np.int64) - chain.first_label
         recorded = np.array(recording.sensor_contacts, dtype=np.int64) - (chain.first_label - 1)
         ledger = (
@@ -240,7 +245,7 @@ class State:
         }
 
     def _record_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of what is recorded, by name."""
+        """Return the shapes of the records, by name."""
         plan, recording, n = self.plan, self.recording, self.chain.n_bodies
         some = recording.sensor_beads or recording.sensor_contacts
         sampled = self.time_step.n_steps // self.stride + 1 if some else 0
@@ -278,8 +283,10 @@ class State:
 
     @cached_property
     def shape(self) -> tuple:
-        """What states of one stack share: the loop, and the shapes of all but the length of what is
-        recorded."""
+        """Properties shared by the states of one stack.
+
+        They are the loop and all shapes, except for the lengths of the records.
+        """
         followed = tuple(values.shape for values in self.followed_tables)
         records = tuple(
             shape[1:] or shape[0] * (name not in RECORDING_STEPS)
@@ -290,27 +297,27 @@ class State:
 
     @property
     def stride(self) -> int:
-        """Steps from sample to sample."""
+        """Number of steps from one sample to the next."""
         return self.time_step.stride(self.recording.interval)
 
     def live_in(self, memory: Memory, place: int) -> None:
-        """Have a place in memory from now on."""
+        """Use a position in memory from now on."""
         self.memory, self.place = memory, place
         self._clock = memory.clocks[place : place + 1]
 
     @cached_property
     def tables(self) -> fields.Tables:
-        """Its tables in memory."""
+        """Tables in memory."""
         return fields.Tables(*[table[self.place] for table in self.memory.tables])
 
     @cached_property
     def followed(self) -> fields.Followed:
-        """What its drives follow."""
+        """Knots and splines of the drives."""
         return fields.Followed(*[values[self.place] for values in self.memory.followed])
 
     @cached_property
     def records(self) -> fields.Records:
-        """What is recorded, as long as its own run."""
+        """Records, with the length of this run."""
         records = self.memory.records._asdict().items()
         return fields.Records(
             *[values[self.place, : self.record_shapes[name][0]] for name, values in records]
@@ -338,17 +345,19 @@ class State:
 
     @property
     def h(self) -> np.ndarray:
-        """Its history."""
+        """History of the law."""
         return self.tables.h
 
     @cached_property
     def clock(self) -> Any:
-        """The scalars of the run."""
+        """Scalars of the run."""
         return self._clock[0]
 
     def set_own(self) -> None:
-        """Set in memory what not every row of beads has: drives, springs of a body's own, several
-        laws, a state that it goes on from."""
+        """Set quantities in memory that not every chain has.
+
+        These are drives, on-site springs, several laws, and the state from which the run continues.
+        """
         chain, inside = self.chain, slice(1, self.chain.n_bodies + 1)
         if self.features.driven:
             bodies, placed = self.bodies, self._placed
@@ -361,7 +370,7 @@ class State:
             sites.omega2[inside], _ = chain.own_rates
             for name in ("stiffness", "damping"):
                 getattr(sites, name)[inside] = getattr(chain, f"on_site_{name}")
-                # what is placed is held by its drive
+                # The drive alone determines the position of a placed body.
                 getattr(sites, name)[self._placed] = 0.0
             for name, values in chain.resonators._asdict().items():
                 getattr(self.resonators, name)[: values.size] = values + (name == "body")
@@ -377,8 +386,10 @@ class State:
         return body[kind == fields.DISPLACEMENT].astype(int)
 
     def _set_start(self, start: Start) -> None:
-        """Set the end state of the run that it continues; the velocity belongs to the step whose
-        first kick is half a one."""
+        """Set the end state of the run that this run continues.
+
+        If `start.steps` is 0, the first kick is half a kick, and the velocities belong to its step.
+        """
         n, clock = self.chain.n_bodies, self.clock
         for name, values in zip(STARTED_BODIES, start.bodies, strict=False):
             getattr(self.bodies, name)[1 : n + 1] = values
@@ -403,21 +414,23 @@ class State:
         self.events.listed[start.active] = 1
 
     def keep(self) -> None:
-        """Keep, before the last step, what another run can go on from: after its half kick the bits
-        of one that goes on are gone."""
+        """Store the state from which another run can continue, before the last step.
+
+        The half kick of the last step would make a bit-identical continuation impossible.
+        """
         bodies = self.tables.bodies[: len(STARTED_BODIES)].copy()
         tables = [getattr(self.tables, name).copy() for name in CHANGING if name != "bodies"]
         self._kept = bodies, *tables, self._clock.copy()
 
     @property
     def final(self) -> Start | None:
-        """What another run can go on from; None where none was kept."""
+        """State from which another run can continue, or None if it was not stored."""
         if self._kept is None:
             return None
         bodies, contacts, history, events, corrections, _, resonators, driven, clocks = self._kept
         count, own = self.chain.n_resonators, resonators[: len(STARTED_BODIES)]
         clock, n, rows = clocks[0], self.chain.n_bodies, fields.ContactRows(*contacts)
-        # what is placed has been put where it is in the last step itself
+        # The last step itself has set the positions of placed bodies.
         bodies[0, self._placed] = self.bodies.u[self._placed]
         return Start(
             np.vstack([bodies[:, 1 : n + 1], self.bodies.v[1 : n + 1]]),
@@ -432,7 +445,7 @@ class State:
         )
 
     def _instants(self, interval: float | None) -> np.ndarray:
-        """Steps at which something is recorded: each interval, and the last."""
+        """Return the steps of a record: one per interval, and the last step."""
         if interval is None:
             return np.zeros(0, dtype=np.int64)
         n_steps = self.time_step.n_steps
@@ -449,7 +462,7 @@ class State:
 
     @property
     def step(self) -> int:
-        """Steps done."""
+        """Number of steps done."""
         return int(self._clock["step"][0])
 
     @property
@@ -464,17 +477,22 @@ class State:
 
     @property
     def energies(self) -> fields.Energies:
-        """The entries of the ledger, by name: (n_entries,) arrays [J]."""
+        """Entries of the energy balance, by name: (n_entries,) arrays [J]."""
         return fields.Energies(*self.records.energies.T)
 
     def law_record(self, functions: str = "") -> LawRecord:
-        """What the law is, for whoever goes on with what this run computes; see `record_of`."""
+        """Return the record of the law, to check the law if a run continues this one.
+
+        See `record_of`.
+        """
         return record_of(self.model, self.prepared.c[:, self.chain.contacts], functions)
 
     @property
     def set_up(self) -> str:
-        """SHA-256 of what the run is set up from beside the law: step, drives, what is
-        recorded, which contact has which coefficients."""
+        """SHA-256 of the set-up of the run except the law.
+
+        It covers the step, the drives, the recording, and the coefficients of each contact.
+        """
         facts = self.time_step.value, self.time_step.n_steps, self.recording, self.features
         digest = hashlib.sha256(repr(facts).encode())
         plan = {field.name: getattr(self.records, field.name) for field in fields.PLAN}
@@ -485,26 +503,30 @@ class State:
         return digest.hexdigest()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All that the run has changed until now; of the records the rows that are filled, and
-        the one that may be begun."""
+        """Return all arrays that the run has changed so far.
+
+        Records include the filled rows and the row that may be incomplete.
+        """
         return self._views(self._clock)
 
     @property
     def size(self) -> int:
-        """What will be recorded [bytes]."""
+        """Size of the records [bytes]."""
         return sum(getattr(self.records, field.name).nbytes for field in fields.RECORD)
 
     @property
     def settled(self) -> dict[str, int]:
-        """How many rows of each record no later step changes."""
+        """Number of rows of each record that no later step changes."""
         return {
             field.name: max(0, self._rows(field, self._clock) - 1 - UNSETTLED)
             for field in fields.RECORD
         }
 
     def _views(self, clock: np.ndarray) -> dict[str, np.ndarray]:
-        """The arrays that a run changes, by name, as far as they are filled at this clock; the
-        clock as whole numbers, bit by bit."""
+        """Return the arrays that a run changes, by name, as far as they are filled at this clock.
+
+        The clock is viewed as integers, bit for bit.
+        """
         tables = {
             name: table for name in CHANGING
             if (table := getattr(self.tables, name)).size or name not in ("sites", "resonators")
@@ -520,8 +542,8 @@ class State:
 
     @property
     def limits(self) -> dict[str, int]:
-        """What the whole numbers of a state may not exceed, so that the loop writes where it
-        may."""
+        """Upper limits of the integers of a state, so that the loop writes only to valid
+        positions."""
         records = self.records
         return {
             "contacts": self.tables.events.shape[1],
@@ -535,17 +557,17 @@ class State:
         }
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Go on from the `arrays` of a state with the same `set_up`.
+        """Resume from the `arrays` of a state with the same `set_up`.
 
         Parameters
         ----------
         arrays : mapping of str to array
-            Every name that `arrays` gives.
+            Every name that `arrays` returns.
 
         Raises
         ------
         ValueError
-            For a name, type, shape or count that this run cannot have; the state is then unchanged.
+            If a name, type, shape, or count is impossible in this run. The state is then unchanged.
         """
         names = self._views(self._clock)
         if set(arrays) != set(names):
@@ -574,14 +596,16 @@ class State:
         events = fields.EventRows(*arrays["events"])
         active = events.active[: int(clock["n_active"][0])]
         if not (np.bincount(active, minlength=events.listed.size) == events.listed).all():
-            # the loop would write beyond the list
+            # Otherwise the loop would write beyond the list.
             raise ValueError("active and listed do not contain the same contacts, each once")
         for name, own in views.items():
             own[:] = arrays[name]
 
     def _check(self, clock: np.ndarray) -> None:
-        """Refuse whole numbers with which the loop would write where it must not, and what the
-        run never changes."""
+        """Reject integers with which the loop would write to invalid positions.
+
+        Changes of quantities that a run never changes are also rejected.
+        """
         limits = self.limits
         for field in fields.RUN:
             mine, theirs = self._clock[field.name][0], clock[field.name][0]
@@ -596,14 +620,15 @@ class State:
         return fields.EventRows(*self.tables.events)
 
     def advance(self, steps: int, looks: bool = True) -> Status:
-        """Do a block of steps, and look at the state.
+        """Advance by a block of steps, and inspect the state.
 
         Parameters
         ----------
         steps : int
-            Number of steps; the run's last step ends the block earlier.
+            Number of steps; the last step of the run ends the block earlier.
         looks : bool
-            False: it is looked at after a later block; at the end of the run in any case.
+            Whether to inspect the state after this block. At the end of the run, it is always
+            inspected.
         """
         last = self.time_step.n_steps
         stop = min(self.step + steps, last + 1)
@@ -615,22 +640,22 @@ class State:
 
 
 class Memory:
-    """Memory of many states of one shape: every array with a leading axis, one place for each, and
-    what has no place of its own in it.
+    """Memory of many states of one shape: arrays with a leading axis, one position per state.
 
-    Rows are as `fields.fill_starts` leaves them, records as long as the longest, and where a plan
-    is shorter, a step that no run reaches.
+    Tables are filled as `fields.fill_starts` does. All records have the length of the longest one,
+    and shorter plans are filled with a step that no run reaches.
 
     Parameters
     ----------
     states : sequence of State
-        All of one `State.shape`.
+        States of one `State.shape`.
 
     Attributes
     ----------
     tables, followed, records : named tuple of arrays
-        With the leading axis.
+        Arrays with the leading axis.
     clocks : (n,) array of CLOCK
+        Scalars of the states.
     """
 
     def __init__(self, states: Sequence[State]):
@@ -660,7 +685,7 @@ class Memory:
         )
 
     def begin(self, states: Sequence[State]) -> None:
-        """Put the starts of these states into their places, in which they live from now on."""
+        """Write the initial values of states to their positions, which they use from now on."""
         one, chains = states[0], [state.chain for state in states]
         n, width, prepared = one.chain.n_bodies, one.width, [state.prepared for state in states]
         for place, state in enumerate(states):
@@ -669,7 +694,7 @@ class Memory:
         def of_chains(name: str) -> np.ndarray:
             return np.array([getattr(chain, name) for chain in chains])
 
-        # (states, columns) each
+        # each with the axes (states, columns)
         bodies = fields.BodyRows(*self.tables.bodies.swapaxes(0, 1))
         contacts = fields.ContactRows(*self.tables.contacts.swapaxes(0, 1))
         inside, within = np.s_[:, 1 : n + 1], np.s_[:, : n + 1]
@@ -699,8 +724,8 @@ class Memory:
             self.tables.h[places, :, : n + 1] = own.history[:, :-1]
             self.tables.h[places, :, n + 1 :] = own.history[:, -1:]
         self.tables.c[:, :, n + 1 :] = self.tables.c[:, :, n : n + 1]
-        # the first contact that may be left out: none of a loaded chain, or of one that goes on
-        # from a state, else the one ahead of the last moving or displaced body
+        # First contact that may be skipped: none in a loaded chain or in one that continues from a
+        # state, else the contact ahead of the last moving or displaced body.
         loaded = contacts.start[within].max(axis=1) > 0.0
         tiles = one.features.tiled
         clock = {
@@ -723,18 +748,21 @@ class Memory:
 
     @staticmethod
     def _record(field: Field, shape: tuple[int, ...]) -> np.ndarray:
-        """Room for a record of every state."""
+        """Return an array for a record of every state."""
         return np.full(shape, NEVER) if field.name in RECORDING_STEPS else fields.room(shape, field)
 
 
 def padded(count: int) -> int:
-    """A number of columns, up to whole vectors."""
+    """Round a number of columns up to complete vectors."""
     return -(-count // VECTOR) * VECTOR
 
 
 def drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
-    """Kind of a drive, its knots and coefficients: through its slopes, else a shape-preserving
-    cubic, or straight lines for a force."""
+    """Return the kind of a drive, its knots, and its spline coefficients.
+
+    The spline uses the given slopes, if there are any. Without slopes, it is a shape-preserving
+    cubic for a displacement, and linear for a force.
+    """
     time, value = np.asarray(end.time, dtype=float), np.asarray(end.value, dtype=float)
     kind = fields.DISPLACEMENT if end.kind == DRIVEN_DISPLACEMENT else fields.FORCE
     spline = np.zeros((4, time.size - 1))

@@ -1,9 +1,10 @@
-"""The time step, and why.
+"""Choice of the time step, and its reason.
 
-With omega^2 = max over bodies of the sum over its contacts of (2 k with a body, k with a wall)/m,
-and gamma likewise with c, k = dF/d(overlap) and c = dF/d(rate), the scheme is stable up to 2/(gamma
-+ sqrt(gamma^2 + omega^2)): Gershgorin's bound on the eigenfrequencies, and the exact limit of
-kick-drift-kick with the predicted rate. Drag leaves it where it is: see granchain.engine.drag.
+Let omega^2 be the maximum over all bodies of the sum over its contacts of (2 k with a body, k with
+a wall)/m, with k = dF/d(overlap), and let gamma be the same with c = dF/d(rate). The scheme is then
+stable up to the step 2/(gamma + sqrt(gamma^2 + omega^2)). This combines Gershgorin's bound on the
+eigenfrequencies and the exact limit of kick-drift-kick with the predicted rate. Drag does not
+change the limit: see granchain.engine.drag.
 """
 
 from __future__ import annotations
@@ -25,32 +26,32 @@ from granchain.engine.setup import Contacts
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
 
-# The step of a result one trusts: the largest residual of the energy ledger is then near 1e-5 of
-# the input.
+# Default step: the largest energy balance error is then near 1e-5 of the energy supplied.
 AUTO_OMEGA, AUTO_GAMMA = 0.01, 0.05
-# The step of a study: five times as long; peaks within 0.1 %.
+# Factor of the fast step for studies: five times as long; peaks change by at most 0.1 %.
 FAST = 5.0
-# A run from a state takes that one's step for its own where it is at most so many times as long,
-# ours: the rule is a hundredth of the limit, and its energies change with the length of a drive.
+# Maximum ratio of the step of a state to the automatic step at which a run from this state uses its
+# step (our choice). The rule is a hundredth of the limit, and its energies change with the length
+# of a drive.
 KNOWN = 1.1
-# Overlaps looked at, from the largest down by this many decades.
+# Number of overlaps at which stiffness is evaluated, and decades that they span below the largest.
 STEP_POINTS, STEP_DECADES = 96, 4.0
 
 
 @dataclass(frozen=True)
 class TimeStep:
-    """A time step with its reason.
+    """Time step with its reason.
 
     Parameters
     ----------
     value : float
-        [s].
+        Time step [s].
     n_steps : int
-        Steps to the end of the run.
+        Number of steps to the end of the run.
     limit : float
         Stability limit [s] for the largest overlaps that the contacts can reach.
     reason : str
-        Why this step, for a human.
+        Reason for this step, as text for the user.
     """
 
     value: float
@@ -59,27 +60,29 @@ class TimeStep:
     reason: str
 
     def stride(self, interval: float) -> int:
-        """Steps from one sample to the next, nearest to an interval [s]: one at least, and
-        beyond the end where the interval is."""
+        """Return the number of steps between samples that is nearest to an interval [s].
+
+        It is at least one. It is beyond the end of the run if the interval is.
+        """
         return max(1, round(min(interval / self.value, self.n_steps + 1)))
 
 
 class Planned(NamedTuple):
-    """Contacts of a row of masses, and the step that their case asks for.
+    """Contacts of a chain of masses, and the step that the case requests.
 
     Parameters
     ----------
     contacts : Contacts
     masses : Masses
-        The row of bodies.
+        Chain of bodies.
     step : "auto", "fast" or float
-        As the case gives it [s].
+        Step as given in the case [s].
     end : float
         End of the run [s].
     force_step : bool
-        Accept a step above the stability limit.
+        Whether a step above the stability limit is accepted.
     known : float
-        Longest step that the state allows which the run goes on from [s].
+        Longest step that is allowed by the state from which the run continues [s].
     """
 
     contacts: Contacts
@@ -93,19 +96,19 @@ class Planned(NamedTuple):
 def time_step_of(
     contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False
 ) -> TimeStep:
-    """The time step of a run; see `Planned`.
+    """Return the time step of a run; see `Planned`.
 
     Raises
     ------
     CaseError
-        For a step above the limit.
+        If the step is above the limit.
     """
     (time_step,) = time_steps_together([Planned(contacts, chain, step, end, force_step)])
     return time_step
 
 
 def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
-    """The time steps of many runs, each as if it were set up alone.
+    """Return the time steps of many runs, each the same as if it were set up alone.
 
     Raises
     ------
@@ -124,11 +127,11 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
 
 
 def slopes_together(planned: Sequence[Planned]) -> list[np.ndarray]:
-    """(3, n_contacts) of each run under one model, see `bounds_on`."""
+    """Return the (3, n_contacts) slopes of each run with one model; see `bounds_on`."""
     contacts = {id(run.contacts): run.contacts for run in planned}
     tables = {key: np.vstack([own.c, own.overlaps, own.limits]) for key, own in contacts.items()}
     kinds: dict[int, tuple[Any, Any]] = dict.fromkeys(tables, (slice(None), slice(None)))
-    # of contacts that runs share, as they differ in the striker's speed, each kind stands once
+    # If runs share contacts and differ in the striker speed, each kind is stored once.
     if len(tables) < len(planned):
         kinds = {key: kinds_of_columns([table]) for key, table in tables.items()}
         tables = {key: table[:, kinds[key][0]] for key, table in tables.items()}
@@ -142,12 +145,14 @@ def slopes_together(planned: Sequence[Planned]) -> list[np.ndarray]:
 
 
 def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
-    """What bounds the steps of rows of as many bodies: omega and gamma [1/s], the largest rates of
-    drag and of dashpots of a body's own [1/s], the index of the body for which the step has to be
-    smallest, and the overlap up to which its contacts were looked at [m].
+    """Return the bounds on the steps of chains with equal numbers of bodies.
+
+    The bounds of a chain are: omega and gamma [1/s], the largest rates of drag and of on-site or
+    resonator dashpots [1/s], the index of the body that requires the smallest step, and the maximum
+    overlap at which its contacts were evaluated [m].
 
     `slopes` are (n_rows, 3, n_contacts): largest stiffness [N/m] and damping [N s/m] of each
-    contact, and the overlap [m] up to which they were looked for.
+    contact, and the maximum overlap [m] at which they were evaluated.
     """
     weight = np.full((len(rows), 1, slopes.shape[2]), 2.0)
     weight[:, 0, 0] = [row.left.has_wall for row in rows]
@@ -166,7 +171,7 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
 
 
 def choose_step(run: Planned, bounds: tuple) -> TimeStep:
-    """The time step of a run; see `bounds_on`."""
+    """Return the time step of a run; see `bounds_on`."""
     chain, step, end = run.masses, run.step, run.end
     omega, gamma, drag, own_rate, body, overlap = bounds
     label = chain.first_label + body
@@ -184,7 +189,8 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
     if isinstance(step, str):
         factor = FAST if step == "fast" else 1.0
         by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
-        # drag and dashpots of a body's own do not move the limit, but are to be followed
+        # Drag, on-site dashpots, and resonator dashpots do not change the limit, but must be
+        # resolved.
         fastest = max(gamma, drag, own_rate)
         named = {own_rate: "on-site or resonator damping", drag: "drag", gamma: "gamma"}
         by_gamma = AUTO_GAMMA / fastest if fastest > 0.0 else math.inf
@@ -227,23 +233,29 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
 
 
 def step_count(end: float, step: float) -> int:
-    """Steps to the end; a step that divides it up to rounding gives no extra one."""
+    """Return the number of steps to the end.
+
+    A step that divides the end up to rounding adds no extra step.
+    """
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
 def energy_and_force(run: Planned) -> tuple[float, float]:
-    """Energy [J] and force [N] that a contact may have to take on top of its static load: all that
-    moves at the start, what displaced bodies have stored, and what the ends can do."""
+    """Return the energy [J] and force [N] that a contact may take in addition to its static load.
+
+    They include all motion at the start, the energy stored by displaced bodies, and the effect of
+    the driven ends.
+    """
     chain, contacts = run.masses, run.contacts
     energy = float(0.5 * (chain.mass * chain.velocity * chain.velocity).sum())
     stored = 0.0
     if chain.is_displaced:
-        # the work that took each contact from its static overlap to the one that it begins with,
-        # less that of the static force
+        # work from the static overlap of each contact to its initial overlap, less that of the
+        # static force
         begin = chain.first_overlaps(contacts.overlaps)
         to = np.vstack([contacts.overlaps, np.maximum(begin, 0.0), begin])
         stored = float(over_kinds(_work_scan, contacts.model, (contacts.c, to), 1).sum())
-        # of springs of a body's own, which resonators at rest stretch
+        # energy of on-site and resonator springs; resonators at rest stretch theirs
         springs = chain.own_sum("stiffness")
         stored += float(0.5 * (springs * chain.displacement * chain.displacement).sum())
     if chain.n_resonators:
@@ -256,7 +268,7 @@ def energy_and_force(run: Planned) -> tuple[float, float]:
         assert end.time is not None and end.value is not None
         if end.kind == "displacement":
             speed = float(np.abs(np.diff(end.value) / np.diff(end.time)).max())
-            # of the bodies beside it
+            # bodies next to the driven one
             beside = [body for body in (place - 2, place) if 0 <= body < chain.n_bodies]
             energy += 0.5 * float(chain.mass[beside].sum()) * (2.0 * speed) ** 2
         else:
@@ -279,16 +291,20 @@ def _work_scan(model: Model) -> Callable:
 
 
 def _stiffness_scan(model: Model) -> Callable:
-    """Largest dF/d(overlap) and dF/d(rate), loading and unloading, over the overlaps that a
-    contact can reach."""
+    """Return a scan for the largest dF/d(overlap) and dF/d(rate), loading and unloading.
+
+    It covers the overlaps that a contact can reach.
+    """
     force, settle = model.functions.force, settled(model)
     (force_at_rest, work), overlap_limit = at_rest(model), model.functions.overlap_limit
     RATE = model.uses_rate
     gather = gatherer(len(model.coefficients))
 
     def reached(ck, extra, push, d0, limit):
-        """Overlap at which the loading work on top of the static overlap is the energy, and the
-        force what pushes."""
+        """Return the overlap at which a contact has taken an energy and a force.
+
+        Both are in addition to the static load.
+        """
         f0, w0 = force_at_rest(d0, ck), work(d0, ck)
         low, high = d0, limit
         if work(high, ck) - w0 - f0 * (high - d0) <= extra and force_at_rest(high, ck) - f0 <= push:
