@@ -301,8 +301,8 @@ class Case(CheckedCase):
     def driven(self, where: str, own_clock: bool = False) -> Drive:
         """Return a drive versus time, by its key, such as "ends.left" or "drive.0".
 
-        A signal has the exact slopes of its closed form. Time 0 is the start of the run. With
-        `own_clock` it is the start of the drive, which is earlier if a run resumes from a state.
+        A signal has the exact slopes of its closed form. Time 0 is the start of the drive.
+        With `own_clock` it is the start of this run, which is later if the drive resumes.
         """
         if own_clock:
             drive = self.driven(where)

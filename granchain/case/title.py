@@ -68,8 +68,8 @@ def without_changes(title: str, keys: Container[str]) -> str:
 def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the keys in which two documents differ, with their second values.
 
-    Inputs that a new contact law does not know, and recorded contacts that a shorter chain no
-    longer has, are ignored.
+    The value is None if the second document lacks the key. Inputs that a new contact law does
+    not know, and recorded contacts that a shorter chain no longer has, are ignored.
     """
     names = dict.fromkeys([*before, *after])
     for name in (name for name in names if before.get(name) is not after.get(name)):

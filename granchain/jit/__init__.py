@@ -1,2 +1,2 @@
-"""All that is Numba's: how functions are compiled, what they reach, how rows are read, where
-compiled loops are saved."""
+"""Compilation with Numba: options, fingerprints of functions, access to rows of tables, and the
+disk cache of compiled loops."""

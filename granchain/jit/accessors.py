@@ -1,8 +1,8 @@
-"""How compiled code reads a table, a row for each quantity and a column for each body or contact;
-and the bits of a double.
+"""Access of compiled code to tables, and to the binary form of a double.
 
-Each is a plain function that has a compiled form of its own, in LLVM's terms: as LLVM's code in
-place, it takes none of the time that each compiled function takes.
+A table has one row per quantity and one column per body or contact. Each function here is plain
+Python with a compiled form written as LLVM code. Inline LLVM code needs none of the time that each
+compiled function takes to compile.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def lowered(function: Callable, typed: Callable, *forms: Callable) -> None:
     Parameters
     ----------
     function : callable
-        Its defaults say what it is made for: they are part of the hash.
+        Its defaults identify what it is made for, and are part of the hash.
     typed : callable
-        Types of its arguments -> signature.
+        Function from the types of its arguments to its signature.
     *forms : callable
-        What writes LLVM's code of it, and what that calls.
+        Function that writes its LLVM code, and the functions that this one calls.
     """
     type_callable(function)(lambda context: typed)
     lower_builtin(function, types.VarArg(types.Any))(forms[0])
@@ -45,7 +45,7 @@ def lowered(function: Callable, typed: Callable, *forms: Callable) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Tables.
+# Tables
 
 
 def _pointer(context, builder, kind, table, row, k):
@@ -58,7 +58,7 @@ def _pointer(context, builder, kind, table, row, k):
 
 @cache
 def gatherer(count: int, first: int = 0) -> Callable:
-    """Function (table, k) -> tuple of the rows first..first + count - 1 at column k."""
+    """Return a function (table, k) -> tuple of the rows first..first + count - 1 at column k."""
 
     def gather(table, k, rows=range(first, first + count)):
         return tuple([table[row, k] for row in rows])
@@ -106,13 +106,15 @@ lowered(
 
 
 class Rows(types.NamedUniTuple):
-    """Numba's type of a named tuple of the rows of one table. A function is handed the table's
-    address and width alone: with each row as an array of its own, some hundred values in each
-    call, a loop took a third longer to compile."""
+    """Numba type of a named tuple of the rows of one table.
+
+    A function receives only the address and the width of the table. With a separate array for
+    each row, a call had about a hundred values, and a loop took a third longer to compile.
+    """
 
     def __init__(self, dtype, count, cls):
         super().__init__(dtype, count, cls)
-        # it stands in the name of each compiled function
+        # This name is part of the name of each compiled function.
         self.name = f"{cls.__name__}({dtype.dtype})"
 
 
@@ -128,9 +130,9 @@ class _RowsModel(models.StructModel):
 
 
 def rows_as(kind: Any) -> Callable:
-    """Plain function table -> named tuple of its rows."""
+    """Return a plain function from a table to a named tuple of its rows."""
 
-    # what it is made for is part of it: a loop is compiled again where a field has changed
+    # The field names are part of the function, so that a changed field compiles the loop again.
     def view(table, fields=(kind.__name__, *kind._fields)):
         return kind(*[table[row] for row in range(len(fields) - 1)])
 
@@ -155,7 +157,7 @@ def _write_row(context, builder, kind, value, field):
     number = context.get_constant(types.intp, kind.fields.index(field))
     row = context.make_array(kind.dtype)(context, builder)
     row.data, row.nitems = builder.gep(rows.data, [builder.mul(number, rows.width)]), rows.length
-    # float64 or int64
+    # The elements are float64 or int64.
     row.itemsize = context.get_constant(types.intp, 8)
     row.shape = cgutils.pack_array(builder, [row.nitems])
     row.strides = cgutils.pack_array(builder, [row.itemsize])
@@ -163,7 +165,7 @@ def _write_row(context, builder, kind, value, field):
 
 
 class ByAddress(types.NamedTuple):
-    """Numba's type of a named tuple in memory, passed to functions by its address."""
+    """Numba type of a named tuple in memory, passed to functions by its address."""
 
     def __init__(self, types, cls):
         super().__init__(types, cls)
@@ -178,7 +180,7 @@ class _ByAddressModel(models.PrimitiveModel):
 
 
 def by_address(arrays):
-    """A named tuple of arrays, passed to other functions by its address."""
+    """Pass a named tuple of arrays to other functions by its address."""
     return arrays
 
 
@@ -202,8 +204,10 @@ lowered(
 
 
 def rows_from(rows, first):
-    """The rows of a table from a column on, by one addition: a slice would look whether the column
-    is counted from the end."""
+    """Return the rows of a table from a given column on, with a single addition.
+
+    A slice would also check if the column is counted from the end.
+    """
     return type(rows)(*[row[first:] for row in rows])
 
 
@@ -218,23 +222,23 @@ lowered(rows_from, lambda rows, first: rows(rows, types.intp), _write_rows_from)
 
 
 # --------------------------------------------------------------------------------------------------
-# Doubles taken apart by powers of two, on their bits: by frexp and ldexp, as in plain Python, they
-# would be calls, and no loop with such a call is taken in vectors. Unsigned shifts alone: LLVM
-# gives up at signed ones.
+# Splitting of doubles by powers of two with integer operations. frexp and ldexp, as in plain
+# Python, would be calls, and LLVM vectorizes no loop with such a call. Only unsigned shifts are
+# used, because LLVM does not vectorize signed ones.
 
 WORD, DOUBLE = ir.IntType(64), ir.DoubleType()
-# IEEE 754: 52 bits of mantissa, above them the exponent plus 1023.
+# IEEE 754: 52 bits of mantissa, then the exponent plus 1023.
 MANTISSA, TWO_52, BIAS = (1 << 52) - 1, 0x433 << 52, 2.0**52 + 1023.0
 # Bits of sqrt(1/2), whose exponent is -1, and of 1.
 ROOT_OF_HALF, ONE = 0x3FE6A09E667F3BCD, 0x3FF << 52
 
 
 def _write_mantissa_exponent(context, builder, signature, arguments):
-    # counted from the bits of sqrt(1/2), the carry of what is above it makes the exponent that of a
-    # mantissa from sqrt(1/2) on
+    # Relative to the binary form of sqrt(1/2), the carry gives the exponent of a mantissa from
+    # sqrt(1/2) on.
     bits = builder.add(builder.bitcast(arguments[0], WORD), WORD(ONE - ROOT_OF_HALF))
     m = builder.add(builder.and_(bits, WORD(MANTISSA)), WORD(ROOT_OF_HALF))
-    # 2^52 + n has the whole number n for its last bits
+    # The last bits of 2^52 + n are the integer n.
     n = builder.bitcast(builder.or_(builder.lshr(bits, WORD(52)), WORD(TWO_52)), DOUBLE)
     both = builder.bitcast(m, DOUBLE), builder.fsub(n, DOUBLE(BIAS))
     return context.make_tuple(builder, signature.return_type, both)
@@ -246,7 +250,7 @@ def _write_power_of_two(context, builder, signature, arguments):
 
 
 def _write_leading(context, builder, signature, arguments):
-    # 27 of the 52 bits behind the point are zero
+    # 27 of the 52 mantissa bits are set to zero.
     bits = builder.and_(builder.bitcast(arguments[0], WORD), WORD(-(1 << 27) % (1 << 64)))
     return builder.bitcast(bits, DOUBLE)
 

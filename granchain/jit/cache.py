@@ -1,13 +1,12 @@
-"""Compiled loops, saved on the disk under the hash of all that they reach, and checked before they
-are loaded.
+"""Disk cache of compiled loops. Files are named by a hash and checked before they are loaded.
 
-Numba keys its cache on function objects and their bytecode, not on what they read and call; here
-the key is the `fingerprint`: an edited law, helper, table or constant compiles again, and an
+Numba keys its cache on function objects and their bytecode, but not on what they read and call.
+Here the key is the `fingerprint`: an edited law, helper, table, or constant compiles again, and an
 unchanged one loads from the disk in a second process.
 
-A loop that is loaded from a file is machine code: a bit that has changed in it ends the process, or
-worse. So the hash of a file is in the file itself, behind the pickle, where Numba does not look;
-the file's name is part of it, so that no file passes for another.
+A loaded loop is machine code, so a single changed bit can crash the process or do worse. Each file
+therefore contains a hash after the pickle, where Numba does not read. The hash includes the file
+name, so that one file cannot replace another.
 """
 
 from __future__ import annotations
@@ -50,15 +49,17 @@ LOOP_SEAL_LENGTH = len(LOOP_SEAL % (64 * b"0"))
 
 
 def sealed(name: str, content: bytes) -> bytes:
-    """The bytes of a file of this name: the content, and behind it the hash of both."""
+    """Return the bytes of a file: the content, then the hash of its name and content."""
     return (
         content + LOOP_SEAL % hashlib.sha256(name.encode() + b"\n" + content).hexdigest().encode()
     )
 
 
 def loop_content(path: str) -> bytes | None:
-    """The content of a sealed file; None where there is none, and, with a warning, where it is
-    not what was written."""
+    """Return the content of a file if its hash is valid, else None.
+
+    If the file exists but was changed, it is removed with a warning.
+    """
     try:
         stored = Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -87,12 +88,12 @@ def discard(path: str, what: str) -> None:
 
 
 def warn(sentence: str) -> None:
-    """Warn; the run goes on."""
+    """Issue a warning; the run continues."""
     warnings.warn(sentence, GranchainWarning, stacklevel=2)
 
 
 def _number_from_anywhere() -> None:
-    """Count compiled functions from a random number on.
+    """Count compiled functions from a random number.
 
     Numba distinguishes the functions inside its compiled loops by a number that each process counts
     from 1, and the disk cache keeps those names: of two loops compiled in two processes and loaded
@@ -105,20 +106,22 @@ def _number_from_anywhere() -> None:
 
 
 def _loop_cache() -> type:
-    """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it
-    stops a run."""
+    """Return the class of Numba's cache of one loop, with the fingerprint as key.
+
+    An error of the cache does not stop a run.
+    """
     _number_from_anywhere()
     after_fork(_number_from_anywhere)
     function_cache: Any
     index_and_data: Any
-    # for there is then a dispatcher._cache
+    # This name ensures that a dispatcher has a `_cache`.
     private("numba.core.dispatcher", "Dispatcher").enable_caching  # noqa: B018
     function_cache, index_and_data = private(
         "numba.core.caching", "FunctionCache", "IndexDataCacheFile"
     )
 
     class SealedFiles(index_and_data):
-        """Numba's two files of a loop, an index and the code, sealed."""
+        """Numba's two files of a loop, an index and the code, each with a hash."""
 
         def _load_index(self) -> dict[Any, str]:
             content = loop_content(self._index_path)
@@ -142,11 +145,11 @@ def _loop_cache() -> type:
                 file.write(sealed(os.path.basename(filepath), content.getvalue()))
 
     class LoopCache(function_cache):
-        """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it
-        stops a run.
+        """Numba's cache of one loop, with the fingerprint as key.
 
-        Numba's own key is the bytecode and the pickled closure. A pickled function stands for what
-        is found under its name, and a compiled one for a number that each process draws anew.
+        An error of the cache does not stop a run. Numba's key is the bytecode and the pickled
+        closure. There a pickled function is only a name, and a compiled one is a number that each
+        process draws anew.
         """
 
         def __init__(self, function: Callable, key: str):
@@ -167,13 +170,13 @@ def _loop_cache() -> type:
         def _found(self, sig: Any, target_context: Any) -> Any:
             with contextlib.suppress(
                 Exception
-            ):  # then Numba's own way finds it too, or another one
-                # Numba would first make known all that can be compiled, which takes a quarter of a
-                # second; what loads is compiled
+            ):  # If this fails, the standard way below succeeds or reports the error.
+                # Numba would first register everything that can be compiled, which takes a quarter
+                # of a second. A loop that loads is already compiled.
                 return self._load_overload(sig, target_context)
             try:
                 return super().load_overload(sig, target_context)
-            # of files that are as they were written, by another build of Numba or Python
+            # The files are intact, but written by another build of Numba or Python.
             except Exception as error:
                 for path in (
                     self._cache_file._index_path,
@@ -200,8 +203,9 @@ _LOOP_CACHE = where_available(
 
 
 def check_cpu_features() -> None:
-    """Refuse a list of processor features with which LLVM ends the process: each entry that is not
-    empty must begin with + or -. LLVM ignores names that it does not know.
+    """Reject a list of processor features that makes LLVM end the process.
+
+    Each entry that is not empty must begin with + or -. LLVM ignores unknown features.
 
     Raises
     ------
@@ -219,13 +223,14 @@ def check_cpu_features() -> None:
 
 
 def compiled(function: Callable) -> Callable:
-    """Compile with the disk cache; without it, and with a warning, where no cache folder can be
-    written.
+    """Compile a function with the disk cache, or without it if no folder is writable.
+
+    A missing cache gives a warning.
 
     Parameters
     ----------
     function : callable
-        A closure over plain functions, and over scalars.
+        A closure over plain functions and scalars.
 
     Raises
     ------
@@ -234,9 +239,9 @@ def compiled(function: Callable) -> Callable:
     """
     check_cpu_features()
     key = fingerprint(function)
-    # Numba numbers the loops of one function in one index: two processes that compile two laws at
-    # once can leave one law's loop under the other's number. Each key in the function's name, each
-    # loop has a file of its own.
+    # Numba numbers the loops of one function in one index, so two processes that compile two laws
+    # at the same time can save a loop under the wrong number. With the key in the name of the
+    # function, each loop has separate files.
     function.__qualname__ = f"{function.__name__}_{key[:32]}"
     jitable(*calls(function), by_itself=compile_shared if UNCALLED_FROM_PYTHON else None)
     dispatcher = numba.njit(**OPTIONS)(function)
@@ -257,27 +262,27 @@ def compiled(function: Callable) -> Callable:
 
 
 def compile_shared(function: Any) -> None:
-    """Let Numba know a function by a compiled one, which is saved in files of its own."""
+    """Compile a shared function, save it in separate files, and register it with Numba."""
     if numba.config.DISABLE_JIT:
         return
-    # what it is given are named rows: it reads them by their place
+    # The arguments are named rows, which the function reads by index, so the fields are hashed.
     named = sorted((kind.__qualname__, getattr(kind, "_fields", ())) for kind in NAMED_TUPLES)
     key = hashlib.sha256(f"{named} {fingerprint(function)}".encode()).hexdigest()
     function.__qualname__ = f"{function.__name__}_{key[:32]}"
     dispatcher = numba.njit(**how_compiled(function, False), **UNCALLED_FROM_PYTHON)(function)
-    with contextlib.suppress(RuntimeError, OSError):  # which the loop that calls it says
+    with contextlib.suppress(RuntimeError, OSError):  # The loop that calls it reports the error.
         if _LOOP_CACHE is not None:
             dispatcher._cache = writable_cache(function, key)
     known_by(function, dispatcher)
 
 
 def writable_cache(function: Callable, key: str) -> Any:
-    """The cache of a function on the disk, under a key.
+    """Return the disk cache of a function for a key.
 
     Raises
     ------
     OSError, RuntimeError
-        Where there is no folder to write to.
+        If no folder is writable.
     """
     assert _LOOP_CACHE is not None
     saved = _LOOP_CACHE(function, key)
@@ -288,14 +293,17 @@ def writable_cache(function: Callable, key: str) -> Any:
 
 
 class Compiling(threading.local):
-    """A function called once before a loop that is in no cache is compiled, and the seconds that
-    loading and compiling loops took; for each thread."""
+    """Hook and timer of compilation, separate for each thread.
+
+    The hook is called once before a loop that is in no cache is compiled. The timer has the
+    seconds that loading and compiling loops took.
+    """
 
     on_compiling: Callable[[], object] | None = None
     seconds = 0.0
 
     def begin(self) -> None:
-        """A loop is not in the cache."""
+        """Call the hook, because a loop is not in the cache."""
         on_compiling, self.on_compiling = self.on_compiling, None
         if on_compiling is not None:
             on_compiling()
@@ -305,7 +313,7 @@ compiling = Compiling()
 
 
 def say_refusals(dispatcher: Any) -> None:
-    """Let what Numba cannot compile of a user's law be refused by a line of its file."""
+    """Report errors of Numba in a user's law with the line of its file."""
     compile_function = dispatcher.compile
 
     def compile_or_refuse(signature: Any) -> Any:
@@ -321,7 +329,7 @@ def say_refusals(dispatcher: Any) -> None:
 
 
 def cache_folder() -> str:
-    """Where compiled loops are saved, or why they are not."""
+    """Return the folder of compiled loops, or the reason why there is none."""
     if _LOOP_CACHE is None:
         return "none: this Numba has no cache that can be checked"
     try:
@@ -332,8 +340,7 @@ def cache_folder() -> str:
 
 @cache
 def tell_what_numba_lacks() -> None:
-    """Warn, once in a process, of what this Numba does not have; the numbers are the same
-    without it."""
+    """Warn once per process about missing parts of this Numba; results do not change."""
     if LACKS:
         warn(
             f"granchain was not tested with Numba {numba.__version__}. Results do not change, but "

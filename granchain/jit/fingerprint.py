@@ -1,10 +1,9 @@
-"""What some plain functions reach: found in their bytecode, refused where it cannot be hashed,
-hashed, and copied.
+"""Fingerprints of functions: what they read, hashed and copied.
 
-A compiled loop is right for as long as nothing under it changes. So a law may reach plain
-functions, numbers, text, tuples and arrays of them, and compiled functions whose Python is known;
-the hash covers all of it, and what is compiled is a copy made together with the hash: no later
-edit, reload or assignment gets under a compiled loop, and what was compiled is what was hashed.
+A compiled loop is valid only while nothing that it uses changes. So a law may read plain functions,
+numbers, text, tuples and arrays of them, and compiled functions whose Python code is known. All of
+it is found in the bytecode and hashed; anything else is rejected. The compiled code is a copy made
+together with the hash, so that no later edit, reload, or assignment can change it.
 """
 
 from __future__ import annotations
@@ -27,46 +26,46 @@ import numpy as np
 from granchain.errors import LawError
 from granchain.jit.private import private, where_available
 
-# What Numba brings a compiled form of by itself: a function or a type of theirs is hashed by its
-# name.
+# Libraries that Numba can compile: their functions and types are hashed by name.
 LIBRARIES = ("builtins", "math", "cmath", "operator", "_operator", "numpy", "numba")
 
-# Functions that have a compiled form of their own, with the functions that it is made of: they are
-# hashed, and not copied.
+# Functions with a compiled form in LLVM code, and the functions that write it. They are hashed, but
+# not copied.
 LOWERED: dict[Callable, tuple[Callable, ...]] = {}
 
-# Our own compiled functions, which others may call.
+# Compiled functions of granchain, which others may call.
 LOOPS: set[Any] = set()
 
-# Named tuples that the loop reads and makes: they are hashed by their fields.
+# Named tuples that the loop reads and makes. They are hashed by their fields.
 NAMED_TUPLES: set[type] = set()
 
 REACHABLE = (
     "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, "
     "fields of frozen dataclasses, members of IntEnums, functions under @njit without options"
 )
-# Where a name stands for nothing.
+# Value of a name that does not exist.
 MISSING: Any = object()
 
 
-# Of a function whose first constant is its docstring; before Python 3.13 that of every one is, or
-# None.
+# Flag of a function whose first constant is its docstring. Before Python 3.13, the first constant
+# is always the docstring or None.
 HAS_DOCSTRING = getattr(inspect, "CO_HAS_DOCSTRING", inspect.CO_OPTIMIZED)
 
 
 class NameChain(NamedTuple):
-    """One thing that code reads from outside itself: a name, and attribute after attribute of
-    it."""
+    """A chain of names that code reads from outside: a name, then attributes."""
 
     names: tuple[str, ...]
-    free: bool  # of an enclosing function, not of the module
+    free: bool  # True for a name of an enclosing function, False for a name of the module
     line: int
 
 
 @cache
 def chains(code: types.CodeType) -> tuple[NameChain, ...]:
-    """Every chain of names that a function's code, and the code within it, reads from outside;
-    each once, in the order met."""
+    """List each chain of names that a function and its inner code read from outside.
+
+    Each chain occurs once, in the order of the code.
+    """
     found: dict[tuple[tuple[str, ...], bool], NameChain] = {}
     stack = [code]
     while stack:
@@ -95,8 +94,10 @@ def chains(code: types.CodeType) -> tuple[NameChain, ...]:
 
 @cache
 def hash_of_code(code: types.CodeType, documented: bool = True) -> bytes:
-    """Of what a code object does; not of its lines, its file and its comments, nor, where not
-    `documented`, its docstrings."""
+    """Hash what a code object does, without its lines, file, and comments.
+
+    If `documented` is False, docstrings are ignored too.
+    """
     shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     digest = hashlib.sha256(repr((shape, names)).encode())
@@ -118,7 +119,7 @@ def hash_of_code(code: types.CodeType, documented: bool = True) -> bytes:
 
 
 def constant_bytes(value: Any, documented: bool = True) -> bytes:
-    """A constant of a function's code, bit by bit."""
+    """Return the exact bytes of a constant of a function's code."""
     if isinstance(value, types.CodeType):
         return b"c" + hash_of_code(value, documented)
     if isinstance(value, tuple):
@@ -131,7 +132,7 @@ def constant_bytes(value: Any, documented: bool = True) -> bytes:
 
 
 def _number_or_text(value: Any) -> bytes:
-    """Bit by bit: -0.0 is not 0.0, True is not 1, and one NaN is not another."""
+    """Return exact bytes: -0.0 differs from 0.0, True from 1, and one NaN from another."""
     kind = type(value)
     if kind is float:
         return b"d" + struct.pack("<d", value)
@@ -143,30 +144,28 @@ def _number_or_text(value: Any) -> bytes:
 
 
 def with_length(content: bytes) -> bytes:
-    """With its length in front: what follows is then something else."""
+    """Prepend the length, so that joined contents cannot be confused."""
     return struct.pack("<q", len(content)) + content
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-# Kinds of NumPy scalars whose bytes are the number and nothing else (a long double has bytes that
-# mean nothing), with the longest of each.
+# Kinds of NumPy scalars whose bytes are only the number, with the maximum size of each. A long
+# double has padding bytes.
 _SCALARS = {"b": 1, "i": 8, "u": 8, "f": 8, "c": 16}
 _LIBRARY_KINDS = (type, types.FunctionType, types.BuiltinFunctionType, type(np.sum), np.ufunc)
 
 
 def library_name(value: Any) -> str | None:
-    """Module and name of a function or a type that Numba knows by itself; None for anything
-    else."""
+    """Return module and name of a function or type that Numba knows; else None."""
     if not isinstance(value, _LIBRARY_KINDS):
         return None
     module = "numpy" if isinstance(value, np.ufunc) else str(getattr(value, "__module__", None))
     name = str(getattr(value, "__name__", None))
     if not _is_library(module) or getattr(sys.modules.get(module), name, None) is not value:
         return None
-    # a function in Python that was put in a library's place has the library's names, and not its
-    # file
+    # A Python function that replaced a library function has its names, but not its file.
     own = isinstance(value, types.FunctionType) and not value.__code__.co_filename.startswith(
         _folder_of(module.partition(".")[0])
     )
@@ -175,7 +174,7 @@ def library_name(value: Any) -> str | None:
 
 @cache
 def _folder_of(module: str) -> str:
-    """Where a library's files are."""
+    """Return the folder of a library."""
     file = getattr(sys.modules[module], "__file__", None) or types.__file__
     return os.path.dirname(file) + os.sep
 
@@ -185,17 +184,17 @@ def _is_library(module: str) -> bool:
 
 
 class Read(NamedTuple):
-    """What a chain of names stands for now.
+    """Current value of a chain of names.
 
     Parameters
     ----------
     chain : NameChain
     place : tuple of str
-        The first names of it, up to `owner`.
+        First names of the chain, up to `owner`.
     owner : object
-        What a copy finds there: a library's module, or the value.
+        Object at these names in a copy: a library module, or the value.
     value : object
-        What the code gets: where the chain leaves the modules.
+        Object that the code reads, where the chain leaves the modules.
     """
 
     chain: NameChain
@@ -205,7 +204,7 @@ class Read(NamedTuple):
 
 
 def reads(function: Callable) -> list[Read]:
-    """All that a plain function reads from outside itself, without descending."""
+    """List what a plain function reads from outside; functions that it calls are not searched."""
     code = function.__code__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     found = []
@@ -216,7 +215,7 @@ def reads(function: Callable) -> list[Read]:
         elif first in cells:
             value = _cell_value(cells[first])
         else:
-            continue  # of the function itself, read by one within it
+            continue  # A variable of the function itself, read by a function inside it
         place, owner = [first], MISSING
         for name in rest:
             if not holds_constant(value, name):
@@ -235,8 +234,10 @@ def reads(function: Callable) -> list[Read]:
 
 
 def holds_constant(value: Any, name: str) -> bool:
-    """Whether a name of this is followed: of a module; of a frozen dataclass, a field; of an
-    IntEnum, a member."""
+    """Check if a name of an object is constant, so that it can be followed.
+
+    This is true for names of modules, fields of frozen dataclasses, and members of IntEnums.
+    """
     if isinstance(value, types.ModuleType):
         return True
     if isinstance(value, enum.EnumMeta):
@@ -248,7 +249,7 @@ def holds_constant(value: Any, name: str) -> bool:
 
 
 def _outside(space: dict[str, Any], name: str) -> Any:
-    """What a name of a module stands for in its functions."""
+    """Return the value that a name of a module has in its functions."""
     return space[name] if name in space else sys.modules["builtins"].__dict__.get(name, MISSING)
 
 
@@ -260,14 +261,16 @@ def _cell_value(cell: types.CellType) -> Any:
 
 
 def calls(function: Any) -> Iterator[Any]:
-    """The plain functions that a plain function reads itself, also out of tuples and of
-    compiled functions."""
+    """Yield the plain functions that a plain function reads.
+
+    Functions in tuples, and the plain functions of compiled ones, are included.
+    """
     stack = [
         *(read.value for read in reads(function)),
         *(function.__defaults__ or ()),
         *(function.__kwdefaults__ or {}).values(),
     ]
-    for value in stack:  # which grows by the parts of tuples
+    for value in stack:  # The list grows by the entries of tuples.
         if isinstance(value, types.FunctionType):
             if library_name(value) is None:
                 yield value
@@ -281,13 +284,15 @@ _DISPATCHER: Any = where_available(
     lambda: private("numba.core.dispatcher", "Dispatcher"),
     "a law that reaches @njit functions is refused",
 )
-# Of @njit alone, and that a function is also saved.
+# Options of plain @njit; `cache` may be set as well.
 _BARE = {"nopython": True, "boundscheck": None}
 
 
 def plain_of(value: Any) -> Any:
-    """The plain function that an @njit one is made of: in a loop it is compiled as the whole law
-    is. None for anything else, and where it was to be compiled in some way of its own."""
+    """Return the plain function of an @njit function, which is compiled as part of the law.
+
+    It is None for anything else, and for functions with other options of @njit.
+    """
     if _DISPATCHER is None or not isinstance(value, _DISPATCHER):
         return None
     bare = value.targetoptions == _BARE and not value.locals and value._can_compile
@@ -295,32 +300,33 @@ def plain_of(value: Any) -> Any:
 
 
 class Reach:
-    """Everything that some plain functions reach.
+    """Everything that given plain functions reach.
 
     Parameters
     ----------
     *functions : callable
         Plain functions.
     code : callable
-        Bytes of the code of a function; default: of its bytecode.
+        Function that returns the bytes of a function's code. Default: of its bytecode.
 
     Attributes
     ----------
     fingerprint : str
-        SHA-256 of their code and of all that it reads: the same in every process, and for functions
-        that do the same.
-    members : list of callable
-        Every plain function among it, in the order met.
-    checkable : bool
-        Whether `stands` can see every change: what is read are functions, numbers, text and tuples
-        of them, by their names. What is written to in place (an array), or is compiled by its own
+        SHA-256 of their code and of everything that it reads. It is the same in every process, and
+        for functions that do the same.
+        members : list of callable
+            All plain functions that are reached, in the order of discovery.
+        checkable : bool
+            True if `stands` can detect every change. This requires that only functions, numbers,
+            text, and tuples of them are read. Arrays can change in place, and compiled objects have
+            other rules, so both must be hashed again.
         rules, has to be hashed again.
 
     Raises
     ------
     LawError
-        Where one reads something that cannot be hashed: with file, line, what it is, and what to
-        write instead.
+        If a function reads something that cannot be hashed. The message contains the file, the
+        line, the object, and a replacement.
     """
 
     def __init__(self, *functions: Callable, code: Callable[[Any], bytes] | None = None):
@@ -344,20 +350,19 @@ class Reach:
                     "Python functions."
                 )
             digest.update(self._met(function))
-        for function in self.members:  # which grows as functions are met
+        for function in self.members:  # The list grows as functions are found.
             digest.update(with_length(self._described(function)))
         self.fingerprint = digest.hexdigest()
 
     def _met(self, function: Callable) -> bytes:
-        """A function by its number; one that is met for the first time is to be described."""
+        """Return the number of a function; a new function is added to the members."""
         if function not in self._number:
             self._number[function] = len(self.members)
             self.members.append(function)
         return b"f%d;" % self._number[function]
 
     def _described(self, function: Any) -> bytes:
-        """Code of a function and the values of all that it reads; the functions among them by
-        their numbers."""
+        """Return the code of a function and the values that it reads; functions are numbers."""
         if function in LOWERED:
             parts = (function, *LOWERED[function])
             self._as_hashed |= {part: (part.__code__, part.__defaults__) for part in parts}
@@ -373,7 +378,7 @@ class Reach:
             chain = NameChain((f"default {name}",), False, code.co_firstlineno)
             contents += [str(name).encode(), self._encoded(value, function, chain)]
         self._reads[function] = reads(function)
-        # by name: the order of the bytecode is a Python's own
+        # Sorted by name, because the order in the bytecode depends on the version of Python.
         for read in sorted(self._reads[function], key=lambda read: read.chain.names):
             if isinstance(read.value, enum.IntEnum) and len(read.place) < len(read.chain.names):
                 raise refusal(read.value, function, read.chain)
@@ -391,7 +396,7 @@ class Reach:
         return b"".join(map(with_length, contents))
 
     def _encoded(self, value: Any, function: Callable, chain: NameChain) -> bytes:
-        """Bytes that stand for this value and no other."""
+        """Return bytes that identify a value uniquely."""
         if type(value) in _PLAIN:
             return _number_or_text(value)
         if value is MISSING:
@@ -427,8 +432,10 @@ class Reach:
         raise refusal(value, function, chain)
 
     def stands(self) -> bool:
-        """Whether all that was hashed is still what the functions reach, seen by the identity
-        of what cannot change in place."""
+        """Check if the functions still reach what was hashed.
+
+        Objects that cannot change in place are compared by identity.
+        """
         if not self.checkable:
             return False
         if not self._seen:
@@ -444,7 +451,7 @@ class Reach:
                     for read in self._reads.get(function, ())
                 ]
                 seen.append((function, code, defaults, places))
-            self._seen = seen  # whole, for another thread
+            self._seen = seen  # Set only when complete, because another thread may read it.
         for function, code, defaults, places in self._seen:
             if (
                 function.__code__ is not code
@@ -467,8 +474,7 @@ class Reach:
         return True
 
     def copies(self) -> tuple[Callable, ...]:
-        """The functions given, copied with all that they reach: nothing that a copy reads
-        changes any more."""
+        """Copy the given functions with everything that they reach, so that it cannot change."""
         made: dict[int, Any] = {}
 
         def copied(value: Any) -> Any:
@@ -512,8 +518,10 @@ class Reach:
 
 
 def _empty_copy(function: Any) -> Any:
-    """A function with the same code, and nothing yet of what it reads. Numba's cache finds the
-    module of a function by name: this one."""
+    """Copy a function without the values that it reads.
+
+    Numba's cache finds the module of a function by name, so the copy is given this module.
+    """
     cells = tuple(types.CellType() for _ in function.__code__.co_freevars)
     copy = types.FunctionType(
         function.__code__, {"__name__": __name__}, function.__name__, None, cells
@@ -524,19 +532,18 @@ def _empty_copy(function: Any) -> Any:
 
 
 def _bind_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
-    """Bind a value to a chain of names, through modules made for this if there is more than one
-    name."""
+    """Bind a value to a chain of names; modules are made for all names but the last."""
     for name in place[:-1]:
         space = space.setdefault(name, types.ModuleType(name)).__dict__
     space[place[-1]] = value
 
 
 # --------------------------------------------------------------------------------------------------
-# What is refused, and what to write instead.
+# Rejected objects, and what to write instead
 
 
 def refusal(value: Any, function: Callable, chain: NameChain, what: str = "") -> LawError:
-    """The error for an object that cannot be hashed: what it is, and what to use instead."""
+    """Return the error for an object that cannot be hashed, with a replacement."""
     if isinstance(value, types.ModuleType):
         what, instead = "a whole module", "Use one of its attributes directly"
     elif isinstance(value, type):

@@ -1,5 +1,4 @@
-"""How functions are compiled: options of Numba, its lowering replaced, and what is put in place
-where it is called."""
+"""Compiler options: options of Numba, a modified lowering to LLVM, and inlining."""
 
 from __future__ import annotations
 
@@ -23,38 +22,39 @@ from granchain.errors import LawError
 from granchain.jit.fingerprint import LOWERED, Reach, calls
 from granchain.jit.private import private, where_available
 
-# Doubles of a vector (AVX-512): rows are padded to whole ones.
+# Doubles of an AVX-512 vector; rows are padded to complete vectors.
 VECTOR = 8
 
 
 def _hidden(name: str, value: Any, lost: str) -> dict[str, Any]:
-    """An option of numba.njit that its manual does not name, where this Numba knows it."""
+    """Return an option of numba.njit that its manual does not list, if this Numba knows it."""
     known = where_available(
         lambda: getattr(private("numba.core.cpu", "CPUTargetOptions"), name), lost
     )
     return {} if known is None else {name: value}
 
 
-# No counting of references: a loop makes no array, and each slice of a table would cost two atomic
+# No reference counting: a loop makes no array, and each slice of a table would cost two atomic
 # additions.
 UNCOUNTED = _hidden("_nrt", False, "each slice of a table costs two atomic additions")
-# No form for C, as ctypes would call it: nobody does, and compiling takes a tenth longer with it.
+# No wrapper for calls from C, such as ctypes. It is not needed, and takes a tenth longer to
+# compile.
 UNCALLED_FROM_C = _hidden("no_cfunc_wrapper", True, "a loop takes longer to compile")
-# No form for Python, of what loops share: Python could not hand it the named rows.
+# No wrapper for calls from Python for shared functions, because Python could not pass named rows.
 UNCALLED_FROM_PYTHON = _hidden(
     "no_cpython_wrapper", True, "what loops share is compiled again for each law"
 )
-# Code put where it is called, for what runs once per contact and step: without it, LLVM decides.
+# Inlining of code that runs once per contact and step; without this option, LLVM decides.
 IN_PLACE = _hidden(
     "forceinline", True, "the functions of a law are called where LLVM does not put them in place"
 )
-# Strict floating point (no fastmath); division gives inf or nan, as NumPy's, and no exception in
+# Strict floating point (no fastmath). A division gives inf or nan as in NumPy, and no exception in
 # the loop.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCALLED_FROM_C, **UNCOUNTED}
 
 
 def loop_metadata(module: Any) -> Any:
-    """LLVM's hints for one loop; each has to name itself, so that no two loops share them."""
+    """Return LLVM's hints for one loop; each has a unique node, so that loops do not share them."""
     number = ir.IntType(32)
     hints = [
         module.add_metadata(["llvm.loop.vectorize.width", ir.Constant(number, VECTOR)]),
@@ -66,7 +66,7 @@ def loop_metadata(module: Any) -> Any:
 
 
 def _lowerings() -> dict[tuple[bool, bool], type]:
-    """Numba's lowering to LLVM, and that of functions (inside a loop, whose arrays are rows)."""
+    """Return Numba's lowering to LLVM, by (inside a loop, arrays are rows)."""
     register_pass = private("numba.core.compiler_machinery", "register_pass")
     library: Any = private("numba.core.codegen", "JITCodeLibrary")
     native: Any = private("numba.core.typed_passes", "NativeLowering")
@@ -76,8 +76,10 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
     library._finalize_final_module, library._finalize_dynamic_globals  # noqa: B018
 
     class InnerLibrary(library):
-        """LLVM's code of a function, to be linked into that of a loop: there alone it is
-        optimised and becomes machine code."""
+        """LLVM code of a function inside a loop.
+
+        It is linked into the code of the loop, and only there optimized and compiled.
+        """
 
         def _optimize_final_module(self) -> None:
             pass
@@ -88,7 +90,7 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
 
     @register_pass(mutates_CFG=True, analysis_only=False)
     class InnerLowering(native):
-        """Numba's lowering to LLVM, for functions inside others."""
+        """Numba's lowering to LLVM for functions inside others."""
 
         _name = "inner_lowering"
 
@@ -100,7 +102,7 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
             )
             super().run_pass(state)
             lowered = state["cr"]
-            # what the functions that call it know it by; there is nothing at its address
+            # Callers know the function by this object; there is no code at its address.
             module = lowered.fndesc.lookup_module()
             known_by = make_function(
                 module, name.split(".")[-1], "", 0, lowered.env, (state.library,)
@@ -111,7 +113,7 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
             return True
 
     class LoopsInVectors(lower):
-        """Marks every loop of a function to be taken in vectors of VECTOR, one at a time."""
+        """Lowering that marks every loop of a function for vectors of VECTOR, not interleaved."""
 
         def post_lower(self) -> None:
             super().post_lower()
@@ -140,12 +142,12 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
 
 
 def _compilers() -> dict[tuple[bool, bool], dict[str, Any]]:
-    """Options with which functions (inside a loop, whose arrays are rows) are compiled.
+    """Return compiler options by (inside a loop, arrays are rows).
 
-    Numba would make machine code of each function inside a loop, and again of the loop that holds
-    them all: a tenth of a first run. Without the promise that rows do not overlap, all addresses
-    would be compared before each sweep, and short rows, a wave's front, be taken contact by
-    contact.
+    Numba would compile each function inside a loop to machine code, and then again as part of the
+    loop, which takes a tenth of a first run. Without the guarantee that rows do not overlap, all
+    addresses would be compared before each sweep, and short rows, such as a wave front, would not
+    be vectorized.
     """
     compiler: Any
     compiler, builder = private("numba.core.compiler", "Compiler", "DefaultPassBuilder")
@@ -153,16 +155,19 @@ def _compilers() -> dict[tuple[bool, bool], dict[str, Any]]:
     lowerings = _lowerings()
 
     class OwnCompiler(compiler):
-        """Numba's compiler with its lowering replaced, and without its passes for expressions of
-        whole arrays and, where there are none, for functions within functions: each takes a
-        twentieth of the time. Where arrays are rows, under the promise that no two overlap."""
+        """Numba's compiler with the modified lowering and without two passes.
+
+        The passes are for expressions of complete arrays, and for functions within functions if
+        there are none. Each takes a twentieth of the time. If arrays are rows, the compiler
+        assumes that they do not overlap.
+        """
 
         kind = False, False
 
         def define_pipelines(self) -> list[Any]:
             if self.kind[1]:
                 self.state.flags.noalias = True
-            own = manager("nopython")  # as it stands in messages
+            own = manager("nopython")  # The name that Numba's messages contain.
             unneeded = {"nopython_rewrites"}
             if not any(isinstance(value, CodeType) for value in self.state.func_id.code.co_consts):
                 unneeded.add("inline_closure_likes")
@@ -191,55 +196,65 @@ _COMPILERS = where_available(
 
 
 def how_compiled(function: Any, inside: bool) -> dict[str, Any]:
-    """Options of a function, as its decorators say; `inside` a loop, or by itself."""
+    """Return the options of a function, by its decorators and if it is `inside` a loop."""
     own = (_COMPILERS or {}).get((inside, getattr(function, "of_rows", False)), {})
     return {**OPTIONS, **own, **(IN_PLACE if getattr(function, "in_place", False) else {})}
 
 
 # --------------------------------------------------------------------------------------------------
-# Functions inside a loop.
+# Functions inside a loop
 
 _jitable: set[Callable] = set()
 _dispatchers: list[Any] = []
 
 
 def hot(function: Any) -> Any:
-    """Decorator: the code is put where it is called. For what runs once per contact and step;
-    the rest compiles faster as a call."""
+    """Decorate a function so that it is inlined.
+
+    Use it for code that runs once per contact and step; other code compiles faster as a call.
+    """
     function.in_place = True
     return function
 
 
 def rows(function: Any) -> Any:
-    """Decorator: the arrays are rows that do not overlap, padded to whole vectors; all that is
-    called is put in place."""
+    """Decorate a function whose arrays are rows.
+
+    The rows do not overlap and are padded to complete vectors. All functions that it calls are
+    inlined.
+    """
     function.of_rows = True
     return function
 
 
 def one_by_one(function: Any) -> Any:
-    """Decorator: a loop over rows that LLVM cannot take in vectors, and would say so if it were
-    asked to."""
+    """Decorate a function with a loop over rows that LLVM cannot vectorize.
+
+    Without this mark, LLVM would warn that it could not vectorize the loop.
+    """
     function.one_by_one = True
     return function
 
 
 def shared(function: Any) -> Any:
-    """Decorator: compiled and saved by itself, and not again in each law's loop. For what does
-    not depend on a law."""
+    """Decorate a function that is compiled and saved separately, not with each law's loop.
+
+    Use it for code that does not depend on a law.
+    """
     function.by_itself = True
     return function
 
 
 def jitable(*functions: Callable, by_itself: Callable[[Any], None] | None = None) -> None:
-    """Make plain functions, and all that they reach, callable from compiled ones, as their
-    decorators state.
+    """Make plain functions, and all that they reach, callable from compiled ones.
+
+    The decorators of the functions set their options.
 
     Parameters
     ----------
     *functions : callable
     by_itself : callable, optional
-        What compiles a `shared` one; without, it is compiled as the others are.
+        Function that compiles a `shared` function. By default it is compiled like the others.
     """
     members = reached(*functions)
     for function in members:
@@ -259,12 +274,14 @@ def jitable(*functions: Callable, by_itself: Callable[[Any], None] | None = None
 
 
 class ByTypes(types.Dispatcher):
-    """Numba's type of a compiled function that is compiled for the types of what it is given: a 0
-    that stands where it is called is an integer like any other, or it would be compiled for that
-    number once more."""
+    """Numba type of a function that is compiled for the types of its arguments only.
+
+    A literal 0 in a call is an integer like any other; otherwise Numba would compile the function
+    again for this number.
+    """
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """Signature for what it is given."""
+        """Return the signature for the types of the arguments."""
         return super().get_call_type(context, tuple(map(types.unliteral, args)), kws)
 
 
@@ -272,17 +289,17 @@ register_model(ByTypes)(models.OpaqueModel)
 
 
 def known_by(function: Callable, dispatcher: Any) -> None:
-    """Let Numba call a compiled function where a plain one stands."""
-    # Numba knows a dispatcher weakly
+    """Register a compiled function, which Numba then calls instead of the plain one."""
+    # Numba has only a weak reference to a dispatcher.
     _dispatchers.append(dispatcher)
     infer_global(function, ByTypes(dispatcher))
 
 
 def reached(*functions: Any) -> list[Any]:
-    """These plain functions, and all that they call."""
+    """Return these plain functions and all functions that they call."""
     found = dict.fromkeys(functions)
     stack = list(found)
-    for function in stack:  # which grows
+    for function in stack:  # The list grows as functions are found.
         new = [called for called in calls(function) if called not in found]
         found.update(dict.fromkeys(new))
         stack.extend(new)
@@ -290,12 +307,11 @@ def reached(*functions: Any) -> list[Any]:
 
 
 # --------------------------------------------------------------------------------------------------
-# Functions under the hash of all that they reach.
+# Fingerprints and copies of functions
 
-# Switches of Numba's that change what is compiled.
+# Configuration variables of Numba that affect the compiled code.
 _SWITCHES = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
-# Groups of functions of which it is remembered what they reach: some ten of each law of a study of
-# them all.
+# Maximum number of cached groups of functions; each law of a study of all laws has about ten.
 MOST_REACHES = 1024
 _reaches: dict[tuple[Callable, ...], Reach] = {}
 _frozen: dict[str, tuple[Callable, ...]] = {}
@@ -303,8 +319,10 @@ _copies: set[tuple[Callable, ...]] = set()
 
 
 def reach_of(*functions: Callable) -> Reach:
-    """Everything that some plain functions reach now; that of an earlier call where nothing of
-    it has changed since."""
+    """Return everything that given plain functions reach now.
+
+    The result of an earlier call is returned if nothing has changed.
+    """
     reach = _reaches.get(functions)
     if reach is None or not reach.stands():
         reach = Reach(*functions)
@@ -316,14 +334,15 @@ def reach_of(*functions: Callable) -> Reach:
 
 
 def fingerprint(*functions: Callable) -> str:
-    """Hash of functions, of all that they reach, and of how they are compiled.
+    """Return the hash of functions, of all that they reach, and of the compiler options.
 
     Raises
     ------
     LawError
-        Where they reach something that cannot be hashed (granchain.jit.fingerprint).
+        If they reach something that cannot be hashed (granchain.jit.fingerprint).
     """
-    # Numba's own version, the processor and the Python are in the key of its cache; these are not.
+    # The key of Numba's cache contains the versions of Numba and Python, and the processor, but not
+    # the following.
     switches = {name: getattr(numba.config, name, None) for name in _SWITCHES}
     how = (OPTIONS, IN_PLACE, _COMPILERS is not None, switches)
     return hashlib.sha256(
@@ -332,11 +351,11 @@ def fingerprint(*functions: Callable) -> str:
 
 
 def frozen(*functions: Callable) -> tuple[Callable, ...]:
-    """Copies of functions and of all that they reach, the same ones for functions that do the same.
+    """Copy functions and all that they reach; equal functions give the same copies.
 
-    Numba compiles a function object once, with the values that it then reads. Nothing else refers
-    to a copy: no assignment, reload or edit in a notebook changes a loop, or leaves it half
-    changed. Copies are their own copies.
+    Numba compiles a function object once, with the values that it reads at that time. Nothing else
+    refers to a copy, so no assignment, reload, or edit in a notebook can change a loop, not even
+    partly. The copies of copies are the same objects.
     """
     if functions in _copies:
         return functions
@@ -348,16 +367,18 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
 
 
 # --------------------------------------------------------------------------------------------------
-# Errors of the compiler.
+# Errors of the compiler
 
-# The place of a line in what Numba writes, and the folders of what is no law of a user's.
+# Pattern of a file and line in Numba's messages, and the folders that contain no user's law.
 _PLACE = re.compile(r" at (\S[^\n]*) \(([0-9]+)\)")
 _OURS = (os.path.dirname(numba.__file__), str(Path(__file__).parents[1]))
 
 
 def refusal_of(error: NumbaError) -> LawError | None:
-    """The error of a law that Numba cannot compile, the innermost of its reasons; None where
-    the line is not a user's."""
+    """Return the error of a user's law that Numba cannot compile, with the innermost reason.
+
+    It is None if the line is not in a user's file.
+    """
     message = str(error)
     place = next(
         (found for found in _PLACE.finditer(message) if not found[1].startswith(_OURS)), None

@@ -1,8 +1,7 @@
-"""Names of Numba's that are outside its stable interface, and what is lost where a Numba lacks one.
+"""Names of Numba outside its stable interface, and the effect if a version of Numba lacks one.
 
-Without them the loops are compiled all the same: slower, or by each process again, and a warning
-lists it (`LACKS`). The numbers are the same, bit for bit: nothing in this folder changes what is
-computed.
+Without them, loops are still compiled, but more slowly or again by each process. A warning lists
+what is missing (`LACKS`). Results are bit-identical: nothing in this folder affects them.
 """
 
 from __future__ import annotations
@@ -12,20 +11,22 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 Made = TypeVar("Made")
-# What this Numba does not have, each with what is lost.
+# Missing parts of this Numba, each with the effect.
 LACKS: list[str] = []
 
 
 def private(module: str, *names: str) -> Any:
-    """Names of one of Numba's modules: a tuple, or the one."""
+    """Return attributes of a Numba module: one value, or a tuple."""
     found = import_module(module)
     values = tuple(getattr(found, name) for name in names)
     return values if len(values) > 1 else values[0]
 
 
 def where_available(make: Callable[[], Made], lost: str) -> Made | None:
-    """Result of `make`, which uses Numba's private parts; None, with a note of what is lost, where
-    one is missing."""
+    """Return the result of `make`, which uses private parts of Numba.
+
+    If one is missing, return None and note the effect.
+    """
     try:
         return make()
     except (ImportError, AttributeError) as error:

@@ -1,5 +1,5 @@
-"""What a function does, by its text: the same for every Python, whatever its comments,
-docstrings, annotations, lines and file."""
+"""Syntax of functions as bytes: the same for every version of Python, and independent of comments,
+docstrings, annotations, lines, and the file."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import Any
 
 from granchain.jit.fingerprint import constant_bytes, hash_of_code, with_length
 
-# Files whose functions are remembered by their text: those of a law and what it imports.
+# Maximum number of cached files: those of a law and its imports.
 FILES = 64
-# Fields of Python's syntax tree that say nothing about what is computed.
+# Fields of Python's syntax tree that do not affect what is computed.
 SILENT = {"ctx", "kind", "type_comment", "annotation", "returns", "type_params"}
-# Python 3.11 counts the depth of all trees that are made at a time in one place: two threads that
-# make one each may both fail (https://github.com/python/cpython/issues/106905).
+# Python 3.11 counts the depth of all trees in one place, so two threads that make a tree at the
+# same time may both fail (https://github.com/python/cpython/issues/106905).
 _TREE_LOCK = threading.Lock()
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def code_by_syntax(function: Callable) -> bytes:
-    """The syntax of a function, without its defaults, which are values; its bytecode where no text
-    is found that compiles to it.
+    """Return the syntax of a function, without its defaults, which are values.
 
-    The function that is loaded counts: its file may have been edited since.
+    The text must compile to the loaded function, because its file may have been edited. If no such
+    text is found, the bytecode is returned.
     """
     code: types.CodeType = function.__code__
     linecache.checkcache(code.co_filename)
@@ -42,8 +42,7 @@ def code_by_syntax(function: Callable) -> bytes:
 
 @lru_cache(FILES)
 def _functions_of(text: str) -> dict[tuple[str, bytes], bytes]:
-    """The syntax of every function of a text, by its name and the hash of the code that it
-    compiles to."""
+    """Return the syntax of each function of a text, by name and hash of its compiled code."""
     try:
         with _TREE_LOCK:
             tree = ast.parse(text)
@@ -66,13 +65,13 @@ def _functions_of(text: str) -> dict[tuple[str, bytes], bytes]:
             hash_of_code(codes[place][0], documented=False),
         ): _of_definition(found[0])
         for place, found in nodes.items()
-        # two on one line cannot be distinguished
+        # Two functions on one line cannot be distinguished.
         if len(found) == len(codes.get(place, ())) == 1
     }
 
 
 def _blocks(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A block of code and those within it."""
+    """Yield a block of code and all blocks within it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -80,7 +79,7 @@ def _blocks(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _of_definition(node: Any) -> bytes:
-    """Arguments and body of a function."""
+    """Return the arguments and the body of a function."""
     given = node.args
     names = [
         [one.arg for one in given.posonlyargs],
@@ -102,7 +101,7 @@ def _without_docstring(node: Any) -> Any:
 
 
 def _node_bytes(node: Any) -> bytes:
-    """A piece of a syntax tree: what it is, and its fields that are there."""
+    """Return the type of a node of a syntax tree and its fields with a value."""
     if isinstance(node, list):
         return b"l" + b"".join(with_length(_node_bytes(one)) for one in node)
     if not isinstance(node, ast.AST):
