@@ -1,5 +1,5 @@
-"""Branches of periodic orbits over a number of the case, by pseudo-arclength: where they turn, and
-where they lose stability."""
+"""Branches of periodic orbits versus a parameter of the case, by pseudo-arclength continuation,
+with the points where they turn back or lose stability."""
 
 from __future__ import annotations
 
@@ -53,31 +53,31 @@ from granchain.studies.orbit import (
 from granchain.studies.orbit import orbit as find_orbit
 from granchain.studies.shooting import MEETS, MOVED, Period, Runners
 
-# Steps along a branch, as parts of the way from start to stop: the first, the longest, and the
-# shortest before it is given up. Ours.
+# Step lengths along a branch, as fractions of the distance from start to stop: the first, the
+# longest, and the shortest before the branch ends. Our choice.
 FIRST, LONGEST, LEAST_LENGTH = 0.02, 0.05, 1e-5
-# Step across which a contact may begin to open: within it no test function is trusted.
+# Longest step in which a contact may begin to open, because test functions have a kink there.
 GRAZES = 1e-3
-# How nearly an orbit of a branch closes, as a part of its largest excursion.
+# Largest closing error of an orbit on a branch, as a fraction of its largest excursion.
 CLOSED = 1e-8
-# How far from a named point it is looked for in half steps: four of the longest steps. Our choice.
+# Largest distance at which a named point is searched with half the time step. Our choice.
 FARTHEST = 4.0 * LONGEST
-# By how much a breather may miss for energy that the steps do not keep where contacts open. Ours.
+# Largest residual of a breather that results from energy drift where contacts open. Our choice.
 DRIFTS = 1e-6
-# Corrections of a step: those that are aimed at, and the most.
+# Target and maximum number of corrections per step.
 AIMED, MOST = 4, 8
-# Cosine between neighbouring tangents, at least: some 26 degrees.
+# Smallest cosine between the tangents of neighbouring orbits: about 26 degrees.
 STRAIGHT = 0.9
-# How nearly a point that is named is found, as a part of the step that it lies in.
+# Tolerance of the position of a named point, as a fraction of the step that contains it.
 FOUND = 1e-3
-# The measure of a branch is changed where its states have grown so much.
+# Growth factor of the states at which the coordinates of a branch are rescaled.
 GROWN = 1.3
-# How nearly a file's first orbit is that of a call that goes on with it, as a part of its state:
-# both close to 1e-8, and two orbits of one case differ by more. Ours.
+# Largest difference between a file's first orbit and that of the call that resumes it, relative to
+# its state. Both close to 1e-8, and two orbits of one case differ by more. Our choice.
 SAME_ORBIT = 1e-3
-# Orbits of a branch, at most.
+# Maximum number of orbits of a branch.
 MOST_ORBITS = 2000
-# Numbers of a point that stand in a file as they are, those along beads and contacts, and units.
+# Numbers of a point that a file stores unchanged, their dimensions, and their units.
 STORED = (
     "parameter", "period", "displacement", "velocity", "excursion", "lowest",
     "multiplier_error", "modulus_error", "residual", "parameter_error",
@@ -90,49 +90,50 @@ INNER_DIMENSIONS = {
 }
 INNER_DIMENSIONS |= {"multipliers_real": "multiplier", "multipliers_imag": "multiplier"}
 UNITS = {"period": "s", "displacement": "m", "velocity": "m/s", "excursion": "m", "lowest": "m"}
-# What is followed of a breather beside the keys of its case, with units.
+# Quantities along which a breather is followed, in addition to keys of its case, with units.
 FAMILY_UNITS = {"energy": "J", "amplitude": "m", "period": "s"}
-# What a file of a branch says that it is.
+# Content type of the file of a branch.
 BRANCH = "branch of orbits"
-# How far beside a point the other branch is looked for, in the smallest static overlap.
+# Distances from a point at which the other branch is searched, relative to the smallest static
+# overlap.
 SWITCH_LENGTHS = (0.1, 0.03, 0.3, 0.01)
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An orbit of a branch.
+    """Orbit of a branch.
 
     Attributes
     ----------
     kind : str
-        "orbit", or what it is named for: "fold", "period doubling", "Neimark-Sacker", "pitchfork",
-        "branch point", "grazing", "growing dent"; of breathers "energy extremum" and "Krein
-        collision" as well.
+        "orbit", or the kind of a special point: "fold", "period doubling", "Neimark-Sacker",
+        "pitchfork", "branch point", "grazing", "growing dent"; for breathers also "energy extremum"
+        and "Krein collision".
     parameter : float
-        The number that is varied, in SI.
+        Value of the varied parameter, in SI units.
     period : float
-        [s].
+        Period [s].
     displacement, velocity : (n_bodies,) array
-        Of beads, then resonators, at the drive's phase 0 [m], [m/s].
+        Displacements [m] and velocities [m/s] of beads, then resonators, at zero drive phase.
     excursion : (n_bodies,) array
-        Largest displacement of each, from rest [m].
+        Largest displacement of each body from equilibrium [m].
     lowest : (n_contacts,) array
-        Smallest overlap of each contact in the period, over the residual one of its dent [m], below
-        0 where it opens.
+        Smallest overlap of each contact in the period minus its residual indentation [m]; negative
+        if the contact opens.
     multipliers : (2 n_bodies,) complex array
-        Floquet multipliers [1]; of a breather without those that are 1 by themselves.
+        Floquet multipliers [1]; for a breather without those that are always 1.
     multiplier_error, modulus_error : float
-        Of the first of them, and of its modulus [1].
+        Errors of the first multiplier and of its modulus [1].
     stable : bool
-        Whether no modulus is above 1 by more than its error.
+        Whether no modulus exceeds 1 by more than its error.
     residual : float
-        How far it is from closing, as a part of its largest excursion [1].
+        Closing error, as a fraction of the largest excursion [1].
     contact : int or None
-        Of a grazing, the contact that begins to open, or ceases to; of a growing dent, that which
-        is loaded further than ever before.
+        For a grazing, the contact that starts or stops opening; for a growing dent, the contact
+        whose residual indentation grows.
     parameter_error : float
-        Discretization error of the parameter of a named point, from the point in steps of half the
-        length; nan if it was not found there, and of a point without a name.
+        Discretization error of the parameter of a special point, from the point in steps of half
+        the length; nan if it was not found there, and for ordinary orbits.
     """
 
     kind: str
@@ -153,7 +154,7 @@ class Point:
 
     @cached_property
     def orbit(self) -> Orbit:
-        """The orbit, with its trajectory, which is computed when it is asked for."""
+        """Orbit with its trajectory, which is computed at the first access."""
         return self.path.orbit(self.path.place(self), f"the branch along {self.path.along}")
 
 
@@ -208,12 +209,12 @@ class Branch:
 
     @property
     def special(self) -> tuple[Point, ...]:
-        """The points that are named."""
+        """Special points, such as folds and period doublings."""
         return tuple(one for one in self.points if one.kind != "orbit")
 
     @property
     def unit(self) -> str:
-        """Of the parameter; empty for a plain number."""
+        """Unit of the parameter; empty for a plain number."""
         if self.along in FAMILY_UNITS:
             return FAMILY_UNITS[self.along]
         with contextlib.suppress(CaseError):
@@ -221,7 +222,7 @@ class Branch:
         return ""
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         rows = [
             (
                 one.kind,
@@ -234,16 +235,18 @@ class Branch:
         return card(f"Branch of {len(self.points)} orbits of {self.case.title}", shown_rows)
 
     def to_xarray(self) -> Any:
-        """The branch as an `xarray.Dataset`, over `point`: as its file has it, but for multipliers,
-        which are complex numbers here; `opening` is the contact of a grazing or a growing dent, -1
-        elsewhere."""
+        """Return the branch as an `xarray.Dataset` with the dimension `point`.
+
+        It equals the file of the branch, except that multipliers are complex numbers. `opening` is
+        the contact of a grazing or a growing dent, and -1 for other points.
+        """
         variables = self.variables()
         real, imaginary = (variables.pop(f"multipliers_{part}").data for part in ("real", "imag"))
         data = dataset_of(variables, {"along": self.along, "title": self.case.title})
         return data.assign(multipliers=(("point", "multiplier"), real + 1j * imaginary))
 
     def variables(self) -> dict[str, Variable]:
-        """What stands in its file."""
+        """Return the variables of the branch's file."""
         path, columns = self.points[0].path, columns_of_points(self.points)
         period = path.shooting(0.0).fine
         chain = period.chain
@@ -266,22 +269,22 @@ class Branch:
         return found
 
     def switch(self, point: Point) -> Orbit:
-        """The orbit of the branch that leaves this one at a period doubling, a pitchfork or a
-        branch point.
+        """Return an orbit of the branch that crosses this one at a special point.
 
-        Its period is twice as long at a period doubling; it lies a little aside, where the
-        parameter is that of its case: `granchain.continuation` goes on from it.
+        At a period doubling, the period of the orbit is twice as long. The orbit lies close to the
+        point, and its case has the parameter value there, so `granchain.continuation` can follow
+        it.
 
         Parameters
         ----------
         point : Point
-
+            Period doubling, pitchfork, or branch point of this branch.
         Raises
         ------
         CaseError
-            For a point at which no such branch leaves.
+            If no other branch crosses at such a point.
         RunError
-            Where none is found.
+            If no orbit is found.
         """
         factor = {"period doubling": 2, "pitchfork": 1, "branch point": 1}.get(
             point.kind if isinstance(point, Point) else ""
@@ -296,13 +299,13 @@ class Branch:
 
 
 def _within(point: Point) -> str:
-    """The parameter of a point, with its error if it has a name."""
+    """Return the parameter of a point as text, with its error if the point is special."""
     error = "" if math.isnan(point.parameter_error) else f" within {point.parameter_error:.2g}"
     return f"{point.parameter:.6g}{error}"
 
 
 def columns_of_points(points: Sequence[Point]) -> dict[str, np.ndarray]:
-    """Points as a file has them, a row each."""
+    """Return points as the columns of a file, with one row per point."""
     found = {name: np.array([getattr(one, name) for one in points]) for name in STORED}
     multipliers = np.array([one.multipliers for one in points])
     return found | {
@@ -315,11 +318,11 @@ def columns_of_points(points: Sequence[Point]) -> dict[str, np.ndarray]:
 
 
 def points_of_columns(columns: Mapping[str, Any], path: Path) -> list[Point]:
-    """The points that stand in columns."""
+    """Return the points that columns contain."""
     multipliers = np.asarray(columns["multipliers_real"]) + 1j * columns["multipliers_imag"]
     found = []
     for k, kind in enumerate(columns["kind"]):
-        # a file of another version has other columns; whoever reads it refuses it
+        # a file of another version has other columns; the caller rejects it
         own: dict[str, Any] = {
             name: columns[name][k] if name in columns else math.nan for name in STORED
         }
@@ -336,7 +339,7 @@ def points_of_columns(columns: Mapping[str, Any], path: Path) -> list[Point]:
 
 @dataclass
 class Node:
-    """An orbit on the way, in the measure of its path.
+    """Orbit during the continuation, in the coordinates of its path.
 
     Parameters
     ----------
@@ -344,12 +347,12 @@ class Node:
         State and parameter.
     shot : Shot
     by_parameter : (2 n,) array
-        Derivative of the image.
+        Derivative of the image by the parameter.
     tangent : (2 n + 1,) array
-        Of length 1.
+        Tangent of length 1.
     found : Stability
     rising : float
-        How the energy of a breather changes along the tangent.
+        Change of the energy of a breather along the tangent.
     """
 
     z: np.ndarray
@@ -365,11 +368,11 @@ class Node:
         return self.shot.course.lowest
 
     def count(self) -> int:
-        """Multipliers beyond the unit circle."""
+        """Return the number of multipliers outside the unit circle."""
         return int((np.abs(self.found.values) > 1.0).sum())
 
     def signed(self, at: float) -> float:
-        """Changes its sign where a real multiplier passes a number."""
+        """Return a function that changes sign where a real multiplier passes a number."""
         own, values = self.found.matrix, self.found.values
         if not values.size:
             return 1.0
@@ -378,7 +381,7 @@ class Node:
 
 
 Test = Callable[[Node], float]
-# What changes its sign where a branch turns, and where a real multiplier passes -1.
+# Functions that change sign where a branch turns back, and where a real multiplier passes -1.
 TURNS: dict[str, Test] = {
     "fold": lambda one: float(one.tangent[-1]),
     "period doubling": lambda one: one.signed(-1.0),
@@ -386,15 +389,15 @@ TURNS: dict[str, Test] = {
 
 
 def sign_changes(node: Node, after: Node, tests: Mapping[str, Test]) -> list[tuple[Test, str]]:
-    """Functions that change their sign in a step, and what is there."""
+    """Return the functions that change sign in a step, with the kind of point of each."""
     return [(test, kind) for kind, test in tests.items() if test(node) * test(after) < 0.0]
 
 
 class Path:
-    """Orbits of a case over a number of it.
+    """Orbits of a case versus one of its parameters.
 
-    A point is measured by z = (y/w, s): y the scaled state, s the part of the way from start to
-    stop, and w so that both change alike.
+    A point has the coordinates z = (y/w, s), with the scaled state y, the fraction s of the way
+    from start to stop, and a weight w that makes changes of both similar.
 
     Parameters
     ----------
@@ -402,17 +405,17 @@ class Path:
     along : str
     start, stop : float
     multiple : int
-        Periods of the drive in one of the orbit.
+        Number of drive periods in a period of the orbit.
     runners : Runners
     """
 
-    # numbers of z beside the state
+    # number of coordinates after the state
     beside = 1
-    # whether the errors of the multipliers are left out
+    # whether to omit the errors of the multipliers
     bare = False
-    # what the contacts remember, with dents that stay as they are
+    # contact histories with constant residual indentation
     history: np.ndarray | None = None
-    # the period at a part of the way; the last ones are kept
+    # shooting at a fraction of the path; the last few are cached
     shooting: Callable[[float], Shooting]
 
     def __init__(
@@ -440,51 +443,51 @@ class Path:
         return one_period_of(case, self.multiple / frequency)
 
     def value_of(self, fraction: float) -> float:
-        """The parameter at a part of the way."""
+        """Return the parameter at a fraction of the path."""
         return self.start + fraction * (self.stop - self.start)
 
     def parameter(self, node: Node) -> float:
-        """That of an orbit on the way."""
+        """Return the parameter of an orbit."""
         return self.value_of(float(node.z[-1]))
 
     def _shooting(self, fraction: float) -> Shooting:
-        """The period at a part of the way."""
+        """Return the shooting over one period at a fraction of the path."""
         bare = self._one_period(self.value_of(fraction))
         bare = bare.replace(**{"time.step": bare.time.end / self.grid.steps})
         return Shooting(bare, self.grid, self.runners, self.history)
 
     def place(self, point: Point) -> np.ndarray:
-        """A point in the measure of the path."""
+        """Return the coordinates z of a point."""
         y = np.concatenate([point.displacement, point.velocity]) / self.grid.scale
         fraction = (point.parameter - self.start) / (self.stop - self.start)
         return np.append(y / self.weight[: -self.beside], fraction)
 
     def orbit(self, z: np.ndarray, begun: str) -> Orbit:
-        """That of a point, with its trajectory."""
+        """Return the orbit of a point, with its trajectory."""
         shooting = self.at(z)
         shot = shooting.shoot(self.state(z))
         return orbit_of(shooting, shot, 1, begun, self.stability(z, shot), self.step_error(z, shot))
 
     def state(self, z: np.ndarray) -> np.ndarray:
-        """The scaled state of a point."""
+        """Return the scaled state of a point."""
         return z[: -self.beside] * self.weight[: -self.beside]
 
     def at(self, z: np.ndarray) -> Shooting:
-        """The period of a point."""
+        """Return the shooting over the period of a point."""
         return self.shooting(float(z[-1]))
 
     def equations(self, z: np.ndarray, image: np.ndarray | None = None) -> np.ndarray:
-        """What is 0 for an orbit; the image of its state is computed, unless given."""
+        """Return the residuals, which are 0 for an orbit; compute the image if not given."""
         y = self.state(z)
         return (self.at(z).fine.images(y[None])[0] if image is None else image) - y
 
     def remember(self, found: Orbit) -> None:
-        """Have contacts remember what they do in an orbit.
+        """Set the contact histories to those of an orbit.
 
         Raises
         ------
         CaseError
-            Where they are others, or change along the path while there are dents in them.
+            If the contacts differ, or if they change along the path and have residual indentation.
         """
         shooting = self.shooting(0.0)
         history, others = remembered(found, shooting)
@@ -507,13 +510,15 @@ class Path:
         self.history, self.shooting = history, lru_cache(maxsize=5)(self._shooting)
 
     def room(self, node: Node) -> np.ndarray:
-        """(contacts,) How much further each contact may be loaded before its dent grows, as a part
-        of that."""
+        """Return the margin of each contact before its residual indentation grows, (contacts,).
+
+        The margin is a fraction of the overlap at which it grows.
+        """
         limits = self.shooting(float(node.z[-1])).limits
         return 1.0 + MEETS - node.shot.course.highest / limits
 
     def by_parameter(self, z: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Derivative of the equations by the part of the way; to the side of its middle."""
+        """Return the derivative of the equations by the fraction of the path, from one side."""
         aside = np.zeros_like(z)
         aside[-1] = MOVED if z[-1] < 0.5 else -MOVED
         return (self.equations(z + aside) - self.equations(z, image)) / aside[-1]
@@ -521,12 +526,12 @@ class Path:
     def bordered(
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
     ) -> np.ndarray:
-        """Derivative of the equations and of normal z."""
+        """Return the derivative of the equations and of normal z."""
         inner = np.hstack([shot.jacobian - np.eye(len(shot.state)), by_parameter[:, None]])
         return np.vstack([inner * self.weight, normal])
 
     def solved(self, matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
-        """The step that equations with this derivative ask for."""
+        """Return the step that solves the equations with this derivative."""
         try:
             return -np.linalg.solve(matrix, off)
         except np.linalg.LinAlgError:
@@ -535,18 +540,18 @@ class Path:
             ) from None
 
     def stability(self, z: np.ndarray, shot: Shot) -> Stability:
-        """Multipliers of the orbit at z."""
+        """Return the multipliers of the orbit at z."""
         if self.bare:
             values, vectors = np.linalg.eig(shot.jacobian)
             return Stability(values, vectors.T, math.nan, math.nan, False)
         return stability(self.at(z), shot)
 
     def step_error(self, z: np.ndarray, shot: Shot) -> StepError:
-        """Discretization error of the orbit at z."""
+        """Return the discretization error of the orbit at z."""
         return step_error(self.at(z), shot)
 
     def node(self, z: np.ndarray, before: np.ndarray) -> Node:
-        """The orbit at z, with its multipliers; its tangent goes on in the direction of another."""
+        """Return the orbit at z; its tangent continues in the given direction."""
         shooting = self.at(z)
         shot = shooting.shoot(self.state(z))
         check_still(shooting, shot)
@@ -557,29 +562,29 @@ class Path:
     def tangent(
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, before: np.ndarray
     ) -> np.ndarray:
-        """Of length 1, in the direction of another."""
+        """Return the tangent of length 1 that continues in the given direction."""
         matrix = self.bordered(z, shot, by_parameter, before)
         across = np.append(np.zeros(len(matrix) - 1), -1.0)
         found = self.solved(matrix, across)
         return np.asarray(found / np.linalg.norm(found))
 
     def first(self, found: Orbit) -> Node:
-        """The orbit at the start; sets the measure."""
+        """Return the orbit at the start, and set the scale of the coordinates."""
         y = np.concatenate([found.displacement, found.velocity]) / self.grid.scale
         z = np.append(y, np.zeros(self.beside))
         upward = np.append(np.zeros(len(z) - 1), 1.0)
         try:
             z = self.corrected(z, z, upward)[0]
         except RunError:
-            # beside a fold or a branch point the parameter moves a little
+            # near a fold or a branch point the parameter moves slightly
             along = np.append(y, np.zeros(self.beside))
             z = self.corrected(z, z, along / max(float(np.linalg.norm(along)), 1e-300))[0]
         node, inner = self.node(z, upward), slice(-self.beside)
         return self.measured(node, root_mean_square(node.tangent[inner]) / abs(node.tangent[-1]))
 
     def measured(self, node: Node, size: float = 0.0) -> Node:
-        """The orbit in a measure in which its state is of the size of the way from start to stop,
-        or smaller."""
+        """Rescale the coordinates so that the state is at most as large as the path from start to
+        stop."""
         y, inner = self.state(node.z), slice(-self.beside)
         grown = max(size, root_mean_square(y), 1e-6) * math.sqrt(y.size) / self.weight[0]
         if self.weight[0] == 1.0 or grown > GROWN:
@@ -596,14 +601,15 @@ class Path:
         normal: np.ndarray,
         near: Node | None = None,
     ) -> tuple[np.ndarray, int]:
-        """The orbit in the plane through a point, by Broyden's method from z (Broyden 1965,
-        doi:10.1090/S0025-5718-1965-0198670-6) with the Jacobian of an orbit nearby, and how many
-        steps it took.
+        """Find the orbit in the plane through a point, and return it with the number of steps.
+
+        The method is Broyden's from z (Broyden 1965, doi:10.1090/S0025-5718-1965-0198670-6), with
+        the Jacobian of an orbit nearby.
 
         Raises
         ------
         RunError
-            Where it does not come nearer.
+            If it does not converge.
         """
         from scipy.optimize import root
 
@@ -617,19 +623,19 @@ class Path:
         missed: list[np.ndarray] = []
 
         def steps(place: np.ndarray) -> np.ndarray:
-            # Newton's step with that Jacobian, against its direction: a map whose own is 1
+            # minus Newton's step with that Jacobian, which is a map with derivative 1
             missed.append(np.append(self.equations(place), normal @ (place - through)))
             return -self.solved(matrix, missed[-1])
 
         def size(step: np.ndarray) -> float:
-            # what a step can change of equations that are more than the unknowns; scipy asks for
-            # that of an infinite step as well
+            # the part of an overdetermined residual that a step can change; SciPy also evaluates it
+            # for an infinite step
             with np.errstate(invalid="ignore"):
                 return float(np.abs(matrix @ step).max())
 
         found = root(
             steps, z, method="broyden1",
-            # half of what is asked for: the excursion is that of an orbit nearby
+            # half of the tolerance, because the excursion is that of an orbit nearby
             options={"fatol": 0.5 * CLOSED * excursion, "maxiter": MOST, "tol_norm": size,
                      "line_search": None, "jac_options": {"alpha": -1.0}},
         )  # fmt: skip
@@ -638,8 +644,11 @@ class Path:
         raise RunError(f"a step did not converge to an orbit in {MOST} corrections.")
 
     def stepped(self, node: Node, length: float) -> tuple[np.ndarray, int]:
-        """The orbit a step along the tangent, and the corrections it took; the step itself, where
-        it passes an end of the way beyond which the case allows nothing."""
+        """Return the orbit one step along the tangent, and the number of corrections.
+
+        If the step passes an end of the path and the case is invalid there, return the uncorrected
+        step.
+        """
         z = node.z + length * node.tangent
         try:
             return self.corrected(z, z, node.tangent, node)
@@ -649,7 +658,7 @@ class Path:
             return z, 0
 
     def at_fraction(self, node: Node, fraction: float) -> np.ndarray:
-        """The orbit at a part of the way, from one nearby."""
+        """Return the orbit at a fraction of the path, from an orbit nearby."""
         upward = np.append(np.zeros(len(node.z) - 1), 1.0)
         z = node.z + (fraction - node.z[-1]) / node.tangent[-1] * node.tangent
         z[-1] = fraction
@@ -662,7 +671,7 @@ class Path:
         place: int | None = None,
         error: float = math.nan,
     ) -> Point:
-        """As a branch has it; `place` is that of a contact among those of the chain."""
+        """Return a node as a point of a branch; `place` is an index of a contact of the chain."""
         shooting = self.at(node.z)
         contact = None if place is None else int(shooting.fine.contact_labels[place])
         n = shooting.bodies
@@ -676,15 +685,15 @@ class Path:
     # ---------------------------------------------------------------------------------------------
 
     def tests(self, node: Node, after: Node) -> list[tuple[Test, str]]:
-        """Functions that are zero in a step, and what is there."""
+        """Return functions that are zero within a step, with the kind of point of each."""
 
         def branches(one: Node) -> float:
-            # not where this one turns
+            # excludes points where this branch turns back
             matrix = self.bordered(one.z, one.shot, one.by_parameter, one.tangent)
             return float(np.linalg.slogdet(matrix)[0] * np.abs(one.found.values - 1.0).min())
 
         tests = sign_changes(node, after, TURNS | {"branch point": branches})
-        # each of these takes one multiplier across, a pair two more
+        # each of these moves one multiplier across the circle; a pair moves two more
         if abs(after.count() - node.count()) > len(tests):
             few = min(node.count(), after.count())
 
@@ -697,7 +706,7 @@ class Path:
         return tests
 
     def named(self, node: Node, after: Node, length: float) -> list[Point]:
-        """The points in a step that have a name, in their order."""
+        """Return the special points within a step, in order."""
         found = []
         for test, kind in self.tests(node, after):
             at = self.where(node, after, length, test)
@@ -709,8 +718,8 @@ class Path:
         ]
 
     def where(self, node: Node, after: Node, length: float, test: Callable[[Node], float]) -> Node:
-        """The orbit in a step at which a test function is zero; that at its end, where one between
-        is not found."""
+        """Return the orbit within a step at which a test function is zero, or the orbit at its end
+        if none is found."""
         from scipy.optimize import brentq
 
         known = {0.0: node, length: after}
@@ -730,11 +739,11 @@ class Path:
     def parameter_error(
         self, node: Node, after: Node, length: float, at: Node, test: Test
     ) -> float:
-        """Discretization error of the parameter at which a test function is zero in a step, from
-        where it is zero on the branch in steps of half the length; nan if it is not found.
+        """Return the discretization error of the parameter at which a test function is zero.
 
-        The change is three quarters of the error, by the order 2; the point itself is found to a
-        fraction of the step that it lies in.
+        It follows from the same zero on the branch in steps of half the length, and is nan if this
+        zero is not found. The change is three quarters of the error, by the order 2. The error also
+        includes the tolerance of the point, which is a fraction of the step that contains it.
         """
         finer, at_length = self.in_steps(2), float((at.z - node.z) @ node.tangent)
         finer.bare = True
@@ -759,8 +768,11 @@ class Path:
         return SAFETY * 4.0 / 3.0 * change + found + apart
 
     def _symmetric(self, node: Node) -> str:
-        """What a branch point is: a pitchfork, where the chain and the orbit are their own mirror
-        images, at once or half a period later, and the multiplier's vector is not."""
+        """Return the kind of a branch point: a pitchfork, or another branch point.
+
+        At a pitchfork, the chain and the orbit equal their mirror images, at once or half a period
+        later, and the vector of the multiplier does not.
+        """
         shooting = self.at(node.z)
         fine, half = shooting.fine, {"time.end": 0.5 * shooting.period}
         y, critical = node.shot.state, np.abs(node.found.values - 1.0).argmin()
@@ -786,34 +798,34 @@ class Path:
             here, above, below = turned(np.array([y, y + own, y - own]))
             if (
                 np.abs(turned(image) - fine.images(turned(aside))).max() <= 1e-9 * size
-                # where orbits meet, one that closes so nearly lies within some roots of that
+                # close to a branch point, such a closing error allows a distance of its root
                 and np.abs(here - y).max() <= 10.0 * math.sqrt(CLOSED) * size
-                # what becomes of it is itself or its negative
+                # the vector is mapped to its negative, and not to itself
                 and (above - below) @ own < 0.0
             ):
                 return "pitchfork"
         return "branch point"
 
     def longer(self, factor: int) -> Self:
-        """The same with a multiple of the period."""
+        """Return the same path with a multiple of the period."""
         found = self.in_steps(factor)
         found.multiple = factor * self.multiple
         return found
 
     def in_steps(self, factor: int) -> Self:
-        """The same in more steps."""
+        """Return the same path with more steps per period."""
         found = copy.copy(self)
         found.grid = self.grid._replace(steps=factor * self.grid.steps)
         found.shooting = lru_cache(maxsize=5)(found._shooting)
         return found
 
     def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """All of a point, and their vectors, a row each."""
+        """Return all multipliers of a point, and their vectors as rows."""
         values, vectors = np.linalg.eig(self.at(z).shoot(self.state(z)).jacobian)
         return values, vectors.T
 
     def branching_orbit(self, point: Point, factor: int) -> Orbit:
-        """The orbit of the branch that leaves at a point, beside it."""
+        """Return an orbit of the crossing branch, close to the point."""
         z, longer = self.place(point), self.longer(factor)
         values, vectors = self.multipliers(z)
         critical = vectors[np.abs(values - (-1.0 if factor == 2 else 1.0)).argmin()].real
@@ -835,8 +847,9 @@ class Path:
 
 
 def _zero_near(value: Callable[[float], float], begin: float, length: float, slope: float) -> float:
-    """Where a function of the length is zero, near a length; its slope is roughly known, and zeros
-    are found to a fraction of the step of that length.
+    """Return the zero of a function of the length, near a given length.
+
+    The slope is approximate. The tolerance is a fraction of the step `length`.
 
     Raises
     ------
@@ -856,7 +869,7 @@ def _zero_near(value: Callable[[float], float], begin: float, length: float, slo
         at, slope, here = at + move, (after - here) / move, after
         if abs(move) <= max(tolerance, CORRECTED * abs(at - begin)):
             return at
-    # a function that jumps: between two lengths of different signs
+    # for a function with a jump, search an interval with a sign change
     first, reach = value(begin), tolerance
     while reach <= FARTHEST:
         for end in (begin - reach, begin + reach):
@@ -870,7 +883,7 @@ def _zero_near(value: Callable[[float], float], begin: float, length: float, slo
 
 
 def root_mean_square(values: np.ndarray) -> float:
-    """Root of the mean square."""
+    """Return the root mean square."""
     return float(np.sqrt(np.mean(values**2)))
 
 
@@ -1012,14 +1025,14 @@ def continuation(
 
 
 def _cases_at_ends(path: Path) -> list[Case]:
-    """The cases at the start and the stop of a path."""
+    """Return the cases at the start and the stop of a path."""
     if path.along in FAMILY_UNITS:
         return [path.case]
     return [path.case.replace(**{path.along: value}) for value in (path.start, path.stop)]
 
 
 def _law_texts(path: Path) -> list[str]:
-    """The record of the contact law at the start and the stop of a path."""
+    """Return the record of the contact law at the start and the stop of a path."""
     records = law_records(_cases_at_ends(path))
     return ["" if record is None else record.text for record in records]
 
@@ -1027,7 +1040,7 @@ def _law_texts(path: Path) -> list[str]:
 def _points_of_file(
     file: Any, found: Sequence[Mapping[str, Any]], asked: list[str], path: Path, first: Node
 ) -> list[Point]:
-    """The points that a file holds, which have to be those of what is asked for."""
+    """Return the points of a file; raise an error if they belong to another request."""
     points = [one for columns in found for one in points_of_columns(columns, path)]
     same = all(columns["asked"] == asked for columns in found)
     for columns in found if same else ():
@@ -1058,8 +1071,10 @@ def _followed(
     asked: list[str] | None = None,
     points: Sequence[Point] = (),
 ) -> Branch:
-    """The branch from its first orbit, or from the last of those that a part of a file holds; each
-    step goes into that part."""
+    """Follow a branch from its first orbit, or from the last orbit of a partial file.
+
+    Each step is written to that file.
+    """
     along, stop = path.along, path.stop
     points, messages = list(points), list[str]()
     node, length, kept, interrupted = first, FIRST, len(points), False
@@ -1123,7 +1138,7 @@ def _followed(
             if report is not None:
                 report(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
             node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
-            # a part that is whole goes on with a step of nothing
+            # the step 0 marks a complete partial file
             length = 0.0 if ends else length
             keep()
         if length == 0.0 and node.z[-1] < 0.5:
@@ -1145,7 +1160,7 @@ def _followed(
 
 
 def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
-    """Where in a step the first contact is loaded further than ever before."""
+    """Return the point within a step at which a residual indentation starts to grow."""
 
     def least(node: Node) -> float:
         return float(path.room(node).min())
@@ -1159,7 +1174,7 @@ def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
 def _grazings(
     path: Path, node: Node, after: Node, length: float, opened: np.ndarray
 ) -> list[Point]:
-    """Where in a short step contacts begin to open, or cease to."""
+    """Return the points within a short step at which contacts start or stop opening."""
     found = []
     for place in np.flatnonzero(opened).tolist():
 
@@ -1173,7 +1188,7 @@ def _grazings(
 
 
 def number_at(case: Case, along: Any) -> float:
-    """The number that a case holds under a key."""
+    """Return the number at a key of a case."""
     value = entry_at(case.resolved(), along)[0] if isinstance(along, str) else None
     changes_nothing = str(along).partition(".")[0] in NO_PHYSICS
     if changes_nothing or isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -1188,7 +1203,7 @@ def number_at(case: Case, along: Any) -> float:
 def _first_node(
     case: Case, found: Orbit, along: str, start: float | None, stop: float, threads: int | None
 ) -> tuple[Path, Node]:
-    """The path, and its first orbit."""
+    """Return the path and its first orbit."""
     check_case(case)
     check_members([case], threads)
     if not isinstance(found, Orbit):
@@ -1203,7 +1218,7 @@ def _first_node(
         present = dict(zip(FAMILY_UNITS, own, strict=True))[along]
     else:
         number_at(case, along)
-        # an orbit counts phases from its first drive's
+        # the phases of an orbit are relative to its first drive
         present = number_at(case if along.endswith(".phase") else found.result.case, along)
     begin = present if start is None else start
     for name, value in (("start", begin), ("stop", stop)):
@@ -1214,7 +1229,7 @@ def _first_node(
                 "numbers in SI units."
             )
     if breathing and found.bead.size == case.beads:
-        # they stand on what is here
+        # imported here because breather imports this module
         from granchain.studies.breather import BreatherPath
 
         path: Path = BreatherPath(case, found, along, begin, stop, runners)
@@ -1235,8 +1250,10 @@ def _first_node(
 def _driven_path(
     case: Case, found: Orbit, along: str, begin: float, stop: float, runners: Runners, aside: bool
 ) -> tuple[Path, Orbit]:
-    """The path of a chain with a drive, and its first orbit, which is found where it is asked for
-    aside of the given one."""
+    """Return the path of a driven chain, and its first orbit.
+
+    If the start differs from the orbit (`aside`), the first orbit is computed.
+    """
     at_start = case if along in FAMILY_UNITS else case.replace(**{along: begin})
     if not at_start.drives or found.bead.size != case.beads:
         raise CaseError(

@@ -1,9 +1,9 @@
-"""Members computed by an executor: processes here, or workers on other machines.
+"""Members computed by an executor: local processes, or workers on other machines.
 
-A member travels as JSON: the resolved case once for all, and what each member changes; its numbers
-come back as a journal holds them. A law of the user's travels as the path of its file and the hash
-of what is in it; a worker with another file, or another granchain, refuses. A task is of some
-hundred members, so that what it takes to send it is small beside what it computes.
+A task is sent as JSON: the case, and the changes of each member. Its results return in the format
+of a study's part file. A law from a file is sent as the path and the hash of the file. A worker
+with another file, or another version of granchain, raises an error. A task has about a hundred
+members, so that sending it is fast compared with computing it.
 """
 
 from __future__ import annotations
@@ -44,29 +44,28 @@ from granchain.store.study import columns_in, content_of_columns
 from granchain.studies.measures import Measures, measure
 from granchain.studies.members import as_they_end
 
-# Messages of workers about their tasks: none unless asked for.
+# Messages of workers about their tasks. Hidden by default.
 LOG = logging.getLogger("granchain")
 LOG.addHandler(logging.NullHandler())
-# What a task takes at least [s]: sending it takes some milliseconds.
+# Minimum duration of a task [s]. Sending it takes some milliseconds.
 TASK_SECONDS = 0.3
-# Wall time in which a scheduler answers [s].
+# Time limit for the answer of a scheduler [s].
 ANSWER_SECONDS = 10.0
-# Workers that a task may take with it before it is cut in halves.
+# Number of workers that may end during a task before the task is split.
 LOST = 2
 
 Places = tuple[int, ...]
 
 
 def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
-    """Path of the file of each user's law that some cases name, and the hash of the content that
-    this process loaded; or the installed package that has it, and its version.
+    """Return the path and the loaded hash of each law file, or the law package and its version.
 
-    A warning names each file that was edited since.
+    A warning lists each file that was edited after it was loaded.
 
     Raises
     ------
     LawError
-        For a law that was made without a file.
+        If a law was created without a file.
     """
     # members mostly share the table of their law
     tables = {id(case.contact): case for case in cases}
@@ -91,7 +90,7 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
 
 
 def content_hash(path: str | os.PathLike[str]) -> str:
-    """Hash of a file's bytes."""
+    """Return the hash of a file's bytes."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
@@ -112,12 +111,12 @@ def warn_if_edited(file: str, loaded: str) -> None:
 
 
 def compute(text: str) -> bytes:
-    """What a worker does: the members of a task, from JSON to what a frame of a journal holds.
+    """Compute the members of a task on a worker, from JSON to the format of a part file.
 
     Raises
     ------
     GranchainError
-        Where the worker has another granchain, or another law file, than the one that asks.
+        If the version of granchain, or a law file, differs from that of the sender.
     """
     task = json.loads(text)
     if (task["version"], task["source"]) != (granchain_version(), source_hash()):
@@ -143,13 +142,13 @@ def compute(text: str) -> bytes:
 
 
 def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> tuple[Case, str] | None:
-    """The first case that was computed with another law than the one here, and how that differs.
+    """Return the first case whose law has changed since it was computed, and the difference.
 
     Parameters
     ----------
     cases : sequence of Case
     texts : sequence of str
-        What the law of each was: the text of a `LawRecord`.
+        Text of the `LawRecord` with which each case was computed.
     """
     for case, now, text in zip(cases, law_records(cases) if cases else (), texts, strict=True):
         difference = "" if now is None else now.difference(LawRecord.of_text(text))
@@ -159,8 +158,10 @@ def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> tuple[Case, str]
 
 
 def load_same(path: str, sha256: str) -> None:
-    """Load a law file at a worker if its content is that of the study. A process that has loaded
-    this content keeps its law, whatever the file contains now."""
+    """Load a law file on a worker, if its content is that of the study.
+
+    A process that has loaded this content does not read the file again.
+    """
     if loaded_content(path) == sha256:
         return
     try:
@@ -179,7 +180,7 @@ def load_same(path: str, sha256: str) -> None:
 
 
 def load_same_package(package: str, version: str) -> None:
-    """Load a package's laws at a worker, if it is the version that was asked for."""
+    """Load the laws of a package on a worker, if the version is the requested one."""
     here = {one.version for one in announced().values() if one.package == package}
     if here != {version}:
         raise GranchainError(
@@ -191,22 +192,22 @@ def load_same_package(package: str, version: str) -> None:
 
 
 class Elsewhere:
-    """Sends members to an executor, and takes what comes back.
+    """Sends members to an executor, and stores their results.
 
     Parameters
     ----------
     executor : concurrent.futures.Executor or dask Client
     base : Case
-        Of which each member is a change.
+        Case of which each member is a change.
     changes : sequence of dict
-        Of each member.
+        Changes of each member.
     cases : sequence of Case
         The members.
     traces : bool
     found : Measures
-        Where the numbers go.
+        Destination of the results.
     further : sequence of str
-        As of `measures.measure`.
+        Names as for `measures.measure`.
     """
 
     def __init__(
@@ -219,15 +220,15 @@ class Elsewhere:
         found: Measures,
         further: Sequence[str] = (),
     ):
-        # a dask Client: its futures are not those of concurrent.futures, its executor's are
+        # a dask Client has other futures than concurrent.futures, but its executor does not
         own = getattr(executor, "get_executor", None)
         self._executor = executor if own is None else own(pure=False)
         self._changes, self.cases = changes, cases
         self._what: dict[str, Any] = {"traces": traces, "further": further}
         self.found = found
         case = base.as_given()
-        # a member's title is not needed there; a file that it names is here, not where it is
-        # computed
+        # a worker does not need titles; the content of files that a case uses is sent, because the
+        # files may not exist there
         case["tables"] = case["tables"] | {"title": ""}
         files = [file for one in (base, *cases) for file in one.as_given()["files"]]
         case["files"] = [[name, text] for name, text in dict(files).items()]
@@ -241,18 +242,18 @@ class Elsewhere:
         }
 
     def measure(self, places: Sequence[int], done: Callable[[Sequence[int]], Any]) -> None:
-        """Measure the members at some places; `done` is called as for `measures.measure`.
+        """Measure the members with the given indices; `done` is as for `measures.measure`.
 
         Raises
         ------
         RunError
-            For a fault of the executor's own.
+            If the executor itself fails.
         """
         first, remaining = places[:1], places[1:]
         measure(self.cases, 1, **self._what, found=self.found, places=first)
         done(first)
         clock = time.perf_counter()
-        # again, as what is compiled is there now
+        # once more for the timing, without compilation
         measure([self.cases[place] for place in first], 1, **self._what)
         size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
         tasks = [tuple(remaining[at : at + size]) for at in range(0, len(remaining), size)]
@@ -263,7 +264,7 @@ class Elsewhere:
         except BaseException:
             for future, sent in waiting.items():
                 with contextlib.suppress(GranchainError, AttributeError):
-                    # what others have computed is not lost by the fault of one
+                    # a failed task does not discard results of other tasks
                     if future.done():
                         collect(future, sent)
                     future.cancel()
@@ -274,18 +275,17 @@ class Elsewhere:
         about = self._about | {"changes": [self._changes[place] for place in places]}
         with own_faults("rejected a task"):
             future: Future[bytes] = self._executor.submit(compute, canonical(about))
-            # waited for by this
+            # required by concurrent.futures.wait
             future._condition  # noqa: B018
             return future
 
     def collect(
         self, future: Future[bytes], places: Places, done: Callable[[Sequence[int]], Any]
     ) -> list[Places]:
-        """Take what a task has given; its halves, to send again, where it has taken its workers
-        with it."""
+        """Store the results of a task; if its workers ended, return its halves to send again."""
         with own_faults("returned an unfinished task"):
             error = future.exception()
-        # as dask says that a task has not failed, but its workers have ended
+        # dask raises this if the workers of a task ended
         if error is not None and type(error).__name__ == "KilledWorker":
             half = len(places) // 2
             if half:
@@ -313,8 +313,11 @@ class Elsewhere:
 
 @contextlib.contextmanager
 def own_faults(what: str) -> Iterator[None]:
-    """Where an executor fails by itself, shut down, broken, closed, cancelled, or no executor: a
-    sentence. What workers say of a case, and interruptions, stay."""
+    """Report a failure of the executor itself as a RunError.
+
+    Examples are an executor that is shut down, broken, closed, cancelled, or of another type.
+    Errors of a case and interruptions are unchanged.
+    """
     try:
         yield
     except (GranchainError, KeyboardInterrupt):
@@ -329,17 +332,17 @@ def own_faults(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def dask_at(address: str) -> Iterator[Any]:
-    """An executor of the workers of a dask scheduler.
+    """Provide an executor with the workers of a dask scheduler.
 
     Parameters
     ----------
     address : str
-        "tcp://host:8786".
+        Address of the scheduler, such as "tcp://host:8786".
 
     Raises
     ------
     GranchainError
-        Where distributed is not installed, or nothing answers.
+        If distributed is not installed, or if the scheduler does not answer.
     """
     try:
         from distributed import Client
@@ -354,8 +357,8 @@ def dask_at(address: str) -> Iterator[Any]:
         (await asyncio.wait_for(connect(address, timeout=ANSWER_SECONDS), ANSWER_SECONDS)).abort()
 
     try:
-        # a client that has found nobody does not end, or with a traceback: somebody is there, or
-        # none is made
+        # a client without a scheduler does not end, or prints a traceback, so test the address
+        # before it is created
         asyncio.run(greet())
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -370,5 +373,5 @@ def dask_at(address: str) -> Iterator[Any]:
 
 
 def _give_up_after(failures: int, dask_scheduler: Any = None) -> None:
-    """After how many lost workers a scheduler gives a task back."""
+    """Set the number of lost workers after which a scheduler returns a task."""
     dask_scheduler.allowed_failures = failures

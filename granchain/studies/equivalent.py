@@ -1,9 +1,9 @@
-"""Equivalence: with which inputs does one contact law do in a chain what another one does, and what
-remains unexplained?
+"""Equivalence: the inputs with which one contact law best approximates another in a chain, and the
+remaining difference.
 
-A chain under the law that is to be stood in for is run once. Under each other law all points of a
-grid of its free inputs are run together; from every lowest point of the grid a way leads down to
-the least root mean square, over the sensors, of the differences.
+The chain with the reference law is run once. For each other law, all points of a grid of its free
+inputs are run together. From every lowest point of the grid, a descent minimizes the root mean
+square of the differences over the sensors.
 """
 
 from __future__ import annotations
@@ -42,46 +42,46 @@ from granchain.studies.search import FLAT, Lowest, descend, indistinguishable_gr
 
 COMPARED_BY = {"peaks": "peak", "arrivals": "arrival", "traces": "force"}
 FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
-# Points of the grid of one free input: of all laws, none has two minima closer than a tenth of the
-# range of the restitution.
+# Grid points of one free input. No law has two minima closer than a tenth of the range of the
+# restitution.
 GRID_POINTS = 25
-# A range whose ends are more than this factor apart is searched by logarithms; ours.
+# Ratio of the ends of a range above which it is searched in logarithms. Our choice.
 MANY_TIMES = 100.0
-# Points for several free inputs, spread evenly (Sobol), and ways down from the best of them.
+# Number of points for several free inputs, spread evenly (Sobol), and of descents from the best.
 SPREAD, WAYS = 64, 4
-# Parts of a free input's range: closer than the first to an end is at the end; closer than the
-# second are one minimum.
+# Fractions of a free input's range: the largest distance from an end that counts as at the end, and
+# the largest distance between two minima that count as one.
 AT_END, SAME = 1e-3, 2e-2
-# Residuals that differ by less than this part are one: the step and the samples of a run leave some
-# 1e-4 of a residual of 5 %.
+# Largest relative difference of residuals that count as equal: the time step and the samples of a
+# run cause about 1e-4 of a residual of 5 %.
 TIE = 1e-3
-# Where a way down ends that says how the answer moves: to three digits.
+# Relative tolerance of a descent for changed cases, whose results are given to three digits.
 ROUGH = 1e-4
-# Of the case's own speed and length, where the answer is found again.
+# Factors of the case's speed and length for which the search is repeated.
 SPEED_FACTORS, LENGTHS = (0.5, 2.0), (0.5, 1.5)
 
 
 class Minimum(NamedTuple):
-    """Another minimum: values of the free inputs, and the residual there."""
+    """Other minimum: values of the free inputs, and the residual."""
 
     inputs: dict[str, float]
     residual: float
 
 
 class Moved(NamedTuple):
-    """The answer for the chain with one key changed.
+    """Result for the chain with one key changed.
 
     Attributes
     ----------
     key : str
-        "striker.speed" [m/s] or "chain.beads".
+        Key that is changed: "striker.speed" [m/s] or "chain.beads".
     value : float
     inputs : dict of str to float
-        The free inputs that are best there.
+        Best values of the free inputs for the changed chain.
     residual, kept : float
-        What is left with these, and with the inputs of the case itself.
+        Residuals with these inputs, and with the best inputs of the case itself.
     at_bound : tuple of str
-        Free inputs that lie at an end of their range there.
+        Free inputs at a limit of their range.
     """
 
     key: str
@@ -159,7 +159,7 @@ class Equivalent:
     messages: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: its inputs, and what remains unexplained at each sensor."""
+        """Return the HTML for a notebook: the inputs, and the error at each sensor."""
         units = {one.name: one.unit for one in known_laws()[self.law].inputs}
         facts = [
             (
@@ -179,12 +179,12 @@ class Equivalent:
 
     @property
     def cells(self) -> dict[str, str]:
-        """Of a row of a table: the inputs, and what is left."""
+        """Cells of a table row: the inputs, and the residual."""
         left = f"{100.0 * self.residual:.4g}"
         return {name: f"{one:.4g}" for name, one in self.inputs.items()} | {"residual [%]": left}
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, words, lists and dicts; a number that is not finite is None."""
+        """Return plain numbers, strings, lists, and dicts; numbers that are not finite are None."""
         names = (
             "law", "rank", "free", "inputs", "residual", "per_bead", "at_bound", "minima", "moves",
             "grid", "grid_residual", "messages",
@@ -264,12 +264,14 @@ def equivalent(
 
 
 # --------------------------------------------------------------------------------------------------
-# What is asked
+# The request
 
 
 class Candidate(NamedTuple):
-    """A law, its inputs that are not free, and those that are with their ranges: of points as they
-    are searched, which are the logarithms of an input that may span decades."""
+    """Law with its fixed inputs, and its free inputs with their ranges.
+
+    A point contains the logarithms of inputs whose range spans decades.
+    """
 
     law: str
     inputs: dict[str, Any]
@@ -279,27 +281,27 @@ class Candidate(NamedTuple):
     decades: np.ndarray
 
     def change(self, point: np.ndarray) -> dict[str, Any]:
-        """The changes that put it into a case."""
+        """Return the changes that apply the law and its inputs to a case."""
         inputs = self.inputs | self.named(point)
-        # those of a segment's or a wall's law by their whole keys
+        # inputs of the law of a segment or a wall have complete keys
         keys = {name if "." in name else f"contact.{name}": one for name, one in inputs.items()}
         return {"contact.law": self.law} | keys
 
     def named(self, point: np.ndarray) -> dict[str, float]:
-        """The free inputs at a point."""
+        """Return the free inputs at a point, by name."""
         return dict(zip(self.names, self.values(point).tolist(), strict=True))
 
     def values(self, points: np.ndarray) -> np.ndarray:
-        """The free inputs at points (..., input)."""
+        """Return the free inputs at points (..., input)."""
         return np.where(self.decades, np.exp(np.where(self.decades, points, 0.0)), points)
 
     def point(self, inputs: Mapping[str, float]) -> np.ndarray:
-        """Where these inputs are."""
+        """Return the point of given inputs."""
         values = np.array([inputs[name] for name in self.names])
         return np.where(self.decades, np.log(np.where(self.decades, values, 1.0)), values)
 
     def at_ends(self, point: np.ndarray) -> tuple[str, ...]:
-        """Free inputs that lie at an end of their range."""
+        """Return the free inputs at an end of their range."""
         near = np.minimum(point - self.low, self.high - point) < AT_END * (self.high - self.low)
         return tuple(name for name, at in zip(self.names, near, strict=True) if at)
 
@@ -307,8 +309,7 @@ class Candidate(NamedTuple):
 def checked_search(
     case: Case, to: Any, laws: Any, free: Any, measure: Any
 ) -> tuple[Case, list[Candidate]]:
-    """The case with the law that is stood in for, and the laws that stand in, after all arguments
-    are checked."""
+    """Check all arguments, and return the case with the reference law, and the candidates."""
     problems = Problems()
     check_measure(measure, COMPARED_BY, problems)
     problems.check(
@@ -358,7 +359,7 @@ def checked_search(
 def _candidate(
     law: str, inputs: dict[str, Any], free: Mapping[str, tuple[float, float]], problems: Problems
 ) -> Candidate:
-    """A law with the ranges of its free inputs, whose names are those of a case."""
+    """Return a law with the ranges of its free inputs."""
     ranges = {key.removeprefix("contact."): ends for key, ends in free.items()}
     numbers = number_inputs(law)
     for name, ends in ranges.items():
@@ -377,7 +378,7 @@ def _candidate(
                 "Give either a value or a range" if name in inputs else "Narrow the range",
             )
     low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
-    # points that are evenly spaced over decades would miss the lower ones
+    # points that are evenly spaced over decades would omit the lower ones
     decades = (low > 0.0) & (high > MANY_TIMES * low)
     box = np.array([low, high])
     first, last = np.where(decades, np.log(np.where(decades, box, 1.0)), box)
@@ -387,8 +388,7 @@ def _candidate(
 def _ranges(
     free: Any, problems: Problems
 ) -> tuple[dict[str, tuple[float, float]], dict[str, dict[str, tuple[float, float]]]]:
-    """The free inputs of all laws that know them, by the case's key, with their ends, and those of
-    each law."""
+    """Return the ranges of free inputs by key: those that all laws share, and those of each law."""
     shared: dict[str, tuple[float, float]] = {}
     own: dict[str, dict[str, tuple[float, float]]] = {}
     if problems.check(
@@ -411,8 +411,10 @@ def _ranges(
 def _read_range(
     where: str, key: Any, ends: Any, into: dict[str, tuple[float, float]], problems: Problems
 ) -> None:
-    """The ends of an input, by the case's key, contact.restitution: the case's own law's, or that
-    of a segment or a wall."""
+    """Read the range of an input, and store it under its key, such as contact.restitution.
+
+    The key may also be that of the law of a segment or a wall.
+    """
     pair = isinstance(ends, (tuple, list)) and len(ends) == 2
     if problems.check(
         pair and all(map(is_number, ends)) and ends[0] < ends[1],
@@ -425,11 +427,11 @@ def _read_range(
 
 
 # --------------------------------------------------------------------------------------------------
-# What is compared
+# The comparison
 
 
 class Target:
-    """What the law that is stood in for does in a chain, and how far others are from it.
+    """Results of the reference law in a chain, and differences of other laws from them.
 
     Parameters
     ----------
@@ -440,24 +442,26 @@ class Target:
     ----------
     own : Measures
     missing : list of int
-        Sensors that no whole pulse passes.
+        Sensors at which the first pulse is not complete.
     """
 
     def __init__(self, case: Case, quantity: str):
         self.case, self.quantity, self.traces = case, quantity, quantity == "traces"
         self.own = own = measured([case], 1, traces=self.traces)
-        # a pulse that the trace does not hold whole has no width
+        # an incomplete pulse has no width
         self.missing = np.array(own.sensor_bead)[~np.isfinite(own.width[0])].tolist()
         if self.traces and not self.missing:
             from scipy.interpolate import CubicSpline
 
             self._spline = CubicSpline(own.time[0], own.force[0], axis=0)
-            # root mean square of each force, over all of the run
+            # root mean square of each force over the complete run
             self._size = np.sqrt(np.mean(own.force[0] ** 2, axis=0))
 
     def off(self, found: Measures) -> np.ndarray:
-        """(run, sensor) How far runs are from it [1]; nan where a run failed or a pulse misses
-        a sensor."""
+        """Return the differences of runs from the reference, (run, sensor) [1].
+
+        They are nan if a run failed, or if a pulse does not pass a sensor.
+        """
         if not self.traces:
             ours, theirs = (getattr(one, COMPARED_BY[self.quantity]) for one in (found, self.own))
             return np.where(np.isfinite(found.width), ours / theirs[0] - 1.0, math.nan)
@@ -470,7 +474,7 @@ class Target:
         return rows
 
     def lowest(self, candidate: Candidate, start: np.ndarray, flat: float = FLAT) -> Lowest | None:
-        """Where the way down from a point ends."""
+        """Return the result of a descent from a point."""
 
         def residuals(points: np.ndarray) -> np.ndarray:
             cases = [self.case.replace(**candidate.change(point)) for point in points]
@@ -481,7 +485,7 @@ class Target:
 
 
 def rms(rows: np.ndarray) -> np.ndarray:
-    """Root mean square over the sensors."""
+    """Return the root mean square over the sensors."""
     return np.asarray(np.sqrt(np.mean(rows**2, axis=-1)))
 
 
@@ -490,7 +494,7 @@ def rms(rows: np.ndarray) -> np.ndarray:
 
 
 def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> list[Equivalent]:
-    """The answer for each law."""
+    """Return the result for each law."""
     fast = target.case.replace(**quick(target.case))
     points = [grid_of(one.low, one.high) for one in candidates]
     cases = [
@@ -520,13 +524,16 @@ def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> 
 
 
 def quick(case: Case) -> dict[str, Any]:
-    """What makes a case fast, where its step is not stated."""
+    """Return the change that makes a case faster, if its time step is not specified."""
     return {"time.step": "fast"} if case.time.step == "auto" else {}
 
 
 def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """(point, input) Points over a box: evenly spaced, both ends among them, for one input; of
-    a Sobol sequence for several."""
+    """Return points over a box, (point, input).
+
+    For one input, they are evenly spaced and include both ends. For several, they are from a Sobol
+    sequence.
+    """
     if len(low) == 1:
         return np.asarray(np.linspace(low[0], high[0], GRID_POINTS)[:, None])
     with uninterrupted():
@@ -536,8 +543,11 @@ def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> list[int]:
-    """Where ways down begin: every lowest point of a row; of several inputs, the best points
-    that lie apart."""
+    """Return the points from which descents start.
+
+    For one input, these are all local minima of the grid. For several, they are the best points
+    that are not close to each other.
+    """
     filled = np.where(np.isfinite(residual), residual, math.inf)
     if points.shape[1] == 1:
         around = np.concatenate([[math.inf], filled, [math.inf]])
@@ -559,7 +569,7 @@ def _answer(
     row: np.ndarray,
     notes: Sequence[str],
 ) -> Equivalent:
-    """The best of some minima, with its messages."""
+    """Return the result of a law: the best of its minima, with messages."""
     case, size = target.case, candidate.high - candidate.low
     failed = [note for note in notes if note]
     best, off = np.full(len(candidate.names), math.nan), np.full(len(case.sensors.beads), math.nan)
@@ -640,8 +650,10 @@ def _answer(
 
 
 def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, lower: Lowest) -> bool:
-    """Whether the residual nowhere rises on the way from where one way down ends to a lower one:
-    a range that ends flat has no minimum there. Of one free input; of several none is on the way.
+    """Return whether the residual does not rise between two minima.
+
+    A range with a flat end has no minimum there. This applies to one free input only, because
+    several inputs have no grid points in between.
     """
     first, last = sorted([float(low.point[0]), float(lower.point[0])])
     way = row[(points[:, 0] > first) & (points[:, 0] < last)]
@@ -650,21 +662,24 @@ def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, lower: Lo
 
 
 # --------------------------------------------------------------------------------------------------
-# How it moves, and which is best
+# Changes with speed and length, and the ranking
 
 
 def varied(case: Case) -> dict[tuple[str, float], Case]:
-    """The chain at other striker speeds and of other lengths, its sensors at the same parts of
-    the length, and its end as much later."""
+    """Return the chain at other striker speeds, and with other lengths.
+
+    With another length, the sensors stay at the same fractions of the length, and the end time is
+    scaled.
+    """
     found, chain = {}, case.chain
     if case.striker is not None:
         for factor in SPEED_FACTORS:
             speed = factor * case.striker.speed
-            # a wave in a chain at rest is as fast as the fifth root of the speed (Nesterenko 1983)
+            # the wave speed in a chain at rest scales with speed^(1/5) (Nesterenko 1983)
             changes = {"striker.speed": speed, "time.end": case.time.end * max(1.0, factor**-0.2)}
             found["striker.speed", speed] = case.replace(**quick(case), **changes)
     own = [chain.radius_factor, chain.mass_factor, chain.modulus_factor, chain.gap_added]
-    # beads that differ from each other have no longer chain of the same kind
+    # a chain with different beads cannot be extended in the same way
     alike = not chain.segment and all(one is None for one in own)
     for factor in LENGTHS if alike else ():
         beads = max(1, round(factor * case.beads))
@@ -679,7 +694,7 @@ def varied(case: Case) -> dict[tuple[str, float], Case]:
 def _with_moves(
     found: Sequence[Equivalent], target: Target, candidates: Sequence[Candidate], threads: int
 ) -> list[Equivalent]:
-    """The answers with how they move: each found again from the answer of the case itself."""
+    """Add the changes of the results with speed and length, each searched from the result."""
     targets = {
         change: Target(case, target.quantity) for change, case in varied(target.case).items()
     }
@@ -715,8 +730,7 @@ def _with_moves(
 
 
 def _ranked(found: Sequence[Equivalent]) -> Ranking[Equivalent]:
-    """Best first, with their ranks; residuals that are equal but for the errors of a run share
-    one."""
+    """Return the results best first, with ranks; equal residuals within run errors share a rank."""
     left = [one.residual for one in found]
     places = ranked(left, lambda i, j: abs(left[j] - left[i]) <= TIE * left[i])
     first = found[0]

@@ -1,11 +1,11 @@
-"""Fit: which numbers of a case make it give what was measured, how sure they are, and which of them
+"""Fit: the parameters of a case that best reproduce a measurement, their errors, and which of them
 the measurement distinguishes.
 
-Weighted least squares (`scipy.optimize.least_squares`) on the numbers that `granchain.comparison`
-reads from the trace: each number's own uncertainty, from its noise, sampling, baseline and shape,
-is its weight. Beside the keys the time between the clocks of the trace and of the run is found, and
-by how much calibrations and clocks are off of which the trace states an uncertainty, which holds
-them near none."""
+The method is weighted least squares (`scipy.optimize.least_squares`) on the numbers that
+`granchain.comparison` reads from the trace. The weight of each number is its uncertainty from
+noise, sampling, baseline, and shape. In addition to the keys, the fit determines the time between
+the clocks of the trace and of the run. It also determines errors of calibrations and clocks for
+which the trace specifies an uncertainty, which limits them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from granchain.studies.search import Lowest, descend
 from granchain.traces import Trace, read_trace
 
 FITTED_TO = ("peaks", "arrivals", "features", "traces")
-# Tables of a case that change what is computed and recorded, not what happens.
+# Tables of a case that do not affect the physics, only what is computed and recorded.
 NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
 
 
@@ -164,7 +164,7 @@ def fit(
 def _asked_of_laws(
     case: Case, free: Any, laws: Any, measure: Any
 ) -> list[tuple[Case, dict[str, Any]]]:
-    """The case under each law with the quantities that are free in it, or every mistake."""
+    """Return the case with each law and its free quantities, or report every error."""
     problems = Problems()
     problems.check(
         isinstance(laws, Mapping) and bool(laws),
@@ -219,7 +219,7 @@ def _asked_of_laws(
 
 
 def _measured(case: Case, trace: Trace, cutoff: float | None) -> Measured:
-    """What the sensors of the trace read, or what is wrong with the filter or the chain."""
+    """Return the pulses at the sensors of the trace, or report an error in filter or chain."""
     if cutoff is not None and not (is_number(cutoff) and cutoff >= 0.0):
         raise TraceError(
             f"cutoff: {shown(cutoff)} is not valid. It must be a finite number, 0 or more [Hz]. "
@@ -237,7 +237,7 @@ def _measured(case: Case, trace: Trace, cutoff: float | None) -> Measured:
 
 
 def _check_count(against: Against) -> None:
-    """Refuse a trace that has fewer numbers than are to be found."""
+    """Raise an error if the trace has fewer numbers than the fit determines."""
     count = len(against.keys)
     if against.count < count + against.times:
         clock = " and the time offset of the clocks" if against.times else ""
@@ -250,7 +250,7 @@ def _check_count(against: Against) -> None:
 
 
 def _descended(against: Against, quantities: Mapping[str, Any], whose: str) -> tuple[Lowest, Fit]:
-    """Where the way down ends, and what is concluded; of an error, whose it is."""
+    """Run the descent, and return its result and the fit; `whose` is a prefix for errors."""
     start = np.array([value_at(against.base, key) for key in quantities])
     low, high = (
         np.array([next(x for x in limits if x is not None) for limits in ends])
@@ -263,7 +263,7 @@ def _descended(against: Against, quantities: Mapping[str, Any], whose: str) -> t
         begin, low, high, size = against.with_nuisances(start, low, high, np.abs(start))
         found = descend(against.residuals, begin, low, high, size)
         if found is not None and against.measure != "traces":
-            # what reading samples does to a peak is nearly the same wherever it is found: once is
+            # the effect of reading samples on a peak is nearly the same at any point, so once is
             # enough
             against.read_as_measured(found.point)
             found = descend(against.residuals, found.point, low, high, size)
@@ -276,7 +276,7 @@ def _descended(against: Against, quantities: Mapping[str, Any], whose: str) -> t
 
 
 def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
-    """The quantities that are free, or every mistake in what is asked for."""
+    """Return the free quantities, or report every error in the request."""
     problems = Problems()
     check_measure(measure, FITTED_TO, problems)
     keys = list(free) if isinstance(free, (list, tuple)) else []
@@ -324,15 +324,15 @@ def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
 
 
 def _acts(case: Case, key: str, value: float) -> bool:
-    """Whether bodies, ends or contacts are others with a thousandth less under a key."""
+    """Return whether a change of 0.1 % at a key changes bodies, ends, or contacts."""
     try:
         rows = contacts_of_cases([case, case.replace(**{key: 0.999 * value})])
     except CaseError:
-        # no case with that: what it would change is not known
+        # the effect is unknown, because the changed case is invalid
         return True
     found = []
     for chain, contacts in rows:
-        # what a run takes of a body's size and substance is in its mass and in its contacts
+        # size and material of a body act in a run only through its mass and its contacts
         ends = {side: replace(getattr(chain, side), material=None) for side in ("left", "right")}
         bodies = replace(chain, radius=chain.mass, material=(), **ends)
         found.append(plain_data((asdict(bodies), contacts.c, contacts.history)))
@@ -340,7 +340,7 @@ def _acts(case: Case, key: str, value: float) -> bool:
 
 
 def _contest(rivals: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]) -> Ranking[Fit]:
-    """The fits of several laws, best first, with what distinguishes them: no run is repeated."""
+    """Return the fits of several laws, best first, with their differences, without new runs."""
     fits = [one for _, one in answers]
     laws = [one.law for one in fits]
     blocks = [

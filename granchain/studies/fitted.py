@@ -1,4 +1,4 @@
-"""The numbers of a case that fit a measurement best: values, errors, and how they are shown."""
+"""Result of a fit: values, errors, and their display."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from granchain.traces import Trace
 
 
 class SensorFit(NamedTuple):
-    """One sensor: what was measured, with its uncertainty, and what the fitted case gives.
+    """Measurement at one sensor with its uncertainty, and the result of the fitted case.
 
     Attributes
     ----------
     bead : int
     peak, arrival : Agreement
-        [N], with the calibration of the trace; [s], on its clock. Computed ones are read from
-        samples as the measured ones are.
+        Peak [N], with the calibration of the trace, and arrival [s], on its clock. Computed values
+        are read from samples in the same way as measured values.
     residual : float
-        Computed minus measured in standard deviations of the measurement; root mean square of the
-        peak's and the arrival's, or of all samples, where those are fitted; nan where the sensor
-        has nothing to compare.
+        Computed minus measured value in standard deviations of the measurement. If several values
+        are fitted, it is the root mean square of peak and arrival, or of all samples. nan if the
+        sensor has no value to compare.
     """
 
     bead: int
@@ -43,8 +43,8 @@ class SensorFit(NamedTuple):
 
 
 class VarianceTerm(NamedTuple):
-    """What one kind of measured numbers adds to the variances of the keys, by the degrees of
-    freedom that its size is known with."""
+    """Contribution of one kind of measured number to the variances of the keys, and the degrees of
+    freedom of its scale."""
 
     variance: np.ndarray
     degrees_of_freedom: float
@@ -158,12 +158,12 @@ class Fit:
 
     @property
     def law(self) -> str:
-        """The contact law."""
+        """Name of the contact law."""
         return self.case.contact.law
 
     @property
     def cells(self) -> dict[str, str]:
-        """Of a row of a table: the values with their errors, and what is left."""
+        """Cells of a table row: values with their errors, and the misfit."""
         found = {
             key: f"{value:.5g} +- {self.errors[key]:.2g}" for key, value in self.values.items()
         }
@@ -174,22 +174,22 @@ class Fit:
         }
 
     def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
-        """Where the true values lie with this probability, by key.
+        """Return the confidence interval of each key at a given level.
 
-        Quantiles of Student's distribution: the size of the scatter, of peaks and of arrivals, is
-        estimated from the residuals. What the calibration adds is normal. The degrees of freedom of
-        the sum are those of Welch and Satterthwaite (JCGM 100:2008, G.4.1,
+        The intervals use Student's distribution, because the scatter of peaks and of arrivals is
+        estimated from the residuals. The contribution of the calibration is normal. The degrees of
+        freedom of the sum follow Welch and Satterthwaite (JCGM 100:2008, G.4.1,
         doi:10.59161/JCGM100-2008E).
 
         Parameters
         ----------
         level : float
-            Above 0 and below 1.
+            Confidence level, above 0 and below 1.
 
         Raises
         ------
         CaseError
-            For another level.
+            If the level is out of range.
         """
         if not (is_number(level) and 0.0 < level < 1.0):
             raise CaseError(
@@ -206,7 +206,7 @@ class Fit:
 
     @property
     def interval_degrees(self) -> dict[str, float]:
-        """Degrees of freedom that the error of each key is known with, by key."""
+        """Degrees of freedom of the error of each key."""
         found = {}
         for i, key in enumerate(self.values):
             inverse = sum(
@@ -217,7 +217,7 @@ class Fit:
         return found
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the values found, and measured beside computed pulses."""
+        """Return the HTML for a notebook: the values, and measured and fitted pulses."""
         likely, degrees = self.interval(0.68), self.interval_degrees
         facts = []
         for key, value in self.values.items():
@@ -252,7 +252,7 @@ class Fit:
         return facts_card(title, facts, beads, notes=self.messages)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, words, lists and dicts; a number that is not finite is None."""
+        """Return plain numbers, strings, lists, and dicts; numbers that are not finite are None."""
         names = (
             "measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart",
             "scatter", "degrees_of_freedom", "describes", "misfit", "time_shift", "common_gain",

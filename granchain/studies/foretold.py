@@ -1,5 +1,5 @@
-"""What the quiet stretch before a pulse foretells of the pulse's samples: where the baseline is,
-and how their noise hangs together."""
+"""Prediction of the samples of a pulse from the pre-trigger baseline: the offset, and the
+correlation of the noise."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from granchain.analysis.noise import (
 )
 from granchain.comparison.sides import Measured
 
-# Quiet samples that foretell those of a pulse, at most: those nearest to it. Ours: ten times as
-# many as a pulse has.
+# Maximum number of baseline samples that are used, the nearest to the pulse. Our choice: ten times
+# the number of samples of a pulse.
 MOST_QUIET = 400
-# A quiet sample further off than so many standard deviations is a disturbance.
+# Number of standard deviations beyond which a baseline sample is a disturbance.
 OUTLYING = 5.0
-# A spectrum that few samples show is not known below this part of its mean: ours, -20 dB.
+# Smallest level that a spectrum of few samples can show, relative to its mean. Our choice: -20 dB.
 SEEN_RANGE = 0.01
-# Of a variance a line takes this part at most: ours.
+# Largest fraction of a variance that a fitted line removes. Our choice.
 LINE_SHARE = 0.5
-# Correlation times of noise in a quiet stretch from which it is known.
+# Number of correlation times in a baseline from which its noise is known.
 FEW_TIMES = 5.0
-# The value of a baseline is unknown beforehand: so many times what the quiet samples leave open.
+# Prior deviation of the baseline's value, relative to its error from the baseline samples.
 UNKNOWN = 1e3
 
 
 class Foretold(NamedTuple):
-    """Of the samples of a sensor's window, what its quiet stretch foretells.
+    """Prediction of the samples of a sensor's window from its pre-trigger baseline.
 
     Attributes
     ----------
     line : array (sample,)
-        Their mean without a pulse [N].
+        Mean of the samples without a pulse [N].
     root : array (sample, sample)
-        Lower Cholesky factor of their covariance [N].
+        Lower Cholesky factor of the covariance [N].
     degrees, slow_degrees : float
-        Degrees of freedom that the size of the noise, and of its slow parts, is known with; 0:
+        Degrees of freedom of the estimates of the noise, and of its slow parts; 0 if the noise is
         known.
     correlated : float
-        Samples over which the noise is correlated.
+        Correlation length of the noise, in samples.
     """
 
     line: np.ndarray
@@ -62,18 +62,18 @@ class Foretold(NamedTuple):
 def foretold(
     measured: Measured, windows: Mapping[int, slice], messages: list[str]
 ) -> dict[int, Foretold]:
-    """By sensor, what is foretold of the samples in its window.
+    """Predict the samples in the window of each sensor.
 
-    They have the noise of the quiet stretch, with its autocovariance and the sine that it may show,
-    about a line that the quiet samples determine in part.
+    The samples have the noise of the baseline, with its autocovariance and its sine, if any. They
+    scatter about a line that the baseline samples determine partly.
 
     Parameters
     ----------
     measured : Measured
     windows : mapping of int to slice
-        By sensor.
+        Window of each sensor.
     messages : list of str
-        Gets a sentence for each quiet stretch that is too short.
+        Receives a message for each baseline that is too short.
     """
     found = {}
     quiets = {k: measured.force[: measured.readings[k].baseline.samples, k] for k in windows}
@@ -90,7 +90,7 @@ def foretold(
             model, stretch, sine = shown[k]
             row, wave = model.autocovariance(stretch, span), sine.autocovariance(span)
             if measured.trace.about.uncertainty.noise is not None:
-                # as large as is stated of a sample, behind the filter
+                # scale to the specified noise of a sample after the filter
                 size = measured.noise[k] ** 2 / (row[0] + wave[0])
                 row, wave = size * row, size * wave
             correlated = statistical_inefficiency(row[:count])
@@ -101,7 +101,7 @@ def foretold(
                     f"us, and an estimate needs {FEW_TIMES:g} times that"
                 )
             row = row * about_true_line(row, count)
-            # two amplitudes and a frequency went with the sine
+            # the fitted sine has removed two amplitudes and a frequency
             row = row * (count / max(count - 3, 1) if sine.turn else 1.0)
         else:
             row[0] = measured.raw_noise[k] ** 2
@@ -124,15 +124,17 @@ def foretold(
 
 
 def _shown_noise(quiets: Mapping[int, np.ndarray]) -> dict[int, tuple[Autoregression, int, Sine]]:
-    """The noise of quiet stretches by sensor: which stretch of an autoregression, beside a sine;
-    without those that are too short or without noise."""
+    """Return the noise of each baseline: an autoregression, its stretch, and a sine.
+
+    Baselines that are too short or free of noise are omitted.
+    """
     enough = [k for k in quiets if len(quiets[k]) >= LEAST_QUIET and quiets[k].any()]
     sines = dict(zip(enough, sines_of_common_source([quiets[k] for k in enough]), strict=True))
     rests = [sines[k].rest for k in enough]
-    # a sine that is taken off leaves a gap about its frequency, which is no colour of the noise
+    # removing a sine leaves a gap at its frequency, which is not part of the noise's spectrum
     doubt = NO_SUPPORT if any(one.turn for one in sines.values()) else 0.0
     models = [(autoregression([rest], doubt), 0) for rest in rests]
-    # sensors of one make share a spectrum, which more samples determine better
+    # sensors of one model share a spectrum, which more samples determine better
     if len(enough) > 1:
         alike = autoregression(rests, len(enough) * doubt)
         if alike.criterion < sum(one.criterion for one, _ in models):
@@ -143,19 +145,22 @@ def _shown_noise(quiets: Mapping[int, np.ndarray]) -> dict[int, tuple[Autoregres
 
 
 def degrees_of(count: int, correlated: float, order: int) -> tuple[float, float]:
-    """Degrees of freedom that so many quiet samples tell the size of noise with, and that of its
-    slow parts.
+    """Return the degrees of freedom of the noise estimate, and of its slow parts.
 
-    Of a spectrum by an autoregression the relative variance at no frequency is 4 order/count (Berk
-    1974, doi:10.1214/aos/1176342709), that of a size by so many degrees 2/degrees; as if each
-    sensor had its own: where all share one, that of their sum is the same.
+    For a spectrum from an autoregression, the relative variance at zero frequency is 4 order/count
+    (Berk 1974, doi:10.1214/aos/1176342709). For an estimate with some degrees of freedom, it is
+    2/degrees. Each sensor is treated as if it had an individual spectrum. If all sensors share one,
+    the degrees of their sum are the same.
     """
     return count / correlated, count / (correlated + 2.0 * order)
 
 
 def about_true_line(row: np.ndarray, count: int) -> float:
-    """By how much the variance of noise of this autocovariance is larger than so many samples show
-    it about their own line: a mean has the variance of count/times samples, a slope another."""
+    """Return the ratio of the variance of noise to the variance about its fitted line.
+
+    The mean of the samples has the variance of count/times independent samples, and the slope has
+    another variance.
+    """
     times = 2.0 * float(np.sum(row[:count] / row[0])) - 1.0
     return 1.0 / (1.0 - min(2.0 * max(times, 1.0) / count, LINE_SHARE))
 
@@ -163,28 +168,28 @@ def about_true_line(row: np.ndarray, count: int) -> float:
 def _about_line(
     measured: Measured, k: int, places: np.ndarray, window: slice, row: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of the samples in a window, given the quiet ones before it, and the lower Cholesky
-    factor of their covariance.
+    """Return the mean of the samples in a window, given the baseline samples before it, and the
+    lower Cholesky factor of their covariance.
 
-    Rasmussen & Williams 2006, Gaussian processes for machine learning, eq. 2.41 and 2.42. A slope
-    is held near none by what it seems to be in the quiet stretch beyond its error there, and no
-    less than half of that: what is slower than the stretch is a line.
+    Rasmussen & Williams 2006, Gaussian processes for machine learning, eq. 2.41 and 2.42. The prior
+    of the slope has mean 0. Its variance is the squared slope of the baseline beyond its error, and
+    at least a quarter of the error's square: noise that is slower than the baseline is a line.
 
     Parameters
     ----------
     measured : Measured
     k : int
-        The sensor.
+        Index of the sensor.
     places : array (sample,)
-        The quiet samples, then those of the window.
+        Indices of the baseline samples, then those of the window.
     window : slice
     row : array
-        Covariance of two samples, by how many samples they are apart [N^2].
+        Covariance of two samples versus their distance in samples [N^2].
     """
     from scipy.linalg import cholesky, solve_triangular, toeplitz
 
     force, baseline, first = measured.force[:, k], measured.readings[k].baseline, places[0]
-    # disturbances are no noise
+    # disturbances are not noise
     calm = np.abs(force) <= OUTLYING * math.sqrt(row[0])
     places = places[calm[places] | (places >= window.start)]
     ahead = int(np.sum(places < window.start))
@@ -202,7 +207,7 @@ def _about_line(
         slope = float((sure @ (basis.T @ seen))[1])
         held = max(slope**2 - sure[1, 1], 0.25 * sure[1, 1])
         covariance += UNKNOWN**2 * sure[0, 0] + held * np.outer(away, away)
-        # the slowest part of the noise went with the quiet stretch's mean
+        # the baseline's mean has removed the slowest part of the noise
         covariance[ahead:, ahead:] += baseline.value_error**2
     root = np.asarray(cholesky(covariance, lower=True))
     told = solve_triangular(root[:ahead, :ahead], quiet, lower=True)
