@@ -1,7 +1,7 @@
-"""The command line: text, tables and exit codes; no physics.
+"""Command line: arguments, text, tables, and exit codes; no physics.
 
-Standard output carries the result and nothing else, standard error the messages on the way. What is
-slow to load is imported by the command that uses it: `granchain --help` takes a tenth of a second.
+Standard output contains only the result, and standard error the messages. Modules that are slow to
+load are imported by the command that requires them: `granchain --help` takes a tenth of a second.
 """
 
 from granchain.cli import run, files, plot, sweep, laws, impact, compare  # noqa: I001

@@ -1,5 +1,5 @@
-"""`granchain compare`, `bands`, `equivalent` and `fit`: what runs are compared with, and its
-tables; `granchain traces import`, which brings measured forces into a folder for that."""
+"""Commands `granchain compare`, `bands`, `equivalent`, and `fit`, and their tables; and `granchain
+traces import`, which imports measured forces into a folder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from granchain.errors import CaseError, TraceError
 from granchain.pages.blocks import number_text, time_text
 from granchain.plain_data import plain_data
 
-# For the message about a range that is none.
+# Example for the message about an invalid range.
 EXAMPLE_RANGE = "restitution=0.05:0.99"
 
 
@@ -127,7 +127,7 @@ def compare(
 
 
 def read_bands(items: Iterable[str]) -> dict[str, Any]:
-    """KEY=PART as a table of tolerances."""
+    """Return KEY=PART items as a table of tolerances."""
     from granchain.case.document import set_values
     from granchain.keys import Problems
 
@@ -193,7 +193,7 @@ def bands(
 
 
 def facts_of_bands(found: Any) -> dict[str, Any]:
-    """Bands without what is along time, ready for JSON."""
+    """Return the variables without a time axis, ready for JSON."""
     facts = {
         "runs": found.attrs["runs"],
         "status": found.attrs["status"],
@@ -276,14 +276,14 @@ def equivalent(
 
 
 def read_laws(items: Iterable[str]) -> list[Any]:
-    """Laws as they are named, or as tables with inputs."""
+    """Return laws by name, or as tables with inputs."""
     from granchain.case.document import toml_value
 
     return [toml_value(one) if one.lstrip().startswith("{") else one for one in items]
 
 
 def by_law(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """What stands under KEY, and by law what stands under LAW:KEY."""
+    """Return the values of KEY, which all laws share, and the values of LAW:KEY by law."""
     shared: dict[str, Any] = {}
     own: dict[str, dict[str, Any]] = {}
     for name, value in named.items():
@@ -361,7 +361,7 @@ def fit(
 
 
 def with_free_keys(laws: Iterable[Any], own: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-    """Laws as `granchain.fit` takes them: of each its inputs and its own free keys."""
+    """Return laws as `granchain.fit` requires them: inputs and free keys by name."""
     found: dict[str, Any] = {}
     for entry in laws:
         inputs = dict(entry) if isinstance(entry, dict) else {"law": entry}
@@ -533,7 +533,7 @@ def import_file(
 
 
 def read_beads(text: str | None) -> list[int | None] | None:
-    """Labels joined by commas, None for a dash."""
+    """Return labels separated by commas; a dash is None."""
     if text is None:
         return None
     found: list[int | None] = []
@@ -551,7 +551,7 @@ def read_beads(text: str | None) -> list[int | None] | None:
 
 
 def read_each(option: str, unit: str, text: str | None) -> float | list[float] | None:
-    """One number, or several joined by commas."""
+    """Return one number, or several separated by commas."""
     if text is None:
         return None
     found = []
@@ -568,7 +568,7 @@ def read_each(option: str, unit: str, text: str | None) -> float | list[float] |
 
 
 def trace_summary(trace: gc.Trace) -> str:
-    """A trace in some lines."""
+    """Return a summary of a trace in a few lines."""
     from granchain.analysis.baseline import noise_of
 
     rows = [

@@ -1,4 +1,4 @@
-"""Commands that say what a name or a file holds: `cases`, `info`, `cite`."""
+"""Commands that describe a name or a file: `cases`, `info`, `cite`."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from granchain.portable import processor_name, usable_processors
 if TYPE_CHECKING:
     from granchain.store.variables import Unread
 
-# Bytes of a file that `info` sums up at most.
+# Largest size of variables that `info` summarizes [bytes].
 LARGEST_SUMMARY = 2.56e8
 
-# What the provenance of an ensemble has of each run.
+# Provenance entries of an ensemble with one value per run.
 OF_EACH_RUN = ("cases", "messages", "run_sha256", "kinds")
-# Messages of members that are printed.
+# Largest number of messages of members that are printed.
 MOST_MEMBER_MESSAGES = 10
 
 
@@ -88,7 +88,7 @@ def cases(
 
 
 def key_lines(row: tuple[str, str, str, str]) -> str:
-    """A key, and under it what it means and takes."""
+    """Format a key with its meaning, allowed values, and default below."""
     name, meaning, allowed, default = row
     without = "required" if default == "required" else f"default: {default}"
     indent = " " * 6
@@ -147,7 +147,7 @@ FileFacts = tuple[list[tuple[str, str]], dict[str, Any], list[str]]
 
 
 def info_of_result(file: str, verify: bool, unsealed: bool) -> FileFacts:
-    """What the file of a run holds: rows of a table, facts for JSON, and lines."""
+    """Describe the file of a run: rows of a table, facts for JSON, and lines of text."""
     from granchain.analysis import SUMMARISED
     from granchain.store.reader import open_result
     from granchain.store.variables import Unread, variable_table
@@ -185,7 +185,7 @@ def info_of_result(file: str, verify: bool, unsealed: bool) -> FileFacts:
 
 
 def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> FileFacts:
-    """What the file of an ensemble holds: rows of a table, facts for JSON, and lines."""
+    """Describe the file of an ensemble: rows of a table, facts for JSON, and lines."""
     from granchain.store.stored import StoredEnsemble
     from granchain.store.variables import ENSEMBLE
 
@@ -221,8 +221,10 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> FileFacts:
 
 
 def about_system() -> dict[str, str]:
-    """What a report of a defect needs to know of the system; nothing that names its user or
-    machine but the cache folder."""
+    """Return the facts about the system that a bug report requires.
+
+    Only the cache folder may identify the user or the machine.
+    """
     from granchain.jit.cache import cache_folder
     from granchain.store.provenance import source_hash, versions
 
@@ -246,12 +248,12 @@ def about_system() -> dict[str, str]:
 
 
 def facts_of_variables(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
-    """What a file states about its variables."""
+    """Return the metadata of the variables of a file."""
     return [{"name": name, **plain_data(header)} for name, header in headers.items()]
 
 
 def in_memory(headers: Mapping[str, Unread]) -> tuple[str, ...]:
-    """What is summed up of a file, where that is no more than `LARGEST_SUMMARY`."""
+    """Return the variables to summarize, or none if they exceed `LARGEST_SUMMARY`."""
     from granchain.analysis import SUMMARISED
 
     wanted = tuple(headers) if "crank_angle" in headers else SUMMARISED
@@ -285,7 +287,7 @@ def cite(
 
 
 def objects_of(name: str) -> Iterable[Any]:
-    """What a word of the command line names."""
+    """Return the objects with sources that a command-line argument refers to."""
     from granchain.case import case_names, load_case, load_mechanism, mechanism_names
     from granchain.contact import laws
     from granchain.keys import shown
@@ -319,7 +321,7 @@ def objects_of(name: str) -> Iterable[Any]:
 
 
 def data_of(folder: Path) -> Any:
-    """What the `about.toml` of a folder of measured data says of them, of a trace or of impacts."""
+    """Return the sources in the `about.toml` of a folder with a trace or measured impacts."""
     from granchain.traces.folder import ABOUT, document_of
     from granchain.traces.trace import CITED
 
@@ -341,7 +343,7 @@ def data_of(folder: Path) -> Any:
 
 
 def cited_conclusion(file: str, document: Mapping[str, Any]) -> list[Any]:
-    """Laws and data of what --out FILE.json of a command wrote."""
+    """Return the laws and data of an analysis results file, written with --out FILE.json."""
     from granchain.citation import laws_in
     from granchain.contact import laws
 

@@ -1,5 +1,8 @@
-"""`granchain impact`: two bodies under one law or several, at one speed, over speeds or asked
-restitutions, or as they were measured."""
+"""Command `granchain impact`: impacts of two bodies with one or several contact laws.
+
+They are computed for one speed, for several speeds or nominal restitutions, or for comparison with
+measurements.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,9 @@ if TYPE_CHECKING:
     from granchain.figures.registry import Draw
     from granchain.keys import Problems, Table
 
-# Tables of the two bodies.
+# Names of the tables of the two bodies.
 SPHERES = ("sphere_1", "sphere_2")
-# Laws beside each other in a table of measured impacts: more do not fit a line.
+# Largest number of laws in a table of measured impacts; more do not fit on a line.
 MOST_COLUMNS = 6
 
 
@@ -180,14 +183,16 @@ def impact(
 
 
 # --------------------------------------------------------------------------------------------------
-# What is asked
+# Input
 
 
 def read_numbers(
     speed: str | None, vary: Iterable[str], problems: Problems
 ) -> dict[str, list[float]]:
-    """The values of each key that is varied, the speed among them; speeds are above 0, other
-    numbers are the law's to judge."""
+    """Return the values of each varied key, including the speed.
+
+    Speeds must be above 0. The law checks the other values.
+    """
     from granchain.keys import shown
 
     found: dict[str, list[float]] = {}
@@ -232,7 +237,7 @@ def read_numbers(
 
 @cache
 def bodies_table() -> type[Table]:
-    """The tables that say what the two bodies are."""
+    """Return the table model for the two bodies."""
     from pydantic import create_model
 
     from granchain.case.tables import MaterialKey, OtherSphereTable, SphereTable, material_of
@@ -268,7 +273,7 @@ def bodies_table() -> type[Table]:
 
 
 def read_bodies(document: dict[str, Any], problems: Problems) -> Any:
-    """What is said of the two bodies, taken out of the document; None where that is wrong."""
+    """Take the tables of the two bodies out of the document; None if they are invalid."""
     from granchain.keys import read_table
 
     names = ("pair", "material", *SPHERES)
@@ -280,8 +285,10 @@ def read_bodies(document: dict[str, Any], problems: Problems) -> Any:
 
 
 def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, gc.Pair, list[str]]:
-    """What the two bodies are, their pair, and what was changed of it; taken out of the
-    document."""
+    """Take the two bodies out of the document.
+
+    Return their description, their pair, and the changes of the pair.
+    """
     from granchain.two_body import EXAMPLE_PAIR, example_pair, pair_with
 
     bodies = read_bodies(document, problems)
@@ -310,7 +317,7 @@ def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, gc.Pai
 
 
 def pair_of_spheres(sphere_1: Any, sphere_2: Any) -> tuple[str, gc.Pair]:
-    """A sphere and what it meets: in words, and as a pair."""
+    """Return two spheres, or a sphere and a wall, as text and as a pair."""
     radius = sphere_1.radius if sphere_2.radius is None else sphere_2.radius
     pair = gc.Pair.of_spheres(
         sphere_1.radius, sphere_1.material, radius, sphere_2.material, sphere_2.internal
@@ -322,15 +329,17 @@ def pair_of_spheres(sphere_1: Any, sphere_2: Any) -> tuple[str, gc.Pair]:
 
 
 def name_of(material: gc.Material) -> str:
-    """What a material is called."""
+    """Return the name of a material."""
     return material.name or "custom material"
 
 
 def shared_out(
     laws: Iterable[type[gc.ContactLaw]], document: Mapping[str, Any], problems: Problems
 ) -> dict[str, dict[str, Any]]:
-    """Inputs by law: one goes to all laws that know it, one with a law's name in front to that
-    law."""
+    """Distribute inputs to the laws.
+
+    An input goes to all laws that have it, or to one law if it is in a table with that law's name.
+    """
     found: dict[str, dict[str, Any]] = {law.name: {} for law in laws}
     units: dict[str, dict[str, str]] = {}
     for law in laws:
@@ -366,7 +375,7 @@ def read_inputs(
     numbers: Mapping[str, Sequence[float]],
     problems: Problems,
 ) -> dict[str, dict[str, Any]]:
-    """Each law's inputs, defaults filled, and checked with every value that is asked."""
+    """Return each law's inputs with defaults, checked with every value of the varied keys."""
     from granchain.case.base import law_values
 
     found = shared_out(laws, document, problems)
@@ -393,13 +402,15 @@ def read_inputs(
 
 
 # --------------------------------------------------------------------------------------------------
-# What comes out
+# Results
 
 
 class ImpactRow(NamedTuple):
-    """One collision: the restitution that is delivered, 0 where the bodies stick, nan where the
-    contact was not run to its end, and as a table shows it; `place` are the values of what is
-    varied."""
+    """One impact.
+
+    `restitution` is the effective one: 0 if the bodies stick, nan if the impact did not end.
+    `words` is its text for a table, and `place` has the values of the varied keys.
+    """
 
     law: str
     inputs: dict[str, Any]
@@ -411,14 +422,14 @@ class ImpactRow(NamedTuple):
     problem: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """What was asked and what came out, for JSON."""
+        """Return the inputs and the results for JSON."""
         numbers = {"restitution": None} if self.result is None else self.result.numbers()
         asked = {"law": self.law, "inputs": self.inputs, "speed": self.speed}
         return {**asked, **numbers, "problem": self.problem or None}
 
 
 def several_values(numbers: Mapping[str, Sequence[float]]) -> list[str]:
-    """The keys of several values."""
+    """Return the keys with several values."""
     return [key for key, values in numbers.items() if len(values) > 1]
 
 
@@ -428,7 +439,10 @@ def collisions(
     pair: gc.Pair,
     numbers: Mapping[str, Sequence[float]],
 ) -> list[ImpactRow]:
-    """All impacts, law by law; one that does not end is a row of its own where there are others."""
+    """Compute all impacts, law by law.
+
+    If there are several, an impact that does not end is a row with a problem.
+    """
     from granchain.certificates.measure import REFINED
     from granchain.two_body import NeverOpens, NotEnded
 
@@ -454,8 +468,10 @@ def collisions(
 
 
 def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> dict[str, Draw]:
-    """The figures of impacts by the names of their files, the one for --out first: restitutions
-    over speeds or over asked ones, then loops, histories and phase curves."""
+    """Return the figures of impacts by the names of their files, the one for --out first.
+
+    They are restitutions versus speed or nominal restitution, loops, histories, and phase curves.
+    """
     keys, draw = several_values(numbers), gc.figures
     results = [row.result for row in rows if row.result is not None]
     curves: dict[str, list[tuple[float, float]]] = {}
@@ -472,7 +488,7 @@ def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) 
 
 
 def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:
-    """One column a law: all numbers of one impact each, or the restitutions of a sweep."""
+    """Return a table with a column per law: all results, or the restitutions of a sweep."""
     from granchain.two_body import SCALARS
 
     names = list(dict.fromkeys(row.law for row in rows))
@@ -502,7 +518,7 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
 
 
 def pair_words(pair: gc.Pair) -> str:
-    """The two bodies in a sentence."""
+    """Return the values of a pair as text."""
     from granchain.contact.pair import PAIR_QUANTITIES
 
     units = {name: "" if unit == "1" else f" {unit}" for name, unit in PAIR_QUANTITIES.items()}
@@ -512,7 +528,7 @@ def pair_words(pair: gc.Pair) -> str:
 def inputs_words(
     law: str, inputs: Mapping[str, Any], numbers: Mapping[str, Sequence[float]]
 ) -> str:
-    """The inputs of a law in a sentence, but those that are varied."""
+    """Return the inputs of a law as text, without the varied ones."""
     listed = ", ".join(
         f"{name} = {value_words(value)}"
         for name, value in inputs.items()
@@ -522,7 +538,7 @@ def inputs_words(
 
 
 def value_words(value: Any) -> str:
-    """An input in a sentence."""
+    """Return an input as text."""
     if isinstance(value, Mapping):
         parts = ", ".join(f"{name} = {value_words(part)}" for name, part in value.items())
         return f"{{ {parts} }}"
@@ -532,7 +548,7 @@ def value_words(value: Any) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Against measured impacts
+# Comparison with measured impacts
 
 
 def compare_with_data(
@@ -545,7 +561,7 @@ def compare_with_data(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Compare laws with the impacts of a folder, draw it, and print it."""
+    """Compare laws with measured impacts, draw the figure, and print the result."""
     for name in ("material", *SPHERES):
         got, allowed = (
             f"a {name.partition('_')[0]} was set, but the folder defines the bodies",
@@ -562,8 +578,10 @@ def compare_with_data(
 
 
 def against_data(found: gc.ImpactComparison) -> str:
-    """Laws against measured impacts: heading, ranking, a table for each quantity, and why some
-    numbers are missing."""
+    """Return the comparison of laws with measured impacts as text.
+
+    It has a heading, a ranking, a table for each quantity, and the reasons for missing values.
+    """
     about = found.data.about
     heading = [
         f"{about.title}: {about.kind} ({about.who})",
@@ -575,8 +593,10 @@ def against_data(found: gc.ImpactComparison) -> str:
 
 
 def ranking(found: gc.ImpactComparison) -> str:
-    """The laws, the nearest first: what was fitted, rms and largest residual over the rows that
-    laws are ranked by."""
+    """Return the ranking of laws as a table, the nearest first.
+
+    Columns are the fitted value, and the rms and largest error in the rows used for the ranking.
+    """
     from granchain.comparison.impacts import at_bound, shown_quantity
 
     ranked = {row.quantity for row in found.data.rows if row.use != "show"}
@@ -604,7 +624,7 @@ def ranking(found: gc.ImpactComparison) -> str:
 
 
 def impact_tables(found: gc.ImpactComparison) -> list[str]:
-    """A table for each quantity: measured with its uncertainty, and the nearest laws beside it."""
+    """Return a table for each quantity, with measured values and the nearest laws."""
     from granchain.comparison.impacts import shown_quantity
 
     able = [one for one in found.laws.values() if any(row.computed is not None for row in one.rows)]
@@ -626,7 +646,7 @@ def impact_tables(found: gc.ImpactComparison) -> list[str]:
 
 
 def missing_words(found: gc.ImpactComparison) -> list[str]:
-    """Why some numbers are missing: for each law each reason once, with its rows."""
+    """Return the reasons for missing values, each once per law with its rows."""
     sentences = []
     for of_law in found.laws.values():
         reasons: dict[str, list[str]] = {}

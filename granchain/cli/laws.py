@@ -1,4 +1,4 @@
-"""`granchain laws` and `granchain materials`: what is declared, and what is measured."""
+"""Commands `granchain laws` and `granchain materials`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from granchain.cli.text import (
 )
 from granchain.errors import CaseError, clean
 
-# Characters in a line of the list, which is for a glance.
+# Line width of the list of laws [characters].
 LIST_WIDTH = 80
 
 
@@ -89,7 +89,7 @@ def laws(
 
 
 def certificates_of(chosen: Iterable[type[gc.ContactLaw]]) -> list[gc.Certificate]:
-    """Certificates, in the order of the laws."""
+    """Compute the verification reports, in the order of the laws."""
     found = []
     for law in chosen:
         with blamed(law):
@@ -98,7 +98,7 @@ def certificates_of(chosen: Iterable[type[gc.ContactLaw]]) -> list[gc.Certificat
 
 
 def short_list() -> str:
-    """Names and what they are in a line each, family by family."""
+    """Return a list of the laws by family, with one line per law."""
     from granchain.contact import families
 
     lines = []
@@ -115,7 +115,7 @@ def short_list() -> str:
 
 
 def law_facts(law: type[gc.ContactLaw]) -> dict[str, Any]:
-    """What a law declares, for JSON."""
+    """Return the declarations of a law for JSON."""
     return {
         "name": law.name,
         "summary": law.summary(),

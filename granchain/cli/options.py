@@ -1,5 +1,5 @@
-"""The program, its exit codes, and what its commands share: arguments, and laws of the user's
-own."""
+"""The program, its exit codes, and shared parts of its commands: arguments, and loading the user's
+contact laws."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from granchain.pages.blocks import Block
 
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
 
-# Dots an inch of a PNG for paper; for a screen it has those of the style.
+# Dots per inch of a PNG for print; for a screen, the style sets them.
 PRINTED_DPI = 300.0
 
-# rich would make the help prettier and take as long again as everything else.
+# Help formatted with rich would double the start-up time.
 app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_show_locals=False,
@@ -38,14 +38,14 @@ app = typer.Typer(
 
 
 def completion(*lists: str, ending: str = "") -> Callable[[str], list[str]]:
-    """What completes a word that a shell asks about.
+    """Return a function that lists completions of a word for the shell.
 
     Parameters
     ----------
     *lists : str
-        "module:name" of names, or of a function that gives them.
+        Lists of names, or functions that return them, as "module:name".
     ending : str
-        Of files here that are offered too.
+        Ending of files in the current directory that are also offered.
     """
 
     def words(incomplete: str) -> list[str]:
@@ -54,7 +54,7 @@ def completion(*lists: str, ending: str = "") -> Callable[[str], list[str]]:
             module, _, name = place.partition(":")
             found = getattr(import_module(f"granchain.{module}"), name)
             names += found() if callable(found) else found
-        # a line of a shell is one word: a name with a line's end in it is none
+        # A completion must be a single line, so names with line breaks are omitted.
         files = [
             path.name
             for path in sorted(Path().glob(f"*{ending}") if ending else ())
@@ -67,13 +67,12 @@ def completion(*lists: str, ending: str = "") -> Callable[[str], list[str]]:
 
 CASES, MECHANISMS = "case.document:case_names", "case:mechanism_names"
 case_words = completion(CASES, ending=".toml")
-# Not those of a user's file, whose code is not run for this.
+# Laws in the user's files are not included, because completion does not run their code.
 law_words = completion("contact:laws")
 
 
 def set_words(context: typer.Context, incomplete: str) -> list[str]:
-    """What completes a change of a case: its keys, and behind = the words that one of them takes,
-    such as the names of laws."""
+    """List completions of a change: keys of a case, and the allowed words of a key after =."""
     from granchain.case.tables import TABLES
     from granchain.keys import declared
 
@@ -91,13 +90,13 @@ def set_words(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def free_keys(context: typer.Context, incomplete: str) -> list[str]:
-    """What completes a key of a case without a value, behind a law and a colon too."""
+    """List completions of a key without a value, also after a law and a colon."""
     law, colon, start = incomplete.rpartition(":")
     return [law + colon + word.rstrip("=") for word in set_words(context, start)]
 
 
 def above_zero(text: str) -> float:
-    """A finite number above 0."""
+    """Return a finite number above 0."""
     value = float(text)
     if not 0.0 < value < math.inf:
         raise ValueError(f"{text} is not a finite number greater than 0")
@@ -105,7 +104,7 @@ def above_zero(text: str) -> float:
 
 
 def check_width(width: str | None) -> str | None:
-    """A width that figures have."""
+    """Return the width if figures support it."""
     try:
         with gc.figures.page(width):
             return width
@@ -264,13 +263,13 @@ def start(
         ),
     ] = False,
 ) -> None:
-    """The program without a command."""
+    """Print the help if there is no command."""
     if context.invoked_subcommand is None:
         print_text(context.get_help())
 
 
 def known_name(name: str, names: Iterable[str], what: str, error: type[GranchainError]) -> str:
-    """The name, if it is one of these."""
+    """Return the name if it is known."""
     known = list(names)
     if name not in known:
         advice = suggestion(name, known, f"It must be one of {', '.join(known)}.")
@@ -279,23 +278,23 @@ def known_name(name: str, names: Iterable[str], what: str, error: type[Granchain
 
 
 def chosen_laws(names: Iterable[str]) -> list[type[gc.ContactLaw]]:
-    """The contact laws of these names, each once."""
+    """Return the contact laws of these names, each once."""
     from granchain.contact import law_named
 
     return [law_named(name) for name in dict.fromkeys(names)]
 
 
 def named_values(option: str, items: Iterable[str], example: str, count: int = 1) -> dict[str, Any]:
-    """NAME=VALUE as numbers, or NAME=LOW:HIGH as two; what they are called is for others to judge.
+    """Return NAME=VALUE items as numbers, or NAME=LOW:HIGH items as pairs; names are not checked.
 
     Parameters
     ----------
     option : str
     items : iterable of str
     example : str
-        For the message about what is none.
+        Valid item for the error message.
     count : int
-        Numbers in a value.
+        Number of numbers in a value.
     """
     found: dict[str, Any] = {}
     for item in items:
@@ -316,8 +315,10 @@ def named_values(option: str, items: Iterable[str], example: str, count: int = 1
 
 @contextlib.contextmanager
 def wanted_files(figure: str | None, out: str | None, overwrite: bool) -> Iterator[None]:
-    """Refuse a figure, or a file of numbers, that cannot be written, before anything is computed;
-    the right to write the numbers is taken."""
+    """Check, before anything is computed, that a figure and a results file can be written.
+
+    The results file is locked in this context.
+    """
     from granchain.store.conclusion import claim_conclusion
     from granchain.store.files import check_new
 
@@ -341,8 +342,11 @@ def conclude(
     width: str | None = None,
     facts: Callable[[Any], Mapping[str, Any]] = lambda found: found.as_dict(),
 ) -> None:
-    """Find something of a case that has a name, and print it; its figure and its file of numbers
-    are refused before, and written after, where they are asked for."""
+    """Compute a result of a case, and print it.
+
+    The figure and the results file are checked before and written after the computation, if
+    requested.
+    """
     with wanted_files(figure, out, overwrite):
         found = find()
         if out is not None:
@@ -366,7 +370,7 @@ def save_figure(
     title: bool = True,
     traces: int | None = None,
 ) -> None:
-    """Draw a figure of these parts, and save it, where one was asked for."""
+    """Draw a figure and save it, if a file is given."""
     if target is None:
         return
 
@@ -376,8 +380,10 @@ def save_figure(
 
 
 def load_laws(law_module: str | None, law_package: str | None) -> None:
-    """Load contact laws of a user's file, and of an installed package; what their code prints is
-    no result of ours."""
+    """Load the contact laws of a user's file and of an installed package.
+
+    Text that their code prints goes to standard error.
+    """
     if law_module is None and law_package is None:
         return
     from granchain.contact.user import load_law_module, load_law_package
@@ -394,14 +400,14 @@ def load_laws(law_module: str | None, law_package: str | None) -> None:
 def loaded_case(
     case: str, changes: list[str] | None, law_module: str | None, law_package: str | None
 ) -> gc.Case:
-    """The case that is asked for, behind the laws that it may name."""
+    """Load a case after the contact laws that it may use."""
     load_laws(law_module, law_package)
     return gc.load_case(case, changes or ())
 
 
 @contextlib.contextmanager
 def blamed(law: str | type[gc.ContactLaw]) -> Iterator[Waiting | None]:
-    """Where a user's law fails, or does not end, the message names the law."""
+    """Name the user's contact law in the message if its code fails or does not end."""
     from granchain.contact import law_named
     from granchain.contact.user import PREFIX, blame, from_outside, package_of
 

@@ -1,5 +1,5 @@
-"""Commands that draw files or describe them on a page: `plot`, `animate`, `spectrum`,
-`report`; and `dispersion`, the bands that a spectrum is laid beside."""
+"""Commands that draw or report files: `plot`, `animate`, `spectrum`, `report`; and `dispersion`,
+whose bands a spectrum is compared with, and `modes`."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from granchain.cli.options import (
 from granchain.cli.text import notify, print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, GranchainError
 
-# Files whose names stand in the name of a figure of all of them.
+# Largest number of files listed in the name of their common figure.
 MOST_NAMES_OF_A_FIGURE = 3
-# What an animation reads of a file.
+# Variables of a file that an animation requires.
 WANTED = {
     "displacement",
     "velocity",
@@ -141,8 +141,11 @@ def plot(
 
 
 class Drawable(NamedTuple):
-    """What a file holds, as messages call it; its figures by name, the names of all figures of
-    its kind, as options have them, and what is missing for those that cannot be made."""
+    """The figures of a file.
+
+    `kind` is the kind of its content for messages, `known` the names of all figures of this kind as
+    options, and `lacking` the requirements of those that cannot be drawn.
+    """
 
     content: Any
     kind: str
@@ -152,7 +155,7 @@ class Drawable(NamedTuple):
 
 
 def drawable(content: Any, file: str) -> Drawable:
-    """What can be drawn of what a file holds."""
+    """Return the figures of the content of a file."""
     from granchain.figures.studies import LEAST_DISTRIBUTION
     from granchain.pages.blocks import STRANGE, Picture
     from granchain.pages.conclusions import conclusion_blocks
@@ -162,7 +165,7 @@ def drawable(content: Any, file: str) -> Drawable:
         def draw() -> tuple[Any, Any]:
             blocks = conclusion_blocks(content, Path(file).name)
             try:
-                # the first shows what was found; no other one stands in for it
+                # The first figure shows the result, and no other one replaces it.
                 return next(block for block in blocks if isinstance(block, Picture)).draw()
             except (*STRANGE, StopIteration):
                 raise FileError(
@@ -188,7 +191,7 @@ def drawable(content: Any, file: str) -> Drawable:
 
 
 def opened_alike(files: Sequence[str], unsealed: bool) -> list[Drawable]:
-    """What the files hold; files of unlike kinds are refused."""
+    """Return the figures of files, which must have the same kind."""
     from granchain.pages.opened import opened
 
     kinds: dict[str, list[str]] = {}
@@ -214,8 +217,10 @@ def opened_alike(files: Sequence[str], unsealed: bool) -> list[Drawable]:
 
 
 def stems_of(files: Sequence[str]) -> list[str]:
-    """A name for each file, as figures are called: its own without the ending, numbered where
-    another has the same."""
+    """Return a name for each file for its figures.
+
+    It is the file name without its ending, numbered if another file has the same.
+    """
     found: list[str] = []
     for stem in (Path(file).stem for file in files):
         names = (stem, *(f"{stem}-{count}" for count in range(2, len(files) + 1)))
@@ -224,15 +229,17 @@ def stems_of(files: Sequence[str]) -> list[str]:
 
 
 def hyphened(name: str) -> str:
-    """The name of a figure as files and options have it."""
+    """Return the name of a figure as in file names and options."""
     return name.replace("_", "-")
 
 
 def new_pictures(
     names: Iterable[str], out: str, ending: str, overwrite: bool, option: str = "--out"
 ) -> list[str]:
-    """The files of figures in a folder; refused where one of them is there and stays: by the option
-    that names the folder."""
+    """Return the files of figures in a folder.
+
+    Raise an error with `option`, which sets the folder, if a file exists and is not overwritten.
+    """
     from granchain.case.document import first_few
 
     targets = [str(Path(out) / f"{name}.{ending}") for name in names]
@@ -256,8 +263,10 @@ def draw_all(
     title: bool = True,
     traces: int | None = None,
 ) -> None:
-    """Draw figures into a folder, and tell the name of each; nothing is drawn where one of them
-    is there and stays."""
+    """Draw figures into a folder, and report each file name.
+
+    Nothing is drawn if one of the files exists and is not overwritten.
+    """
     from granchain.store.files import folder_for
 
     problems: list[GranchainError] = []
@@ -269,7 +278,7 @@ def draw_all(
             except FileError:
                 raise
             except GranchainError as error:
-                # what one figure lacks is no reason to leave out the others
+                # If one figure cannot be drawn, the others still are.
                 problems.append(error)
             else:
                 report(target)
@@ -349,7 +358,7 @@ def animate(
 
 
 def first_and_last(text: str) -> tuple[int, int]:
-    """Two labels with a hyphen between."""
+    """Return two labels separated by a hyphen."""
     first, _, last = text.partition("-")
     if not (first.isascii() and first.isdigit() and last.isascii() and last.isdigit()) or (
         len(text) >= 40
@@ -443,7 +452,7 @@ def spectrum(
 
 
 def per_file(stated: list[Any] | None, files: Sequence[str], option: str) -> list[Any]:
-    """A value of an option for each file, where one stands for all, and none for the default."""
+    """Return a value of an option for each file; one value is for all, and None the default."""
     values = stated or [None]
     if len(values) not in (1, len(files)):
         raise CaseError(
@@ -454,7 +463,7 @@ def per_file(stated: list[Any] | None, files: Sequence[str], option: str) -> lis
 
 
 def print_spectrum(found: gc.Spectrum) -> str:
-    """From where to where, and every edge that was measured beside that of the dispersion."""
+    """Describe a spectrum, with measured and predicted band edges in a table."""
     from granchain.pages.rest import spectrum_table, spectrum_words
 
     grid = spectrum_table(found)

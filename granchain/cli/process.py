@@ -1,4 +1,4 @@
-"""The process: from its arguments to its exit code; no input ends in a traceback."""
+"""The process, from its arguments to its exit code; no input causes a traceback."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ from granchain.errors import (
     printable,
 )
 
-# Signs of a sentence of typer's that are shown: words of the command line stand in it.
+# Largest length of a message of typer, which may quote the command line [characters].
 MOST_OF_A_REASON = 300
 
 
 def main() -> None:
     """Execute the command line, and end the process."""
-    # Closed by the caller (2>&-): messages are dropped.
+    # If the caller has closed a stream (2>&-), its messages are dropped.
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
     Process.own = True
-    # Until now a signal has ended the process at once (granchain.__main__); from here on there may
-    # be something to clear away.
+    # Until now, a signal has ended the process at once (granchain.__main__). From here on, there
+    # may be files to remove.
     handle(interrupt)
     code = obey(sys.argv[1:], own_process=True)
-    # what there was to do is done, and the process ends
+    # The work is complete, so the process ends despite signals.
     handle(signal.SIG_IGN)
     leave(code)
 
@@ -61,8 +61,10 @@ def _nowhere() -> TextIO:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once: the files are in place, and taking a compiler apart takes a
-    fifth of a second."""
+    """End the process at once.
+
+    All files are written, and freeing the memory of the compiler takes a fifth of a second.
+    """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()
@@ -71,7 +73,7 @@ def leave(code: int) -> NoReturn:
 
 @cache
 def program() -> Any:
-    """The commands with their options; made once, in a tenth of a second."""
+    """Build the commands with their options, once, in a tenth of a second."""
     return get_command(app)
 
 
@@ -81,14 +83,14 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     Parameters
     ----------
     arguments : sequence of str
-        Without the name of the program.
+        Command line without the name of the program.
     own_process : bool
-        Whether the process ends with the command, so that nothing need be left to others.
+        Whether the process ends with the command, so that nothing must be cleaned up.
 
     Returns
     -------
     int
-        Exit code; every error has one, and its message is printed.
+        Exit code. The message of an error is printed.
     """
     try:
         ended = program()(
@@ -115,7 +117,7 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
 
 
 def outcome(error: BaseException) -> tuple[int, str]:
-    """Exit code and sentence of an error."""
+    """Return exit code and message of an error."""
     if isinstance(error, InterruptedRun):
         return error.exit_code, str(error)
     if isinstance(error, TyperException):
@@ -145,15 +147,17 @@ def outcome(error: BaseException) -> tuple[int, str]:
 
 
 def wrong_configuration(error: BaseException) -> str | None:
-    """The message for an error that a setting of the user's matplotlib or Numba has caused; None
-    for any other error."""
+    """Return the message for an error caused by the user's settings of Matplotlib or Numba.
+
+    Return None for any other error.
+    """
     frames, step = [], error.__traceback__
     while step is not None:
         frames.append(str(step.tb_frame.f_globals.get("__name__")))
         step = step.tb_next
     reason = printable(str(error)[:MOST_OF_A_REASON]).rstrip(".")
     names = sorted(name for name in os.environ if name.startswith("NUMBA_"))
-    # Numba reads its variables while it is imported
+    # Numba reads its environment variables during its import.
     if names and {"numba.core.config", "numba.np.ufunc.parallel"} & set(frames):
         values = ", ".join(f"{name}={printable(os.environ[name][:60])}" for name in names)
         return (
@@ -181,8 +185,10 @@ def wrong_configuration(error: BaseException) -> str | None:
 
 
 def who_mends_it() -> str:
-    """Where a defect is reported, with what follows; who mends it needs that too, where the
-    package names no tracker."""
+    """Return where to report a bug, as the beginning of a sentence that lists what to include.
+
+    The address is omitted if the package metadata has no issue tracker.
+    """
     from importlib.metadata import PackageNotFoundError, metadata
 
     with contextlib.suppress(PackageNotFoundError):
@@ -201,8 +207,10 @@ def _show_warning(
 
 
 def wrong_use(error: TyperException) -> str:
-    """The sentence of a command line that cannot be read: what typer says of it, in the form that
-    every error has."""
+    """Return the message for an invalid command line.
+
+    It contains typer's reason, in the form of all errors.
+    """
     context = getattr(error, "ctx", None)
     path = "granchain" if context is None else context.command_path
     usage = f"{path} COMMAND ..." if context is None else context.get_usage().partition(": ")[2]

@@ -1,5 +1,5 @@
-"""`granchain run` and `granchain mechanism`: a case from its file to its output, and its numbers at
-the end."""
+"""Commands `granchain run` and `granchain mechanism`: run a case, write its file, and print its
+summary."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from granchain.mechanism.checks import Check
     from granchain.store import Checkpoint
 
-# A run shorter than this ends before a line of progress can be read [s]; it is written again this
-# often [s].
+# Run time before the progress line appears, because a shorter run ends before anyone can read it
+# [s], and the interval at which the line is updated [s].
 LINE_AFTER = 1.0
 LINE_EVERY = 0.1
 
-# What a loop takes that is in no cache, by machine and law: measured, docs/speed.md.
+# Time to compile a loop that is not in a cache, by machine and law: measured, docs/speed.md.
 COMPILING = "4 to 10 s"
 
 IN_VAIN = "interrupted before the run started; {} was not written"
@@ -122,8 +122,10 @@ def run(
 def computed_run(
     case: gc.Case, progress: Progress, overwrite: bool, resume: bool, every: float, threads: int
 ) -> gc.Result:
-    """Run a case and write its file; the right to write it is taken before anything is computed.
-    A checkpoint is written every so many seconds, 0 for none."""
+    """Run a case and write its file, which is locked before anything is computed.
+
+    A checkpoint is written every `every` seconds, or never if it is 0.
+    """
     from granchain.store import Checkpoint, claim
 
     target, replaced = progress.target, overwrite or resume
@@ -159,7 +161,7 @@ def computed_run(
 
 @contextlib.contextmanager
 def failing(target: Path, clear: Callable[[], object] = int) -> Iterator[None]:
-    """Where a run fails, say that nothing was saved; what it has left is cleared away."""
+    """Report that nothing was saved if a run fails, and remove its files."""
     try:
         yield
     except RunError as error:
@@ -170,7 +172,7 @@ def failing(target: Path, clear: Callable[[], object] = int) -> Iterator[None]:
 
 
 def check_resume(resume: bool, overwrite: bool) -> None:
-    """Refuse to go on and to begin anew."""
+    """Reject the combination of --resume and --overwrite."""
     if resume and overwrite:
         raise CaseError(
             "--resume, --overwrite: both options are set. Only one is possible. --resume "
@@ -181,8 +183,10 @@ def check_resume(resume: bool, overwrite: bool) -> None:
 def before(
     case: gc.Case, target: Path, overwrite: bool, resume: bool, checkpoint: Checkpoint
 ) -> gc.Result | None:
-    """Refuse to lose what an earlier run has left; what it left where it is complete, and asked
-    to go on."""
+    """Raise an error if an unfinished run would be lost.
+
+    With `resume`, return the result of the earlier run if it is complete.
+    """
     if not resume:
         if checkpoint.exists and not overwrite:
             raise FileError(
@@ -191,9 +195,9 @@ def before(
                 "file."
             )
         return None
-    # beside a file, what was begun later with --overwrite goes on, and has its own case and law; an
-    # older checkpoint beside the complete file of its case was left by a run that was killed after
-    # it had written this file
+    # A checkpoint newer than the output file is from a later run with --overwrite, with a case and
+    # law that may differ, and is resumed. An older one next to the complete file of the same case
+    # was left by a run that was killed after it had written this file.
     left = (
         checkpoint.exists
         and target.exists()
@@ -236,18 +240,19 @@ def before(
 
 
 class Progress(ProgressLine):
-    """What looks on while a run advances: hears an interruption, and writes how far it is where
-    the run or its file takes long.
+    """Watch a run: notice an interruption, and write a progress line if it takes long.
+
+    A progress line is also written if writing the file takes long.
 
     Parameters
     ----------
     interruption : Interruption
     target : Path
         The output file.
-    shown : bool
+    Whether the progress line is written.
         Whether there is someone to see it.
     title : str
-        Of the case.
+        Title of the case.
     """
 
     def __init__(self, interruption: Interruption, target: Path, shown: bool, title: str = ""):
@@ -265,16 +270,17 @@ class Progress(ProgressLine):
             print(file=sys.stderr)
 
     def tell_of_compiling(self, law: str) -> None:
-        """Say before a loop is compiled that it is, where there is someone to see it: the line
-        stands still until then."""
+        """Report that a loop is compiled, because there is no progress line until then."""
         from granchain.jit.cache import compiling
 
         words = f"compiling {law} (only once, {COMPILING})"
         compiling.on_compiling = partial(notify, words) if self._shown else None
 
     def begin(self, size: float) -> None:
-        """Called before the first step with what will be recorded [bytes]: refuses what the
-        disk, or a file, does not hold."""
+        """Check before the first step that there is space for the recorded data.
+
+        `size` is in bytes. Raise an error if it exceeds the disk space or the limit of a file.
+        """
         from granchain.store.files import LARGEST_FILE, room_beside
 
         if size > LARGEST_FILE:
@@ -286,7 +292,7 @@ class Progress(ProgressLine):
         room_beside(self.target, size)
 
     def advance(self, fraction: float) -> None:
-        """Called between blocks of steps with the part of the run that is done."""
+        """Handle an interruption and show the completed fraction, between blocks of steps."""
         if self.waiting is not None:
             self.waiting.beat("a block of steps with the contact law")
         self.interruption.something_to_lose = True
@@ -295,23 +301,23 @@ class Progress(ProgressLine):
         self.show(fraction)
 
     def resume(self, fraction: float) -> None:
-        """Called where a run goes on."""
+        """Report that a run is resumed."""
         notify(f"resuming at {100.0 * fraction:.3g} %")
 
     def show(self, fraction: float) -> None:
-        """Write how far it is, where it lasts."""
+        """Write the completed fraction if the run takes long."""
         if not self._lasts and time.monotonic() - self._started > LINE_AFTER:
             self._lasts = True
-            # Garbage is collected from here on; what was loaded before is kept.
+            # Collect garbage from here on, except what was loaded before.
             garbage.freeze()
             garbage.enable()
-            # What the end of the run needs: an interruption then need not wait for it.
+            # Import what the end of the run requires, so that an interruption need not wait.
             for name in ("granchain.analysis", "h5py"):
                 import_module(name)
         self._draw(self.case_title, fraction, fraction if fraction < 1.0 else 0.0)
 
     def writing(self, file: Path) -> Callable[[float], None]:
-        """Gives a function to call with the part of a file that is written."""
+        """Return a function that shows the written fraction of a file."""
         return lambda part: self._draw(f"writing {clean(file.name)[:50]}", part, 0.0)
 
     def _draw(self, title: str, fraction: float, fraction_of_run: float) -> None:
@@ -355,11 +361,11 @@ def mechanism(
 
 
 # --------------------------------------------------------------------------------------------------
-# What is printed of a run
+# Output of a run
 
 
 def report_run(result: gc.Result, target: Path, as_json: bool) -> None:
-    """Numbers of a run, its messages, and where its file is."""
+    """Print the numbers of a run, its messages, and the name of its file."""
     notify(*(str(message) for message in result.messages if message.warning))
     if as_json:
         command = "mechanism" if "crank_angle" in result.variables else "run"
@@ -391,7 +397,7 @@ def advice_on_end(case: gc.Case, result: gc.Result) -> list[str]:
 
 
 def facts_of(result: gc.Result) -> dict[str, Any]:
-    """The numbers of a run, ready for JSON; of a mechanism its checks."""
+    """Return the numbers of a run, or the checks of a mechanism, ready for JSON."""
 
     numbers = gc.analysis.summary(result).as_dict()
     if "crank_angle" in result.variables:
@@ -402,7 +408,7 @@ def facts_of(result: gc.Result) -> dict[str, Any]:
 
 
 def numbers_of(result: gc.Result) -> str:
-    """The numbers of a run, in columns; of a mechanism its checks."""
+    """Return the numbers of a run in columns, or the checks of a mechanism."""
     from granchain.pages.numbers import check_grid
 
     if "crank_angle" not in result.variables:
@@ -412,7 +418,7 @@ def numbers_of(result: gc.Result) -> str:
 
 
 def run_numbers(summary: gc.analysis.Summary) -> str:
-    """Peaks and arrivals, speed of the wave, energy balance."""
+    """Return peaks, arrivals, wave speed, and energy balance as text."""
     from granchain.pages.blocks import Grid
     from granchain.pages.numbers import number_blocks
 
@@ -425,8 +431,11 @@ def run_numbers(summary: gc.analysis.Summary) -> str:
 
 
 def checks_or_notice(result: gc.Result) -> list[Check]:
-    """The checks of a mechanism's result; none, with a message, where its case cannot be read:
-    its law is not installed, say."""
+    """Return the checks of a mechanism's result.
+
+    If its case cannot be read, for example because its law is not installed, print a message and
+    return an empty list.
+    """
     from granchain.mechanism.checks import checks_of
 
     try:

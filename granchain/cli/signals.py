@@ -1,7 +1,10 @@
-"""Signals that end a process. Those that come together are one: a batch system sends SIGTERM to
-the group, a terminal SIGINT, and a user presses twice. No handler of the command line's own process
-raises: what calls back into Python may forget the exception (SciPy's Sobol sequence, a compiler) or
-make another one of it (an import, the writer of an animation)."""
+"""Signals that end a process.
+
+Signals that arrive together count as one: a batch system sends SIGTERM to the process group, a
+terminal sends SIGINT, and a user presses Ctrl-C twice. In the process of the command line, no
+handler raises an exception, because code that calls back into Python may ignore it (SciPy's Sobol
+sequence, a compiler) or replace it (an import, the writer of an animation).
+"""
 
 from __future__ import annotations
 
@@ -20,26 +23,30 @@ from granchain.cli.text import notify, print_json
 from granchain.errors import clean
 from granchain.portable import ENDING, send_again
 
-# A signal that comes sooner after another than this is an echo of it [s].
+# A signal that arrives sooner than this after another one is an echo of it [s].
 TOGETHER_SECONDS = 0.5
-# A process that a signal has ended: 128 and the signal's number (POSIX shell, 2.8.2).
+# Exit code of a process that a signal has ended: 128 plus the signal number (POSIX shell, 2.8.2).
 SIGNALLED = 128
-# Seconds without a sign of life of a user's law before the message, and those that a signal then
-# has to be heard by Python, which code compiled from a law does not let it do until that ends.
+# Time in a user's law before the waiting message [s], and time that Python then has to handle a
+# signal [s]. Compiled code of a law delays the handler until it ends.
 AFTER, HEARD = 10.0, 1.0
 
 
 class Process:
-    """What is known of the process: whether it ends with the command, so that a signal may end it
-    here, and when the last signal was heard that was no echo [s of time.monotonic()]."""
+    """State of the process: `own` if it ends with the command, so that a signal may end it.
+
+    `heard` is the time of the last signal that was not an echo [s of time.monotonic()].
+    """
 
     own = False
     heard = -math.inf
 
 
 def handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> dict[int, Any]:
-    """Set the handler of these signals; gives those there were. A signal that is ignored in a
-    background job, or under nohup, stays so."""
+    """Set the handler of the ending signals, and return the previous handlers.
+
+    A signal that is ignored, in a background job or with nohup, stays ignored.
+    """
     before: dict[int, Any] = {}
     for kind in ENDING:
         if signal.getsignal(kind) is not signal.SIG_IGN:
@@ -48,8 +55,7 @@ def handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -
 
 
 def is_echo() -> bool:
-    """Whether the signal that is being handled came together with one that was heard; where it
-    did not, it is heard now."""
+    """Return whether the current signal arrived together with an earlier one; if not, record it."""
     now = time.monotonic()
     if now - Process.heard < TOGETHER_SECONDS:
         return True
@@ -58,18 +64,20 @@ def is_echo() -> bool:
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
-    """End the process: any command but a run or a study has nothing to lose."""
+    """End the process: only a run or a study has results to lose."""
     if not is_echo():
         end(number)
 
 
 def end(number: int, sentence: str = "interrupted") -> NoReturn:
-    """End this process at a signal: nothing half written is left, nor a process that computes for
-    this one; and nothing whole is taken away."""
+    """End this process at a signal, with its child processes.
+
+    Incomplete files are removed, and complete files stay.
+    """
     with contextlib.suppress(ValueError):
-        # from the thread that watches a law no handler can be set
+        # Handlers cannot be set from the thread that watches a law.
         handle(signal.SIG_IGN)
-    # perhaps in the middle of their imports, or without them
+    # These modules may be partly imported, or not at all.
     getattr(sys.modules.get("granchain.store.files"), "give_up", int)()
     for child in getattr(sys.modules.get("multiprocessing"), "active_children", list)():
         child.kill()
@@ -78,7 +86,7 @@ def end(number: int, sentence: str = "interrupted") -> NoReturn:
 
 
 class InterruptedRun(Exception):  # noqa: N818
-    """A run that a signal ended before it had anything to save."""
+    """A run that ended by a signal before it had results to save."""
 
     def __init__(self, message: str, exit_code: int):
         super().__init__(message)
@@ -86,28 +94,29 @@ class InterruptedRun(Exception):  # noqa: N818
 
 
 class Interruption:
-    """Signals that end a process during a run, or a study.
+    """Handler of signals that end a process during a run or a study.
 
-    Where there is nothing to lose the first ends the process at once, or, where that is not the
-    command's own, is raised, and leaves as `InterruptedRun`; where there is something it is noted,
-    and heard between two blocks of steps, and the file is written. Those that come together are
-    one. A second one ends the process with what is on the disk, a third one whatever it is doing.
+    If there are no results to lose, the first signal ends the process at once, or raises
+    `InterruptedRun` if the process is not the command's. Otherwise the signal is noted, and the run
+    stops between two blocks of steps and writes its file. Signals that arrive together count as
+    one. A second signal ends the process with the files on the disk, and a third one ends it at any
+    point.
 
     Parameters
     ----------
     own_process : bool
         Whether the process ends with the command.
     as_json : bool
-        Whether JSON was asked for.
+        Whether the output is JSON.
 
     Attributes
     ----------
     something_to_lose : bool
-        Whether a signal is noted.
+        Whether there are results to lose, so that a signal is only noted.
     in_vain : function
-        Gives what is printed where one ends the process at once.
+        Return the message for a signal that ends the process at once.
     aborted : str
-        What is printed where a second one does.
+        Message for a second signal.
     """
 
     def __init__(self, own_process: bool = False, as_json: bool = False):
@@ -120,7 +129,7 @@ class Interruption:
 
     @property
     def exit_code(self) -> int:
-        """Of a process that the signal has ended."""
+        """Return the exit code of a process that the signal has ended."""
         return SIGNALLED + self.number
 
     def __enter__(self) -> Interruption:
@@ -156,19 +165,21 @@ class Interruption:
 
 
 def print_error(kind: str, problems: list[str], exit_code: int) -> None:
-    """Print what went wrong as the one JSON object."""
+    """Print the problems as the only JSON object."""
     print_json({"error": {"kind": kind, "problems": problems}, "exit_code": exit_code})
 
 
 class Waiting:
-    """Prints what is waited for, a user's contact law which may never end, after ten seconds
-    without a sign of life; from then on a signal that Python does not hear ends the process all
-    the same. One that came just before the main thread went to sleep is sent again, and wakes it.
+    """Watch code of a user's contact law, which may never end.
+
+    A message is printed if `beat` is not called for ten seconds. From then on, a signal that Python
+    does not handle also ends the process. A signal that arrived just before the main thread began
+    to sleep is sent again, which wakes the thread.
 
     Parameters
     ----------
     what : str
-        What has not ended: a clause.
+        Clause that describes the code that has not ended.
     """
 
     def __init__(self, what: str):
@@ -183,7 +194,7 @@ class Waiting:
 
     def __enter__(self) -> Waiting:
         if self._alone:
-            # written to by the handler in C, whatever the main thread does
+            # The C handler writes to the socket even if the main thread is blocked.
             self._before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._watch, daemon=True).start()
         return self
@@ -191,11 +202,11 @@ class Waiting:
     def __exit__(self, *error: object) -> None:
         if self._alone:
             signal.set_wakeup_fd(self._before)
-        # the thread hears it and closes the other end
+        # The thread notices this and closes the other end.
         self._write.close()
 
     def beat(self, what: str) -> None:
-        """A sign of life; what is waited for from now on."""
+        """Restart the timer, with a description of the code that runs from now on."""
         self.what, self._since, self._notified = what, time.monotonic(), False
 
     def _watch(self) -> None:

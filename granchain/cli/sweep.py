@@ -1,5 +1,5 @@
-"""Commands that run a case many times: `granchain sweep`, a study as a file describes it;
-`granchain verify`, a case at three or four steps; `granchain optimize`, the best of many."""
+"""Commands that run a case many times: `granchain sweep` for the study in a file, `granchain
+verify` for three or four time steps, and `granchain optimize` for the best design."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from granchain.studies.optimize import Optimum
     from granchain.studies.sweep import Description
 
-# Messages of members that are printed.
+# Largest number of messages of members that are printed.
 MOST_WARNINGS = 10
 
 
@@ -89,7 +89,7 @@ def sweep(
     check_resume(resume, overwrite)
     target = Path(f"{Path(file).stem}.h5" if out is None else out)
     with Interruption(bool(context.obj), as_json) as interruption:
-        # what is done is in FILE.part: there is nothing that an interruption could lose
+        # Finished members are in FILE.part, so that an interruption loses nothing.
         interruption.in_vain = partial(interrupted, target)
         load_laws(law_module, law_package)
         from granchain.studies.elsewhere import dask_at
@@ -120,7 +120,7 @@ def sweep(
                 traces=asked.traces, executor=executor, threads=threads,
                 progress=lambda done, count: progress.show(done / count),
             )  # fmt: skip
-            # the file is there, and a signal changes nothing any more
+            # The file is written, and a signal has no effect any more.
             interruption.something_to_lose = True
         ends = [STATUS_OF_LABEL[label] for label in study.status.values.ravel()]
         print_sweep(asked, study, ends, target, as_json)
@@ -131,8 +131,8 @@ def sweep(
 
 
 def interrupted(target: Path) -> str:
-    """What is printed of a study that was interrupted."""
-    # in the middle of what may be its import
+    """Return the message of an interrupted study."""
+    # The module may be partly imported.
     part = getattr(sys.modules.get("granchain.store.study"), "part_beside", lambda path: None)(
         target
     )
@@ -141,12 +141,12 @@ def interrupted(target: Path) -> str:
 
 
 def dimensions(asked: Description) -> dict[str, int]:
-    """How many members there are along each dimension."""
+    """Return the number of members along each dimension."""
     return dict(zip(asked.plan.dims, asked.plan.shape, strict=True))
 
 
 def spanned(asked: Description) -> str:
-    """How many members there are, and along each dimension."""
+    """Return the number of members, in total and along each dimension, as text."""
     along = ", ".join(f"{n} {name}" for name, n in dimensions(asked).items())
     return f"{asked.plan.members}" + (f" ({along})" if along else "")
 
@@ -154,7 +154,7 @@ def spanned(asked: Description) -> str:
 def print_sweep(
     asked: Description, study: Any, ends: list[Status], target: Path, as_json: bool
 ) -> None:
-    """How the members ended, and where the file is."""
+    """Print the status of the members and the name of the file."""
     messages = study.message.values.ravel().tolist()
     printed = list(dict.fromkeys(message for message in messages if message))
     notes = {
@@ -224,7 +224,7 @@ def verify(
 
 
 def verification_text(found: gc.Verification) -> str:
-    """Steps with their ledgers, order, error bars, and what to do with them."""
+    """Return steps with balance errors, order, error bars, and advice as text."""
     rows = [
         ("step [s]", "fraction of stability limit", "maximum energy-balance error"),
         *(
@@ -268,7 +268,7 @@ NO_PEAK = (
 
 
 def about_order(found: gc.Verification) -> str:
-    """The observed order against the law's own."""
+    """Return the observed and the expected order as text."""
     if math.isnan(found.order):
         return f"The motion is the same at all steps within rounding ({found.law})."
     sentence = (
@@ -284,7 +284,7 @@ def about_order(found: gc.Verification) -> str:
 
 
 def step_words(found: gc.Verification) -> str:
-    """Which step meets the tolerance, and what the samples do to it."""
+    """Return the step that meets the tolerance, and the effect of the sampling interval."""
     step, percent = found.sufficient_step, 100.0 * found.tolerance
     sentence = (
         f"With the time step of the case, {found.time_step:.4g} s, every peak and arrival is "
@@ -307,7 +307,7 @@ def step_words(found: gc.Verification) -> str:
 
 
 def what_is_missed(found: gc.Verification) -> str:
-    """The sentence of a missed tolerance."""
+    """Return the message about a missed tolerance."""
     if math.isnan(found.largest):
         why = ". ".join(NO_PEAK)
     elif not found.confirmed:
@@ -325,7 +325,7 @@ def what_is_missed(found: gc.Verification) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# The best design
+# Optimization
 
 
 @app.command()
@@ -381,7 +381,7 @@ def optimize(
     """
     check_resume(resume, overwrite)
     with Interruption(bool(context.obj), as_json) as interruption:
-        # what is computed is in FILE.part: there is nothing that an interruption could lose
+        # Computed values are in FILE.part, so that an interruption loses nothing.
         kept = "no results were saved, because --out was not set"
         kept = kept if out is None else f"see {out}. To resume, use --resume with the same --out"
         interruption.in_vain = lambda: f"interrupted; {kept}"
@@ -406,13 +406,13 @@ def optimize(
 
 
 def named(what: str) -> Any:
-    """What is differentiated by its name: "peak:5" is that of bead 5."""
+    """Return a value to optimize from its name: "peak:5" is the peak of bead 5."""
     name, _, bead = what.partition(":")
     return (name, int(bead)) if bead.isdecimal() else what
 
 
 def words(found: Optimum, limited: list[str], out: str | None) -> str:
-    """The best design, number by number."""
+    """Return the best design as a table."""
     rows = [
         ("minimum", f"{found.value:.6g}"),
         ("initial case", f"{found.start:.6g}"),

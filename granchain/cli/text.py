@@ -1,4 +1,4 @@
-"""What the command line prints: text without control characters, columns, tables, JSON."""
+"""Output of the command line: text without control characters, columns, tables, JSON."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Any, TextIO
 from granchain.errors import clean
 from granchain.pages.blocks import Block
 
-# Version of the objects that --json prints.
+# Version of the format of --json.
 SCHEMA = 1
 
-# Characters in a line of text that is not read on a narrower terminal.
+# Largest line width if the terminal is not narrower [characters].
 TEXT_WIDTH = 100
-# More than any line of a table whose cells are not wrapped.
+# Wider than any line of a table whose cells are not wrapped.
 UNWRAPPED = 100_000
 
 
 def print_text(text: str) -> None:
-    """Print a part of the result."""
+    """Print text of the result."""
     if text:
         _print(text, sys.stdout)
 
 
 def print_json(facts: Mapping[str, Any]) -> None:
-    """Print the one JSON object."""
+    """Print the result as a single JSON object."""
     print_text(json.dumps({"schema": SCHEMA, **facts}, allow_nan=False))
 
 
@@ -40,8 +40,11 @@ def print_result(
     text: Callable[[], str],
     messages: Iterable[str] = (),
 ) -> None:
-    """Print what a command has found: as the one JSON object, or as text, the names of the files
-    that it wrote (`figure` and `out` of the facts) and messages."""
+    """Print the result of a command as a JSON object or as text.
+
+    Text is followed by the names of the written files (`figure` and `out` of the facts) and by the
+    messages.
+    """
     if as_json:
         print_json({"command": command, **facts})
         return
@@ -51,7 +54,7 @@ def print_result(
 
 
 def notify(*sentences: str) -> None:
-    """Print messages that are no part of the result."""
+    """Print messages to standard error."""
     for sentence in sentences:
         _print(f"granchain: {sentence}", sys.stderr)
 
@@ -60,7 +63,7 @@ def _print(text: str, stream: TextIO) -> None:
     try:
         print(clean(text), file=stream, flush=True)
     except BrokenPipeError:
-        # The reader has closed the pipe, as in `granchain laws | head`; the command goes on.
+        # The reader has closed the pipe, as in `granchain laws | head`; the command continues.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -70,18 +73,18 @@ def text_table(
     columns: Sequence[str] = (),
     width: int = UNWRAPPED,
 ) -> str:
-    """Rows as columns, as wide as they are; with names of columns, wrapped to the width.
+    """Format rows as aligned columns; with column names, wrap cells to the width.
 
     Parameters
     ----------
     rows : iterable of sequence
-        Without names of columns the first one may be the heading.
+        Rows. Without column names, the first row may be the heading.
     alignment : str
-        For each column < or >, to the left or to the right; all to the left.
+        Alignment of each column, < (left, the default) or > (right).
     columns : sequence of str
-        Names above a rule; all but the first column may be wrapped.
+        Column names, above a rule. Cells are wrapped except in the first column.
     width : int
-        Characters in a line.
+        Line width [characters].
     """
     from io import StringIO
 
@@ -109,14 +112,14 @@ def text_table(
 
 
 def text_width(most: int = TEXT_WIDTH) -> int:
-    """Characters in a line: of the terminal, if it is narrower."""
+    """Return the line width: that of the terminal if it is narrower [characters]."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return min(shutil.get_terminal_size().columns, most)
     return most
 
 
 def blocks_as_text(blocks: Iterable[Block]) -> str:
-    """Headings, paragraphs and tables for a terminal; tables without sides are wrapped."""
+    """Format blocks for a terminal; tables without an alignment are wrapped."""
     from granchain.pages.blocks import Grid, Heading, Picture
 
     width = text_width()
@@ -138,5 +141,5 @@ def blocks_as_text(blocks: Iterable[Block]) -> str:
 
 
 def paragraph(text: str, width: int = TEXT_WIDTH) -> str:
-    """Text in lines of at most so many characters; no word is broken."""
+    """Wrap text to lines of at most `width` characters, without breaking words."""
     return textwrap.fill(clean(text), width, break_long_words=False, break_on_hyphens=False)
