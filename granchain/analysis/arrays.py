@@ -1,7 +1,7 @@
 """First pulses of many runs at once: peak, arrival, width, wave speed.
 
-They are those of `definition` and `transport`, computed for whole arrays where a trace is plain,
-and by their functions where it is not.
+The results equal those of `definition` and `transport`. Simple traces are computed together as
+arrays, and all others by the functions of these modules.
 """
 
 from __future__ import annotations
@@ -25,33 +25,36 @@ from granchain.analysis.definition import (
 )
 from granchain.analysis.transport import out_of_order, wave_speed
 
-# Instants from a pulse's begin to its peak that are looked at in arrays, and how many times as many
-# from there to where it is half as high; a trace of which more are needed is no plain one.
+# Longest rise of a pulse that is searched in arrays [samples], and longest fall to half height in
+# multiples of the rise. A trace that exceeds them is not simple.
 MOST_RISE, MOST_FALL = 1024, 2
-# Traces of which the begin is looked for together: of one sensor, whose pulses come at about the
-# same time.
+# Number of traces whose pulse starts are searched together. They belong to one sensor, so their
+# pulses arrive at about the same time.
 NEIGHBOURS = 32
 
 
 class Instants(NamedTuple):
-    """When the samples of many runs were taken: k * stride * step, k from 0 to count - 1; (run,)
-    arrays of how many there are, of steps between two, and of the time step [s]."""
+    """Sample times of many runs: k * stride * step, with k from 0 to count - 1.
+
+    The fields are arrays (run,): the number of samples, the number of steps between two samples,
+    and the time step [s].
+    """
 
     counts: np.ndarray
     stride: np.ndarray
     step: np.ndarray
 
     def at(self, run: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """Instants of samples, by the places of their runs and theirs [s]."""
+        """Return the times of samples from the indices of their runs and samples [s]."""
         return np.asarray(place * self.stride[run] * self.step[run])
 
     def of(self, run: int) -> np.ndarray:
-        """(sample,) Instants of a run [s]."""
+        """Return the sample times of a run, an array (sample,) [s]."""
         return np.asarray(np.arange(self.counts[run]) * self.stride[run] * self.step[run])
 
 
 class FirstPulses(NamedTuple):
-    """First pulses at the sensors of many runs, (run, sensor) arrays, see `definition.Pulse`."""
+    """First pulses at the sensors of many runs, arrays (run, sensor). See `Pulse`."""
 
     peak: np.ndarray
     arrival: np.ndarray
@@ -61,13 +64,15 @@ class FirstPulses(NamedTuple):
 
     @property
     def of_front(self) -> np.ndarray:
-        """Which a wave speed is taken from: complete and not merged with another."""
+        """True for each pulse that determines the wave speed: complete and not merged."""
         return np.asarray(self.complete & ~self.merged)
 
 
 def in_one_piece(force: Sequence[np.ndarray]) -> np.ndarray:
-    """(sensor, run, sample) Traces of many runs, (sample, sensor) arrays, each in one piece of
-    memory; -inf behind the end of each."""
+    """Return the traces of many runs as one contiguous array (sensor, run, sample).
+
+    The input is one array (sample, sensor) per run. Values after the end of a trace are -inf.
+    """
     traces = np.empty((force[0].shape[1], len(force), max(map(len, force))))
     for run, columns in enumerate(force):
         traces[:, run, : len(columns)], traces[:, run, len(columns) :] = columns.T, -np.inf
@@ -77,15 +82,15 @@ def in_one_piece(force: Sequence[np.ndarray]) -> np.ndarray:
 def first_pulses(
     samples: Instants, traces: np.ndarray, beside: Sequence[ForceJumps] | None = None
 ) -> FirstPulses:
-    """First pulses of many runs, all with as many sensors.
+    """Return the first pulses of many runs with the same number of sensors.
 
     Parameters
     ----------
     samples : Instants
     traces : (sensor, run, sample) array
-        `in_one_piece` [N].
+        Forces from `in_one_piece` [N].
     beside : sequence of ForceJumps, optional
-        Of each run, its arrays (sample, sensor), of a law whose force jumps.
+        Jumps of each run as arrays (sample, sensor), for a law whose force jumps.
     """
     shape = len(samples.counts), len(traces)
     found = FirstPulses(
@@ -104,8 +109,11 @@ def first_pulses(
 
 
 def pulse_stops(above: np.ndarray, counts: np.ndarray) -> list[int | None]:
-    """`pulse_stop` of each of many traces (trace, sample) of so many samples, of force above what
-    there was before [N]; -inf behind the end of each."""
+    """Return `pulse_stop` of many traces.
+
+    Each row of `above` is the force of a trace above its baseline [N], and -inf after its end.
+    `counts` contains the number of samples of each trace.
+    """
     start, top, largest, plain, _ = _rises_of(above, np.zeros(len(above)))
     at = top[:, None] + np.arange(MOST_FALL * int((top - start)[plain].max(initial=0)) + 2)
     fall = np.take_along_axis(above, np.minimum(at, above.shape[1] - 1), axis=1)
@@ -114,7 +122,7 @@ def pulse_stops(above: np.ndarray, counts: np.ndarray) -> list[int | None]:
     ended &= at[:, 1:] < counts[:, None]
     stops, known = top + np.argmax(ended, axis=1) + 1, np.asarray(ended.any(axis=1))
     found = [int(stop) if here else None for stop, here in zip(stops, known, strict=True)]
-    # it goes on beyond what was looked at, or it does not begin as a plain one
+    # the pulse continues beyond the searched samples, or the trace is not simple
     rest = ~plain | (~known & (at[:, -1] < counts))
     for run in np.flatnonzero(rest).tolist():
         found[run] = pulse_stop(above[run, : counts[run]])
@@ -124,10 +132,13 @@ def pulse_stops(above: np.ndarray, counts: np.ndarray) -> list[int | None]:
 def _rises_of(
     above: np.ndarray, least: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Where the first pulse of each trace (trace, sample) begins, its top, the force there, whether
-    it is plain, and merged.
+    """Return the starts of the first pulses of traces (trace, sample).
 
-    Plain: that force is the trace's largest, finite, and not too long after the begin.
+    Also return the top sample, the force there, whether the trace is simple, and whether the pulse
+    is merged.
+
+    In a simple trace, the force at the top is finite, is the largest of the trace, and follows soon
+    after the start.
     """
     with np.errstate(invalid="ignore"):
         top = np.argmax(above, axis=1)
@@ -135,11 +146,11 @@ def _rises_of(
         level, start = (PULSE_BEGINS * largest)[:, None], np.zeros_like(top)
         for first in range(0, len(above), NEIGHBOURS):
             those = slice(first, first + NEIGHBOURS)
-            # it begins at the latest at its top
+            # a pulse starts no later than its top
             until_top = above[those, : top[those].max() + 1]
             start[those] = np.argmax(until_top >= level[those], axis=1)
         plain = (largest > least) & (largest < math.inf) & (top - start < MOST_RISE)
-        # the rise, beyond which the last sample is repeated: it falls nowhere
+        # the rise; its last sample is repeated, so the padding never falls
         longest = int((top - start)[plain].max(initial=0)) + 1
         at = np.minimum(start[:, None] + np.arange(longest), top[:, None])
         rise = np.take_along_axis(above, at, axis=1)
@@ -150,7 +161,7 @@ def _rises_of(
 
 
 def _plain_pulses(samples: Instants, traces: np.ndarray, found: FirstPulses) -> np.ndarray:
-    """Put the pulses of plain traces where they belong; says which traces are done."""
+    """Store the pulses of simple traces in `found`, and return which traces are done."""
     sensors, n, longest_trace = traces.shape
     if not longest_trace:
         return np.zeros((n, sensors), dtype=bool)
@@ -168,7 +179,7 @@ def _plain_pulses(samples: Instants, traces: np.ndarray, found: FirstPulses) -> 
         return done.reshape(sensors, n).T
     of_sensor, runs, own = of_sensor[plain], runs[plain], base[plain]
     i, longest = top[plain], int((top - start)[plain].max()) + 2
-    # place of a trace's first sample in the flat array
+    # index of a trace's first sample in the flat array
     of_trace = of_sensor * longest_trace
     near = i + np.arange(-1, 3)[:, None]
     f, t = flat[of_trace + near], samples.at(runs, near[:3])
@@ -179,8 +190,8 @@ def _plain_pulses(samples: Instants, traces: np.ndarray, found: FirstPulses) -> 
         shift = -0.5 * slope / curvature
         height, at = f[1] + 0.5 * slope * shift, t[1] + shift
     level = own + 0.5 * (height - own)
-    # the last sample below it before the peak, which is at the latest the one before the rise, and
-    # the first after
+    # last sample below half height before the peak (at the latest the one before the rise), and
+    # first one after it
     back, on = np.arange(1, longest + 1), np.arange(MOST_FALL * longest)
     before = flat[of_trace[:, None] + np.maximum(i[:, None] - back, 0)] < level[:, None]
     after = (
@@ -205,22 +216,22 @@ def _plain_pulses(samples: Instants, traces: np.ndarray, found: FirstPulses) -> 
 
 
 def wave_speeds(position: np.ndarray, pulses: FirstPulses) -> np.ndarray:
-    """(run,) Wave speed of each run [m/s], as `analysis.front_of`.
+    """Return the wave speed of each run [m/s], an array (run,). See `front_of`.
 
     Parameters
     ----------
     position : array (run, sensor)
-        [m].
+        Positions of the sensors [m].
     pulses : FirstPulses
     """
     arrival = np.where(pulses.of_front, pulses.arrival, math.nan)
-    # most come one after the other: no pair of them has to be looked for
+    # most arrivals are in order, so no search for a pair out of order is needed
     in_turn = ~(np.diff(arrival) < 0.0).any(axis=1) & (np.diff(position) >= 0.0).all(axis=1)
     one_wave = np.asarray(in_turn & np.isfinite(arrival).all(axis=1))
     x, t = (one - one.mean(axis=1, keepdims=True) for one in (position, arrival))
     spread, slope = np.vecdot(x, x), np.vecdot(x, t)
     with np.errstate(all="ignore"):
-        # as `wave_speed`, of all sensors
+        # as in `wave_speed`, with all sensors
         steep = np.abs(slope) > 1e-12 * np.sqrt(spread * np.vecdot(t, t))
         found = np.where(one_wave & steep, spread / slope, math.nan)
     for run in np.flatnonzero(~one_wave).tolist():

@@ -1,5 +1,4 @@
-"""What an instrument adds to a force: its baseline and its noise, as the trace itself shows
-them."""
+"""Baseline and noise of an instrument, estimated from its trace."""
 
 from __future__ import annotations
 
@@ -13,31 +12,31 @@ from granchain.analysis.noise import Noise, coloured, sine_in
 if TYPE_CHECKING:
     from granchain.traces import Trace
 
-# Median of the size of a Gaussian number, in standard deviations: the quantile 3/4 of the normal
+# Median absolute value of a Gaussian number in standard deviations: the quantile 3/4 of the normal
 # distribution.
 _MEDIAN_SIZE = 0.6744897501960817
-# Samples before the pulse that separate noise and drift.
+# Smallest number of samples before the pulse with which noise and drift are distinguishable.
 LEAST_QUIET = 8
-# A slope counts as drift from so many standard deviations: noise alone makes one of 15,000 so
-# large.
+# A slope counts as drift if it exceeds this many standard deviations. Noise alone does so once in
+# 15,000 cases.
 DRIFTS = 4.0
-# What is further from the line than this many standard deviations is no noise but a disturbance,
-# and left out.
+# Samples farther from the line than this many standard deviations are disturbances and are left
+# out.
 _OUTLYING = 4.0
-# Sections of the quiet stretch whose means show whether the baseline wanders.
+# Number of sections of the quiet samples. Their means show whether the baseline wanders.
 _SECTIONS = 6
 
 
 class Baseline(NamedTuple):
-    """What the instrument reads without a force: a value [N] in the middle of the quiet samples and
-    a slope [N a sample].
+    """Baseline of a sensor, a straight line through the samples without a force.
 
     Attributes
     ----------
     value, slope, middle : float
-        The line; a slope of 0 where there is none beyond noise.
+        Value in the middle of the quiet samples [N], slope [N per sample], and index of the middle.
+        The slope is 0 if it does not exceed noise.
     value_error, slope_error : float
-        One standard deviation each; the slope's also where no slope is taken off.
+        Standard deviations of value and slope. The slope has one even if it is not subtracted.
     samples : int
         Number of quiet samples.
     """
@@ -51,18 +50,18 @@ class Baseline(NamedTuple):
 
     @property
     def drifts(self) -> bool:
-        """Whether a slope is taken off."""
+        """True if a slope is subtracted."""
         return self.slope != 0.0
 
     def at(self, sample: np.ndarray | float) -> np.ndarray:
-        """The line at samples [N]."""
+        """Return the baseline at samples [N]."""
         return np.asarray(self.value + self.slope * (np.asarray(sample, dtype=float) - self.middle))
 
     def uncertainty(self, sample: float) -> float:
-        """Of the line at a sample [N].
+        """Return the standard deviation of the baseline at a sample [N].
 
-        Where a drift is seen, what it adds beyond the quiet samples too: a drift is not straight
-        for ever.
+        If the baseline drifts, this includes the drift beyond the quiet samples, because a drift
+        does not stay straight.
         """
         away = abs(sample - self.middle)
         beyond = max(0.0, away - 0.5 * self.samples)
@@ -73,13 +72,14 @@ NO_BASELINE = Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
 
 
 def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
-    """Line through the quiet samples of a sensor, from the first on, by least squares; disturbances
-    are left out.
+    """Fit a line through the quiet samples at the start of a trace.
+
+    It is a least-squares line. Disturbances are left out.
 
     Parameters
     ----------
     force : array (n,)
-        Of the quiet samples alone [N].
+        Force of the quiet samples [N].
     noise : Noise
     """
     n = len(force)
@@ -93,13 +93,13 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
         )
     sine = sine_in(force)
     if sine.turn:
-        # which is no wander of the line
+        # a sine is not a wander of the line
         force = force - sine.samples
         noise = noise_by(force, 0.0)
     x = np.arange(n) - middle
     slope, value, used = _line_beside_disturbances(force, noise.sample)
     off, m = (force - value - slope * x)[used], int(used.sum())
-    # Noise of long periods moves the means of parts of the stretch by more than white noise would.
+    # Slow noise moves the means of the sections more than white noise does.
     means = np.array([part.mean() for part in np.array_split(off, _SECTIONS)])
     wander = float(np.linalg.norm(means)) / math.sqrt(_SECTIONS - 2) * math.sqrt(m / _SECTIONS)
     spread = float(np.linalg.norm(x[used] - x[used].mean()))
@@ -107,10 +107,10 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     slope_error = max(wander, noise.of_sum(x / float(np.linalg.norm(x)))) / spread
     if abs(slope) > DRIFTS * slope_error:
         return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
-    # A slope that is not taken off may be none. By the criterion of Schwarz (1978,
-    # doi:10.1214/aos/1176344136) the odds of one are exp(z^2/2) to the root of how many samples
-    # there are that count as one each (Kass & Raftery 1995, doi:10.1080/01621459.1995.10476572);
-    # where there is one, the mean of its square is 1 + z^2.
+    # A slope that is not subtracted may still exist. By the criterion of Schwarz (1978,
+    # doi:10.1214/aos/1176344136), the odds that it does are exp(z^2/2) divided by the square root
+    # of the number of independent samples (Kass & Raftery 1995,
+    # doi:10.1080/01621459.1995.10476572). If it exists, the mean of its square is 1 + z^2.
     square = (slope / slope_error) ** 2 if slope_error else 0.0
     count = min(max((noise.sample / value_error) ** 2, 1.0), m) if value_error else m
     odds = math.exp(0.5 * square) / math.sqrt(count)
@@ -119,8 +119,11 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
 
 
 def _line_beside_disturbances(force: np.ndarray, sample: float) -> tuple[float, float, np.ndarray]:
-    """Slope [N a sample] and middle [N] of the line through samples that have noise of this size
-    [N] and disturbances, and which samples are none."""
+    """Fit a line to samples with noise and disturbances.
+
+    Return its slope [N per sample], its value in the middle [N], and which samples are free of
+    disturbances. `sample` is the standard deviation of the noise [N].
+    """
     n = len(force)
     x = np.arange(n) - 0.5 * (n - 1)
     used = np.ones(n, dtype=bool)
@@ -138,8 +141,11 @@ def _line_beside_disturbances(force: np.ndarray, sample: float) -> tuple[float, 
 
 
 def _without_flanks(near: np.ndarray) -> np.ndarray:
-    """Samples without disturbances, and without the flanks of these: half as many again as stand
-    out, on each side. Of a Gaussian of 8 standard deviations of the noise that is down to 0.4."""
+    """Exclude the flanks of disturbances from the usable samples.
+
+    On each side, half as many samples are excluded as the disturbance has. For a Gaussian of 8
+    standard deviations of the noise, this reaches down to 0.4 standard deviations.
+    """
     used = near.copy()
     ends = np.flatnonzero(np.diff(np.r_[True, near, True].astype(int)))
     for first, last in zip(ends[::2], ends[1::2], strict=True):
@@ -149,44 +155,49 @@ def _without_flanks(near: np.ndarray) -> np.ndarray:
 
 
 def rapid(force: np.ndarray) -> float:
-    """Size of white noise by the median size of third differences [N].
+    """Return the size of white noise from the median of third differences [N].
 
-    A smooth signal is as good as gone in them, and white noise sqrt(20) times as large as it was (1
-    + 9 + 9 + 1).
+    Third differences almost remove a smooth signal and multiply white noise by sqrt(20), because 1
+    + 9 + 9 + 1 = 20.
     """
     return float(np.median(np.abs(np.diff(force, 3)))) / (_MEDIAN_SIZE * math.sqrt(20.0))
 
 
 def step_of(force: np.ndarray) -> float:
-    """Step of the analogue-to-digital converter [N]: the least difference of two samples, where
-    values come again; else 0."""
+    """Return the step of the analogue-to-digital converter [N].
+
+    It is the smallest difference of two samples if values repeat, and 0 otherwise.
+    """
     levels = np.unique(force)
     return float(np.diff(levels).min()) if 1 < len(levels) < len(force) // 4 else 0.0
 
 
 def quiet_samples(force: np.ndarray) -> int:
-    """The first half of the samples before a force leaves its start by a tenth of its range, or by
-    what noise alone does not reach."""
+    """Return the number of quiet samples at the start of a trace.
+
+    They are the first half of the samples before the force leaves its initial value by a tenth of
+    its range, or by more than noise can cause.
+    """
     start = float(np.median(force[: max(len(force) // 100, LEAST_QUIET)]))
     left = np.abs(force - start) > max(0.1 * float(np.ptp(force)), 6.0 * rapid(force))
     return int(np.argmax(left)) // 2 if left.any() else 0
 
 
 def noise_by(quiet: np.ndarray, sample: float, stated: float | None = None) -> Noise:
-    """Noise with the autocovariance of the quiet samples about their line.
+    """Return noise with the autocovariance of the quiet samples about their line.
 
     Parameters
     ----------
     quiet : array (n,)
-        [N].
+        Quiet samples [N].
     sample : float
-        Standard deviation that one sample has at least [N].
+        Smallest standard deviation of one sample [N].
     stated : float, optional
-        That which it has, as the trace states [N].
+        Standard deviation of one sample as specified with the trace [N].
     """
     if len(quiet) < 2 * LEAST_QUIET:
         return Noise(sample, np.empty(0))
-    # disturbances are no noise, and move no line
+    # disturbances are not noise and must not move the line
     slope, value, used = _line_beside_disturbances(quiet, sample)
     off = quiet - value - slope * (np.arange(len(quiet)) - 0.5 * (len(quiet) - 1))
     found = coloured(np.where(used, off, 0.0) / math.sqrt(max(used.mean(), 0.5)), sample)
@@ -194,18 +205,19 @@ def noise_by(quiet: np.ndarray, sample: float, stated: float | None = None) -> N
 
 
 def noise_of(trace: Trace, column: int) -> float:
-    """Standard deviation of the noise of one sample of a sensor [N]: as in about.toml, or
-    estimated.
+    """Return the standard deviation of the noise of one sample of a sensor [N].
 
-    The estimate is the largest of three: the spread of the samples before the pulse about a line,
-    the median of parts of them; what is rapid in the whole trace; and what rounding to the steps of
-    an analogue-to-digital converter leaves, a step over sqrt(12).
+    It is the value in about.toml, or an estimate.
+
+    The estimate is the largest of three values: the spread of the samples before the pulse about a
+    line (median over sections), the rapid changes in the complete trace, and the rounding error of
+    an analogue-to-digital converter, which is its step divided by sqrt(12).
 
     Parameters
     ----------
     trace : Trace
     column : int
-        Which sensor, in the order of the trace.
+        Index of the sensor in the order of the trace.
     """
     stated = trace.about.uncertainty.noise
     if stated is not None:
@@ -214,8 +226,7 @@ def noise_of(trace: Trace, column: int) -> float:
     quiet = force[: quiet_samples(force)]
     spread = 0.0
     if len(quiet) >= LEAST_QUIET:
-        # About the line through each of some parts, so that a disturbance in one of them does not
-        # count as noise.
+        # One line per section, so that a disturbance in one section does not count as noise.
         spreads = []
         for part in np.array_split(quiet, max(1, min(_SECTIONS, len(quiet) // LEAST_QUIET))):
             x = np.arange(len(part))

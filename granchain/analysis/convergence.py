@@ -12,12 +12,14 @@ from granchain.errors import GranchainError
 
 
 def observed_order(steps: ArrayLike, errors: ArrayLike) -> float:
-    """Return the order of an error in the step, the slope of log(error) versus log(step).
+    """Return the observed order of an error.
+
+    It is the slope of log(error) versus log(step).
 
     Parameters
     ----------
     steps : array (n,)
-        Positive, at least two different ones.
+        Positive step sizes, at least two of them different.
     errors : array (n,)
         Errors of one quantity at each step, in any unit. The sign does not matter, and no error may
         be 0.
@@ -64,7 +66,7 @@ def richardson(coarse: float, fine: float, ratio: float = 2.0, order: float = 2.
 
 
 class Exponent(NamedTuple):
-    """A fitted power law: its exponent, the standard error of that, and the value at 1."""
+    """Fitted power law: exponent, its standard error, and the value at x = 1."""
 
     value: float
     error: float
@@ -72,7 +74,9 @@ class Exponent(NamedTuple):
 
 
 def power_law(x: np.ndarray, y: np.ndarray) -> Exponent:
-    """Fit a power law: the slope of the least-squares line of log y versus log x, and its error
+    """Fit a power law.
+
+    The exponent is the slope of the least-squares line of log y versus log x. Its error follows
     from the scatter.
 
     Parameters

@@ -1,5 +1,4 @@
-"""The first pulse of a trace: where it begins and ends, its peak and width; and the pulses after
-it.
+"""First pulse of a trace: start, end, peak, and width; and the pulses after it.
 
 A trace without a pulse has peak 0 and arrival nan, without a warning. SI units.
 """
@@ -14,20 +13,22 @@ from numpy.typing import ArrayLike
 
 from granchain.errors import GranchainError
 
-# The first pulse of a trace begins at this part of the trace's largest force and ends where the
-# force first falls below this part of its running maximum: our definition, the same for computed
-# and measured traces.
+# The first pulse starts at this fraction of the trace's largest force. It ends when the force first
+# falls below this fraction of its running maximum. The definition is our choice and is the same for
+# computed and measured traces.
 PULSE_BEGINS = 0.01
 PULSE_ENDS = 0.5
-# Forces of a loaded row ahead of its wave waver by rounding, 1e-16 to 1e-14 of them (measured: 36
-# rows of unlike beads); a pulse is more than this part of the force at rest, ours.
+# Ahead of the wave, forces of a loaded chain fluctuate by rounding, by 1e-16 to 1e-14 of their
+# values (measured: 36 chains of different beads). A pulse exceeds this fraction of the static force
+# (our choice).
 OF_REST = 1e-9
-# A maximum before the peak is that of another pulse where the force falls behind it by more than
-# this part of it, and by more than so many standard deviations of its noise. One pulse has two
-# humps where a law has a kink, and at a first bead between two damped contacts: up to .027 apart
-# (measured: 50 laws, restitution .65, .15 to 15 m/s); two equal Gaussian pulses fall by .03 where
-# they are 2.22 standard deviations apart, and not at all below 2. Of a million differences of two
-# readings of Gaussian noise one is above 5 sqrt(2).
+# A maximum before the peak belongs to another pulse if the force falls after it by more than this
+# fraction of the maximum, and by more than this many standard deviations of its noise. A single
+# pulse has two humps if the law has a kink, and at a first bead between two damped contacts: the
+# force falls by up to 0.027 between them (measured: 50 laws, restitution 0.65, 0.15 to 15 m/s).
+# Between two equal Gaussian pulses, it falls by 0.03 if they are 2.22 standard deviations apart,
+# and not at all if they are less than 2 apart. Of a million differences of two samples of Gaussian
+# noise, one is above 5 sqrt(2).
 MERGED_FALL, MERGED_NOISE = 0.03, 6.0 * math.sqrt(2.0)
 
 
@@ -43,7 +44,7 @@ def first_pulse(
     Parameters
     ----------
     force : array (n,)
-        [N].
+        Forces [N].
     baseline : float
         Static force before the pulse, which is subtracted [N].
     level : float, optional
@@ -68,7 +69,7 @@ def first_pulse(
 
 
 def until_nan(values: ArrayLike) -> np.ndarray:
-    """The samples before the first that is not a finite number, in one piece."""
+    """Return the samples before the first nonfinite one, contiguous in memory."""
     array = np.ascontiguousarray(values, dtype=float)
     finite = np.isfinite(array)
     return array if finite.all() else array[: np.argmin(finite)]
@@ -80,7 +81,7 @@ class Peak(NamedTuple):
     Attributes
     ----------
     force, time : float
-        [N], [s].
+        Peak force [N] and its time [s].
     complete : bool
         Whether the trace contains the end of the pulse. If not, a larger force may follow.
     jump : bool
@@ -108,17 +109,17 @@ NO_PEAK = Peak(0.0, math.nan, False)
 
 
 def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> bool:
-    """Return whether the peak of the first pulse belongs to a second, larger pulse that overtook
-    it.
+    """Return whether a second, larger pulse has merged with the first.
 
-    This is the case if the force has another maximum before its largest value in the pulse: it
-    decreases from there by more than 3 % of that maximum (above the baseline) and by more than 8.5
-    standard deviations of its noise, but not to half, and then rises above it.
+    The peak then belongs to the second pulse. This is the case if the force has another maximum
+    before its largest value in the pulse: it decreases from there by more than 3 % of that maximum
+    (above the baseline) and by more than 8.5 standard deviations of its noise, but not to half, and
+    then rises above it.
 
     Parameters
     ----------
     force : array (n,)
-        [N].
+        Forces [N].
     baseline : float
         Static force [N].
     noise : float
@@ -129,21 +130,24 @@ def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> b
 
 
 def _is_passed(pulse: np.ndarray, noise: float) -> bool:
-    """Whether a pulse falls and rises again before its largest value, see `has_merged`."""
+    """Return whether a pulse falls and rises again before its peak. See `has_merged`."""
     rise = pulse[: np.argmax(pulse) + 1] if len(pulse) else pulse
     so_far = np.maximum.accumulate(rise)
     return bool((so_far - rise > np.maximum(MERGED_FALL * so_far, MERGED_NOISE * noise)).any())
 
 
 class ForceJumps(NamedTuple):
-    """Jumps and kinks of a sampled force. `force` [N] is the largest force next to a jump since the
-    previous sample, and `time` [s] its time. They are nan if there is no jump."""
+    """Jumps and kinks of a sampled force.
+
+    `force` [N] is the largest force next to a jump since the previous sample, and `time` [s] its
+    time. They are nan if there is no jump.
+    """
 
     force: np.ndarray
     time: np.ndarray
 
     def every(self, count: int, phase: int = 0) -> ForceJumps:
-        """Of every so many of the samples, beginning with one of the first."""
+        """Return the jumps for every `count`-th sample, starting with sample `phase`."""
         rows = -(-max(len(self.force) - phase, 0) // count)
         force, time = np.full(rows, math.nan), np.full(rows, math.nan)
         for i in np.flatnonzero(np.isfinite(self.force)):
@@ -153,7 +157,7 @@ class ForceJumps(NamedTuple):
         return ForceJumps(force, time)
 
     def since(self, sample: int) -> ForceJumps:
-        """Of the samples from one on."""
+        """Return the jumps from a sample on."""
         return ForceJumps(self.force[sample:], self.time[sample:])
 
 
@@ -176,9 +180,9 @@ def peak(
     Parameters
     ----------
     time : array (n,)
-        Increasing [s].
+        Increasing times [s].
     force : array (n,)
-        [N].
+        Forces [N].
     baseline : float
         Static force, which determines the start of the pulse and is part of the peak [N].
     noise : float
@@ -208,7 +212,7 @@ def peak(
     other = samples[i:] != samples[i]
     flat = int(np.argmax(other)) if other.any() else len(other)
     if complete and flat > 2:
-        # A sensor at its limit: no parabola through a corner.
+        # A clipped sensor has a corner, which no parabola fits.
         at = 0.5 * float(times[i] + times[i + flat - 1])
         return Peak(float(samples[i]), at, complete, merged=merged, sample=i)
     if jumps is None and not smooth:
@@ -223,19 +227,19 @@ def summit(
     jumps: ForceJumps | None = None,
     window: slice = slice(0, None),
 ) -> tuple[float, float, bool]:
-    """Largest value of a trace, its time [s], and whether it lies beside a jump.
+    """Return the largest value of a trace, its time [s], and whether it is at a jump.
 
-    It is that of the parabola through samples between two jumps, or the value beside a jump.
+    The value is the maximum of the parabola through samples between two jumps, or the value next to
+    a jump.
 
     Parameters
     ----------
     time, values : array (n,)
-        Samples.
+        Times and values of the samples.
     jumps : ForceJumps, optional
-        Between the samples.
+        Jumps between the samples.
     window : slice
-        Samples of which the largest is sought; a jump may end the last of them, before the next
-        one.
+        Samples to search. A jump between the last of them and the next sample is included.
     """
     i = window.start + int(np.argmax(values[window]))
     height, at = _between_jumps(time, values, i, jumps)
@@ -247,14 +251,16 @@ def summit(
 
 
 def largest_jump(jumps: ForceJumps, window: slice) -> tuple[float, float]:
-    """Largest force beside a jump in a pulse [N], and its time [s]; nan without a jump.
+    """Return the largest force next to a jump in a pulse [N] and its time [s].
+
+    Both are nan without a jump.
 
     Parameters
     ----------
     jumps : ForceJumps
-        Between the samples.
+        Jumps between the samples.
     window : slice
-        Samples of the pulse; a jump may end the last of them, before the next one.
+        Samples of the pulse. A jump between the last of them and the next sample is included.
     """
     beside = jumps.force[window.start : None if window.stop is None else window.stop + 1]
     if not np.isfinite(beside).any():
@@ -271,13 +277,15 @@ def static_force(force: np.ndarray) -> float:
 def _between_jumps(
     time: np.ndarray, values: np.ndarray, i: int, jumps: ForceJumps | None
 ) -> tuple[float, float]:
-    """Top of the parabola about sample i, the largest, from samples between the same two jumps.
+    """Return the maximum of the parabola about the largest sample, i.
 
-    That of the sample itself where there are none.
+    The parabola uses samples between the same two jumps.
+
+    If there are no such samples, return sample i.
     """
     n = len(values)
     if 0 < i < n - 1:
-        # slot i is for what lies between samples i - 1 and i
+        # slot i contains the jump between samples i - 1 and i
         if jumps is None or not np.isfinite(jumps.force[i : i + 2]).any():
             return vertex(time[i - 1 : i + 2], values[i - 1 : i + 2])
         left, right = np.isnan(jumps.force[i : i + 2])
@@ -292,7 +300,10 @@ def _between_jumps(
 
 
 def vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
-    """Height and place of the parabola through three samples; else of the middle one."""
+    """Return height and position of the vertex of a parabola through three samples.
+
+    If the parabola has no maximum, return the middle sample.
+    """
     slope, curvature = parabola(t, f)
     if not curvature < 0.0:
         return float(f[1]), float(t[1])
@@ -301,9 +312,10 @@ def vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
 
 
 def parabola(t: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Slope in the middle, and curvature, of the parabola through three samples.
+    """Return the slope in the middle and the curvature of a parabola.
 
-    Or of many, samples along the first axis.
+    The parabola passes through three samples. Many parabolas have their samples along the first
+    axis.
     """
     left, right = t[0] - t[1], t[2] - t[1]
     # Newton's divided differences about the middle sample.
@@ -313,9 +325,13 @@ def parabola(t: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def crossings(time: np.ndarray, force: np.ndarray, top: int, height: float) -> tuple[float, float]:
-    """Times at which lines between samples pass a height, before and after the sample `top`.
+    """Return the times at which a trace crosses a height around sample `top`.
 
-    nan where the trace does not go below it.
+    One time is before the sample, one after it. The samples are joined by lines.
+
+    The samples are joined by lines.
+
+    A time is nan if the trace does not go below the height on that side.
     """
     before, after = np.flatnonzero(force[:top] < height), np.flatnonzero(force[top:] < height)
     found = []
@@ -332,13 +348,14 @@ def pulse_width(
     level: float = 0.5,
     baseline: float = 0.0,
 ) -> float:
-    """Return the width of the first pulse of a trace at a fraction of its height, by linear
-    interpolation.
+    """Return the width of the first pulse of a trace at a fraction of its height.
+
+    The crossings are interpolated linearly.
 
     Parameters
     ----------
     time, force : array (n,)
-        [s], [N].
+        Times [s] and forces [N].
     level : float
         Fraction of the height above the baseline, between 0 and 1.
     baseline : float
@@ -357,7 +374,7 @@ def pulse_width(
 def width_at(
     time: ArrayLike, force: ArrayLike, top: Peak, baseline: float = 0.0, level: float = 0.5
 ) -> float:
-    """Width of the pulse with this peak, see `pulse_width`."""
+    """Return the width of the pulse with a given peak. See `pulse_width`."""
     height = baseline + level * (top.force - baseline)
     left, right = (
         crossings(np.asarray(time, dtype=float), until_nan(force), top.sample, height)
@@ -422,8 +439,9 @@ def pulses(
     jumps: ForceJumps | None = None,
     smooth: bool = True,
 ) -> tuple[Pulse, ...]:
-    """Return all distinct pulses of a trace: the first, and later ones such as echoes and second
-    waves.
+    """Return all distinct pulses of a trace.
+
+    Later pulses are for example echoes and second waves.
 
     Each pulse is the result of `pulse` from the start of its rise. A later pulse starts at the
     minimum between it and the previous pulse, whose force had decreased to half.
@@ -431,9 +449,9 @@ def pulses(
     Parameters
     ----------
     time : array (n,)
-        Increasing [s].
+        Increasing times [s].
     force : array (n,)
-        [N].
+        Forces [N].
     baseline : float
         Static force [N].
     share : float
@@ -472,7 +490,7 @@ def pulses(
         )
         if one.peak - baseline - (above[begin] if begin else 0.0) >= needed:
             found.append(one)
-        # the lowest sample after the pulse's end, before the force rises by what is needed
+        # lowest sample after the end of the pulse and before the next sufficient rise
         after = above[begin + length :]
         risen = np.flatnonzero(after - np.minimum.accumulate(after) >= needed)
         if not len(risen):
@@ -499,15 +517,17 @@ def pulse_stop(force: ArrayLike, baseline: float = 0.0) -> int | None:
 
 
 def passed_on(above: np.ndarray, end: float) -> float:
-    """Trapezoidal sum of a trace up to a place that may lie between two samples [N]; times their
-    interval, the momentum that a body at rest has then, of which this is the only force.
+    """Return the trapezoidal sum of a trace up to a position between samples [N].
+
+    The sum times the sampling interval is the momentum of a body that was at rest and on which only
+    this force acts.
 
     Parameters
     ----------
     above : array (n,)
         Force above the baseline [N].
     end : float
-        In samples; at the latest that of the last one.
+        Position in samples, at most that of the last sample.
     """
     whole = int(end)
     found = above[: whole + 1].sum() - 0.5 * (above[0] + above[whole])
@@ -522,7 +542,7 @@ def pulse_impulse(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> f
     Parameters
     ----------
     time, force : array (n,)
-        [s], [N].
+        Times [s] and forces [N].
     baseline : float
         Static force, which is subtracted [N].
 

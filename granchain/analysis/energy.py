@@ -1,4 +1,4 @@
-"""The energy ledger of a run: what is put in, and where it is at the end. SI units."""
+"""Energy balance of a run: energy supplied, and energy at the end. SI units."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from granchain.plain_data import Numbers
 from granchain.store import Result
 from granchain.store.result import case_of
 
-# The ledger: sum of the terms - external - that sum at the start = residual.
+# Terms of the energy balance. The residual is the change of their sum minus the external work.
 LEDGER_ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
-# Terms of chains that have drag, on-site springs or resonators.
+# Terms of chains with drag, on-site springs, or resonators.
 ENERGIES_OF_SITES = (
     "drag",
     "on_site",
@@ -27,11 +27,11 @@ ENERGIES_OF_SITES = (
     "resonator_damping",
 )
 ENERGIES = (*LEDGER_ENERGIES, "external", "residual")
-# Stored in springs without a force at rest.
+# Energies stored in springs that carry no static force.
 _SPRINGS = ("on_site", "resonator_elastic")
-# Part of the energy that contacts hold below which it is rounding that moves, ours: in chains of 20
-# to 2,000 beads at rest under a load or their weight it is at most 1e-15, and the residual of their
-# ledger 3 times the spacing of doubles, 2e-16.
+# Fraction of the contact energy below which a change is a rounding error (our choice). In chains of
+# 20 to 2,000 beads at rest under a load or their weight, the fraction is at most 1e-15, and the
+# residual of the energy balance is three times the spacing of doubles, 2e-16.
 OF_ROUNDING = 1e-12
 
 
@@ -42,11 +42,11 @@ class EnergyBalance(Numbers):
     Attributes
     ----------
     supplied : float
-        See `supplied_energy`.
+        Energy supplied (see `supplied_energy`).
     recoverable_at_start : float
         Energy stored in the contacts by the static forces at the start.
     kinetic, recoverable, plastic, viscous, clamp, external, residual : float
-        At the end.
+        Energies at the end.
     largest_residual : float
         Largest absolute residual during the run divided by the energy supplied [1]. It is nan if no
         energy was supplied.
@@ -81,8 +81,11 @@ class EnergyBalance(Numbers):
 
     @property
     def terms(self) -> dict[str, float]:
-        """The ledger at the end by name beyond what rests, see `moving_energy`; drag and the like
-        only where there is some [J]."""
+        """Terms of the energy balance at the end, without static energy [J].
+
+        See `moving_energy`. Drag, on-site springs, and resonators are listed only if their energy
+        is not 0.
+        """
         some = [name for name in ENERGIES_OF_SITES if getattr(self, name)]
         return {
             name: getattr(self, name) for name in (*LEDGER_ENERGIES, *some, "external", "residual")
@@ -92,8 +95,9 @@ class EnergyBalance(Numbers):
 
 
 def supplied_energy(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayLike = 0.0) -> float:
-    """Return the energy supplied to a run [J]: the kinetic energy at the start and the largest
-    external work.
+    """Return the energy supplied to a run [J].
+
+    It is the kinetic energy at the start plus the largest external work.
 
     If the contacts release more energy than this work, for example with initial displacements, the
     largest released energy is used instead, including the work. A loaded chain at rest releases
@@ -112,8 +116,10 @@ def supplied_energy(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayL
 
 
 def in_motion_and_store(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the kinetic energy and the stored energy [J], an array (2, n), including resonators
-    and on-site springs."""
+    """Return the kinetic and the stored energy versus time, two arrays (n,) [J].
+
+    Resonators and on-site springs are included.
+    """
     kinetic, stored = (
         sum(np.asarray(ledger[f"energy_{name}"], dtype=float) for name in names
             if f"energy_{name}" in ledger)
@@ -125,8 +131,7 @@ def in_motion_and_store(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarr
 def residual_share(
     residual: ArrayLike, supplied: float, recoverable: ArrayLike = 0.0
 ) -> np.ndarray:
-    """Return the absolute residual of the energy balance divided by the energy supplied, an array
-    (n,).
+    """Return the absolute residual divided by the energy supplied, an array (n,).
 
     If no energy is supplied, as in a loaded chain at rest, the residual is divided by `OF_ROUNDING`
     of the energy of the contacts, which is their rounding error. If the contacts have no energy
@@ -137,7 +142,7 @@ def residual_share(
     residual : array (n,)
         Energy of the balance versus time [J].
     supplied : float
-        See `supplied_energy` [J].
+        Energy supplied (see `supplied_energy`) [J].
     recoverable : array (n,)
         Energy of the balance versus time [J].
     """
@@ -164,7 +169,7 @@ class MovingEnergy(NamedTuple):
         Total energy: kinetic and recoverable energy at the start, and the work that is not static
         [J].
     supplied : float
-        See `supplied_energy` [J].
+        Energy supplied (see `supplied_energy`) [J].
     """
 
     static_work: np.ndarray
@@ -175,7 +180,9 @@ class MovingEnergy(NamedTuple):
 
 
 def moving_energy(result: Result) -> MovingEnergy:
-    """Return the energy balance relative to the static state, with the static work separate.
+    """Return the energy balance relative to the static state.
+
+    The static work is separate.
 
     A contact with the static force F0 that moves by d stores F0 d and returns it. For a weak wave
     this is much more than the energy of the wave, which is proportional to d^2.
@@ -206,7 +213,10 @@ def ledger_in(result: Result) -> dict[str, np.ndarray]:
 
 
 def _static_work(result: Result) -> np.ndarray:
-    """(n,) See `MovingEnergy` [J]; of driven ends nothing where the case cannot be read."""
+    """Return the static work, an array (n,) [J]. See `MovingEnergy`.
+
+    The work of driven ends is left out if the case cannot be read.
+    """
     work = np.zeros(len(result.energy_time))
     for name in ("energy_gravity", "energy_precompression"):
         if name in result.variables:
@@ -243,7 +253,10 @@ def _static_work(result: Result) -> np.ndarray:
 
 
 def energy_balance(result: Result) -> EnergyBalance | None:
-    """Return the energy balance of a result at its end, or None if the case does not record it."""
+    """Return the energy balance of a result at its end.
+
+    Return None if the case does not record it.
+    """
     if "energy_time" not in result.variables or not len(result.energy_time):
         return None
     ledger = ledger_in(result)

@@ -1,4 +1,4 @@
-"""Tops that an instrument at its limit makes: flatter than that of any pulse."""
+"""Clipped tops of pulses, which are flatter than those of any contact law."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from granchain.analysis.baseline import step_of
 from granchain.analysis.definition import PULSE_ENDS
 from granchain.analysis.noise import DOUBT, Noise, Smoothed
 
-# The top of a pulse of any law is above 1 - e of its peak for at most 1.7 sqrt(e) of its width
-# (Hertz 1.6, wang-liu-hysteretic 1.7 over 51 laws, 5 beads, e from .003 to .2; a parabola of that
-# half height: 1.4). What is flat for longer is at a limit of the instrument.
+# With any law, a pulse is above 1 - e of its peak for at most 1.7 sqrt(e) of its width (Hertz 1.6,
+# wang-liu-hysteretic 1.7 over 51 laws, 5 beads, e from 0.003 to 0.2; a parabola with the same half
+# height: 1.4). A top that is flat for longer is clipped.
 FLAT_TOP = 1.8
-# The stretches that are looked at: where the force is below its largest by less than these parts of
-# its doubt.
+# Inspected stretches: the force is below its largest value by less than these multiples of its
+# uncertainty margin.
 FLAT_DOUBTS = (1.5, 1.0, 0.75)
-# With fewer samples in the width, one or two at a limit of the instrument look like a top: a
-# Gaussian pulse falls by a tenth over .2 of its width.
+# Smallest number of samples in the width. With fewer samples, one or two clipped samples look like
+# a top, because a Gaussian pulse falls by a tenth over 0.2 of its width.
 FEW_IN_WIDTH = 5.0
-# Standard deviations from a top at a limit up to where the flanks would meet, and those that make a
-# flat top no round one.
+# Number of standard deviations from a clipped top to the intersection of the flanks, and numbers of
+# standard deviations by which a top must be flatter than a round one to be certainly or possibly
+# clipped.
 TO_FLANKS = 3.5
 SURELY, PERHAPS = 2.0, 1.5
 
@@ -30,17 +31,17 @@ SURELY, PERHAPS = 2.0, 1.5
 def flat_top(
     force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: float, deviations: float
 ) -> slice | None:
-    """The samples of a top that is flatter than that of any pulse; None for a round one.
+    """Return the samples of a clipped top, or None for a round one.
 
-    Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is
-    compared with what a parabola through the samples sags by, and with so many standard deviations
-    of that.
+    Over a stretch of length l, a round top falls by at least (l/(FLAT_TOP width))^2 of its height.
+    This is compared with the fall of a parabola through the samples plus `deviations` standard
+    deviations of that fall.
     """
     step = step_of(force)
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
-    # Equal readings of a trace that has noise, and no steps to round to, are the limit itself; none
-    # is above it.
+    # Equal samples in a trace with noise and without rounding steps are at the limit of the
+    # instrument. No sample is above it.
     near = _stretch_about(force, highest, step)
     n = near.stop - near.start
     if (
@@ -69,8 +70,11 @@ def flat_top(
 
 
 def few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice | None:
-    """The samples about a top that may all be at a limit: two that noise does not distinguish,
-    or any of fewest samples."""
+    """Return the samples about a top that may all be clipped.
+
+    They are two or more samples that noise does not distinguish, or any samples if the width has
+    few.
+    """
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
     near = _stretch_about(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
@@ -78,11 +82,12 @@ def few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice
 
 
 def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) -> float:
-    """Where lines along both flanks would meet [N]: a top is concave, and lies below those from its
-    ends.
+    """Return the force at which lines along both flanks would meet [N].
 
-    Where two samples or more look like a limit, the lines through the half heights count too: noise
-    makes the ends uncertain.
+    A top is concave, so it lies below the lines from its ends.
+
+    If two or more samples may be clipped, the lines through the half heights count too, because
+    noise makes the ends uncertain.
     """
     count = max(2, (top.stop - top.start) // 3)
     pairs = [(slice(max(top.start - count, 0), top.start), slice(top.stop, top.stop + count))]
@@ -107,7 +112,7 @@ def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) 
 
 
 def _stretch_about(trace: np.ndarray, i: int, depth: float) -> slice:
-    """Samples around one that are no more than this below it."""
+    """Return the samples around sample i that are at most `depth` below it."""
     low = trace < trace[i] - depth
     before, after = np.flatnonzero(low[:i]), np.flatnonzero(low[i:])
     return slice(

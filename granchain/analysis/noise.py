@@ -1,9 +1,9 @@
-"""Where the pulses of a measured trace are, by a smoothed copy of it: noise on a flank is no pulse.
+"""Pulses of a measured trace, found in a smoothed copy with less noise.
 
-The definition is that of `first_pulse`, from 1 % of the largest force until below half the running
-maximum. On a noisy trace both are asked beyond doubt: a pulse begins where it stands out of the
-noise, and has ended where the force is below half by more than noise. The numbers of the pulse are
-taken from the samples themselves, not from the copy.
+The definition is that of `first_pulse`, from 1 % of the largest force until below half of the
+running maximum. In a noisy trace, both conditions must hold by more than noise: a pulse starts
+where it rises above the noise, and ends where the force is below half by more than noise. The
+results for the pulse are computed from the samples, not from the copy.
 """
 
 from __future__ import annotations
@@ -17,48 +17,49 @@ import numpy as np
 
 from granchain.analysis.definition import PULSE_BEGINS, PULSE_ENDS, crossings, first_pulse
 
-# Standard deviations of the smoothed trace that count as doubt: of ten thousand samples of Gaussian
-# noise, none is above 4 but by chance. A pulse stands out where it is twice that high: its height
-# and the ground before it may each be off by the doubt.
+# Uncertainty margin in standard deviations of the smoothed trace. Of ten thousand samples of
+# Gaussian noise, none is above 4 except by chance. A pulse must be twice as high, because its
+# height and the level before it may each be wrong by the margin.
 DOUBT = 4.0
-# A zero-phase filter makes ripples before and after a jump of force; of orders 1 to 8, they stay
-# below this part of it.
+# A zero-phase filter makes ripples before and after a jump of the force. For orders 1 to 8, they
+# stay below this fraction of the jump.
 RIPPLES = 0.1
 # A trace is smoothed until its largest force is this many standard deviations, or with a Gaussian
-# of an eighth of the pulse's width: that takes 4 % off a Gaussian pulse, 1/sqrt(1 + 8 ln 2/64).
+# of an eighth of the pulse width. The latter reduces a Gaussian pulse by 4 %: 1/sqrt(1 + 8 ln
+# 2/64).
 CLEAR, SMOOTHEST = 300.0, 0.125
-# A dip between two tops of a pulse can be a tenth of its width wide, 0.04 as the standard deviation
-# of a Gaussian (measured: Gharib and Hurmuzlu's law): with a Gaussian of this part of the width it
-# keeps nine tenths of its depth, 1/sqrt(1 + (1/2)^2).
+# A dip between two tops of a pulse can be as narrow as a tenth of the pulse width, or 0.04 as the
+# standard deviation of a Gaussian (measured: Gharib and Hurmuzlu's law). Smoothing with a Gaussian
+# of this fraction of the width preserves nine tenths of its depth, 1/sqrt(1 + (1/2)^2).
 DIP_SCALE = 0.02
-# With fewer samples in the width, a dip may be lower between two samples than at either by more
-# than noise.
+# With fewer samples in the width, a dip may be lower between two samples than at either of them by
+# more than noise.
 DIP_SAMPLES = 60.0
-# Below this part of the height, a part of the rise is no top of its own.
+# Below this fraction of the height, a bump on the rise is not a separate top.
 SMALLEST_TOP = 0.1
-# Of an autoregression: samples for each coefficient at least, ours; and samples after which what is
-# left of one is nothing, in parts of the first.
+# Autoregression: smallest number of samples per coefficient (our choice), number of samples in a
+# response, and fraction of its first value at which the response is truncated.
 LEAST_OF_ORDER, MEMORY_SAMPLES, FORGOTTEN = 6, 4096, 1e-4
-# The largest correlation of two samples next to each other: ours.
+# Largest correlation of neighbouring samples (our choice).
 MOST_ALIKE = 0.99
-# From this part of the variance of noise about a straight line on a sine is looked for: ours; at so
-# many times as many frequencies as there are samples.
+# A sine is searched if it accounts for this fraction of the variance about a straight line (our
+# choice). The search uses this many times as many frequencies as there are samples.
 SINE_SHARE, STEPS_OF_SINE = 0.5, 4
-# Of two descriptions, one whose criterion is so much higher has no support (Burnham & Anderson
-# 2002, Model selection and multimodel inference, sec. 2.6, doi:10.1007/b97636).
+# A model whose criterion is this much higher than that of another has no support (Burnham &
+# Anderson 2002, Model selection and multimodel inference, sec. 2.6, doi:10.1007/b97636).
 NO_SUPPORT = 10.0
-# Below so many products sums are quicker than transforms: measured, up to a hundred times.
+# Below this number of products, sums are faster than transforms, up to a hundred times (measured).
 FEW_PRODUCTS = 100_000
-# Pulses of a trace that are looked at.
+# Largest number of pulses found in a trace.
 MOST_PULSES = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """White noise of a size [N], and the response of what it went through: what colours it, and a
-    filter.
+    """Noise of an instrument: white noise of a given size [N] with a linear response.
 
-    The response to one sample of it; empty: the noise is white.
+    `response` is the response to one sample of white noise. It includes filters. If it is empty,
+    the noise is white.
     """
 
     size: float
@@ -71,7 +72,7 @@ class Noise:
 
     @property
     def statistical_inefficiency(self) -> float:
-        """Samples for each degree of freedom of a variance found from them."""
+        """Number of samples per degree of freedom of a variance estimated from them."""
         from scipy.signal import fftconvolve
 
         if not len(self.response):
@@ -80,7 +81,7 @@ class Noise:
         return statistical_inefficiency(row)
 
     def of_sum(self, weights: np.ndarray) -> float:
-        """Standard deviation of a weighted sum of consecutive samples [N]."""
+        """Return the standard deviation of a weighted sum of consecutive samples [N]."""
         if len(self.response) and self.size > 0.0:
             from scipy.signal import fftconvolve
 
@@ -89,13 +90,15 @@ class Noise:
         return self.size * float(np.linalg.norm(weights))
 
     def through(self, response: np.ndarray) -> Noise:
-        """The same noise behind a filter of this response; empty: none."""
+        """Return the noise after a filter with a given response. Empty means no filter."""
         if not len(response) or not len(self.response):
             return Noise(self.size, response if len(response) else self.response)
         return Noise(self.size, np.convolve(self.response, response))
 
     def smoothed(self, scale: float) -> float:
-        """Standard deviation of a sample after a Gaussian of this standard deviation [samples].
+        """Return the standard deviation of a sample after Gaussian smoothing [N].
+
+        `scale` is the standard deviation of the Gaussian [samples].
 
         The squares of the weights of a Gaussian sum to 1/(2 sqrt(pi) scale).
         """
@@ -109,22 +112,25 @@ class Noise:
 
 
 def statistical_inefficiency(covariance: np.ndarray) -> float:
-    """Samples for each degree of freedom of a variance found from them, by their autocovariance
-    (Bayley & Hammersley 1946, doi:10.2307/2983560)."""
+    """Return the number of samples per degree of freedom of a variance.
+
+    It follows from the autocovariance (Bayley & Hammersley 1946, doi:10.2307/2983560).
+    """
     return 2.0 * float(np.sum((covariance / covariance[0]) ** 2)) - 1.0
 
 
 class Autoregression(NamedTuple):
-    """Noise of one or several stretches as each sample by those before it.
+    """Autoregressive model of the noise in one or several stretches.
 
     Attributes
     ----------
     coefficients : array (order + 1,)
-        Of a sample and those before it, the first 1: their sum is white.
+        Coefficients of a sample and the samples before it. The first is 1. The weighted sum is
+        white noise.
     variances : list of float
-        Of that, by stretch [N^2].
+        Variance of this white noise in each stretch [N^2].
     criterion : float
-        Of Akaike, over all samples; of two descriptions of them, the lower is the better.
+        Akaike criterion over all samples. Of two models, the one with the lower value is better.
     """
 
     coefficients: np.ndarray
@@ -132,7 +138,7 @@ class Autoregression(NamedTuple):
     criterion: float
 
     def autocovariance(self, stretch: int, count: int) -> np.ndarray:
-        """Covariance of two samples of a stretch, by how many samples they are apart [N^2]."""
+        """Return the covariance of two samples of a stretch versus their distance [N^2]."""
         from scipy.signal import fftconvolve
 
         response = self.response(MEMORY_SAMPLES + count)
@@ -140,7 +146,7 @@ class Autoregression(NamedTuple):
         return np.asarray(self.variances[stretch] * both[len(response) - 1 :][:count])
 
     def response(self, count: int) -> np.ndarray:
-        """What it makes of one sample, over so many."""
+        """Return the response of the model to one sample, over `count` samples."""
         from scipy.signal import lfilter
 
         one = np.zeros(count)
@@ -149,23 +155,25 @@ class Autoregression(NamedTuple):
 
 
 def autoregression(stretches: Sequence[np.ndarray], doubt: float = 0.0) -> Autoregression:
-    """The autoregression that Burg's recursion finds in stretches of noise, each of its own size.
+    """Fit an autoregression to stretches of noise by Burg's recursion.
 
-    Burg 1975, Maximum entropy spectral analysis, thesis, Stanford; Kay & Marple 1981,
-    doi:10.1109/PROC.1981.12184; of the order that has the least criterion of Akaike.
+    The stretches may differ in size.
+
+    The order is the one with the lowest Akaike criterion. Burg 1975, Maximum entropy spectral
+    analysis, thesis, Stanford; Kay & Marple 1981, doi:10.1109/PROC.1981.12184.
 
     Parameters
     ----------
     stretches : sequence of array (n,)
-        Samples without a force, about their baseline [N].
+        Samples without a force, relative to their baseline [N].
     doubt : float
-        By how much its criterion has to be below that of white noise.
+        Amount by which the criterion must be below that of white noise.
     """
     from scipy.signal import lfilter
 
     counts = [len(one) for one in stretches]
     n, several = sum(counts), len(counts) > 1
-    # of stretches together, none outweighs the others
+    # scale several stretches so that none outweighs the others
     parts = [one / (float(np.std(one)) or 1.0) if several else one for one in stretches]
     variance = sum(float(one @ one) for one in parts) / n if n else 0.0
     best, least = (np.ones(1), variance), math.inf if variance else -math.inf
@@ -176,8 +184,8 @@ def autoregression(stretches: Sequence[np.ndarray], doubt: float = 0.0) -> Autor
         criterion = n * (math.log(variance) + room) if variance > 0.0 else math.inf
         criterion += doubt if order else 0.0
         if criterion < least:
-            # of the next sample, by coefficients that are found from the same ones (Akaike 1969,
-            # doi:10.1007/BF02532251)
+            # variance of the prediction error with coefficients fitted to the same samples (Akaike
+            # 1969, doi:10.1007/BF02532251)
             least, best = criterion, (a, variance * (n + order) / (n - order))
         power = sum(float(ahead @ ahead + back @ back) for ahead, back in both)
         if not power > 0.0 or not variance > 0.0:
@@ -194,10 +202,10 @@ def autoregression(stretches: Sequence[np.ndarray], doubt: float = 0.0) -> Autor
         return Autoregression(a, [variance], least)
     order = len(a) - 1
     if order == 1:
-        # what is about its own mean seems less correlated, by (1 + 3 phi)/n of each stretch
+        # samples relative to their mean seem less correlated, by (1 + 3 phi)/n of each stretch
         # (Orcutt & Winokur 1969, doi:10.2307/1909199)
         a = np.array([1.0, max((n * a[1] - len(counts)) / (n - 3.0 * len(counts)), -MOST_ALIKE)])
-    # each stretch has its own size, of what the others do not foretell
+    # prediction errors of each stretch, which give its variance
     left = [
         np.concatenate([lfilter(a, [1.0], one)[order:], lfilter(a, [1.0], one[::-1])[order:]])
         for one in stretches
@@ -209,15 +217,15 @@ def autoregression(stretches: Sequence[np.ndarray], doubt: float = 0.0) -> Autor
 
 
 class Sine(NamedTuple):
-    """A sine in samples without a force.
+    """Sine in samples without a force.
 
     Attributes
     ----------
     samples, rest : array (n,)
-        Its own, zeros where there is none, and what is left without it and the straight line that
-        it is beside [N].
+        Values of the sine, or zeros if there is none, and residuals without the sine and the
+        straight line [N].
     turn, turn_error : float
-        Of its phase from sample to sample, and one standard deviation of that [rad].
+        Phase advance per sample and its standard deviation [rad].
     """
 
     samples: np.ndarray
@@ -226,10 +234,10 @@ class Sine(NamedTuple):
     turn_error: float = 0.0
 
     def autocovariance(self, count: int) -> np.ndarray:
-        """Covariance of two of its samples, its phase not being known, by how many samples they are
-        apart [N^2].
+        """Return the covariance of two samples of the sine versus their distance [N^2].
 
-        That of a cosine of half the amplitude squared, over the normal distribution of its turn.
+        The phase is unknown. The result is a cosine with half the squared amplitude, averaged over
+        the normal distribution of the phase advance.
         """
         apart = np.arange(count)
         known = np.exp(-0.5 * (self.turn_error * apart) ** 2)
@@ -237,8 +245,10 @@ class Sine(NamedTuple):
 
 
 def sine_of(quiet: np.ndarray, turn: float) -> Sine:
-    """The sine of a turn that lies nearest to samples beside a straight line, by least squares; the
-    error of the turn is that of Gauss and Newton, beside all the others."""
+    """Fit a sine with a given phase advance and a straight line by least squares.
+
+    The error of the phase advance is that of Gauss and Newton, with all other parameters free.
+    """
     n = len(quiet)
     x = np.arange(n) - 0.5 * (n - 1)
     ahead, behind = np.cos(turn * x), np.sin(turn * x)
@@ -248,23 +258,25 @@ def sine_of(quiet: np.ndarray, turn: float) -> Sine:
     rest = quiet - columns @ found
     by_turn = x * (found[3] * ahead - found[2] * behind)
     alone = by_turn - columns @ (inverse @ by_turn)
-    # of a line, two amplitudes and the turn
+    # five parameters: a line, two amplitudes, and the phase advance
     variance = float(rest @ rest) / max(n - 5, 1)
     error = math.sqrt(variance / float(alone @ alone)) if alone.any() else math.inf
     return Sine(columns[:, 2:] @ found[2:], rest, turn, error)
 
 
 def sine_in(quiet: np.ndarray) -> Sine:
-    """The sine that samples without a force show beside a straight line, of one period in them at
-    least; none where an autoregression alone describes them nearly as well.
+    """Return the sine in samples without a force, with at least one period in them.
 
-    That is judged by the corrected criterion of Akaike, to which the search over frequencies adds
-    that of the largest of their number.
+    The sine is fitted together with a straight line. It is zero if an autoregression alone
+    describes the samples nearly as well.
+
+    The corrected Akaike criterion decides. For the search over frequencies, it includes the
+    expected maximum over their number.
 
     Parameters
     ----------
     quiet : array (n,)
-        [N].
+        Samples without a force [N].
     """
     from scipy.optimize import minimize_scalar
     from scipy.signal import detrend
@@ -274,10 +286,10 @@ def sine_in(quiet: np.ndarray) -> Sine:
     power_at = np.abs(np.fft.rfft(off, STEPS_OF_SINE * n)) ** 2
     power_at[:STEPS_OF_SINE] = 0.0
     highest = int(np.argmax(power_at))
-    # a sine of amplitude a has a^2 n/2 in all, and (a n/2)^2 at its frequency
+    # a sine of amplitude a has the sum of squares a^2 n/2, and the power (a n/2)^2 at its frequency
     if not 2.0 * power_at[highest] / n > SINE_SHARE * float(off @ off):
         return none
-    # a line is two steps of the transform of n samples wide
+    # a spectral line is two frequency steps of n samples wide
     step = 2.0 * math.pi / n
     near = highest / STEPS_OF_SINE * step
     turn = minimize_scalar(
@@ -288,18 +300,18 @@ def sine_in(quiet: np.ndarray) -> Sine:
     sine = sine_of(quiet, float(turn.x))
     alone, beside = autoregression([off]), autoregression([sine.rest])
     order = len(beside.coefficients) - 1
-    # two amplitudes and a frequency
+    # three more parameters: two amplitudes and a frequency
     rooms = [(n + k) / (n - k - 2) for k in (order, order + 3)]
     more = n * (rooms[1] - rooms[0]) + 2.0 * math.log(0.5 * n)
     return sine if beside.criterion + more + NO_SUPPORT < alone.criterion else none
 
 
 def sines_of_common_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
-    """The sines of several sensors, each with the turn that the others show.
+    """Return the sines of several sensors with the phase advance of the others.
 
-    That is their weighted mean, as sure as all agree (Birge 1932, doi:10.1103/PhysRev.40.207): it
-    includes what its own samples show. Of a sine alone, the turn is its own, known half as
-    well.
+    The phase advance is the weighted mean of the other sensors. Its error follows from the
+    agreement of all sensors (Birge 1932, doi:10.1103/PhysRev.40.207), so it covers the estimate of
+    the sensor itself. If only one sensor has a sine, its estimate is used with twice the error.
     """
     sines = [sine_in(one) for one in stretches]
     weight = np.array([1.0 / one.turn_error**2 if one.turn else 0.0 for one in sines])
@@ -317,14 +329,14 @@ def sines_of_common_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
 
 
 def coloured(quiet: np.ndarray, least: float) -> Noise:
-    """Noise as samples without a force show it.
+    """Return the noise in samples without a force.
 
     Parameters
     ----------
     quiet : array (n,)
-        About their baseline [N].
+        Samples relative to their baseline [N].
     least : float
-        Standard deviation that one sample has at least [N].
+        Smallest standard deviation of one sample [N].
     """
     found = autoregression([quiet])
     size = math.sqrt(found.variances[0])
@@ -337,7 +349,7 @@ def coloured(quiet: np.ndarray, least: float) -> Noise:
 
 
 class NoisyPulse(NamedTuple):
-    """Samples where a pulse begins, has its largest force, and has ended, and that force [N]."""
+    """Indices of the start, top, and end of a pulse, and its largest force [N]."""
 
     start: int
     top: int
@@ -346,20 +358,20 @@ class NoisyPulse(NamedTuple):
 
 
 class Smoothed(NamedTuple):
-    """A trace and all its pulses, in order.
+    """Smoothed trace and all its pulses, in order.
 
     Attributes
     ----------
     pulses : tuple of NoisyPulse
     smooth : array (n,)
-        The smoothed trace [N].
+        Smoothed trace [N].
     doubt : float
-        By which a sample of it may be off [N].
+        Uncertainty margin of a sample of `smooth` [N].
     sharp : array (n,)
-        The trace smoothed so little that no dip between two tops is filled; with few samples, the
-        least that the force may be about a sample [N].
+        Trace smoothed so little that no dip between two tops is filled. With few samples, the
+        lowest possible force about each sample [N].
     sharp_doubt : float
-        By which a sample of that may be off [N].
+        Uncertainty margin of a sample of `sharp` [N].
     """
 
     pulses: tuple[NoisyPulse, ...]
@@ -370,9 +382,9 @@ class Smoothed(NamedTuple):
 
 
 def half_height(force: np.ndarray, top: int, height: float | None = None) -> tuple[float, float]:
-    """Places where the force is half of that at the top, before and after it [samples].
+    """Return the positions of half height before and after the top [samples].
 
-    nan where the trace ends before.
+    A position is nan if the trace ends before it.
     """
     half = PULSE_ENDS * (float(force[top]) if height is None else height)
     if force[top] < half:
@@ -381,12 +393,12 @@ def half_height(force: np.ndarray, top: int, height: float | None = None) -> tup
 
 
 def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smoothed:
-    """Pulses of a trace that stand out of its noise.
+    """Return the pulses of a trace that rise above its noise.
 
     Parameters
     ----------
     force : array (n,)
-        Above the baseline [N].
+        Force above the baseline [N].
     noise : Noise
     filtered : bool
         Whether a filter may have made ripples.
@@ -419,7 +431,8 @@ def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smooth
         start, stop = begin + window.start, begin + window.stop
         top = start + int(np.argmax(smooth[start:stop]))
         found.append(NoisyPulse(start, top, stop, float(smooth[top])))
-        # The next begins where the force is twice what it had fallen to, beyond doubt.
+        # The next pulse starts where the force exceeds twice its minimum so far by more than the
+        # margin.
         rest = smooth[stop:]
         lowest = np.maximum(np.minimum.accumulate(rest), 0.0)
         risen = np.flatnonzero(rest > lowest / PULSE_ENDS + doubt)
@@ -430,15 +443,17 @@ def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smooth
 
 
 def lowest_about(force: np.ndarray) -> np.ndarray:
-    """The least that a force may be up to a sample away from each, in a dip between samples.
+    """Return the lowest possible force within one sample of each sample.
 
-    A dip is convex: it lies above the lines through the two samples before and the two after.
+    It may lie in a dip between two samples.
+
+    A dip is convex, so it lies above the lines through the two samples before and the two after.
     """
     low = force.copy()
     if len(force) < 4:
         return low
-    # Between samples i and i + 1, the line from before falls by `down` a sample, that from behind
-    # rises by `up`: they meet at t.
+    # Between samples i and i + 1, the line from before falls by `down` per sample, and the line
+    # from behind rises by `up`. They meet at t.
     down, up = np.diff(force)[:-2], np.diff(force)[2:]
     here, ahead = force[1:-2], force[2:-1]
     dips = (down < 0.0) & (up > 0.0)
@@ -450,9 +465,12 @@ def lowest_about(force: np.ndarray) -> np.ndarray:
 
 
 def foot_of(found: Smoothed, pulse: NoisyPulse, left: float) -> int:
-    """Samples before the rise of a pulse: back from the half height until the force is flat.
+    """Return the number of samples before the rise of a pulse.
 
-    Flat: it changes by less than 1 % of the peak over half the time from half height to peak.
+    The search goes back from half height until the force is flat.
+
+    The force is flat if it changes by less than 1 % of the peak over half the time from half height
+    to peak.
     """
     reach = max(1, round(0.5 * (pulse.top - left)))
     flat = max(PULSE_BEGINS * pulse.height, 0.75 * found.doubt)
@@ -460,13 +478,16 @@ def foot_of(found: Smoothed, pulse: NoisyPulse, left: float) -> int:
     level = np.flatnonzero(found.smooth[places] - found.smooth[places - reach] < flat)
     if len(level):
         return int(places[level[-1]]) - reach + 1
-    # A stretch too short for that: samples that are no higher than the first.
+    # If the stretch is too short, use the samples that are not higher than the first.
     rise = np.maximum.accumulate(found.smooth[: int(left) + 1] - found.smooth[0]) >= flat
     return int(np.argmax(rise)) if rise.any() else 0
 
 
 def fell_before(found: Smoothed, pulse: NoisyPulse) -> bool:
-    """Whether, within the doubt, an earlier pulse had ended already on the way up to the top."""
+    """Return whether an earlier pulse may have ended on the rise to the top.
+
+    It may have if the force falls below half within the margin.
+    """
     rise, doubt = found.sharp[pulse.start : pulse.top + 1], found.sharp_doubt
     highest = np.maximum.accumulate(rise)
     ended = (rise < PULSE_ENDS * highest + doubt) & (highest - rise > 1.5 * doubt)

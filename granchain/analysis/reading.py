@@ -1,8 +1,7 @@
-"""What one sensor measured: its baseline, its first pulse, the numbers of that with their
-uncertainties, and what is wrong with the trace.
+"""First pulse of one sensor: baseline, results with uncertainties, and problems.
 
-A number that the trace does not hold is withheld, with the reason: the peak of a clipped pulse, the
-width of one that is cut off.
+A result that the trace does not determine is not reported, and a message gives the reason. Examples
+are the peak of a clipped pulse and the width of a truncated pulse.
 """
 
 from __future__ import annotations
@@ -46,28 +45,29 @@ from granchain.analysis.noise import (
 )
 from granchain.analysis.uncertainty import WITHHELD, Number, Weights, crossing_of, top_of
 
-# A sample that stands alone differs from the cubic through its four neighbours by more than these
-# differ from each other.
+# An isolated sample differs from the cubic through its four neighbours by more than this multiple
+# of their range.
 ALONE = 1.0
-# Below this part of a later pulse a first one may be a disturbance, such as crosstalk of the
+# A first pulse below this fraction of a later one may be a disturbance, such as crosstalk of the
 # trigger.
 DISTURBANCE = 1.0 / 3.0
-# Two tops closer than this share of a width count as simultaneous: waves take that from bead to
-# bead.
+# Two tops closer than this fraction of a width count as simultaneous, because a wave takes this
+# time from bead to bead.
 SIMULTANEOUS = 0.25
-# A disturbance is no wave where it is this much shorter, or longer, than the pulse.
+# A disturbance that is shorter or longer than the pulse by this factor is not a wave.
 SHORTEST = 1.0 / 3.0
-# The top of a pulse is off the middle of what is above 0.4 to 0.95 of it by this part of the length
-# of that, root mean square over 25 laws and 5 beads each (measured; 19 of 20 by less than 0.16).
+# Distance of the peak from the middle of the stretch above 0.4 to 0.95 of its height, as a fraction
+# of the length of that stretch: root mean square over 25 laws and 5 beads each (measured; 19 of 20
+# are below 0.16).
 OFF_MIDDLE = 0.07
-# Crossings of a level, at both ends of its doubt, that are this many times as far apart as the
-# slope gives are those of two flanks.
+# If the crossings at both ends of the margin are this many times as far apart as the slope implies,
+# they belong to two flanks.
 JUMPS = 2.5
-# From so many times on, the flank is so flat that a slope says too little.
+# Above this ratio, the flank is so flat that its slope alone is not sufficient.
 CURVED = 1.25
-# Fewer samples in the width than that are stated.
+# A message reports the width if it has fewer samples than this.
 FEW_SAMPLES = 8.0
-# With fewer, one sample may hold all of the top, and the width of what is left means nothing.
+# With fewer samples, one sample may contain the complete top, and the width has no meaning.
 FEWEST_SAMPLES = 3.0
 
 
@@ -78,23 +78,23 @@ class SensorReading:
     Attributes
     ----------
     peak, arrival, width, impulse : Number
-        [N], [s] on the clock of the trace, [s], [N s].
+        Peak force [N], its time on the clock of the trace [s], width [s], and impulse [N s].
     before, after : float
-        How long the pulse lasts before and after its peak [s]; nan where there is none, or it does
-        not end.
+        Duration of the pulse before and after its peak [s]. It is nan if there is no pulse, or if
+        the pulse does not end.
     baseline : Baseline
     sound : bool
-        Whether the shape of the pulse was recorded: not where it is clipped, cut off or not
-        distinguished from another.
+        Whether the shape of the pulse was recorded. It is False if the pulse is clipped, truncated,
+        or cannot be distinguished from another.
     small : float
-        Time of a pulse before a larger one, which may be no wave Arrivals [s]. nan means no
-        arrival.
+        Time of a pulse before a larger one [s]. It may not be a wave. nan means that there is none.
     small_height, small_width, small_share : float
-        Its height [N], its width [s], and its part of the larger one [1].
+        Height of that pulse [N], its width [s], and its height divided by that of the larger pulse
+        [1].
     disturbed : float
-        Time of a disturbance that was not taken for the pulse [s]; nan where there is none.
+        Time of a disturbance that was ignored [s]. nan means that there is none.
     messages : tuple of str
-        What is wrong with the trace, a sentence each.
+        Problems of the trace, one message each.
     """
 
     peak: Number = WITHHELD
@@ -121,21 +121,21 @@ def reading_of(
     begin: float = -math.inf,
     high_pass: bool = False,
 ) -> SensorReading:
-    """Read the first pulse of a sensor.
+    """Analyse the first pulse of a sensor.
 
     Parameters
     ----------
     time : array (n,)
-        Evenly spaced [s].
+        Evenly spaced times [s].
     recorded : array (n,)
-        The force, filtered where a filter is asked for [N].
+        Force, filtered if requested [N].
     noise : Noise
     filtered : bool
         Whether a filter may have made ripples.
     begin : float
-        What is before this time is a disturbance [s].
+        Pulses before this time are disturbances [s].
     high_pass : bool
-        Whether the instrument states a high-pass filter, behind which a pulse ends below the
+        Whether a high-pass filter of the instrument is specified. A pulse then ends below the
         baseline.
     """
     messages: list[str] = []
@@ -146,7 +146,8 @@ def reading_of(
     baseline = NO_BASELINE._replace(value=start, value_error=0.0, samples=LEAST_QUIET)
     small: tuple[NoisyPulse, float, float] | None = None
     known = 0
-    # The baseline is found before the pulse, and the pulse above the baseline.
+    # Twice, because the baseline is estimated before the pulse, and the pulse is found above the
+    # baseline.
     for turn in range(2):
         force = recorded - baseline.at(np.arange(len(recorded)))
         found = pulses_in(force, noise, filtered)
@@ -163,12 +164,12 @@ def reading_of(
         left, right = half_height(found.smooth, first.top)
         foot = foot_of(found, first, left) if math.isfinite(left) else 0
         if found.smooth[foot] > DISTURBANCE * first.height:
-            # Between two tops of one pulse.
+            # The foot is between two tops of one pulse.
             foot = min(foot, first.start)
         largest = max(pulses, key=lambda pulse: pulse.height)
-        # Above the second baseline another may be first.
+        # Above the second baseline, another pulse may be the first.
         if first.height < largest.height - found.doubt:
-            # twice one side, where the trace begins on the other
+            # twice one side if the trace starts on the other side
             wide = 2.0 * interval * float(np.nanmean([first.top - left, right - first.top]))
             small = first, wide, first.height / largest.height
         if turn == 0 and small is not None and small[2] < DISTURBANCE:
@@ -184,7 +185,7 @@ def reading_of(
                 return _beside_disturbance(later, float(time[first.top]), first.height, small[1])
         quiet = foot - round(0.5 * (first.top - foot))
         if quiet >= max(LEAST_QUIET, left - foot):
-            # that of the same samples is known
+            # the baseline of the same samples is already known
             baseline = baseline if quiet == known else baseline_of(recorded[:quiet], noise)
             known = quiet
         else:
@@ -203,7 +204,7 @@ def reading_of(
     force = recorded - baseline.at(np.arange(len(recorded)))
     found = pulses_in(force, noise, filtered) if baseline.samples else found
     if found.smooth[first.top] < PULSE_ENDS * first.height:
-        # The samples before it are those of another one.
+        # The samples before the pulse belong to another pulse.
         baseline = NO_BASELINE
     if largest is not first and largest.height > first.height + found.doubt:
         messages.append(
@@ -236,12 +237,12 @@ def reading_of(
 def _beside_disturbance(
     reading: SensorReading, at: float, height: float, width: float
 ) -> SensorReading:
-    """A reading whose impulse is less sure by what a disturbance before the pulse may add to it.
+    """Add an earlier disturbance to the uncertainty of the impulse.
 
     Parameters
     ----------
     at, height, width : float
-        Of the disturbance, a Gaussian of this width at half height: its time [s], [N], [s].
+        Time [s], height [N], and width at half height [s] of the disturbance, a Gaussian.
     """
     impulse, scale = reading.impulse, 0.5 * width / math.sqrt(math.log(2.0))
     if math.isfinite(impulse.value):
@@ -302,13 +303,13 @@ def _numbers_of_pulse(
             f"{1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as if the instrument "
             "clipped it. Peak, width, and impulse are not reported"
         )
-        # A few equal samples may be those of a round top.
+        # A few equal samples may belong to a round top.
         long = flat.stop - flat.start
         sure = place.uncertainty if math.isfinite(place.uncertainty) else long
         place = Number(0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, sure))
-    # A slope of the baseline moves the place where that of the pulse is 0, the more the flatter its
-    # top: a parabola of that half height. Behind a high-pass filter, what the trace falls by below
-    # its baseline is lost over the width of the pulse.
+    # A slope of the baseline shifts the peak, more so if the top is flat (a parabola with this half
+    # height). Behind a high-pass filter, the fall of the trace below its baseline is lost over the
+    # width of the pulse.
     wide = right - left if len(halves) == 2 else 2.0 * halves[0]
     tilt = (
         math.hypot(baseline.slope, baseline.slope_error, fall / max(wide, 1.0))
@@ -346,8 +347,8 @@ def _numbers_of_pulse(
     begin = max(0, foot - round(0.5 * (top - foot)))
     area, end = _impulse_of(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
     if perhaps is not None:
-        # What a parabola whose tangents the flanks are has above the top: two thirds of half the
-        # triangle's height.
+        # Area above the top of a parabola with the flanks as tangents: two thirds of half the
+        # height of the triangle.
         above = lost * (perhaps.stop - perhaps.start) / 3.0
         area = Number(area.value, math.hypot(area.uncertainty, above))
     if math.isnan(area.value):
@@ -367,10 +368,10 @@ def _numbers_of_pulse(
 def _short_baseline(
     recorded: np.ndarray, found: Smoothed, n: int, left: float, noise: Noise, height: float
 ) -> Baseline:
-    """Baseline from so few samples that they may stand on the foot of the pulse.
+    """Estimate the baseline from few samples that may include the foot of a pulse.
 
-    A foot that rises as e^(i/t), by `rise` over the n samples, is rise/(e^(n/t) - 1) high at their
-    beginning; t is its mean from their end to the half height.
+    A foot that rises as e^(i/t), by `rise` over the n samples, has the height rise/(e^(n/t) - 1) at
+    its start. t is its mean from the end of the samples to the half height.
     """
     if n == 0:
         return NO_BASELINE
@@ -384,8 +385,10 @@ def _short_baseline(
 
 
 def _with_fall(baseline: Baseline, found: Smoothed, pulse: NoisyPulse) -> Baseline:
-    """The baseline, less sure where the trace later falls below it: beads do not pull, so that
-    has drifted, evenly as far as is known."""
+    """Increase the uncertainty of the baseline if the trace later falls below it.
+
+    Beads do not pull, so the baseline has drifted, evenly as far as is known.
+    """
     after = found.smooth[pulse.stop :]
     if not len(after) or after.min() > -2.0 * found.doubt:
         return baseline
@@ -400,11 +403,13 @@ def _with_fall(baseline: Baseline, found: Smoothed, pulse: NoisyPulse) -> Baseli
 def _without_lone_samples(
     time: np.ndarray, force: np.ndarray, noise: Noise, messages: list[str]
 ) -> np.ndarray:
-    """Samples that no neighbour supports, replaced by the cubic through four neighbours, (-f_-2
-    + 4 f_-1 + 4 f_1 - f_2)/6."""
+    """Replace isolated samples by the cubic through their four neighbours.
+
+    The cubic is (-f_-2 + 4 f_-1 + 4 f_1 - f_2)/6.
+    """
     around = np.stack([force[:-4], force[1:-3], force[3:-1], force[4:]])
     between = (-around[0] + 4.0 * around[1] + 4.0 * around[2] - around[3]) / 6.0
-    # Of white noise the difference has sqrt(1 + 34/36) times the size.
+    # For white noise, the difference is sqrt(1 + 34/36) times as large as the noise.
     beyond = np.maximum(
         2.0 * DOUBT * math.sqrt(70.0 / 36.0) * noise.sample, ALONE * np.ptp(around, axis=0)
     )
@@ -421,8 +426,10 @@ def _without_lone_samples(
 
 
 def _rival_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
-    """The place of the peak, less sure where the pulse is as high elsewhere, within the doubt,
-    with a dip between."""
+    """Increase the uncertainty of the peak position if another top may be as high.
+
+    This is the case if the pulse is as high elsewhere, within the margin, with a dip between.
+    """
     high = (
         found.smooth[pulse.start : pulse.stop]
         > found.smooth[pulse.top] - math.sqrt(2.0) * found.doubt
@@ -450,19 +457,19 @@ def _width_of(
     if not all(map(math.isfinite, places)):
         return WITHHELD
     crossings, by_shape, by_height = [], [], 0.0
-    # Noise moves both crossings and the peak, whose half they are of, together.
+    # Noise moves the peak and the crossings at half the peak together.
     weights = np.zeros(len(force))
     for flank, place in enumerate(places):
         at, slope, of_place = crossing_of(force, level, place, max(abs(place - top), 1.0), noise)
         if not math.isfinite(at.value) or not slope:
             return WITHHELD
-        # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
+        # If the flank is nearly flat, its crossing may be anywhere within the margin.
         high, low = (
             half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[flank]
             for sign in (1.0, -1.0)
         )
-        # These are eight standard deviations apart; more than the slope explains, and the crossing
-        # is one of two places.
+        # These are eight standard deviations apart. If the distance is more than the slope
+        # explains, there are two possible crossings.
         between = abs(high - low) if math.isfinite(high - low) else math.inf
         slack = found.sharp_doubt + DOUBT * 0.5 * peak.uncertainty
         above, below = (
@@ -499,14 +506,14 @@ def _impulse_of(
     baseline: Baseline,
     few: bool,
 ) -> tuple[Number, float]:
-    """Sum over a pulse [N samples], and where it ends [samples].
+    """Return the sum over a pulse [N samples] and the position of its end [samples].
 
-    In noise the pulse ends somewhere from the earliest to the latest place; the mean of both sums
-    is taken.
+    With noise, the pulse ends between an earliest and a latest position. The result is the mean of
+    both sums.
     """
     after, by = found.smooth[pulse.top :], max(found.doubt, 1e-9 * pulse.height)
     early, late = pulse_end(after, pulse.height, by), pulse_end(after, pulse.height, -by)
-    # A short dip is seen without smoothing alone.
+    # A short dip is visible only without smoothing.
     sharp = pulse_end(found.sharp[pulse.top :], pulse.height, max(found.sharp_doubt, by), seen=1.0)
     early = sharp if early is None else early if sharp is None else min(early, sharp)
     if early is None:
@@ -518,21 +525,21 @@ def _impulse_of(
     late = max(early, late)
     sums = [float(np.trapezoid(force[begin : pulse.top + end + 1])) for end in (early, late)]
     stretch = force[begin : pulse.top + late + 1]
-    # Every other sample makes four times the error of the rule; the two halves of the samples
+    # The rule has four times the error with every other sample. The two halves of the samples
     # differ by twice that.
     sampling = abs(float(stretch[::2].sum() - stretch[1::2].sum())) / 3.0
-    # A jump lies anywhere between two samples, and makes a fourth difference of three times its
-    # size; so does the top of few samples.
+    # A jump lies anywhere between two samples and causes a fourth difference of three times its
+    # size. The top of a pulse with few samples does too.
     by_jump = (
         0.0 if few else float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
     )
-    # Both sums weigh the same.
+    # Both sums have the same weight.
     end = pulse.top + 0.5 * (early + late)
     count = round(end) - begin + 1
     by_noise = noise.of_sum(np.ones(count))
     by_baseline = baseline.uncertainty(0.5 * (begin + end)) * count
-    # The end lies anywhere from the earliest to the latest place, and in its interval: uniform
-    # distributions.
+    # Uniform distributions: the end lies between the earliest and the latest position, and within
+    # its interval.
     by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(
         12.0
     )
@@ -545,30 +552,32 @@ def _impulse_of(
 def pulse_end(
     after: np.ndarray, height: float, doubt: float = 0.0, seen: float = 0.5
 ) -> int | None:
-    """Samples from the peak to where the force is down to 1 % of it, or lowest before it rises
-    again by 1 % of it.
+    """Return the number of samples from the peak to the end of a pulse.
+
+    The pulse ends where the force is down to 1 % of the peak, or at its minimum before it rises
+    again by 1 % of the peak.
 
     Parameters
     ----------
     after : array (n,)
         Force from the peak on [N].
     height : float
-        [N].
+        Peak force [N].
     doubt : float
-        By which this may have happened without being seen: the earliest place it can be, or the
-        latest where it is negative [N].
+        Margin within which the pulse may have ended unnoticed [N]. A positive margin gives the
+        earliest possible end, and a negative margin the latest.
     seen : float
-        Part of the doubt that a rise must be where the doubt is more than 1 %; the less the trace
-        is smoothed, the more noise rises.
+        Fraction of the margin that a rise must reach if the margin is more than 1 %. It is larger
+        for less smoothed traces, in which noise rises more.
 
     Returns
     -------
     int or None
-        None where the trace ends before.
+        None if the trace ends before the pulse.
     """
     enough = PULSE_BEGINS * height
     down = after <= enough + 0.5 * doubt
-    # A rise of nearly 1 % may be one of more, or less, between the samples.
+    # A rise of nearly 1 % may be larger or smaller between the samples.
     rise = enough * (0.5 if doubt > 0.0 else 2.0 if doubt < 0.0 else 1.0) - doubt
     lowest = np.minimum.accumulate(after)
     risen = after - lowest > (rise if rise > 0.0 else seen * doubt)
@@ -582,11 +591,12 @@ def pulse_end(
 
 
 def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
-    """Where a force may rise between samples, or within its doubt: it hardly falls over a quarter
-    of the time to its half.
+    """Return where a force may rise between samples or within its margin.
 
-    Hardly: by less than half of the doubt, or by less than half of what it falls by before and
-    after, as no pulse with a single top does.
+    There it hardly falls over a quarter of the time to its half.
+
+    It hardly falls if it falls by less than half of the margin, or by less than half of its fall
+    before and after, which no pulse with a single top does.
     """
     reach = max(1, int(np.argmax(after < PULSE_ENDS * height)) // 4)
     falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
@@ -600,14 +610,15 @@ def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
 
 
 def merged_from(time: np.ndarray, force: np.ndarray, reading: SensorReading, noise: float) -> bool:
-    """Whether a larger pulse has merged with the one that was read.
+    """Return whether a larger pulse has merged with the analysed one.
 
-    `force` [N] is above the baseline, `noise` its standard deviation [N].
+    `force` is the force above the baseline [N], and `noise` the standard deviation of its noise
+    [N].
     """
     if not math.isfinite(reading.before):
         return False
     later = force[np.searchsorted(time, reading.arrival.value - reading.before) :]
-    # from where it stands out of the noise: a pulse that begins in it would end in it
+    # start above the noise, because a pulse that starts in the noise would end in it
     return has_merged(later[int(np.argmax(later >= MERGED_NOISE * noise)) :], noise=noise)
 
 
@@ -618,10 +629,10 @@ def readings_of(
     filtered: bool,
     high_pass: bool = False,
 ) -> list[SensorReading]:
-    """What each sensor read.
+    """Analyse the first pulse of each sensor.
 
-    A first pulse before a larger one that sensors saw at one time is crosstalk; a small one may be
-    either.
+    A first pulse before a larger one that several sensors record at the same time is crosstalk. A
+    small one at a single sensor may be crosstalk or a wave.
     """
     readings = [
         reading_of(time, column, noise, filtered, high_pass=high_pass)
@@ -637,11 +648,11 @@ def readings_of(
     for k, at in doubtful.items():
         reading, notes = readings[k], []
         near = max(reading.small_width, 2.0 * interval)
-        # a wave is at two beads at two times, closer to each other than a width where they touch
+        # a wave reaches two beads at different times, less than a width apart if they touch
         alike = (
             near if reading.small_share < DISTURBANCE else max(SIMULTANEOUS * near, 2.0 * interval)
         )
-        # its own is one of them
+        # the pulse of this sensor is one of them
         if sum(abs(at - other) < alike for other in known) > 1:
             size = f"{reading.small_height:.3g} N at {1e6 * at:.4g} us"
             notes.append(
@@ -663,10 +674,10 @@ def readings_of(
 
 
 class ComputedPulse(NamedTuple):
-    """Numbers of a computed pulse: peak [N], arrival [s], width [s], impulse [N s].
+    """Results for a computed pulse: peak [N], arrival [s], width [s], impulse [N s].
 
-    How long it lasts before and after its peak [s], and whether they are those of another pulse
-    that has merged with the first.
+    `before` and `after` are its durations before and after the peak [s]. `merged` is True if the
+    results belong to another pulse that has merged with the first.
     """
 
     peak: float = math.nan
@@ -685,9 +696,11 @@ def computed_pulse(
     jumps: ForceJumps | None = None,
     smooth: bool = True,
 ) -> ComputedPulse:
-    """First pulse of a computed trace; its impulse ends as a measured one does.
+    """Return the first pulse of a computed trace.
 
-    What is before the force first leaves the ripples of a filter is not looked at.
+    Its impulse ends as that of a measured pulse.
+
+    Samples before the force first exceeds the ripples of a filter are ignored.
     """
     level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
     if not level > 0.0:

@@ -1,4 +1,4 @@
-"""One record of a run: evenly spaced, cut into pieces, and the spectrum of a bead. SI units."""
+"""Record of one bead: evenly spaced samples, segments, and spectrum. SI units."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from granchain.errors import GranchainError
 from granchain.store import Result
 from granchain.store.result import check_result
 
-# Ours: pieces of a record that are averaged, each half over the next; more make a spectrum smooth,
-# fewer resolve it.
+# Default and limit of the number of segments, which overlap by half and are averaged (our choice).
+# More segments give a smoother spectrum, and fewer a finer resolution.
 SEGMENTS, MOST_SEGMENTS = 8, 1000
-# Ours: instants of a piece at least, 32 frequencies; fewer show no band.
+# Smallest number of samples in a segment, for 32 frequencies (our choice). Fewer show no band.
 LEAST = 64
 
 
@@ -23,12 +23,12 @@ class BeadSpectrum(NamedTuple):
     Parameters
     ----------
     frequency : array (n,)
-        [Hz].
+        Frequencies [Hz].
     density : array (n,)
         Power spectral density [m^2/s^2/Hz] or [N^2/Hz]. Its integral over the frequency is the
         variance of the record.
     measured : str
-        "velocity" or "sensor_force".
+        Recorded variable: "velocity" or "sensor_force".
     """
 
     frequency: np.ndarray
@@ -39,10 +39,10 @@ class BeadSpectrum(NamedTuple):
 def bead_spectrum(
     result: Result, bead: int, of: str | None = None, *, segments: int = SEGMENTS
 ) -> BeadSpectrum:
-    """Return the one-sided power spectral density of the velocity or the sensor force of a bead.
+    """Return the power spectral density of the velocity or the force of a bead.
 
-    The mean is subtracted from the record, which is divided into segments that overlap by half. The
-    spectra of the segments, with a Hann window, are averaged (Welch 1967,
+    The density is one-sided. The mean is subtracted from the record, which is divided into segments
+    that overlap by half. The spectra of the segments, with a Hann window, are averaged (Welch 1967,
     doi:10.1109/TAU.1967.1161901).
 
     Parameters
@@ -96,8 +96,11 @@ def bead_spectrum(
 
 
 def evenly_sampled(result: Result, axis: str, where: str) -> tuple[np.ndarray, float]:
-    """Instants of a record, and their distance [s], without one at the end of the run that
-    comes sooner; refuses uneven ones."""
+    """Return the evenly spaced times of a record and their interval [s].
+
+    An earlier last time at the end of the run is left out. Raise GranchainError if the times are
+    not evenly spaced.
+    """
     time = np.asarray(result.variables[axis].data, dtype=float)
     steps = np.diff(time)
     if len(steps) > 2 and steps[-1] < (1.0 - 1e-6) * steps[0]:
@@ -111,7 +114,7 @@ def evenly_sampled(result: Result, axis: str, where: str) -> tuple[np.ndarray, f
 
 
 def check_segments(segments: Any, where: str) -> None:
-    """Refuse what is no number of pieces."""
+    """Raise GranchainError if the number of segments is invalid."""
     if (
         isinstance(segments, bool)
         or not isinstance(segments, int)
@@ -124,7 +127,10 @@ def check_segments(segments: Any, where: str) -> None:
 
 
 def segment_length(instants: int, segments: int, where: str) -> int:
-    """Instants in each segment of a record; refuses a record that is too short."""
+    """Return the number of samples in each segment of a record.
+
+    Raise GranchainError if the record is too short.
+    """
     length = 2 * instants // (segments + 1)
     if length < LEAST:
         raise GranchainError(

@@ -1,4 +1,4 @@
-"""The numbers of a run: first pulses at its sensors, wave speed, energy."""
+"""Results of a run: first pulses at its sensors, wave speed, and energy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from granchain.plain_data import Numbers, plain_data
 from granchain.store import Result
 from granchain.store.result import case_of
 
-# The variables that `summary` looks into.
+# Variables that `summary` reads.
 SUMMARISED = (
     *(
         "resonator_bead",
@@ -103,11 +103,11 @@ class Summary(Numbers):
     title, law, status : str
         Title and law of the case, and status of the run.
     time_step : float
-        [s].
+        Time step [s].
     end : float
         Last time in the result [s]. It is nan if the result has no times.
     sensors : tuple of SensorPulse
-        In the order of the file.
+        First pulses, in the order of the file.
     wave_speed : float
         Wave speed from a least-squares line through the arrivals [m/s]. It is nan with fewer than
         two sensors.
@@ -138,7 +138,7 @@ class Summary(Numbers):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Why there are no first pulses, or no wave speed."""
+        """Reasons for missing first pulses or a missing wave speed."""
         why = []
         if self.driven:
             why.append(
@@ -154,7 +154,7 @@ class Summary(Numbers):
         return tuple(why)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, words, lists and dicts; a number that is not finite is None."""
+        """Return numbers, strings, lists, and dicts. Nonfinite numbers become None."""
         return dict(plain_data(dataclasses.asdict(self)))
 
 
@@ -205,10 +205,11 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
 
 
 def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
-    """Return the wave speed [m/s], the beads that determine it, and two beads whose arrivals are
-    out of order.
+    """Return the wave speed [m/s] and the beads that determine it.
 
-    It is determined by the sensors whose first pulse is complete and not merged with another pulse.
+    The third item contains two beads whose arrivals are out of order.
+
+    The sensors whose first pulse is complete and not merged with another pulse determine the speed.
     If `out_of_order` finds two beads, the speed is nan and no beads determine it.
     """
     seen = [one for one in seen if one.complete and not one.merged]
@@ -260,7 +261,7 @@ def sensor_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> 
     sensor : int
         Index in `sensor_bead`.
     every, phase : int
-        Use only every so many samples, starting with sample number `phase`.
+        Use only every `every`-th sample, starting with sample `phase`.
     """
     force, jumps = np.asarray(result.sensor_force[:, sensor]), jumps_at(result, sensor)
     thinned = jumps.every(every, phase) if jumps is not None else None
@@ -269,14 +270,17 @@ def sensor_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> 
 
 
 def jumps_at(result: Result, sensor: int) -> ForceJumps | None:
-    """Jumps of the force at a sensor of a result; None where the result holds none."""
+    """Return the jumps of the force at a sensor, or None if the result has none."""
     if "sensor_beside_force" not in result.variables:
         return None
     return ForceJumps(result.sensor_beside_force[:, sensor], result.sensor_beside_time[:, sensor])
 
 
 def is_smooth(result: Result) -> bool:
-    """Whether the forces of a result's law have no jumps; as of a law that is not installed."""
+    """Return whether the forces of a result's law have no jumps.
+
+    A law that is not installed counts as smooth.
+    """
     from granchain.contact import laws
 
     named = [laws().get(name) for name in result.law.split(", ")]
@@ -284,9 +288,9 @@ def is_smooth(result: Result) -> bool:
 
 
 def driven_without_pulse(result: Result) -> str:
-    """Return the kind of signal that drives the chain without a first pulse (see
-    `granchain.case.Case`).
+    """Return the kind of signal that drives the chain without a first pulse.
 
-    The result is "" if there is no such signal, or if the case cannot be read.
+    See `granchain.case.Case`. The result is "" if there is no such signal, or if the case cannot be
+    read.
     """
     return str(getattr(case_of(result), "driven_without_pulse", ""))

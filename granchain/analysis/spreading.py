@@ -1,5 +1,4 @@
-"""Where the energy of a run is, and how far it spreads: of each bead and contact over time. SI
-units."""
+"""Energy of each bead and contact versus time, and how far it spreads. SI units."""
 
 from __future__ import annotations
 
@@ -18,9 +17,10 @@ from granchain.store.result import check_result
 if TYPE_CHECKING:
     from granchain.engine.setup import Contacts
 
-# Ours: part of the largest energy of the contacts to which their sum is that of the ledger, and
-# part of a residual overlap to which a memory is the one that was recorded; rounding leaves some
-# 1e-14, another law or memory far more.
+# Relative tolerance of the agreement with the run (our choice): of the sum of the contact energies
+# with the energy balance, relative to the largest energy of the contacts, and of the history with
+# the recorded history, relative to the residual overlap. Rounding errors are about 1e-14. Another
+# law or history differs far more.
 AGREES = 1e-9
 
 
@@ -45,7 +45,7 @@ def bead_energy(result: Result) -> np.ndarray:
     Raises
     ------
     GranchainError
-        As `contact_energy`.
+        Under the conditions of `contact_energy`.
     """
     return _measured(result, "bead_energy").bead
 
@@ -79,11 +79,10 @@ def contact_energy(result: Result) -> np.ndarray:
 
 
 def second_moment(result: Result) -> np.ndarray:
-    """Return the second moment of the energy, sum((n - nc)^2 e)/sum(e), which shows how far it has
-    spread.
+    """Return the second moment of the energy, which shows how far it has spread.
 
-    Here e is the `bead_energy`, n the label of the body, and nc = sum(n e)/sum(e) the centre of the
-    energy.
+    It is sum((n - nc)^2 e)/sum(e), where e is the `bead_energy`, n the label of the body, and nc =
+    sum(n e)/sum(e) the centre of the energy.
 
     Parameters
     ----------
@@ -98,7 +97,7 @@ def second_moment(result: Result) -> np.ndarray:
     Raises
     ------
     GranchainError
-        As for `contact_energy`, and if an energy is below 0.
+        Under the conditions of `contact_energy`, and if an energy is below 0.
     """
     e, labels = _shares(result, "second_moment"), np.asarray(result.bead, dtype=float)
     away = labels - (e @ labels)[:, None]
@@ -106,8 +105,9 @@ def second_moment(result: Result) -> np.ndarray:
 
 
 def participation(result: Result) -> np.ndarray:
-    """Return the number of bodies that share the energy versus time, the `participation_ratio` of
-    the `bead_energy`.
+    """Return the number of bodies that share the energy versus time.
+
+    It is the `participation_ratio` of the `bead_energy`.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def participation(result: Result) -> np.ndarray:
     Raises
     ------
     GranchainError
-        As `second_moment`.
+        Under the conditions of `second_moment`.
     """
     return participation_ratio(_shares(result, "participation"))
 
@@ -134,7 +134,7 @@ def participation_ratio(energy: np.ndarray) -> np.ndarray:
 
 
 class _Energies(NamedTuple):
-    """Of bodies and contacts [J], and the size below which they are rounding [J]."""
+    """Energies of bodies and contacts [J], and the limit of rounding errors [J]."""
 
     bead: np.ndarray
     contact: np.ndarray
@@ -142,7 +142,10 @@ class _Energies(NamedTuple):
 
 
 def _shares(result: Result, where: str) -> np.ndarray:
-    """(n_snapshots, n_bodies) Parts of the energy, nan where it is rounding."""
+    """Return the fractions of the energy, an array (n_snapshots, n_bodies).
+
+    They are nan if the energy is a rounding error.
+    """
     e, _, rounding = _measured(result, where)
     if e.min(initial=0.0) < -rounding:
         shot, body = np.unravel_index(int(e.argmin()), e.shape)
@@ -199,7 +202,7 @@ def _measured(result: Result, where: str) -> _Energies:
     blank = np.full((len(model.history), c.shape[1]), np.nan)
     plain = over_contacts(model.functions.energy, model, (static + 1e-9,), c, blank)
     if model.loses or model.forgets or not np.isfinite(plain).all():
-        # what goes on from another run need not have come to rest under the load of this one
+        # contacts that continue from another run may not have been at rest under this load
         begun = np.full(d.shape[1], case.stored_state is not None)
         for k, new in zip((0, -1), new_walls(case), strict=True):
             begun[k] &= not (new and chain.contact_exists[k])
@@ -210,7 +213,7 @@ def _measured(result: Result, where: str) -> _Energies:
     energy = stored - at_rest - force * (d - static)
     bead = 0.5 * result.mass * np.asarray(result.velocity, dtype=float) ** 2
     bead += _own_energy(result, chain)
-    # contact k lies between bodies k - 1 and k; a wall takes no half
+    # contact k lies between bodies k - 1 and k; a wall receives no half
     left, right = np.zeros((2, len(d), chain.n_bodies + 1))
     left[:, present] = right[:, present] = 0.5 * energy
     left[:, -1] *= 2.0
@@ -220,7 +223,10 @@ def _measured(result: Result, where: str) -> _Energies:
 
 
 def _own_energy(result: Result, chain: Chain) -> np.ndarray:
-    """(n_snapshots, n_bodies) Of each body's on-site spring and resonators [J]."""
+    """Return the energy of each body's on-site spring and resonators [J].
+
+    The array is (n_snapshots, n_bodies).
+    """
     u = np.asarray(result.displacement, dtype=float)
     found, own = 0.5 * chain.on_site_stiffness * u * u, chain.resonators
     if chain.n_resonators:
@@ -231,7 +237,10 @@ def _own_energy(result: Result, chain: Chain) -> np.ndarray:
 
 
 def _overlaps(result: Result, chain: Chain, contacts: Contacts) -> np.ndarray:
-    """(n_snapshots, n_bodies + 1) Of every contact [m]; driven ends move as the loop moves them."""
+    """Return the overlap of every contact, an array (n_snapshots, n_bodies + 1) [m].
+
+    Driven ends move as in the time loop.
+    """
     from granchain.engine.drives import drive_at
     from granchain.engine.state import drive_of
 
@@ -247,8 +256,10 @@ def _overlaps(result: Result, chain: Chain, contacts: Contacts) -> np.ndarray:
 
 
 def _deepest(result: Result, model: Model, where: str) -> np.ndarray:
-    """(n_snapshots, n_contacts) Largest overlaps until then [m], where they say all that a contact
-    of the law remembers."""
+    """Return the largest overlaps so far, an array (n_snapshots, n_contacts) [m].
+
+    Raise GranchainError if they do not determine the history of a contact.
+    """
     if model.forgets or model.remembered("residual_overlap") < 0:
         raise GranchainError(
             f"{where}: the energy of the law {model.name} depends on a history that snapshots do "
@@ -267,8 +278,11 @@ def _deepest(result: Result, model: Model, where: str) -> np.ndarray:
 def _check(
     result: Result, model: Model, stored: np.ndarray, memory: np.ndarray, where: str
 ) -> None:
-    """Refuse energies whose dents are not those of the snapshots, or whose sum is not the
-    ledger's."""
+    """Raise GranchainError if the energies do not agree with the recorded ones.
+
+    The residual overlaps must equal those of the snapshots, and the sum of the energies must equal
+    that of the energy balance.
+    """
     place, agree = model.remembered("residual_overlap"), True
     if place >= 0 and "snapshot_residual_overlap" in result.variables:
         dents = np.asarray(result.snapshot_residual_overlap, dtype=float)

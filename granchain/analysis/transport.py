@@ -8,10 +8,12 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
-# Where local speeds differ by more than this part a wave has no one speed, ours: of an elastic
-# chain they differ by 0.001, of a dimer by 0.050, of one of 5 % taper by 0.26 (measured).
+# If local speeds differ by more than this fraction, a wave has no single speed (our choice). They
+# differ by 0.001 in an elastic chain, by 0.050 in a dimer, and by 0.26 in a chain with 5 % taper
+# (measured).
 UNIFORM_SPEED = 0.1
-# Places whose slopes are taken, of more evenly spaced ones; ours, as many as a picture shows.
+# Number of positions whose slopes are computed, evenly selected from more. It is our choice, as
+# many as a figure shows.
 MOST_ARRIVALS = 300
 
 
@@ -23,7 +25,7 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
     position : array (n,)
         Positions of the sensors [m].
     arrival : array (n,)
-        [s]; nan where there is none.
+        Arrivals [s]. nan means no arrival.
 
     Returns
     -------
@@ -39,15 +41,17 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
         return math.nan
     x, t = x - x.mean(), t - t.mean()
     spread, slope = float(x @ x), float(x @ t)
-    # the rounding of a sum that is zero
+    # rounding error of a sum that is zero
     tiny = 1e-12 * math.sqrt(spread * float(t @ t))
     return spread / slope if abs(slope) > tiny else math.nan
 
 
 def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
-    """Return the speed of a wave in each third of the chain. It is the inverse of the median slope
-    of arrival versus position over all pairs of positions, which is insensitive to outliers. With
-    fewer than nine positions, the speeds between neighbours are returned.
+    """Return the speed of a wave in each third of the chain.
+
+    It is the inverse of the median slope of arrival versus position over all pairs of positions,
+    which is insensitive to outliers. With fewer than nine positions, the speeds between neighbours
+    are returned.
 
     Theil 1950, Proc. Kon. Ned. Akad. Wet. A 53, 386-392.
 
@@ -75,8 +79,11 @@ def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
 
 
 def speed_in_words(position: ArrayLike, arrival: ArrayLike) -> str:
-    """Return a text with the speed of a wave. If the speed changes along the chain, the text
-    contains the range of local speeds in their order."""
+    """Return a text with the speed of a wave.
+
+    If the speed changes along the chain, the text contains the range of local speeds in their
+    order.
+    """
     local = local_speeds(position, arrival)
     local = local[np.isfinite(local)]
     if not local.size:
@@ -92,17 +99,17 @@ def speed_in_words(position: ArrayLike, arrival: ArrayLike) -> str:
 def out_of_order(
     position: ArrayLike, arrival: ArrayLike, width: ArrayLike = 0.0
 ) -> tuple[int, int] | None:
-    """Return two sensors whose arrivals belong to different waves, or None if there is one wave.
+    """Return two sensors whose arrivals belong to different waves, or None.
 
-    The arrivals of one wave increase along the chain, within the width of the pulse, or decrease if
-    the wave travels towards smaller positions.
+    The result is None if there is only one wave. The arrivals of one wave increase along the chain,
+    within the width of the pulse, or decrease if the wave travels towards smaller positions.
 
     Parameters
     ----------
     position : array (n,)
-        Of the sensors [m].
+        Positions of the sensors [m].
     arrival : array (n,)
-        [s]; nan where there is none.
+        Arrivals [s]. nan means no arrival.
     width : float or array (n,)
         Widths of the pulses [s]. nan means 0.
 

@@ -1,23 +1,22 @@
-"""Peak, time of the peak and crossings of a level from noisy samples: curves fitted to a stretch
-around the place, by least squares.
+"""Peak, peak time, and level crossings from noisy samples, by local least-squares fits.
 
-Around its top a pulse is nearly the exponential of a polynomial: sech^2 and cos^6, the shapes of
-solitary waves, are one of degree two but for a hundredth (Nesterenko 1983, doi:10.1007/BF00905892);
-a steep front with a long tail needs the odd terms. How long a stretch is fitted is left to the
-samples, as in Lepski's method (Goldenshluger & Nemirovski 1997, Math. Methods Statist. 6, 135):
-short ones feel noise, long ones the shape of the pulse. The uncertainty of each has these two
-parts, and that with the smallest is taken:
+Near its top, a pulse is nearly the exponential of a polynomial. The shapes of solitary waves,
+sech^2 and cos^6, are the exponential of a polynomial of degree two to within a hundredth
+(Nesterenko 1983, doi:10.1007/BF00905892). A steep front with a long tail needs the odd terms.
+The samples determine the length of the fitted stretch, as in Lepski's method (Goldenshluger &
+Nemirovski 1997, Math. Methods Statist. 6, 135). Short stretches suffer from noise, and long ones
+from the shape of the pulse. The uncertainty of each estimate has these two parts, and the estimate
+with the smallest uncertainty is used:
 
 * noise: parameters that are a linear map G of the samples have the covariance G C G^T (JCGM
-100:2008, sec. 5.2,
-  doi:10.59161/JCGM100-2008E). Where the curve misses the samples by more than noise, the excess
-  counts as noise (Birge 1932, doi:10.1103/PhysRev.40.207);
+  100:2008, sec. 5.2, doi:10.59161/JCGM100-2008E). If the curve misses the samples by more than
+  noise, the excess counts as noise (Birge 1932, doi:10.1103/PhysRev.40.207);
 * shape: an error of order l^p in the length l of the stretch makes the results of lengths l and r l
   differ by (r^p - 1) times the error of the shorter (Richardson 1911, doi:10.1098/rsta.1911.0009),
-  where p is known; and by no more than noise those of a long stretch, where its shape is right, and
-  of all shorter ones (Lepski).
+  if p is known. If the shape of a long stretch is correct, its result differs from those of all
+  shorter stretches by no more than noise (Lepski).
 
-What the numbers here are worth is measured on synthetic sensors with pulses of every law, see
+The uncertainties are tested with synthetic sensors and pulses of every law, see
 docs/reliability.md, N12.
 """
 
@@ -33,60 +32,63 @@ from numpy.polynomial import polynomial
 from granchain.analysis.definition import vertex
 from granchain.analysis.noise import Noise
 
-# Half lengths of the stretches, in parts of the time from the top to the nearer half height: each
-# 1/sqrt(2) of the one before.
+# Half lengths of the stretches as fractions of the time from the top to the nearer half height.
+# Each is 1/sqrt(2) of the previous one.
 FITTED_LENGTHS = tuple(2.0 ** (0.5 - 0.5 * i) for i in range(11))
-# Degree of the polynomial in the exponent, and of that through a flank: the lowest with an odd term
-# beyond the first, and with a curvature.
+# Degree of the polynomial in the exponent, and of the polynomial through a flank. They are the
+# lowest degrees with an odd term beyond the first, and with a curvature.
 TOP_DEGREE, FLANK_DEGREE = 3, 2
-# Order of the error of the shape: of a smooth pulse 4 by Taylor's series, the first term that the
-# curves have not being two beyond their degree or even. Of skew pulses it is 1.5 where a stretch is
-# longer than so many times the way to the half height, and 3 to 5 below (measured: hertz, flores,
-# ma-liu).
+# Order of the error of the shape. For a smooth pulse it is 4 by Taylor's series, because the first
+# term that the curves lack is two beyond their degree, or even. For skew pulses it is 1.5 if a
+# stretch is longer than this multiple of the distance to the half height, and 3 to 5 otherwise
+# (measured: hertz, flores, ma-liu).
 LONG_ORDER, LONG = 1.5, 1.2
 SHAPE_ORDER = 3.0
-# Stretches are compared where the longer one is from 1.25 to 3 times as long.
+# Stretches are compared if the longer one is 1.25 to 3 times as long.
 LENGTH_RATIOS = (1.25, 3.0)
-# Standard deviations of what two estimates differ by: a longer stretch that differs from a shorter
-# one by more has not the shape of the pulse. Of pulses with a kink before their top (jankowski),
-# 1 % of the places are then off by more than 5 standard errors, and 30 % without.
+# Largest difference of two estimates in standard deviations. If a longer stretch differs from a
+# shorter one by more, it does not have the shape of the pulse. For pulses with a kink before their
+# top (jankowski), 1 % of the positions are then wrong by more than 5 standard errors, compared with
+# 30 % otherwise.
 NO_NOISE = 1.5
-# One difference of two estimates may be small by chance: what all estimates differ by that are up
-# to so many times less sure is covered.
+# One difference of two estimates may be small by chance. The uncertainty therefore covers the
+# differences of all estimates that are up to this many times less certain.
 ALIKE_UNCERTAIN = 1.75
-# No kink of a top between two samples is seen: its place is known to this part of an interval at
-# best.
+# A kink of the top between two samples is invisible, so its position is known to this fraction of
+# an interval at best.
 LEAST_PLACE = 0.01
-# A curve that misses the samples by so many times the noise has not the shape of the pulse: where
-# the force is below its peak by less than that, a kink may be the top. Part of that stretch which
-# counts as a standard deviation: six of them reach its ends.
+# A curve that misses the samples by this multiple of the noise does not have the shape of the
+# pulse. A kink may then be the top wherever the force is below its peak by less than the misfit.
+# The second number is the fraction of that stretch that counts as one standard deviation: six of
+# them reach its ends.
 MISFIT, HIDDEN_KINK = 2.0, 0.17
-# What a curve misses a corner by is of order 1 in the length of its stretch, and of order 4 for a
-# smooth pulse, by Taylor's series; of the pulses of hertz and flores of order 2.0 to 3.9, of the
-# lower ones over long stretches (measured). Below this order there is a corner, where that is so
-# many standard deviations of a mean square sure, one in a thousand by chance; it is looked for in
-# stretches up to so many times as long as the one that is taken: the next longer one.
+# The misfit of a curve at a corner is of order 1 in the length of its stretch. For a smooth pulse
+# it is of order 4 by Taylor's series, and for the pulses of hertz and flores of order 2.0 to 3.9,
+# with the lower values over long stretches (measured). Below this order there is a corner, if the
+# excess is this many standard deviations of a mean square (one in a thousand by chance). Stretches
+# up to this many times as long as the selected one are inspected, which includes the next longer
+# one.
 CORNER_ORDER, CORNER_SURE, NEXT_LONGER = 2.0, 3.0, 2.25
-# A corner in the middle stands out of the curve by this part of what that misses the samples by:
-# |x| from -1 to 1 less its parabola by least squares, 3/16 + 15/16 x^2, is 3/16 at 0, and its mean
-# square 1/192.
+# A corner in the middle rises above the curve by this multiple of the root-mean-square misfit. The
+# difference of |x| from -1 to 1 and its least-squares parabola, 3/16 + 15/16 x^2, is 3/16 at 0, and
+# its mean square is 1/192.
 CORNER_HEIGHT = math.sqrt(27.0 / 4.0)
-# A sample, or the mean of two, that is so many standard deviations above the curve belongs to
-# another top: of Gaussian noise, one of two thousand is. No curve is better than the last number,
-# in parts of the peak.
+# A sample, or the mean of two, that is this many standard deviations above the curve belongs to
+# another top. One of two thousand samples of Gaussian noise is. The last number is the smallest
+# error of a curve, as a fraction of the peak.
 UNEXPLAINED, EXACT = 3.3, 1e-4
-# What no sample shows: a Gaussian pulse has the fourth difference 3 s^2/F at its peak F, s the
-# second, and a parabola through three samples is off by 1/128 of the fourth difference half way
-# between two (Newton's remainder t^2 (t^2 - 1)/24 at t = 1/2): 0.023 s^2/F. Skew pulses are off by
-# more: four times as much covers.
+# Error between samples. A Gaussian pulse has the fourth difference 3 s^2/F at its peak F, where s
+# is the second difference. A parabola through three samples is wrong by 1/128 of the fourth
+# difference half way between two samples (Newton's remainder t^2 (t^2 - 1)/24 at t = 1/2), which is
+# 0.023 s^2/F. Skew pulses have larger errors, which four times this value covers.
 BETWEEN_SAMPLES = 0.1
-# Steps of Gauss and Newton, after which parameters found from logarithms of the samples move by no
-# part of their uncertainty.
+# Number of Gauss-Newton steps. After these, parameters that start from logarithms of the samples no
+# longer change by a noticeable fraction of their uncertainty.
 GAUSS_NEWTON_STEPS = 4
 
 
 class Number(NamedTuple):
-    """A measured number and its uncertainty, one standard deviation; nan where it is withheld."""
+    """Measured value and its standard uncertainty, both nan if not reported."""
 
     value: float
     uncertainty: float
@@ -96,20 +98,24 @@ WITHHELD = Number(math.nan, math.nan)
 
 
 class Weights(NamedTuple):
-    """How a number depends on the samples: by so much on each, from the first of them on."""
+    """Weights of consecutive samples in an estimate, from sample `start` on."""
 
     start: int
     row: np.ndarray
 
     def added_to(self, total: np.ndarray, factor: float) -> None:
-        """Add so many times these to those of all samples."""
+        """Add these weights, times a factor, to the weights of all samples."""
         total[self.start : self.start + len(self.row)] += factor * self.row
 
 
 class _LocalFit(NamedTuple):
-    """One estimate: half length of its stretch [samples]; the place and what is read there, the
-    peak or the slope, and what noise makes of each; the first sample of the stretch, how place and
-    peak depend on its samples, and the curve of a curved one."""
+    """Estimate from one stretch.
+
+    `length` is the half length of the stretch [samples]. `values` are the position and the value
+    read there (peak or slope), and `noise` their standard deviations from noise. `start` is the
+    first sample of the stretch, and `rows` are the weights of its samples in position and peak.
+    `curve` contains the fitted values of a curved fit.
+    """
 
     length: float
     values: tuple[float, float]
@@ -126,8 +132,10 @@ def _fits_about(
     shares: Sequence[float],
     count: int,
 ) -> list[_LocalFit]:
-    """Curves through ever shorter stretches of so many samples, each about the place of the last
-    one."""
+    """Fit curves to ever shorter stretches.
+
+    Each stretch is centred at the position from the previous one.
+    """
     fits: list[_LocalFit] = []
     for share in shares:
         near = _samples_near(count, place, share * reach)
@@ -141,10 +149,13 @@ def _fits_about(
 
 
 def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -> Number:
-    """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which
-    covers the others of nearly the same."""
-    # What noise makes of an estimate grows where samples are left out (Gauss and Markov): a short
-    # stretch that seems surer takes a bump of the noise for the pulse.
+    """Return the estimate with the smallest uncertainty.
+
+    The estimates are from ever shorter stretches. The uncertainty covers the other estimates that
+    are nearly as certain.
+    """
+    # The noise of an estimate grows if samples are left out (Gauss and Markov). A short stretch
+    # that seems more certain mistakes a bump of the noise for the pulse.
     by_rows = [noise.of_sum(fit.rows[which]) for fit in fits]
     by_noise = np.fmax([fit.noise[which] for fit in fits], np.fmax.accumulate(by_rows))
     shape, compared = [0.0] * len(fits), [False] * len(fits)
@@ -158,8 +169,8 @@ def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -
                 shape[k], compared[k] = max(shape[k], own), True
                 if math.isfinite(fit.noise[which]):
                     shape[i] = max(shape[i], _beyond(apart, NO_NOISE * of_both))
-    # The longest stretches have none to be compared with; two and three samples have the remainder
-    # of their interpolation.
+    # The longest stretches have no longer one for comparison. Two and three samples have the
+    # remainder of their interpolation.
     found = [
         Number(fit.values[which], math.hypot(by_noise[k], shape[k] if fit.length > 1.0 else 0.0))
         for k, fit in enumerate(fits)
@@ -170,7 +181,7 @@ def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -
     best = min(found, key=lambda one: one.uncertainty)
     if not math.isfinite(best.uncertainty):
         return WITHHELD
-    # An estimate that is q times less sure may differ by q times as much.
+    # An estimate that is q times less certain may differ by q times as much.
     apart_by = [
         abs(one.value - best.value) * best.uncertainty / one.uncertainty
         for one in found
@@ -180,7 +191,7 @@ def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -
 
 
 def _apart(longer: _LocalFit, fit: _LocalFit, which: int, noise: Noise) -> tuple[float, float]:
-    """What two estimates differ by, and the noise of that."""
+    """Return the difference of two estimates and its standard deviation from noise."""
     first = min(longer.start, fit.start)
     weights = np.zeros(max(one.start + len(one.rows[which]) for one in (longer, fit)) - first)
     for one, sign in ((longer, 1.0), (fit, -1.0)):
@@ -189,23 +200,26 @@ def _apart(longer: _LocalFit, fit: _LocalFit, which: int, noise: Noise) -> tuple
 
 
 def _beyond(difference: float, by_noise: float) -> float:
-    """Of a difference, what is not noise: its square has the sum of both squares as its mean."""
+    """Return the part of a difference that noise does not explain.
+
+    The mean square of the difference is the sum of both squares.
+    """
     return math.sqrt(max(difference**2 - by_noise**2, 0.0))
 
 
 def top_of(
     force: np.ndarray, top: float, reach: float, noise: Noise
 ) -> tuple[Number, Number, Weights]:
-    """Peak of a pulse [N], its place [samples], and what the peak depends on.
+    """Return the peak of a pulse [N], its position [samples], and its weights.
 
     Parameters
     ----------
     force : array (n,)
-        [N].
+        Forces [N].
     top : float
-        Place near the peak [samples].
+        Position near the peak [samples].
     reach : float
-        From there to the nearer half height [samples].
+        Distance from there to the nearer half height [samples].
     noise : Noise
     """
     fits = _fits_about(
@@ -225,7 +239,7 @@ def top_of(
     if second:
         between = BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)
         peak = Number(peak.value, math.hypot(peak.uncertainty, between))
-    # a small kink may be the top; from the half height on the force rises as a parabola, about
+    # a small kink may be the top; above half height, the force is roughly a parabola
     away, hidden = 0.0, 0.0
     for fit in fits:
         if fit.values[0] == place.value and len(fit.curve):
@@ -248,14 +262,17 @@ def top_of(
 
 
 def _misfit(fit: _LocalFit, force: np.ndarray) -> float:
-    """What a curve misses its samples by, root mean square [N]."""
+    """Return the root-mean-square misfit of a curve [N]."""
     off = force[fit.start : fit.start + len(fit.curve)] - fit.curve
     return float(np.linalg.norm(off)) / math.sqrt(len(off) - TOP_DEGREE - 1)
 
 
 def _corner(fits: Sequence[_LocalFit], length: float, force: np.ndarray, noise: Noise) -> float:
-    """What a corner that noise hides makes curves miss the samples by, over stretches about as long
-    as this one [N]; 0 where the shorter of two misses as much less as it does of a smooth pulse."""
+    """Return the misfit due to a corner that noise hides [N].
+
+    Stretches about as long as the selected one are compared. The misfit is 0 if it decreases from a
+    longer to a shorter stretch as for a smooth pulse.
+    """
     variance, most = noise.sample**2, 0.0
     curved = [fit for fit in fits if len(fit.curve)] if variance else []
     excess = [max(_misfit(fit, force) ** 2 - variance, 0.0) for fit in curved]
@@ -274,7 +291,7 @@ def _corner(fits: Sequence[_LocalFit], length: float, force: np.ndarray, noise: 
 
 
 def _weights(fits: Sequence[_LocalFit], value: float, which: int) -> Weights:
-    """Of the estimate that was taken."""
+    """Return the weights of the selected estimate."""
     for fit in fits:
         if fit.values[which] == value:
             return Weights(fit.start, fit.rows[which])
@@ -284,19 +301,20 @@ def _weights(fits: Sequence[_LocalFit], value: float, which: int) -> Weights:
 def crossing_of(
     force: np.ndarray, level: float, place: float, reach: float, noise: Noise
 ) -> tuple[Number, float, Weights]:
-    """Where a flank passes a level [samples], its slope there [N a sample], and what the place
-    depends on.
+    """Return where a flank crosses a level [samples], its slope, and the weights.
+
+    The slope [N per sample] is that at the crossing. The weights are those of the position.
 
     Parameters
     ----------
     force : array (n,)
-        [N].
+        Forces [N].
     level : float
-        [N].
+        Level [N].
     place : float
-        Near the crossing [samples].
+        Position near the crossing [samples].
     reach : float
-        From the crossing to the top [samples].
+        Distance from the crossing to the top [samples].
     noise : Noise
     """
     fits = _fits_about(
@@ -315,36 +333,36 @@ def crossing_of(
 
 
 def _samples_near(count: int, place: float, half: float) -> slice:
-    """Samples up to a distance from a place."""
+    """Return the samples within a distance of a position."""
     return slice(max(0, math.ceil(place - half)), min(count, math.floor(place + half) + 1))
 
 
 def _scaled(near: slice, centre: float, degree: int) -> tuple[float, np.ndarray]:
-    """Half length of a stretch, and the powers of the places in it in that unit."""
+    """Return the half length of a stretch and the powers of its scaled positions."""
     scale = 0.5 * (near.stop - near.start)
     x = (np.arange(near.start, near.stop) - centre) / scale
     return scale, np.vander(x, degree + 1, increasing=True)
 
 
 def _real_roots(p: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Where a polynomial is 0 within a stretch."""
+    """Return the real zeros of a polynomial within a stretch."""
     roots = polynomial.polyroots(p) if p[-1] else np.empty(0)
     real = roots[np.abs(roots.imag) < 1e-9].real
     return real[(real >= x[0]) & (real <= x[-1])]
 
 
 def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) -> _LocalFit | None:
-    """Place of the largest value of the exponential of a polynomial through samples, and that."""
+    """Fit the exponential of a polynomial; return its largest value and position."""
     y, n, degree = force[near], near.stop - near.start, TOP_DEGREE
     if n < degree + 2 or not y.max() > 0.0:
         return None
     scale, powers = _scaled(near, centre, degree)
-    # To begin with, the logarithms, weighted with the force: an error of the force is one of its
-    # logarithm times the force.
+    # Initial values from the logarithms, weighted with the force: an error of the force is the
+    # error of its logarithm times the force.
     above = np.maximum(y, 0.05 * y.max())
     p = _by_sample(powers * above[:, np.newaxis]) @ (np.log(above) * above)
     for _ in range(GAUSS_NEWTON_STEPS):
-        # e^30 of the largest force is no pulse any more.
+        # A curve that is e^30 times the largest force is not a pulse.
         curve = np.exp(np.clip(powers @ p, -700.0, math.log(y.max()) + 30.0))
         p = p + _by_sample(powers * curve[:, np.newaxis]) @ (y - curve)
     exponent = powers @ p
@@ -379,7 +397,7 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
 
 
 def _by_sample(columns: np.ndarray) -> np.ndarray:
-    """The linear map from samples to least-squares parameters."""
+    """Return the linear map from samples to least-squares parameters."""
     q, r = np.linalg.qr(columns)
     return (
         np.asarray(np.linalg.solve(r, q.T))
@@ -391,8 +409,10 @@ def _by_sample(columns: np.ndarray) -> np.ndarray:
 def _flank(
     force: np.ndarray, level: float, near: slice, centre: float, noise: Noise
 ) -> _LocalFit | None:
-    """Where a polynomial through samples passes a level, nearest to their middle, and its slope
-    there."""
+    """Fit a polynomial; return its crossing of a level nearest to the middle.
+
+    Also return its slope there.
+    """
     y, n, degree = force[near] - level, near.stop - near.start, FLANK_DEGREE
     if n < degree + 2:
         return None
@@ -415,18 +435,20 @@ def _flank(
 
 
 def _deviation(row: np.ndarray, missed: np.ndarray, free: int, noise: Noise) -> float:
-    """Standard deviation of a sum of samples with these weights: by the noise, or by what a
-    curve misses them by where that is more."""
+    """Return the standard deviation of a weighted sum of samples.
+
+    It follows from the noise, or from the misfit of a curve if that is larger.
+    """
     scatter = float(np.linalg.norm(missed)) / math.sqrt(free)
     return max(noise.of_sum(row), scatter * float(np.linalg.norm(row)))
 
 
 def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
-    """The parabola of `analysis.peak` about a largest sample.
+    """Return the parabola of `analysis.peak` about a largest sample.
 
-    Newton's remainder of an interpolation at -1, 0, 1 is (t^3 - t)/6 times the third difference:
-    within half a sample at most 1/16 of it, its derivative at most 1/6 of it. The place is the
-    slope over the second difference.
+    Newton's remainder of an interpolation at -1, 0, 1 is (t^3 - t)/6 times the third difference.
+    Within half a sample, it is at most 1/16 of that difference, and its derivative at most 1/6. The
+    position is the slope divided by the second difference.
     """
     height, place = vertex(np.arange(i - 1.0, i + 2.0), force[i - 1 : i + 2])
     second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
@@ -441,8 +463,10 @@ def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
 
 
 def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _LocalFit:
-    """The line between two samples, as `analysis.pulse_width`; its remainder is at most 1/8 of
-    the second difference."""
+    """Return the line between two samples, as in `analysis.pulse_width`.
+
+    Its remainder is at most 1/8 of the second difference.
+    """
     slope = float(force[i + 1] - force[i])
     second = float(np.abs(np.diff(force[max(i - 1, 0) : i + 3], 2)).max(initial=0.0))
     place = i + (level - float(force[i])) / slope
