@@ -1,7 +1,7 @@
-"""Planar mechanisms: rigid bodies with one or two free coordinates, a crank whose turning is given,
-and a joint with play.
+"""Planar mechanisms: rigid bodies with one or two free coordinates, a driven crank, and a joint
+with clearance.
 
-The contacts in the joint take the laws of `granchain.contact` as they are, through the engine's
-contact step; the equations of motion have constant masses, so that the scheme is that of the row of
-beads.
+The contacts in the joint use the laws of `granchain.contact` unchanged, through the contact step of
+the engine. The equations of motion have constant masses, so that the time integration is the same
+as for a chain.
 """

@@ -1,4 +1,4 @@
-"""Numbers of a mechanism's run: a table of checks."""
+"""Table of checks for the run of a mechanism."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from granchain.mechanism.setup import dimensions_of, surfaces_of
 from granchain.run_end import relative_residual
 from granchain.store import Result
 
-# Crank angles [deg] between which the force in the slot is compared with the one without play, and
-# between which the pin changes sides:
-# after its acceleration has changed sign, before the outer dead centre. Autiero et al. 2022,
-# figures 11 and 14, show this part.
+# Ranges of the crank angle [deg]: STEADY for the ratio of the force in the slot to the force
+# without clearance, and CHANGE for the change of sides of the pin, after its acceleration has
+# changed sign and before the outer dead centre. Autiero et al. 2022, figures 11 and 14, show this
+# part.
 STEADY, CHANGE = (30.0, 80.0), (60.0, 140.0)
 
 
 class Check(NamedTuple):
-    """A number of a run.
+    """One entry of the table.
 
     Parameters
     ----------
     what : str
-        In words.
+        Description.
     value : float
-        nan where there is none.
+        Value; nan if there is none.
     unit : str
     """
 
@@ -39,7 +39,7 @@ class Check(NamedTuple):
     unit: str
 
 
-# What the checks look into.
+# Variables that the checks use.
 VARIABLES_CHECKED = (
     *("time", "crank_angle", "slider_acceleration", "contact_force", "penetration", "energy_time"),
     *(
@@ -50,14 +50,14 @@ VARIABLES_CHECKED = (
 
 
 def checks_of(result: Result) -> list[Check]:
-    """The table of checks of a mechanism's result.
+    """Return the table of checks for the result of a mechanism.
 
     Raises
     ------
     CaseError
-        Where this version cannot read its case: a law that is not installed, say.
+        If this version cannot read the case, for example because a law is not installed.
     GranchainError
-        Where the result is not that of a whole run of a mechanism.
+        If the result is not a complete run of a mechanism.
     """
     missing = [
         name
@@ -92,7 +92,7 @@ def checks_of(result: Result) -> list[Check]:
 
 
 def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:
-    """Statics of the joint, the motion without play, and how the joint was used."""
+    """Return checks of statics, motion without clearance, and use of the joint."""
     m, force = dimensions_of(case), result.contact_force
     outer, inner = (float(ideal(angle, m).acceleration) for angle in (0.0, math.pi))
     closed = np.count_nonzero((force[1:] > 0.0) & (force[:-1] == 0.0))
@@ -110,7 +110,7 @@ def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:
 
 
 def statics(case: SliderCrankCase) -> list[Check]:
-    """What Ma-Liu says of the joint: for a law that takes its psi and xi from it."""
+    """Return the Ma-Liu yield points of the joint, if the law has psi and xi."""
     inputs, pair = vars(case.law_inputs()), surfaces_of(case)[0].pair
     psi, xi = inputs.get("psi"), inputs.get("xi")
     if not (psi and xi and pair.has("yield_stress")):
@@ -127,7 +127,7 @@ def statics(case: SliderCrankCase) -> list[Check]:
 
 
 def scotch_yoke(case: MechanismCase, result: Result) -> list[Check]:
-    """The last whole revolution: where contact opens and closes, and how large the force is."""
+    """Return the angles of contact loss and gain, and the forces, of the last revolution."""
     turned, force, depth = last_revolution(result)
     if not turned.size:
         return [Check("largest contact force", float(result.contact_force.max()), "N")]
@@ -152,8 +152,10 @@ def scotch_yoke(case: MechanismCase, result: Result) -> list[Check]:
 
 
 def last_revolution(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Crank angle from its start [deg], force [N] and penetration [m] over the last whole
-    revolution; empty where there is none."""
+    """Return crank angle from its start [deg], force [N], and penetration [m].
+
+    They cover the last complete revolution, and are empty if there is none.
+    """
     turned = np.degrees(result.crank_angle)
     complete = math.floor(turned[-1] / 360.0 + 1e-9)
     chosen = (
@@ -169,16 +171,20 @@ def last_revolution(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def carried(case: MechanismCase, angle: np.ndarray) -> np.ndarray:
-    """Force between pin and slot without play [N]: along the line to the arc's centre, whose
-    component moves the slider."""
+    """Return the force between pin and slot without clearance [N].
+
+    It acts along the line to the centre of the arc, and its component moves the slider.
+    """
     m = dimensions_of(case)
     motion: Ideal = ideal(angle, m)
     return np.asarray(m.slider_mass * np.abs(motion.acceleration) / np.cos(motion.rod_angle))
 
 
 def gap(turned: np.ndarray, force: np.ndarray) -> tuple[float, float]:
-    """Crank angles [deg] between which the pin changes sides: of the longest time without force
-    within `CHANGE`, else nan."""
+    """Return the crank angles [deg] between which the pin changes sides.
+
+    This is the longest time without force within `CHANGE`, or nan if there is none.
+    """
     inside = np.flatnonzero((turned > CHANGE[0]) & (turned < CHANGE[1]))
     open_ = np.concatenate([[False], force[inside] == 0.0, [False]])
     edges = np.flatnonzero(open_[1:] != open_[:-1]).reshape(-1, 2)

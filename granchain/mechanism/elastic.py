@@ -1,4 +1,4 @@
-"""A law without damping with Hunt and Crossley's factor."""
+"""A law without damping, with the damping factor of Hunt and Crossley."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def _as_it_is(h):
 
 
 def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray]:
-    """A law with the factor 1 + 1.5 alpha rate on its force, clamped at zero, and its coefficients
-    with the two that it takes.
+    """Multiply the force of a law by 1 + 1.5 alpha rate, with a no-tension cutoff.
+
+    Return the new model and its coefficients, which include alpha and the lowest force.
 
     Hunt & Crossley 1975, doi:10.1115/1.3423596; Autiero et al. 2022, eq. (153),
     doi:10.3390/machines10110966.
@@ -34,7 +35,7 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
         A law without damping.
     c : (n_coefficients, n_contacts) array
     alpha : float
-        [s/m].
+        Hunt-Crossley factor [s/m].
     """
     own = {
         name: fitted(function, _without_two, _as_it_is, MIXED_SHAPES[name])

@@ -1,11 +1,12 @@
-"""The geometry of the mechanisms: plain functions of the free coordinates and of the crank pin's
-given motion.
+"""Geometry of the mechanisms: plain functions of the free coordinates and the motion of the crank
+pin.
 
-Coordinate 0 is the slider's position, coordinate 1, where there is one, the angle of the rod. A
+Coordinate 0 is the position of the slider; coordinate 1, if present, is the angle of the rod. A
 surface of the joint is a tuple
 
-    overlap [m], its derivatives by the two coordinates, its change by the pin's motion alone [m/s],
-    the derivatives of the slip by the two velocities, the slip by the pin's motion alone [m/s],
+        overlap [m], its derivatives by the two coordinates, its rate from the pin motion alone
+        [m/s], the derivatives of the slip by the two velocities, the slip from the pin motion alone
+        [m/s],
 
 so that rate = g0 v0 + g1 v1 + gt and slip = s0 v0 + s1 v1 + st, and a contact force F with a
 friction f does the work -(F g0 + f s0) v0 - (F g1 + f s1) v1 on the coordinates. Both mechanisms
@@ -22,21 +23,20 @@ import numpy as np
 
 
 class Linkage(NamedTuple):
-    """The functions of a mechanism; `m` is its `Dimensions`, `pin` what `pin_at` returns.
+    """Functions of a mechanism; `m` is its `Dimensions`, and `pin` is the result of `pin_at`.
 
     Parameters
     ----------
     surfaces : callable
         (q0, q1, pin, m) -> a tuple of surfaces.
     applied : callable
-        (q0, q1, pin, m) -> forces on the coordinates beside those of the contacts.
+        (q0, q1, pin, m) -> forces on the coordinates other than those of the contacts.
     energy : callable
-        (q0, q1, v0, v1, pin, m) -> kinetic energy of all that the crank moves [J].
+        (q0, q1, v0, v1, pin, m) -> kinetic energy of all bodies that the crank moves [J].
     power : callable
-        (q0, q1, v0, v1, a0, a1, pin, m) -> power of the crank into it beside that through the
-        contacts [W].
+        (q0, q1, v0, v1, a0, a1, pin, m) -> power of the crank, except through the contacts [W].
     joint : callable
-        (q0, q1, pin, m) -> place of one of the joint's centres, seen from the other [m].
+        (q0, q1, pin, m) -> position of one centre of the joint relative to the other [m].
     n_surfaces : int
         Length of the tuple of surfaces.
     """
@@ -50,7 +50,7 @@ class Linkage(NamedTuple):
 
 
 class Dimensions(NamedTuple):
-    """Of a mechanism; the loop takes them as they are. What a mechanism has not is 0.
+    """Dimensions of a mechanism, as the loop uses them; 0 if the mechanism lacks a part.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class Dimensions(NamedTuple):
         Length [m], distance of the mass centre from the crank pin [m], mass [kg] and moment of
         inertia about the crank pin [kg m2].
     slider_mass : float
-        [kg].
+        Mass of the slider [kg].
     clearance, journal : float
-        Of a revolute joint [m].
+        Clearance and journal radius of a revolute joint [m].
     outer, inner, end, pin : float
-        Radii of a slot's tracks and of its ends, and of the pin [m].
+        Radii of the tracks and the ends of a slot, and of the pin [m].
     arc_cos, arc_sin : float
-        Of half the slot's arc.
+        Cosine and sine of half the arc of the slot.
     friction, slip_begin, slip_full : float
-        See `rubbing`.
+        Coefficient of friction and slip speeds [m/s], see `rubbing`.
     """
 
     crank: float
@@ -93,17 +93,17 @@ class Dimensions(NamedTuple):
 
 
 def pin_at(t, m):
-    """Place, velocity and acceleration of the crank pin, as x, y, x, y, x, y."""
+    """Return position, velocity, and acceleration of the crank pin, as x, y, x, y, x, y."""
     angle = m.start + m.speed * t
     x, y = m.crank * math.cos(angle), m.crank * math.sin(angle)
     return x, y, -m.speed * y, m.speed * x, -m.speed * m.speed * x, -m.speed * m.speed * y
 
 
 def rubbing(slip, m):
-    """Modified Coulomb friction as a part of the normal force, with the sign of the slip: it rises
-    from 0 to the whole between two slips.
+    """Return modified Coulomb friction as a fraction of the normal force.
 
-    Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214, name the model and print no
+    It has the sign of the slip, and rises from 0 to its full value between two slip speeds. Wang,
+    Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214, name the model but give no
     formula; here it rises linearly.
     """
     part = (abs(slip) - m.slip_begin) / (m.slip_full - m.slip_begin)
@@ -113,14 +113,14 @@ def rubbing(slip, m):
 
 
 # --------------------------------------------------------------------------------------------------
-# Slider-crank: the journal at the rod's end in the slider's bearing
+# Slider-crank: the journal at the end of the rod in the bearing of the slider
 
 
 def _slider_crank_surfaces(q0, q1, pin, m):
     cosine, sine = math.cos(q1), math.sin(q1)
     x, y = pin[0] + m.rod * cosine - q0, pin[1] + m.rod * sine
     distance = math.sqrt(x * x + y * y)
-    # concentric: no direction, and no contact
+    # Concentric: no direction and no contact.
     nx, ny = (x / distance, y / distance) if distance > 0.0 else (1.0, 0.0)
     tx, ty = -ny, nx
     return (
@@ -130,7 +130,7 @@ def _slider_crank_surfaces(q0, q1, pin, m):
             m.rod * (cosine * ny - sine * nx),
             pin[2] * nx + pin[3] * ny,
             -tx,
-            # the journal turns with the rod
+            # The journal turns with the rod.
             m.rod * (cosine * ty - sine * tx) + m.journal,
             pin[2] * tx + pin[3] * ty,
         ),
@@ -138,7 +138,7 @@ def _slider_crank_surfaces(q0, q1, pin, m):
 
 
 def _slider_crank_applied(q0, q1, pin, m):
-    """The rod is carried along by the crank pin."""
+    """Return the inertia force of the rod, which the crank pin carries along."""
     return 0.0, -m.rod_mass * m.centre * (math.cos(q1) * pin[5] - math.sin(q1) * pin[4])
 
 
@@ -153,7 +153,7 @@ def _slider_crank_energy(q0, q1, v0, v1, pin, m):
 
 
 def _slider_crank_power(q0, q1, v0, v1, a0, a1, pin, m):
-    """The pin's velocity times the rod's mass times the acceleration of its centre."""
+    """Return the velocity of the pin times rod mass times acceleration of the rod's centre."""
     cosine, sine = math.cos(q1), math.sin(q1)
     x = pin[4] - m.centre * (a1 * sine + v1 * v1 * cosine)
     y = pin[5] + m.centre * (a1 * cosine - v1 * v1 * sine)
@@ -175,17 +175,17 @@ SLIDER_CRANK = Linkage(
 
 
 # --------------------------------------------------------------------------------------------------
-# Scotch yoke: the crank pin in the slider's slot; coordinate 0 is the centre of its arc, which lies
-# outward of the pin
+# Scotch yoke: the crank pin in the slot of the slider; coordinate 0 is the centre of the arc, which
+# is further outward than the pin
 
 
 def _scotch_yoke_surfaces(q0, q1, pin, m):
-    """Outer track, inner track, and the ends, where the pin has left the arc."""
+    """Return outer track, inner track, and the end of the slot if the pin has left the arc."""
     x, y = pin[0] - q0, pin[1]
     distance = math.sqrt(x * x + y * y)
     nx, ny = x / distance, y / distance
     away = nx * pin[2] + ny * pin[3]
-    # far from a surface that is not met there
+    # Surfaces that the pin cannot touch here are given a distance.
     outer = inner = end = -m.pin
     ex = along = 0.0
     if -nx >= m.arc_cos:
@@ -216,7 +216,7 @@ def _scotch_yoke_power(q0, q1, v0, v1, a0, a1, pin, m):
 
 
 def _scotch_yoke_joint(q0, q1, pin, m):
-    """The pin's centre, seen from the nearest place on the slot's centre line."""
+    """Return the centre of the pin relative to the nearest point of the slot's centre line."""
     x, y = pin[0] - q0, pin[1]
     beyond = 1.0 - m.rod / math.sqrt(x * x + y * y)
     return beyond * x, beyond * y
@@ -233,13 +233,15 @@ SCOTCH_YOKE = Linkage(
 
 
 # --------------------------------------------------------------------------------------------------
-# Without play
+# Motion without clearance
 
 
 class Ideal(NamedTuple):
-    """Motion without play at a crank angle: of the slider, and the angle and angular speed of the
-    rod, or of the line from the pin to the
-    centre of the slot's arc."""
+    """Motion without clearance at a crank angle.
+
+    Position, velocity, and acceleration are those of the slider. The angle and angular speed are
+    those of the rod, or of the line from the pin to the centre of the slot's arc.
+    """
 
     position: np.ndarray
     velocity: np.ndarray
@@ -249,13 +251,14 @@ class Ideal(NamedTuple):
 
 
 def ideal(angle: np.ndarray | float, m: Dimensions) -> Ideal:
-    """The motion without play: x = r cos(t) + s, s = sqrt(l^2 - r^2 sin^2(t)), a rod of length l; a
-    curved slot is one of its radius.
+    """Return the motion without clearance: x = r cos(t) + s, s = sqrt(l^2 - r^2 sin^2(t)).
+
+    The rod has the length l, which is the radius of a curved slot.
 
     Parameters
     ----------
     angle : float or array
-        Of the crank [rad].
+        Crank angle [rad].
     m : Dimensions
     """
     t = np.asarray(angle, dtype=float)

@@ -1,12 +1,12 @@
 """The time loop of a mechanism: kick-drift-kick on its free coordinates, compiled for one contact
 law.
 
-The physics of a contact is the engine's (granchain.engine.contact_step), as for a row of beads:
-here a contact's overlap is a function of the coordinates and of the crank pin's place, and its
-force works on them by the derivatives of that overlap. The half-step rate of a contact is the
-change of its overlap over the step; the rate at the step follows from the velocities predicted to
-it. Friction acts with the force that kicks, so that what the engine does to keep the order holds
-for it too.
+The physics of a contact is that of the engine (granchain.engine.contact_step), as in a chain. Here
+the overlap of a contact is a function of the coordinates and the crank pin position, and its force
+acts on the coordinates through the derivatives of the overlap. The half-step rate of a contact is
+the change of its overlap during the step; the rate at the step follows from the velocities
+predicted for it. Friction acts with the force of the kick, so that the corrections with which the
+engine keeps the order of convergence apply to it too.
 """
 
 from __future__ import annotations
@@ -44,14 +44,13 @@ def slip_of(surface, v0, v1):
 
 @hot
 def push_of(surface, friction, inverse_mass):
-    """By how much a force of 1 N lowers the acceleration of the overlap [1/kg]."""
+    """Return how much a force of 1 N reduces the acceleration of the overlap [1/kg]."""
     first = surface[1] * (surface[1] + friction * surface[4]) * inverse_mass[0]
     return first + surface[2] * (surface[2] + friction * surface[5]) * inverse_mass[1]
 
 
 def move(surface, jump, friction, slip, coordinates, clock):
-    """Move the coordinates to where a jump of the force inside a contact has put them; whether
-    there was one."""
+    """Correct the coordinates for a jump of the force of a contact; return if there was one."""
     found, behind, before, after, moves, growth = jump
     if not found or moves == 0.0:
         return False
@@ -68,7 +67,7 @@ def move(surface, jump, friction, slip, coordinates, clock):
 
 
 def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
-    """A contact's events, and its force and friction."""
+    """Return functions for the events of a contact, and for its force and friction."""
     RATE, LEDGER, JUMPS, FORGETS, ONSET = (
         features.rate,
         features.ledger,
@@ -86,8 +85,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     def renew(k, surface, v0, v1, coordinates, contacts, c, h, clock, m):
-        """Update the history of a contact with an event; whether the coordinates have been
-        moved."""
+        """Update the history of a contact with an event; return if coordinates changed."""
         d, dt, started = surface[0], clock.dt, clock.step > 0
         r = rate_of(surface, v0, v1)
         before = contacts.overlap[k] if started else d
@@ -127,7 +125,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
 
     @hot
     def act(k, surface, v0, v1, contacts, c, h, clock, m):
-        """Force and friction of a contact."""
+        """Compute force and friction of a contact."""
         d, rate = surface[0], rate_of(surface, v0, v1)
         f, still, lifted = force_terms(
             d, rate if RATE else 0.0, coefficients_at(c, k), history_at(h, k)
@@ -148,7 +146,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
 def books_of(
     law: Functions, features: Features, linkage: Linkage
 ) -> tuple[Callable, Callable, Callable]:
-    """Work over a time, the ledger, and the samples."""
+    """Return functions for the work in a time, the energy balance, and the samples."""
     LEDGER, N = features.ledger, linkage.n_surfaces
     slopes, energy, plastic = contact_step(law, features).slopes, law.energy, law.plastic
     kinetic, power, joint = linkage.energy, linkage.power, linkage.joint
@@ -156,7 +154,7 @@ def books_of(
 
     @hot
     def add_work(surfaces_now, w0, w1, coordinates, pin, time, contacts, clock, m):
-        """Work over a time of what acts now."""
+        """Add the work of the current forces during a time."""
         q, a = coordinates.q, coordinates.a
         clock.external += time * power(q[0], q[1], w0, w1, a[0], a[1], pin, m)
         for k in range(N):
@@ -185,10 +183,10 @@ def books_of(
         clock.entry = slot + 1
 
     def sample(surfaces_now, w, coordinates, pin, contacts, c, h, clock, samples, m):
-        """Record the state, and the step that it allows."""
+        """Record the state, and the time step that it allows."""
         q, slot = coordinates.q, clock.sample
         deepest = total = 0.0
-        # the acceleration by the forces that are recorded
+        # The acceleration from the recorded forces.
         acceleration = coordinates.a[0]
         for k in range(N):
             surface, d = surfaces_now[k], contacts.overlap[k]
@@ -224,7 +222,7 @@ def books_of(
 
 
 def look_of(law: Functions, features: Features, n_surfaces: int) -> Callable:
-    """A look at the state."""
+    """Return a function that inspects the state for failures."""
     overlap_limit, coefficients_at = law.overlap_limit, gatherer(features.n_coefficients)
 
     def inspect(coordinates, contacts, c, h, clock):
@@ -251,12 +249,12 @@ def look_of(law: Functions, features: Features, n_surfaces: int) -> Callable:
 
 @cache
 def mechanism_loop(law: Functions, features: Features, linkage: Linkage) -> Callable:
-    """The compiled time loop for the functions of a law, which are `frozen`, and a mechanism."""
+    """Return the compiled time loop of a mechanism for the `frozen` functions of a law."""
     return compiled(plain_loop(law, features, linkage))
 
 
 def plain_loop(law: Functions, features: Features, linkage: Linkage) -> Callable:
-    """The same, not compiled."""
+    """Return the time loop without compilation."""
     HISTORY, JUMPS, N = features.history, features.jumps, linkage.n_surfaces
     surfaces, applied = linkage.surfaces, linkage.applied
     renew, act = touch_of(law, features)
@@ -264,7 +262,7 @@ def plain_loop(law: Functions, features: Features, linkage: Linkage) -> Callable
     inspect = look_of(law, features, N)
 
     def loop(stop, m, coordinates, contacts, c, h, clock, samples, entries):
-        """Advance to step `stop` and look at the state; the status."""
+        """Advance to step `stop` and inspect the state; return the status."""
         q, v, a, inverse_mass = (
             coordinates.q,
             coordinates.v,
@@ -296,7 +294,7 @@ def plain_loop(law: Functions, features: Features, linkage: Linkage) -> Callable
             a[0], a[1] = inverse_mass[0] * f0, inverse_mass[1] * f1
             v[0] += scale * dt * a[0]
             v[1] += scale * dt * a[1]
-            # the velocities at the step
+            # The velocities at the step.
             w0, w1 = v[0] - back * a[0], v[1] - back * a[1]
             for k in range(N):
                 contacts.rate[k] = rate_of(now[k], w0, w1)

@@ -40,20 +40,20 @@ from granchain.run_end import about_allowed_step, about_laws, about_step, result
 from granchain.status import Message, Status
 from granchain.store import Result
 
-# Steps between two looks at a signal: some hundredth of a second.
+# Steps between two checks for a signal: about a hundredth of a second.
 STEPS_OF_A_BLOCK = 2**16
-# Entries of the energy ledger, unless the case says otherwise.
+# Default number of entries of the energy balance.
 ENTRIES = 1000
 
 
 class Machine:
-    """Everything that changes during a mechanism's run, and the call that advances it.
+    """All data that change during the run of a mechanism, and the call that advances it.
 
     Parameters
     ----------
     case : MechanismCase
     contacts : Contacts
-        Of the joint.
+        Contacts of the joint.
     step : TimeStep
 
     Attributes
@@ -61,7 +61,7 @@ class Machine:
     coordinates, surfaces, samples, entries : named tuple of arrays
         See granchain.mechanism.state.
     clock : record
-        The scalars of the run.
+        Scalars of the run.
     """
 
     def __init__(self, case: MechanismCase, contacts: Contacts, step: TimeStep):
@@ -82,13 +82,13 @@ class Machine:
         self.clock = clock[0]
         self.coordinates = rows_of(Coordinates, COORDINATE, 2)
         self.surfaces = rows_of(Surfaces, SURFACE, contacts.c.shape[1])
-        # at every stride-th step, and at the last one
+        # Recorded at every stride-th step and at the last one.
         samples, entries = (-(-step.n_steps // every) + 1 for every in (stride, energy_stride))
         self.samples = rows_of(SampleRows, SAMPLE_FIELDS, samples)
         self.entries = rows_of(Entries, ENTRY, entries)
         self.c, self.h = np.ascontiguousarray(contacts.c), np.ascontiguousarray(contacts.history)
         self.surfaces.limit[:] = contacts.limits
-        # as without play, with what the case sets on top of that
+        # The motion without clearance, plus the initial differences of the case.
         m, coordinates = self.dimensions, self.coordinates
         begun = ideal(m.start, m)
         coordinates.q[0] = begun.position + case.start.slider_offset
@@ -104,11 +104,11 @@ class Machine:
 
     @property
     def step(self) -> int:
-        """Steps done."""
+        """Number of completed steps."""
         return int(self.clock.step)
 
     def advance(self, count: int) -> Status:
-        """Do some more steps."""
+        """Advance by a number of steps."""
         stop = min(self.step + count, self.time_step.n_steps + 1)
         return Status(
             self._loop(
@@ -131,24 +131,24 @@ def run_mechanism(case: MechanismCase) -> Result:
     Parameters
     ----------
     case : MechanismCase
-        What to run (granchain.case.load_mechanism).
+        Case to run (granchain.case.load_mechanism).
 
     Returns
     -------
     Result
-        In memory; nothing is written.
+        Result in memory; nothing is written.
 
     Raises
     ------
     CaseError, LawError
-        Where the case cannot be run: see the message.
+        If the case cannot be run; the message describes the reason.
     RunError
-        Where the run failed: unstable, not finite, outside the law, energy not closed; `.result`
-        holds what was computed.
+        If the run failed: unstable, not finite, outside the law, or with a large balance error.
+        `.result` contains the data up to the failure.
     """
     started = datetime.now(UTC).isoformat(timespec="seconds")
     clock = time.perf_counter() - compiling.seconds
-    # overflow is reported later as a non-finite result
+    # Overflow is reported later as a non-finite result.
     with np.errstate(all="ignore"):
         contacts = contacts_of_joint(case)
         machine = Machine(case, contacts, step_of_mechanism(case, contacts))
@@ -173,14 +173,14 @@ def run_mechanism(case: MechanismCase) -> Result:
 
 
 def variables_of_mechanism(machine: Machine) -> dict[str, Any]:
-    """The variables of the output file, by name."""
+    """Return the variables of the output file by name."""
     m, dt = machine.dimensions, machine.time_step.value
     samples, entries = int(machine.clock.sample), int(machine.clock.entry)
     recorded = {name: values[:samples].copy() for name, values in machine.samples._asdict().items()}
     time = recorded.pop("step") * dt
     ledger = {name: values[:entries].copy() for name, values in machine.entries._asdict().items()}
     energy_time = ledger.pop("step") * dt
-    with np.errstate(invalid="ignore"):  # of a run that failed
+    with np.errstate(invalid="ignore"):  # A failed run may have values that are not finite.
         held = np.column_stack(
             [values for name, values in ledger.items() if name != "external"]
         ).sum(axis=1)
@@ -198,7 +198,7 @@ def variables_of_mechanism(machine: Machine) -> dict[str, Any]:
 
 
 def messages_of_mechanism(machine: Machine, case: MechanismCase) -> list[Message]:
-    """What the user should know of the run."""
+    """Return the messages of the run for the user."""
     as_printed = bool(vars(case.law_inputs()).get("as_printed", False))
     messages = [about_step(machine.time_step), *about_laws([(case.contact.law, as_printed)])]
     if machine.clock.clamped:

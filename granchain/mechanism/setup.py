@@ -1,5 +1,4 @@
-"""What a mechanism's run is set up from: dimensions, the contacts of its joint, and the time
-step."""
+"""Setup of a mechanism's run: dimensions, the contacts of the joint, and the time step."""
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ from granchain.material import Material
 from granchain.mechanism.elastic import damped
 from granchain.mechanism.linkages import Dimensions
 
-# Part of the crank length at which the pin, pressed into the inner track, leaves the arc, above
-# which the ends count.
+# Crank length, as a fraction of the length at which the pin, pressed into the inner track, leaves
+# the arc. Above this fraction, the ends of the slot are included.
 NEAR_THE_END = 0.99
 
 
@@ -36,11 +35,11 @@ class Surface(NamedTuple):
     Parameters
     ----------
     pair : Pair
-        The two bodies that touch there.
+        The two bodies in contact.
     contact : str
-        "internal" where the second body lies in the first one, else "external".
+        "internal" if the second body is inside the first one, else "external".
     stiffness, exponent : float
-        Of a fit K d^n [N/mm^n], [1]; 0 where there is none.
+        Fit K d^n [N/mm^n], [1]; 0 if there is none.
     """
 
     pair: Pair
@@ -50,7 +49,7 @@ class Surface(NamedTuple):
 
 
 def dimensions_of(case: MechanismCase) -> Dimensions:
-    """The numbers of a mechanism."""
+    """Return the dimensions of a mechanism."""
     crank = {"crank": case.crank.length, "speed": case.crank.speed, "start": case.crank.start}
     if isinstance(case, SliderCrankCase):
         rod, friction = case.rod, case.friction
@@ -99,9 +98,11 @@ def pair_of_surfaces(
     mass: float,
     length: float | None,
 ) -> Pair:
-    """Two bodies of a joint, body 2 inside body 1 where the contact is internal; `mass` is the
-    effective one [kg]."""
-    # for what unlike materials have in common
+    """Return two bodies of a joint; body 2 is inside body 1 if the contact is internal.
+
+    `mass` is the effective mass [kg].
+    """
+    # Spheres supply the effective properties of different materials.
     spheres = Pair.of_spheres(radius_1, materials[0], radius_2, materials[1])
     difference = radius_1 - radius_2 if internal else radius_1 + radius_2
     own = {"effective_radius": radius_1 * radius_2 / difference, "effective_mass": mass}
@@ -109,7 +110,7 @@ def pair_of_surfaces(
 
 
 def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:
-    """The surfaces of a mechanism's joint, in the order of its geometry."""
+    """Return the surfaces of a mechanism's joint, in the order of its geometry."""
     mass = case.slider.mass
     if isinstance(case, SliderCrankCase):
         joint = case.joint
@@ -140,16 +141,15 @@ def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:
 
 
 def contacts_of_joint(case: MechanismCase) -> Contacts:
-    """The contacts of a mechanism's joint: the law, as it runs, and a column of coefficients for
-    each surface.
+    """Return the contacts of a mechanism's joint, one column of coefficients per surface.
 
     Raises
     ------
     CaseError
-        Where the law does not fit the joint.
+        If the law does not fit the joint.
     """
     surfaces, dimensions = surfaces_of(case), dimensions_of(case)
-    # no law means anything beyond the smaller body's radius
+    # No law is valid beyond the radius of the smaller body.
     limit = dimensions.journal or dimensions.pin
     limits = np.full(1, limit)
     try:
@@ -172,10 +172,10 @@ def contacts_of_joint(case: MechanismCase) -> Contacts:
 
 
 def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple:
-    """Model and coefficients of one surface."""
+    """Return the model and the coefficients of one surface."""
     law, inputs = law_named(case.contact.law), case.law_inputs()
     if case.force.form == "fitted":
-        # from N/mm^n, as printed; Autiero et al. 2022, sec. 4, doi:10.3390/machines10110966
+        # From N/mm^n, as published in Autiero et al. 2022, sec. 4, doi:10.3390/machines10110966.
         stiffness = surface.stiffness * 1000.0**surface.exponent
         law = law_named("power")
         inputs = SimpleNamespace(stiffness=stiffness, exponent=surface.exponent, restitution=1.0)
@@ -183,7 +183,7 @@ def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple
         inputs.contact = surface.contact
     if any(quantity.name == "clearance" for quantity in law.inputs):
         inputs.clearance = None
-    # impacts are as fast as the pin
+    # The impact speed is about the speed of the pin.
     fastest = np.array([case.crank.length * case.crank.speed or abs(case.start.slider_velocity)])
     (inputs,) = with_restitutions([(inputs, surface.pair, limits, fastest)])
     model = with_copies(law.model(inputs))
@@ -191,21 +191,22 @@ def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple
 
 
 def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
-    """The time step: the smallest that a surface asks for, of the lightest body that it can push,
-    at the speed of the pin.
+    """Return the time step: the smallest that any surface requires.
+
+    The step is for the lightest body that the surface can push, at the speed of the pin.
 
     Raises
     ------
     CaseError
-        Where it is above the stability limit.
+        If the step is above the stability limit.
     """
     m = dimensions_of(case)
     inverse = 1.0 / m.slider_mass + (m.rod * m.rod / m.rod_inertia if m.rod_inertia else 0.0)
-    # with all the energy of the slider
+    # The speed if all energy of the slider moves the lightest body.
     speed = (m.crank * m.speed + abs(case.start.slider_velocity)) * math.sqrt(
         m.slider_mass * inverse
     )
-    # two equal bodies, each of twice the effective mass; between them one surface after the other
+    # Two equal bodies, each of twice the effective mass, with one surface after the other.
     bodies = Masses(
         mass=np.full(2, 2.0 / inverse),
         velocity=np.array([0.5 * speed, -0.5 * speed]),
@@ -213,7 +214,7 @@ def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
     )
     steps, met = [], [0]
     if isinstance(case, ScotchYokeCase):
-        # the ends of a slot may be met only if the crank brings the pin near them
+        # The pin can touch the ends of a slot only if the crank brings it near them.
         nearest = (case.slot.inner_radius + case.pin.radius) * math.sin(0.5 * case.slot.arc)
         met = [0, 1, 2] if case.crank.length > NEAR_THE_END * nearest else [0, 1]
     for k in met:

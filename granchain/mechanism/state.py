@@ -1,4 +1,4 @@
-"""The state of a mechanism's run, declared as that of a chain's is (granchain.engine.fields)."""
+"""State of a mechanism's run, declared like that of a chain (granchain.engine.fields)."""
 
 from __future__ import annotations
 
