@@ -1,4 +1,4 @@
-"""What a contact law delivers, measured on two steel beads."""
+"""Verification reports: properties of a contact law, measured on two steel beads."""
 
 from granchain.certificates.examples import example_inputs
 from granchain.certificates.measure import Certificate, certificate

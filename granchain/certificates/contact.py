@@ -1,4 +1,4 @@
-"""One contact, loaded slowly: cycles, jumps and losses of the law's own functions, as plain
+"""Slow loading of one contact: cycles, jumps, and losses from the law's functions in plain
 Python."""
 
 from __future__ import annotations
@@ -16,36 +16,33 @@ from granchain.contact.pair import Pair
 from granchain.engine.coefficients import coefficients
 from granchain.two_body import example_pair
 
-# Impact speeds [m/s] that a certificate goes through.
+# Impact speeds [m/s] of a verification report.
 IMPACT_SPEEDS = (0.2, 1.77, 10.0)
 
-# A force jumps where it changes by more than this over one part in 1e12 of the overlap, relative to
-# the force.
+# A force jumps if it changes by more than this fraction over 1e-12 of the overlap.
 SMALLEST_JUMP = 1e-6
 GRID_OF_OVERLAPS = 600
 
-# Error of the quadrature of a cycle's work that is aimed at, relative to the largest work put in: a
-# tenth of what is looked for. A part of a path is halved up to this often for it: the error of a
-# kink falls fourfold each time, that of a jump that no node marks twofold.
+# Target error of the work of a cycle, relative to the largest work: a tenth of the energy that the
+# cycles must detect. A section of a path is halved up to HALVINGS times to reach it. Each halving
+# reduces the error of a kink fourfold, and that of a jump without a node twofold.
 QUADRATURE, HALVINGS = 1e-7, 12
 
 
 class Creation(NamedTuple):
-    """Energy that cycles were measured to create, and the error of that, both over the largest
-    work put in."""
+    """Energy that cycles create, and its error, both relative to the largest work supplied."""
 
     energy: float
     error: float
 
     @property
     def certain(self) -> float:
-        """What was created beyond the error."""
+        """Created energy minus its error, at least 0."""
         return max(self.energy - self.error, 0.0)
 
 
 class Contact:
-    """One contact of the example pair under a law: scalar functions of overlap, with what they need
-    filled in.
+    """One contact of the example pair, with the law's functions as functions of overlap.
 
     Parameters
     ----------
@@ -54,7 +51,7 @@ class Contact:
     values : namespace
         Its inputs.
     pair : Pair, optional
-        Instead of the example pair.
+        Pair to use instead of the example pair.
     """
 
     def __init__(self, law: type[ContactLaw], values: SimpleNamespace, pair: Pair | None = None):
@@ -68,7 +65,7 @@ class Contact:
         self.scale = self._scale(float(pair.effective_mass))
 
     def _scale(self, mass: float) -> float:
-        """Overlap [m] that the fastest of the impact speeds reaches: m v^2/2 of work."""
+        """Return the overlap [m] that the highest impact speed reaches, with work m v^2/2."""
         energy = 0.5 * mass * IMPACT_SPEEDS[-1] ** 2
         low, high = 1e-12, 0.999 * self.limit
         while high / low > 1.0 + 1e-6:
@@ -77,12 +74,12 @@ class Contact:
         return high
 
     def fresh(self) -> tuple:
-        """History of a contact that has not been loaded."""
+        """Return the history of a contact that has never been loaded."""
         return self.law.history_of(self.c)
 
     def load(self, overlap: float, h: tuple) -> tuple:
-        """History after a slow change to an overlap."""
-        # an onset weight lasts one step: a second update takes it back
+        """Return the history after a slow change to an overlap."""
+        # An onset weight lasts one step, and a second update removes it.
         for _ in range(2):
             if self.law.needs_update(overlap, 0.0, self.c, h):
                 try:
@@ -92,34 +89,36 @@ class Contact:
         return h
 
     def force(self, overlap: float, h: tuple, rate: float = 0.0) -> float:
-        """Force [N] with this history."""
+        """Return the force [N] with this history."""
         return number_or_nan(self.law.force, overlap, rate, self.c, h)
 
     def energy(self, overlap: float, h: tuple) -> float:
-        """Recoverable energy [J] with this history."""
+        """Return the recoverable energy [J] with this history."""
         return number_or_nan(self.law.energy, overlap, self.c, h)
 
     def loading(self, overlap: float) -> float:
-        """Force [N] of a fresh contact loaded to an overlap."""
+        """Return the force [N] of a fresh contact loaded to an overlap."""
         return self.force(overlap, self.load(overlap, self.fresh()))
 
     def work(self, overlap: float) -> float:
-        """Work [J] of loading a fresh contact to an overlap, by the law's own energies."""
+        """Return the work [J] of loading a fresh contact, from the energies of the law."""
         h = self.load(overlap, self.fresh())
         return self.energy(overlap, h) + self.lost(h)
 
     def lost(self, h: tuple) -> float:
-        """Energy [J] that the history has lost for good."""
+        """Return the energy [J] that the history has permanently lost."""
         return number_or_nan(self.law.plastic, self.c, h)
 
     def overlaps(self, smallest: float, count: int) -> list[float]:
-        """Overlaps [m] from a part of the largest up to it, evenly spaced in their logarithm."""
+        """Return overlaps [m] from a fraction of the largest up to it, in equal log steps."""
         return [float(d) for d in self.scale * np.geomspace(smallest, 1.0, count)]
 
 
 def number_or_nan(function: Callable[..., float], *arguments: Any) -> float:
-    """What a function of a law gives; nan where Python refuses what compiled code makes nan or
-    infinite."""
+    """Return the result of a law function, or nan if Python raises an arithmetic error.
+
+    Compiled code gives nan or infinity in this case.
+    """
     try:
         return function(*arguments)
     except (ArithmeticError, ValueError):
@@ -127,30 +126,31 @@ def number_or_nan(function: Callable[..., float], *arguments: Any) -> float:
 
 
 def simpson(intervals: int) -> np.ndarray:
-    """Weights of Simpson's rule on a path of length 1 whose places crowd at both ends: d = (1 -
-    cos angle)/2."""
+    """Return weights of Simpson's rule for nodes d = (1 - cos angle)/2 on a path of length 1.
+
+    The nodes are dense at both ends.
+    """
     angles = np.linspace(0.0, math.pi, intervals + 1)
     weights = np.tile([2.0, 4.0], intervals)[: intervals + 1]
     weights[[0, -1]] = 1.0
     return np.asarray(weights * math.pi / intervals / 3.0 * 0.5 * np.sin(angles))
 
 
-# Places crowd at both ends of a path, where forces start like d^1.5. Every other of them is a rule
-# too, which the error is estimated from.
+# Nodes are dense at both ends of a path, where forces start like d^1.5. Every second node gives a
+# coarse rule, from which the error is estimated.
 _INTERVALS = 240
 _ONSET_PLACES = 0.5 * (1.0 - np.cos(np.linspace(0.0, math.pi, _INTERVALS + 1)))
 _FINE, _COARSE = simpson(_INTERVALS), simpson(_INTERVALS // 2)
 
 
 def cycles(contact: Contact, count: int = 40) -> Creation:
-    """Largest energy that closed quasi-static cycles give beyond what they took, and its error,
-    over the largest work put in.
+    """Return the largest energy that closed quasi-static cycles create, and its error.
 
-    The work is integrated from the forces alone, step by step along the path, so that a law cannot
-    vouch for itself.
+    Both are relative to the largest work supplied. The work is integrated from the forces alone, so
+    that errors in the law's own energies cannot hide created energy.
     """
     random = np.random.default_rng(20150801)
-    # where the force jumps a path is split: no quadrature sees a jump inside
+    # Paths are split at jumps of the force, because no quadrature detects a jump inside.
     nodes = sorted(overlap for overlap, _ in jumps(contact))
     created = error = 0.0
     for _ in range(count):
@@ -172,11 +172,10 @@ def cycles(contact: Contact, count: int = 40) -> Creation:
 def work_along(
     contact: Contact, begin: float, end: float, h: tuple, allowed: float, halvings: int = HALVINGS
 ) -> tuple[float, float, tuple]:
-    """Work [J] that a contact takes along a path from one overlap to another, its error, and the
-    history at the end.
+    """Return work [J] along a path of overlap, its error, and the final history.
 
-    The error is the difference to the rule with half as many places. A path on which it is above
-    `allowed` [J], and above that part of its own work, is halved.
+    The error is the difference from the rule with half as many nodes. A path is halved if its error
+    is above `allowed` [J] and above QUADRATURE times its work.
     """
     start, force = h, np.empty(_ONSET_PLACES.size)
     for i, d in enumerate((begin + (end - begin) * _ONSET_PLACES).tolist()):
@@ -194,7 +193,7 @@ def work_along(
 
 
 def split_cycle(turns: list[float], nodes: list[float]) -> list[float]:
-    """A path through its turning points, with the nodes that it crosses as points of its own."""
+    """Return a path through its turning points, with the nodes that it crosses."""
     path = [turns[0]]
     for here, there in pairwise(turns):
         between = [node for node in nodes if min(here, there) < node < max(here, there)]
@@ -203,10 +202,10 @@ def split_cycle(turns: list[float], nodes: list[float]) -> list[float]:
 
 
 def cycle_losses(contact: Contact) -> tuple[float, float]:
-    """Largest energy that a cycle up to one overlap gives beyond what it took, and largest fall of
-    the loss with it, over the work.
+    """Return the energy created by cycles up to one overlap, and the largest fall of the loss.
 
-    What the energy guard states, on a grid of largest overlaps and by the law's closed forms.
+    Both are relative to the work, on a grid of largest overlaps and from the law's closed forms.
+    The energy correction must prevent both.
     """
     created = falls = most = 0.0
     for d in contact.overlaps(1e-5, 4 * GRID_OF_OVERLAPS):
@@ -219,14 +218,16 @@ def cycle_losses(contact: Contact) -> tuple[float, float]:
 
 
 def jumps(contact: Contact) -> list[tuple[float, float]]:
-    """Overlaps at which the loading force of a fresh contact jumps, with the jump relative to
-    the force."""
+    """Return overlaps at which the loading force of a fresh contact jumps.
+
+    Each has the jump relative to the force.
+    """
     grid = contact.overlaps(1e-5, GRID_OF_OVERLAPS)
     values = [contact.loading(d) for d in grid]
     slopes = [math.log(b / a) if a > 0.0 and b > 0.0 else 0.0 for a, b in pairwise(values)]
     found = []
-    # only intervals that stand out from their neighbours by more than smooth curvature can hide a
-    # jump that matters
+    # Only intervals that differ from their neighbours by more than smooth curvature can contain a
+    # significant jump.
     for i, slope in enumerate(slopes):
         near = [slopes[j] for j in range(max(0, i - 3), min(len(slopes), i + 4)) if j != i]
         if abs(slope - float(np.median(near))) < 1e-4:
@@ -246,10 +247,12 @@ def jumps(contact: Contact) -> list[tuple[float, float]]:
 
 
 def onset(contact: Contact) -> float:
-    """Force [N] to which a contact jumps when two bodies meet at the second of the impact
-    speeds; 0 where its force begins at zero."""
-    # A damping like d^a is smaller by 1e-4^a, less than half for a from .08 up, at the second of
-    # two overlaps; a jump is as large.
+    """Return the force [N] to which a contact jumps when two bodies meet.
+
+    The speed is the second of the impact speeds. The force is 0 if it begins at zero.
+    """
+    # At the second of two overlaps, damping like d^a is smaller by 1e-4^a, which is less than half
+    # for a >= 0.08; a jump has the same size.
     larger, smaller = (
         contact.force(
             x * contact.scale, contact.load(x * contact.scale, contact.fresh()), IMPACT_SPEEDS[1]

@@ -1,5 +1,4 @@
-"""What a law is measured with where nothing is given: two steel beads, and a value for each of
-its inputs."""
+"""Default example of a law: two steel beads, and a value for each of its inputs."""
 
 from __future__ import annotations
 
@@ -12,16 +11,15 @@ from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw, Quantity
 from granchain.errors import CaseError, LawError
 
-# Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: restitution, psi, xi and
-# striker's speed of the steel chain.
+# Restitution, psi, xi, and striker speed of the steel chain of Wang, Liu & Liu 2022, sec. 5.2,
+# doi:10.1016/j.ijmecsci.2022.107214.
 EXAMPLE_INPUTS_BY_NAME: dict[str, float] = {
     "restitution": 0.65,
     "psi": 2.84,
     "xi": 13.0,
     "impact_speed": 1.77,
 }
-# Order of magnitude of a contact of that chain, by unit: what a law requires and no example names
-# is of the order of its unit.
+# Orders of magnitude in a contact of that chain, by unit, for required inputs without an example.
 SCALES: dict[str, float] = {
     "N": 100.0,
     "m": 1e-5,
@@ -31,23 +29,25 @@ SCALES: dict[str, float] = {
     "J": 1e-3,
     "1": 1.0,
 }
-# Powers of metre, kilogram and second in a unit.
+# Powers of metre, kilogram, and second in a unit.
 DIMENSIONS: dict[str, tuple[float, float, float]] = {
     "m": (1, 0, 0), "kg": (0, 1, 0), "s": (0, 0, 1), "N": (1, 1, -2), "Pa": (-1, 1, -2),
     "J": (2, 1, -2), "1": (0, 0, 0),
 }  # fmt: skip
-# The n of a unit such as N/m^n: Hertz.
+# Value of n in a unit such as N/m^n: that of Hertz.
 EXPONENT = 1.5
 
 
 def example_inputs(law: type[ContactLaw], **changes: Any) -> SimpleNamespace:
-    """A value for each of a law's inputs: given, the law's own or a published example, default, or
-    one from unit and range.
+    """Return a value for each input of a law.
+
+    In this order: the given value, an example of the law or of a publication, the default, or a
+    value from unit and range.
 
     Raises
     ------
     CaseError
-        For an unknown input, or a value out of range.
+        If an input is unknown or a value is out of range.
     """
     values, slips = filled(
         law, {quantity.name: example(law, quantity) for quantity in law.inputs} | changes
@@ -58,7 +58,7 @@ def example_inputs(law: type[ContactLaw], **changes: Any) -> SimpleNamespace:
 
 
 def example(law: type[ContactLaw], quantity: Quantity) -> Any:
-    """An allowed value of one input."""
+    """Return an allowed value of one input."""
     if quantity.name in law.examples:
         return law.examples[quantity.name]
     if (
@@ -88,12 +88,12 @@ _STIFFNESS_FACTOR = re.compile(
 
 
 def factors_of(unit: str) -> list[tuple[str, float]]:
-    """Units and powers in a unit such as "N s/m^1.5" or "m/N^(1/3)".
+    """Return the units and powers in a unit such as "N s/m^1.5" or "m/N^(1/3)".
 
     Raises
     ------
     LawError
-        Where it is not made of units that are known here.
+        If it contains unknown units.
     """
     found, at = [], 0
     while at < len(unit):
@@ -119,12 +119,12 @@ def factors_of(unit: str) -> list[tuple[str, float]]:
 
 
 def magnitude(unit: str) -> float:
-    """Order of magnitude of a quantity of this unit in a contact of steel beads: one digit."""
+    """Return the order of magnitude of a quantity in a contact of steel beads, one digit."""
     return float(f"{math.prod(SCALES[name] ** power for name, power in factors_of(unit)):.1g}")
 
 
 def conversion(unit: str, metre: float, kilogram: float, second: float) -> float:
-    """What a number of this unit is multiplied by when the base units shrink by these factors."""
+    """Return the factor of a number of this unit when the base units shrink by these factors."""
     value = 1.0
     for name, power in factors_of(unit):
         length, mass, time = DIMENSIONS[name]

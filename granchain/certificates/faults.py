@@ -1,4 +1,4 @@
-"""What is wrong with a law."""
+"""Problems of a contact law."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from granchain.certificates.examples import factors_of
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.errors import LawError
 
-# Orders that are seen where a law states two, and where it states one for a force that jumps.
+# Accepted observed orders if a law declares order 2, or order 1 for a force that jumps.
 SEEN_FAULT = {2: (1.7, 2.3), 1: (0.5, 1.9)}
 
-# Rates [m/s] at which forces are looked at: at rest, in approach and in recovery.
+# Rates [m/s] for checks of the force: at rest, in approach, and in recovery.
 RATES = (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1])
 
-# Energy that a cycle may give beyond what it took, relative to the largest work put in: rounding of
-# the cycles and of the closed forms.
+# Accepted energy creation in a cycle, relative to the largest work supplied: rounding of the cycles
+# and of the closed forms.
 CREATION = 1e-6
 
 
 def creates(law: type[ContactLaw], created: Creation, falls: float) -> bool:
-    """Whether a law creates energy: measured beyond the error, or its loss falls.
+    """Check if a law creates energy beyond the error, or if its loss falls.
 
-    Without history the force at rest is a function of the overlap alone, and its work on a closed
-    cycle is zero whatever is measured.
+    Without history, the force at rest is a function of the overlap alone, so that its work in a
+    closed cycle is exactly zero.
     """
     return bool(law.history) and (created.certain > CREATION or falls > CREATION)
 
@@ -34,7 +34,7 @@ def creates(law: type[ContactLaw], created: Creation, falls: float) -> bool:
 def faults_of_measures(
     law: type[ContactLaw], created: Creation, falls: float, seen: float | None, scales: bool
 ) -> list[str]:
-    """Sentences on energy, order and dimension that are not what the law must satisfy or states."""
+    """Return messages about energy, order, and units that do not match the law."""
     problems = []
     if creates(law, created, falls):
         found = (
@@ -73,8 +73,11 @@ def faults_of_measures(
 
 
 def faults_of_law(contact: Contact) -> list[str]:
-    """Sentences on a force that is not finite, negative, not zero when open, no slope of its
-    energy, or that drives; of each kind the first."""
+    """Return the first message of each kind about the forces of a law.
+
+    A force must be finite, not negative, zero when open, the slope of its energy, and must not
+    drive the motion.
+    """
     first: dict[str, str] = {}
     for kind, sentence in faults_of_values(contact):
         first.setdefault(kind, f"{contact.name}: {sentence}")
@@ -86,7 +89,7 @@ def faults_of_law(contact: Contact) -> list[str]:
 
 
 def problems_of_units(law: type[ContactLaw]) -> list[str]:
-    """Sentences on units that nothing can be converted to."""
+    """Return messages about units that cannot be converted."""
     problems = []
     for quantity in (*law.inputs, *law.coefficients):
         try:
@@ -97,12 +100,12 @@ def problems_of_units(law: type[ContactLaw]) -> list[str]:
 
 
 def loaded(contact: Contact) -> list[tuple[float, tuple]]:
-    """Overlaps, and the history of a fresh contact loaded to each."""
+    """Return overlaps, each with the history of a fresh contact loaded to it."""
     return [(d, contact.load(d, contact.fresh())) for d in contact.overlaps(1e-5, 60)]
 
 
 def faults_of_values(contact: Contact) -> Iterator[tuple[str, str]]:
-    """A force or an energy that is not finite."""
+    """Yield messages about forces or energies that are not finite."""
     for d, h in loaded(contact):
         at = f"at overlap {d:.3g} m"
         values = [
@@ -114,7 +117,7 @@ def faults_of_values(contact: Contact) -> Iterator[tuple[str, str]]:
 
 
 def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
-    """Kinds of faults of finite forces, with a sentence on each."""
+    """Yield problems of finite forces, each with its kind and a message."""
     for overlap, rate in product((0.0, OPEN, -1e-6 * contact.scale), RATES):
         value = contact.force(overlap, contact.fresh(), rate)
         if value != 0.0:
@@ -131,13 +134,13 @@ def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
     for d, h in grid:
         at_rest = contact.force(d, h)
         for rate, phase in zip(RATES[1:], ("approach", "recovery"), strict=True):
-            # beyond the rounding of a difference of two forces
+            # Larger than the rounding of a difference of two forces.
             if (contact.force(d, h, rate) - at_rest) * rate < -1e-12 * abs(at_rest * rate):
                 drives = f"the rate term accelerates the {phase} instead of damping it"
                 yield "damping", f"{drives}, at overlap {d:.3g} m"
     for d in contact.overlaps(1e-3, 12):
-        # central difference on the unloading curve, a little below the largest overlap: error of
-        # order (1e-4)^2
+        # Central difference on the unloading curve, slightly below the largest overlap; the error
+        # is of order (1e-4)^2.
         h, x, step = contact.load(d, contact.fresh()), 0.999 * d, 1e-4 * d
         slope = (contact.energy(x + step, h) - contact.energy(x - step, h)) / (2.0 * step)
         force = contact.force(x, h)
@@ -147,12 +150,12 @@ def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
                 f"the force is not the derivative of the energy: {force:.6g} N compared with "
                 f"{slope:.6g} N at overlap {x:.3g} m",
             )
-    # the work rests on the energy
+    # The work is computed from the energy.
     for d in contact.overlaps(1e-3, 12):
         step = 1e-4 * d
         slope = (contact.work(d + step) - contact.work(d - step)) / (2.0 * step)
         force = contact.loading(d)
-        # a jump of the force within the step is not meant
+        # A jump of the force within the step is not an error of the energy.
         jump = abs(contact.loading(d + step) - contact.loading(d - step))
         if jump < 1e-2 * abs(force) and abs(slope - force) > 1e-4 * abs(force):
             yield (

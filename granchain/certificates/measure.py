@@ -1,4 +1,4 @@
-"""What a contact law delivers, measured: restitution, energy, jumps, order in time, dimension."""
+"""Measured properties of a contact law: restitution, energy, jumps, order in time, and units."""
 
 from __future__ import annotations
 
@@ -45,54 +45,56 @@ from granchain.two_body import (
     two_bodies,
 )
 
-# Asked restitutions that a certificate goes through.
+# Nominal restitutions of a verification report.
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
 
-# The automatic step refined fourfold: restitutions to 1e-6.
+# Refinement of the automatic step, which gives restitutions to 1e-6.
 REFINED = 4.0
-# Refinements of the automatic step from which the order is fitted, and the reference's. Several
-# speeds [m/s], for it is chance where a step falls beside a kink or a jump; low ones, for the jumps
-# of the published laws are near first yield and weigh more there.
+# Refinements of the automatic step for the fit of the order, and that of the reference. Several
+# speeds [m/s] are used, because it is random where a step falls relative to a kink or jump. The
+# speeds are low, because jumps of the published laws are near first yield and have more weight
+# there.
 REFINEMENTS, REFERENCE = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0), 40.0
 ORDER_SPEEDS = tuple(float(speed) for speed in np.geomspace(0.15, 0.3, 8))
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a law delivers, measured.
+    """Verification report of a contact law: its measured properties.
 
     Parameters
     ----------
     law : type of ContactLaw
         The law.
     inputs : dict
-        Example inputs it was measured with.
+        Example inputs of the measurement.
     delivered : list of (asked, clamped, tensile)
-        Restitution; 0 where the bodies stick, None where the ending is no choice or the law
-        refuses; empty where the law takes no restitution.
+        Nominal restitution, and the effective ones with both endings of a contact: 0 if the bodies
+        stick, None if the ending is no choice or the law rejects the value. Empty if the law takes
+        no restitution.
     speeds : list of (speed, restitution)
-        Restitution at impact speeds [m/s].
+        Restitution at each impact speed [m/s].
     created : float
-        Largest energy that a closed cycle was measured to give beyond what it took, over the
-        largest work put in; at most its error and rounding if admissible.
+        Largest energy that a closed cycle creates, relative to the largest work supplied. If
+        admissible, it is at most its error and rounding.
     created_as_printed : float or None
-        The same without the energy guard.
+        The same without the energy correction.
     falls : float
-        Largest fall of the loss with the largest overlap, relative to the work: at most rounding if
-        admissible.
+        Largest fall of the loss with increasing maximum overlap, relative to the work. If
+        admissible, it is at most rounding.
     jumps : list of (overlap, relative jump)
-        Where the loading force jumps [m].
+        Overlaps [m] at which the loading force jumps.
     onset : float
-        Force to which a contact jumps at its onset [N], where the damping does not begin at zero;
-        at the second of the impact speeds.
+        Force to which a contact jumps at its onset [N], if the damping does not begin at zero. The
+        speed is the second of the impact speeds.
     order : float or None
         Observed order in time of an impact.
     dimension : bool
-        Whether force and coefficients scale with metre, kilogram and second with their units.
+        True if force and coefficients scale with metre, kilogram, and second as their units.
     problems : list of str
-        Sentences on what is wrong with the law.
+        Messages about problems of the law.
     created_error : float
-        Largest error of the quadrature of a cycle, over the largest work put in.
+        Largest error of the work of a cycle, relative to the largest work supplied.
     """
 
     law: type[ContactLaw]
@@ -111,12 +113,11 @@ class Certificate:
 
     @property
     def admissible(self) -> bool:
-        """Whether no cycle created energy."""
+        """True if no cycle creates energy."""
         return not creates(self.law, Creation(self.created, self.created_error), self.falls)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: where the law is from, what it was measured with, and what was
-        found."""
+        """Return HTML for a notebook: source, inputs, results, and problems."""
         stated = [(name, toml(value)) for name, value in self.inputs.items()]
         facts = [
             ("source", str(self.law.source)),
@@ -130,7 +131,7 @@ class Certificate:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """What was measured as plain values, for JSON."""
+        """Return the measured properties as plain values, for JSON."""
         return {
             "name": self.law.name,
             "measured_with": self.inputs,
@@ -179,7 +180,7 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     []
     """
     law = law_named(law, "certificate")
-    fingerprint(*law.functions())  # what no run would take is refused here as there
+    fingerprint(*law.functions())  # Rejects here what a run would reject.
     values = example_inputs(law, **inputs)
     contact = Contact(law, values)
     problems = faults_of_law(contact)
@@ -215,7 +216,7 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
 
 
 def attempt(call: Callable[[], Any]) -> Any:
-    """What a call returns; None where the law refuses."""
+    """Return the result of a call, or None if the law rejects the input."""
     try:
         return call()
     except GranchainError:
@@ -225,8 +226,10 @@ def attempt(call: Callable[[], Any]) -> Any:
 def restitution_of(
     law: type[ContactLaw], speed: float, values: SimpleNamespace, **changes: Any
 ) -> float | None:
-    """Restitution of an impact of the example pair: 0 where the bodies stick, None where the law
-    refuses."""
+    """Return the restitution of an impact of the example pair.
+
+    It is 0 if the bodies stick, and None if the law rejects the input.
+    """
     given = {**vars(values), **changes}
     try:
         found = impact(law=law, pair=example_pair(), speed=speed, refine=REFINED, **given)
@@ -240,7 +243,7 @@ def restitution_of(
 def delivered(
     law: type[ContactLaw], values: SimpleNamespace
 ) -> list[tuple[float, float | None, float | None]]:
-    """Restitution that impacts deliver for asked ones, with both ways of ending a contact."""
+    """Return effective versus nominal restitutions, with both ways of ending a contact."""
     names = {quantity.name for quantity in law.inputs}
     if "restitution" not in names:
         return []
@@ -257,16 +260,20 @@ def delivered(
 
 
 def at_speeds(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[float, float]]:
-    """Restitution at several impact speeds at which the bodies part; an impact's own speed goes
-    into a damping term that takes one."""
+    """Return the restitution at several impact speeds at which the bodies separate.
+
+    A damping term that uses the impact speed is given the speed of each impact.
+    """
     own = {"impact_speed": "striker"} if hasattr(values, "impact_speed") else {}
     found = [(speed, restitution_of(law, speed, values, **own)) for speed in IMPACT_SPEEDS]
     return [(speed, restitution) for speed, restitution in found if restitution]
 
 
 def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | None:
-    """Observed order in time: largest overlap, largest force and restitution of impacts towards
-    those of a fine step."""
+    """Return the observed order in time of impacts, compared with a fine step.
+
+    The errors are those of largest overlap, largest force, and restitution.
+    """
     bodies = [two_bodies(example_pair(), speed) for speed in ORDER_SPEEDS]
     contacts = contact_of_two(
         law, bodies[0], example_pair(), law_inputs(law, vars(values), IMPACT_SPEEDS[1])
@@ -289,8 +296,10 @@ def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | No
 
 
 def dimension(law: type[ContactLaw], values: SimpleNamespace) -> bool:
-    """Whether force and coefficients scale with their units when metre, kilogram and second
-    change by random factors."""
+    """Check if force and coefficients scale with their units.
+
+    Metre, kilogram, and second change by random factors.
+    """
     random = np.random.default_rng(1960)
     metre, kilogram, second = 10.0 ** random.uniform(-1.0, 1.0, size=3)
     pair, units = example_pair(), {quantity.name: quantity.unit for quantity in law.inputs}
@@ -321,7 +330,7 @@ def dimension(law: type[ContactLaw], values: SimpleNamespace) -> bool:
             return False
     for quantity, a, b in zip(contact.model.coefficients, contact.c, scaled.c, strict=True):
         expected = a * conversion(quantity.unit, metre, kilogram, second)
-        # the guard's windows are found by a scan: to its refinement
+        # The windows of the energy correction are located by a scan, to its resolution.
         tolerance = 1e-5 if quantity.name.startswith("guard") else 1e-9
         if math.isfinite(a) and abs(b - expected) > tolerance * abs(expected) + (
             1e-20 * newton * metre if quantity.unit == "J" else 0.0
