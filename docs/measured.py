@@ -1,14 +1,13 @@
-"""Print docs/measured.md: contact laws compared with published measurements of impacts.
+"""Write docs/measured*.md: contact laws compared with published measurements of impacts.
 
-    python docs/measured.py > docs/measured.md
+    python docs/measured.py
 
-Every number of the page is read from data/ or computed here; no number is typed.
+Every number of these pages is read from data/ or computed here; no number is typed.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -22,7 +21,7 @@ from granchain.comparison.impacts import LawAgainstImpacts, at_bound
 from granchain.contact.guard import Elastoplastic
 from granchain.pages.blocks import markdown_table as table
 
-DATA = Path(__file__).parents[1] / "data"
+DATA, DOCS = Path(__file__).parents[1] / "data", Path(__file__).parent
 STEEL, CROQUET, LINES = "leeb-steel", "gugan-croquet", "one-line-impacts"
 RATIO, DAMPING = "yield_stress_ratio", "damping"
 
@@ -112,13 +111,13 @@ def words(text: str, bullet: str = "") -> str:
 
 
 def described(folder: str) -> str:
-    """Describe the data of a folder, their sources, and their caveats."""
+    """Return the sources of the data of a folder, and a section on their caveats."""
     about = read_impacts(DATA / folder).about
     sources = "; ".join(
         one.printed + (f", doi:{one.doi}" if one.doi else "") for one in about.source
     )
     doubts = "\n".join(words(doubt, "- ") for doubt in about.doubt)
-    return f"{words(f'{about.what}. The folder is `data/{folder}`. Sources ({about.kind}): {sources}.')}\n\n{doubts}"
+    return f"{words(f'{about.what}. The folder is `data/{folder}`. Sources ({about.kind}): {sources}.')}\n\n## Caveats\n\n{doubts}"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -235,7 +234,7 @@ def diameter_line(law: str, fit: str | None) -> list[str]:
 
 
 def steel() -> list[str]:
-    """Return the section on steel."""
+    """Return the page on steel."""
     laws = yielding()
     ranked = sorted(laws, key=lambda law: against(law, STEEL, RATIO).rms or math.inf)
     fitted = [law for law in ranked if against(law, STEEL, RATIO).fitted is not None]
@@ -263,9 +262,10 @@ def steel() -> list[str]:
     }
     elastic = 1e3 * values(against("hertz", STEEL, None), ["D 800 HV"], "contact_diameter")[0]
     return [
-        "## Steel hit by a carbide ball",
+        "# Steel hit by a carbide ball",
+        PART_OF,
         described(STEEL),
-        "### Without a fit: hardness 2.84 times the yield stress",
+        "## Without a fit: hardness 2.84 times the yield stress",
         table(
             ["law", *heads],
             [
@@ -274,7 +274,7 @@ def steel() -> list[str]:
                 *(steel_line(law, None) for law in sorted(laws, key=unfitted_rms)),
             ],
         ),
-        "### With a ratio of hardness to yield stress fitted to each law",
+        "## With a ratio of hardness to yield stress fitted to each law",
         table(
             ["law", "ratio", *heads],
             [
@@ -283,6 +283,7 @@ def steel() -> list[str]:
                 *(steel_line(law, RATIO) for law in fitted),
             ],
         ),
+        "## Differences between the laws",
         words(
             "The ratio shifts the curve of a law but hardly changes its slope. "
             + tilted(fitted)
@@ -294,9 +295,10 @@ def steel() -> list[str]:
             "yield from Hertz's to that of a constant pressure. Brake's cubic is so steep that hard "
             "steel returns nearly all energy for every ratio."
         ),
+        "## Cases that were not computed",
         words("The following laws and cases were not computed or not fitted:"),
         "\n".join(words(note, "- ") for note in notes) or "- none",
-        "### Rate independence",
+        "## Rate independence",
         words(
             "The devices D and D+15 have the same energy and different speeds, so a rate-independent "
             "law gives the same restitution for both. Device C strikes with a quarter of the energy "
@@ -331,7 +333,7 @@ def steel() -> list[str]:
             "evidence against a law. They include the repeatability only, not the tolerance of "
             "a block, 30 or 40 HL."
         ),
-        "### Size of the indentation",
+        "## Size of the indentation",
         words(
             "The table compares measured diameters in millimetres with twice the largest contact "
             "radius. The second and the sixth diameter are corrected misprints (see above). With the "
@@ -346,6 +348,7 @@ def steel() -> list[str]:
             "indentation of a contact that is hardly plastic is smaller than the contact, or the "
             "published diameter is not that of the contact; the source does not specify it."
         ),
+        "## Diameters",
         table(
             ["law", "ratio", *INDENTATIONS],
             [
@@ -450,7 +453,7 @@ def croquet_line(law: str) -> list[str]:
 
 
 def croquet() -> list[str]:
-    """Return the section on the croquet ball."""
+    """Return the page on the croquet ball."""
     laws = damped()
     # Laws with the same effective restitution differ by rounding only.
     rms = {law: against(law, CROQUET, DAMPING).rms for law in laws}
@@ -483,15 +486,17 @@ def croquet() -> list[str]:
     sure = unstated(2, len(restitution)) + [by_digit] * 2
     sure += ["not given", number(by_digits(times))]
     return [
-        "## A croquet ball on wood",
+        "# A croquet ball on wood",
+        PART_OF,
         described(CROQUET),
-        "### With a damping constant fitted to each law at 2.83 m/s",
+        "## With a damping constant fitted to each law at 2.83 m/s",
         words(
             "A comparison without a fit is not possible, because no damping constant of the wood is "
             "published and without damping the restitution is 1. The contact time ends when the force "
             "is zero. The time until the overlap is zero is a few per cent longer."
         ),
         table(heads, [shown, sure, *(croquet_line(law) for law in fitted)]),
+        "## Dependence on the speed",
         words(
             "The measured restitution decreases by "
             f"{restitution[0] - restitution[-1]:.2f} from 0.5 to 6 m/s. The source gives no "
@@ -513,6 +518,7 @@ def croquet() -> list[str]:
             f"v^{exponents(restitution, times)[1]} +- {by_digits(times):.3f}. Gugan 2000 reports "
             "v^-0.23."
         ),
+        "## Laws without a fit",
         words(
             "The following laws were not fitted: "
             + "; ".join(
@@ -540,7 +546,8 @@ def lines() -> list[str]:
     ]
     return [
         "## Results published in one line",
-        described(LINES),
+        described(LINES).replace("## Caveats", "### Caveats"),
+        "### Values",
         table(["case", "speed [m/s]", "restitution", "uncertainty"], cells),
         words(
             "The sources give no effective modulus, so no law was computed. If you have a modulus, "
@@ -554,7 +561,15 @@ HEAD = """# Contact laws compared with measurements
 
 This page compares contact laws with measured impacts of two bodies that are published as numbers. The folder `data/` contains each measured
 number with its source, and each computed number is an impact in the engine. To compare your own laws or your own data, see
-[Compare laws with measured impacts](how-to/measured-impacts.md). `python docs/measured.py` writes this page."""
+[Compare laws with measured impacts](how-to/measured-impacts.md). `python docs/measured.py` writes these pages.
+
+| data | comparison |
+| --- | --- |
+| restitution and indentation of steel of known hardness, hit by a carbide ball | [Steel hit by a carbide ball](measured-steel.md) |
+| restitution and contact time of a croquet ball on wood, 0.5 to 6.5 m/s | [A croquet ball on wood](measured-croquet.md) |
+| single restitutions of other materials | [below](#results-published-in-one-line) |"""
+
+PART_OF = "This page belongs to [Contact laws compared with measurements](measured.md)."
 
 CHAINS = (
     "No available source publishes measured forces or speeds of a chain of four or more beads as "
@@ -564,10 +579,16 @@ CHAINS = (
 )
 
 
-def page() -> str:
-    """Return the page in Markdown."""
-    return "\n\n".join([HEAD, *steel(), *croquet(), *lines(), "## Chains", words(CHAINS)]) + "\n"
+def pages() -> dict[str, str]:
+    """Return the pages in Markdown by name of the file."""
+    contents = {
+        "measured.md": [HEAD, *lines(), "## Chains", words(CHAINS)],
+        "measured-steel.md": steel(),
+        "measured-croquet.md": croquet(),
+    }
+    return {name: "\n\n".join(blocks) + "\n" for name, blocks in contents.items()}
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    for name, text in pages().items():
+        (DOCS / name).write_text(text)

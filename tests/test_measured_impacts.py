@@ -26,7 +26,7 @@ from granchain.figures import impact_comparison
 
 DATA = Path(__file__).parents[1] / "data"
 STEEL, CROQUET, LINES = DATA / "leeb-steel", DATA / "gugan-croquet", DATA / "one-line-impacts"
-PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
+DOCS = Path(__file__).parents[1] / "docs"
 HARDNESSES = [f"D {hardness} HV" for hardness in (200, 300, 400, 500, 600, 700, 800)]
 
 
@@ -225,10 +225,11 @@ def test_wrong_options_end_in_a_sentence(obeyed):
 
 
 @pytest.mark.long
-def test_the_page_is_what_the_script_prints(script):
-    assert not differences(PAGE.read_text(), script.page()), (
-        "write it anew: python docs/measured.py > docs/measured.md"
-    )
+def test_the_pages_are_what_the_script_writes(script):
+    for name, text in script.pages().items():
+        assert not differences((DOCS / name).read_text(), text), (
+            f"write {name} anew: python docs/measured.py"
+        )
 
 
 def test_values_of_printed_formulas_are_what_the_formulas_give():
