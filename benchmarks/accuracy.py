@@ -1,11 +1,10 @@
-"""Time to the peak force at bead 31 within 0.1 %: Hertz, the steel chain, followed until the wave
-is at bead 63.
+"""Time to compute the peak force at bead 31 within 0.1 %, in the steel chain with Hertz contacts.
 
-Each code runs at the coarsest step or tolerance at which it, and every finer one tried, has the
-peak. Engine, NumPy, naive Numba and plain Python march by the same scheme, so that they share the
-step. The peak is the vertex of a parabola through three samples, for all; DOP853 is asked for
-samples around the peak only. What is right is DOP853 at its finest, with which the engine at a
-small step has to agree.
+Each run lasts until the wave reaches bead 63. Each code uses the coarsest step or tolerance at
+which it, and every finer one tried, meets 0.1 %. Engine, NumPy, naive Numba, and plain Python have
+the same scheme and therefore the same step. For all codes, the peak is the vertex of a parabola
+through three samples. DOP853 returns samples near the peak only. The reference is DOP853 at its
+finest tolerance, and the engine at a small step must agree with it.
 """
 
 from __future__ import annotations
@@ -39,27 +38,27 @@ from granchain.analysis import peak
 from granchain.engine.state import Recording, State
 
 BEAD, WITHIN = 31, 1e-3
-# Tried from the coarsest on: steps [s], and relative tolerances of DOP853.
+# Steps [s] and relative tolerances of DOP853, tried from the coarsest.
 STEPS = tuple(2e-6 * 0.95**i for i in range(60))[:: 10 if small() else 1]
 TOLERANCES = tuple(10.0 ** (-1.0 - 0.25 * i) for i in range(24))[:: 4 if small() else 1]
-# Engine against DOP853 at their finest: an error of order two, 9.5e-6 at 1e-7 s, is 1e-7 at this
-# step [s].
+# Comparison of the engine with DOP853 at their finest: a second-order error of 9.5e-6 at 1e-7 s is
+# 1e-7 at this step [s].
 FINE, AGREE = 1e-8, 1e-6
 
 
 def at_step(run: Run, dt: float) -> Run:
-    """The run at another step, as long."""
+    """Return the run with another step and the same duration."""
     end = run.step.value * run.step.n_steps
     return replace(run, step=replace(run.step, value=dt, n_steps=math.ceil(end / dt)))
 
 
 def sampled(run: Run) -> Recording:
-    """The force at bead 31 at each step."""
+    """Return a recording of the force at bead 31 at each step."""
     return Recording((BEAD,), (), run.step.value, None, ledger=False)
 
 
 def engine_peak(run: Run) -> float:
-    """[N]."""
+    """Return the peak force of the engine [N]."""
     state = State(run.contacts, run.chain, run.step, sampled(run))
     state.advance(run.step.n_steps + 1)
     return peak(
@@ -68,14 +67,14 @@ def engine_peak(run: Run) -> float:
 
 
 class Dop853:
-    """The chain as a system of first order for scipy.
+    """The chain as a first-order system for SciPy.
 
     Parameters
     ----------
     run : Run
-        Hertz.
+        Run with Hertz contacts.
     around : float
-        Time of the peak [s], known beforehand.
+        Approximate time of the peak [s].
     """
 
     def __init__(self, run: Run, around: float):
@@ -94,11 +93,11 @@ class Dop853:
         return out
 
     def solve(self, tolerance: float, spacing: float = 2.5e-7) -> Any:
-        """Solution at samples 5 us around the peak, and at the end."""
+        """Return the solution at samples within 5 us of the peak, and at the end."""
         times = np.append(np.arange(self.around - 5e-6, self.around + 5e-6, spacing), self.end)
         start = np.r_[np.zeros(N_BODIES), self.run.chain.velocity]
-        # absolute: a bead is moved by some 1e-5 m while the wave passes, at up to the striker's
-        # speed
+        # Absolute tolerance: the wave moves a bead by about 1e-5 m, at up to the speed of the
+        # striker.
         absolute = tolerance * np.r_[np.full(N_BODIES, 1e-5), np.full(N_BODIES, SPEED)]
         return solve_ivp(
             self.slope,
@@ -111,7 +110,7 @@ class Dop853:
         )
 
     def peak(self, solution: Any) -> float:
-        """[N]."""
+        """Return the peak force [N]."""
         u = solution.y[BEAD - 1 : BEAD + 2, :-1]
         d = np.maximum(u[:-1] - u[1:], 0.0)
         return peak(solution.t[:-1], 0.5 * self.stiffness * (d * np.sqrt(d)).sum(axis=0)).force
@@ -128,7 +127,7 @@ class Dop853:
 
 
 def coarsest(values: tuple[float, ...], error_of: Callable[[float], float]) -> float:
-    """The coarsest of the values from which on the error stays within what is allowed."""
+    """Return the coarsest value from which on the error stays within the limit."""
     found = None
     for value in reversed(values):
         if error_of(value) > WITHIN:
@@ -140,7 +139,7 @@ def coarsest(values: tuple[float, ...], error_of: Callable[[float], float]) -> f
 
 @cache
 def reference() -> tuple[Run, Dop853, float]:
-    """The run of Hertz, its equations, and the peak at bead 31 [N]."""
+    """Return the run with Hertz contacts, its equations, and the peak at bead 31 [N]."""
     run = run_to_bead_63("hertz")
     state = State(run.contacts, run.chain, run.step, sampled(run))
     state.advance(run.step.n_steps + 1)
@@ -154,7 +153,7 @@ def reference() -> tuple[Run, Dop853, float]:
 
 
 def coarsest_run() -> tuple[Run, float]:
-    """The run at the coarsest step within 0.1 %, and its error."""
+    """Return the run at the coarsest step within 0.1 %, and its error."""
     run, _, exact = reference()
 
     def error(dt: float) -> float:
@@ -165,8 +164,10 @@ def coarsest_run() -> tuple[Run, float]:
 
 
 def whole_run(run: Run) -> Contender:
-    """`gc.run` of the case as a user writes it, without sensors but bead 31: all that a call
-    costs, once the loop is compiled."""
+    """Return `gc.run` of the case as a user calls it, with bead 31 as the only sensor.
+
+    This is the total time of a call when the loop is already compiled.
+    """
     case = gc.load_case("steel-chain").replace(
         **{
             "contact.law": "hertz", "contact.psi": None, "contact.xi": None,
@@ -186,7 +187,7 @@ def whole_run(run: Run) -> Contender:
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """Milliseconds to the peak, of each code."""
+    """Return the milliseconds to the peak for each code."""
     _, equations, exact = reference()
     run, error = coarsest_run()
     tolerance = coarsest(
@@ -215,7 +216,7 @@ def measure(rounds: int) -> dict[str, Any]:
 
 
 def report(result: dict[str, Any]) -> None:
-    """The table for a terminal."""
+    """Print the table."""
     print(
         f"peak force at bead {BEAD}, {result['peak']:.6g} N, within {WITHIN:.1%}, wave up to bead "
         f"63: {result['steps']} steps of {result['time_step']:.3g} s ({result['error']:.2%}); "

@@ -1,10 +1,10 @@
-"""The engine against C written by hand and against the square-root floor, per bead and step, in one
-process, in turn.
+"""The engine compared with hand-written C and with the time of the square roots alone.
 
-Every form in kernels.c races, and the fastest counts: "bare", which leaves displacements and
-velocities only, and "keep", which leaves what the engine leaves: of every contact the force of each
-step, the largest force and the largest overlap. All give the engine's answer to the last bit, which
-is asserted first. Without a compiler nothing is measured, and that is said.
+All times are per bead and step, in one process, measured in turn. Every form in kernels.c is
+measured, and the fastest counts: "bare" stores only displacements and velocities, and "keep" also
+stores what the engine stores for every contact, the force of each step, the largest force, and the
+largest overlap. All forms must give results bit-identical to the engine's, which is asserted first.
+Without a compiler, nothing is measured, and a message reports it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = {"bare": False, "keep": True}
 def race_of_law(
     libraries: dict[int, ctypes.CDLL], law: str, all_beads: bool, rounds: int
 ) -> dict[str, Any]:
-    """One law, behind the front or over all beads."""
+    """Compare one law, for active beads only or for all beads."""
     run = racing_run(law)
     same = {"granchain": granchain(run, all_beads=all_beads)}
     for kind, keep in KINDS.items():
@@ -58,7 +58,7 @@ def race_of_law(
 
 
 def report(result: dict[str, Any]) -> None:
-    """The table for a terminal."""
+    """Print the table."""
     print(
         f"{N_BODIES} bodies, up to the peak at bead {SENSORS[-1]}; ns per bead and step; same "
         "bits in all"

@@ -1,12 +1,12 @@
-/* The chain by hand: Hertz, Ma-Liu and a hysteresis dashpot in C, each in several forms.
+/* The chain in hand-written C: Hertz, Ma-Liu, and a hysteresis dashpot, each in several forms.
  *
- * Scheme, front and order of operations are the engine's, so that the bits are; the front is looked at before each step. Each form is
- * there twice. "bare": displacements and velocities are all that is left, and all beads and contacts are alike. "keep": as the engine,
- * masses, gaps and coefficients of each bead and contact from rows, and of every contact the force of the step, the largest force and
- * the largest overlap.
+ * Scheme, front, and order of operations are the engine's, so that the results are bit-identical; the front is checked before each step.
+ * Each form has two variants. "bare" stores only displacements and velocities, and all beads and contacts are equal. "keep" works like
+ * the engine: it reads masses, gaps, and coefficients of each bead and contact from arrays, and stores for every contact the force of the
+ * step, the largest force, and the largest overlap.
  *
- * Body 0 and those behind the last are padding that stays at rest, one metre away; contact k joins bodies k and k + 1. Rows are padded to
- * whole vectors and one more.
+ * Body 0 and the bodies after the last one are padding at rest, one metre away; contact k joins bodies k and k + 1. Arrays are padded to
+ * complete vectors plus one more.
  */
 #include <math.h>
 #include <stdint.h>
@@ -23,17 +23,17 @@ enum { HERTZ, MA_LIU, DASHPOT };
 
 struct chain {
     long n_steps, front, last_contact, width;
-    double dt, kick, inverse_mass, stiffness, damping, lowest_force; /* of all, for the bare forms; kick is dt/m */
+    double dt, kick, inverse_mass, stiffness, damping, lowest_force; /* of all bodies, for the bare forms; kick is dt/m */
     double *u, *v, *a;
     const double *start, *kicks, *inverse_masses, *stiffnesses, *dampings;
     double *row, *peak, *reach;
-    double *limit, *residual, *unloading; /* Ma-Liu's history; its coefficients, as the law's file lists them, then four guarded windows */
+    double *limit, *residual, *unloading; /* Ma-Liu's history; coefficients in the order of the law's file, then four guarded windows */
     const double *ma_liu;
 };
 
-/* -------------------------------------------------------------------------------- log, exp and pow of the laws, to their bits */
+/* -------------------------------------------------------------------------------- log, exp and pow of the laws, bit-identical */
 
-/* granchain/contact/elementary.py says what each step is for. */
+/* granchain/contact/elementary.py explains each step. */
 #define LARGEST 0x1.fffffffffffffp1023
 #define SMALLEST 0x1p-1022
 #define LN2_HIGH 0x1.62e42feep-1
@@ -125,7 +125,7 @@ INLINE double law_power(double x, double y)
     return x >= y - y ? value : NAN;
 }
 
-/* Each of n numbers; the tests compare. */
+/* Apply the functions to n numbers, for the tests. */
 void elementary(double *log_x, double *exp_x, double *power_x_y, const double *x, const double *y, long n)
 {
     for (long i = 0; i < n; i++) {
@@ -173,7 +173,7 @@ static double opens_at(double d, double force, const double *c)
     return natural;
 }
 
-/* The rare event, a contact on its virgin curve: the smooth branch is made to pass through its force. */
+/* Rare event, a contact on its virgin curve: shift the smooth branch so that it passes through the force. */
 static __attribute__((noinline)) void renew(struct chain *s, long k, double d)
 {
     double force = loading(d, s->ma_liu), opens = opens_at(d, force, s->ma_liu), x = d - opens;
@@ -184,7 +184,7 @@ static __attribute__((noinline)) void renew(struct chain *s, long k, double d)
 
 /* ------------------------------------------------------------------------------------------------------------- plain C */
 
-/* Rows that do not overlap, told to the compiler. */
+/* Tell the compiler that the arrays do not overlap. */
 #define HERE                                                                                                                  \
     double *restrict u = s->u, *restrict v = s->v, *restrict a = s->a, *restrict row = s->row + 1; /* row[-1] = 0 */           \
     double *restrict peak = s->peak, *restrict reach = s->reach;                                                              \
@@ -196,7 +196,7 @@ static __attribute__((noinline)) void renew(struct chain *s, long k, double d)
     (void)a, (void)peak, (void)reach, (void)start, (void)kicks, (void)inverse_masses, (void)stiffnesses, (void)dampings;      \
     (void)limit, (void)residual, (void)kick, (void)inverse_mass, (void)lowest, (void)stiffness, (void)damping, (void)row
 
-/* Overlap and force of contact k as the bodies stand, and what a body does about the forces at its sides. */
+/* Overlap and force of contact k, and the motion of a body due to the forces at its sides. */
 #define OVERLAP(k) (u[k] - u[(k) + 1] + (keep ? start[k] : 0.0))
 #define RATE(k) (law == DASHPOT ? v[k] - v[(k) + 1] + half_dt * (a[k] - a[(k) + 1]) : 0.0)
 #define FORCE(k, d, rate)                                                                                                     \
@@ -223,7 +223,7 @@ INLINE double force_of(int law, double d, double rate, double stiffness, double 
     return f;
 }
 
-/* Forces in one pass, with the few events repaired after it; kick and drift in a second. */
+/* Forces in one pass, with the rare events corrected after it; kick and drift in a second pass. */
 INLINE void two_passes(struct chain *s, int law, int keep, long contacts, double half_dt, double scale, double drift)
 {
     HERE;
@@ -253,7 +253,7 @@ INLINE void two_passes(struct chain *s, int law, int keep, long contacts, double
     }
 }
 
-/* One pass; the force on a body's left is carried in a scalar. Hertz and dashpot: without events. */
+/* One pass; the force on a body's left side is carried in a scalar. Hertz and dashpot have no events. */
 INLINE void carried(struct chain *s, int law, int keep, long contacts)
 {
     HERE;
@@ -275,7 +275,7 @@ INLINE void carried(struct chain *s, int law, int keep, long contacts)
 
 #ifdef __AVX512F__
 
-/* Square root where the mask is set, 0 elsewhere. With rsqrt14, of relative error below 2^-14: e = 1 - x y^2 is below 2^-13, y times the
+/* Square root if the mask is set, otherwise 0. With rsqrt14, of relative error below 2^-14: e = 1 - x y^2 is below 2^-13, y times the
  * first four terms of (1 - e)^(-1/2) is off by (35/128) e^4, below 2^-53, and one residual step rounds s as the square root does. */
 INLINE __m512d root_of(__m512d x, __mmask8 where, int reciprocal)
 {
@@ -290,7 +290,7 @@ INLINE __m512d root_of(__m512d x, __mmask8 where, int reciprocal)
     return _mm512_fmadd_pd(_mm512_mul_pd(half, y), _mm512_fnmadd_pd(s, s, x), s);
 }
 
-/* Row k + 1..k + 8 from two whole vectors, and the forces on the left from two whole vectors of forces. */
+/* Entries k + 1..k + 8 from two complete vectors, and the forces on the left from two complete vectors of forces. */
 INLINE __m512d next_of(__m512d here, __m512d after)
 {
     return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(after), _mm512_castpd_si512(here), 1));
@@ -367,7 +367,7 @@ INLINE void vectors(struct chain *s, int law, int keep, int reciprocal, long con
 
 /* ------------------------------------------------------------------------------------------------------------ time loop */
 
-/* Contacts of the next step: up to the front, which it moves by one at most, in whole vectors. */
+/* Number of contacts of the next step: up to the front, which moves by at most one, in complete vectors. */
 static long contacts_of(struct chain *s)
 {
     while (s->front < s->last_contact && s->u[s->front] - s->u[s->front + 1] + s->start[s->front] > OPEN)
@@ -410,7 +410,7 @@ VECTORS(dashpot, DASHPOT)
 
 /* ---------------------------------------------------------------------------------------------------------------- floor */
 
-/* Nothing but a square root of each of n numbers; the sum keeps them from settling at 1. */
+/* Only a square root of each of n numbers; the sum keeps them away from 1. */
 void roots_sqrt(double *restrict x, long n, long passes)
 {
     for (long pass = 0; pass < passes; pass++)
@@ -426,7 +426,7 @@ void roots_rsqrt(double *restrict x, long n, long passes)
             _mm512_store_pd(x + i, root_of(_mm512_add_pd(_mm512_load_pd(x + i), _mm512_set1_pd(0.5)), 0xff, 1));
 }
 
-/* Each number's root by both; the tests compare. */
+/* Compute the root of each number in both ways, for the tests. */
 void root_by_rsqrt(const double *x, double *root, long n)
 {
     for (long i = 0; i < n; i += VECTOR) {
@@ -440,7 +440,7 @@ void root_by_rsqrt(const double *x, double *root, long n)
 
 #ifdef __AVX512F__
 
-/* Groups of VECTOR chains, each group side by side: column bead * VECTOR + place of a row; contact k's force in column k + 1. */
+/* Groups of VECTOR chains with interleaved entries: column bead * VECTOR + index in the group; contact k's force in column k + 1. */
 struct side {
     long groups, columns, n_steps, front, last_contact, width;
     double *u, *v, *row, *peak, *reach, *limit, *residual, *unloading;
@@ -463,7 +463,7 @@ static __attribute__((noinline)) void renew_columns(struct side *s, long k, unsi
         renew_column(s, k + __builtin_ctz(events), overlap[__builtin_ctz(events)]);
 }
 
-/* One step of a group: neighbour and left force stay in registers. */
+/* One step of a group; the neighbour and the left force stay in registers. */
 INLINE void across_step(struct side *s, int law, long contacts, double scale, int drifts)
 {
     const __m512d open = _mm512_set1_pd(OPEN), part = _mm512_set1_pd(scale), dt = _mm512_load_pd(s->dts);
@@ -494,7 +494,7 @@ INLINE void across_step(struct side *s, int law, long contacts, double scale, in
     }
 }
 
-/* Contacts of the next step, as for a single chain, up to the front that is farthest. */
+/* Number of contacts of the next step, as for a single chain, up to the farthest front. */
 INLINE long contacts_across(struct side *s)
 {
     for (long place = 0; place < VECTOR; place++)

@@ -1,9 +1,10 @@
-"""kernels.c, compiled on the spot with the options of this machine, and called through ctypes on
-the engine's own arrays.
+"""Interface to kernels.c, compiled for this machine and called through ctypes on the engine's
+arrays.
 
-Strict arithmetic (-ffp-contract=off: no fused multiply-add but in the corrected square root), so
-that each form gives the engine's bits. What the plain forms may lose to is taken from them: no
-errno and no traps, and vectors of both widths that an x86 may prefer.
+Arithmetic is strict (-ffp-contract=off: no fused multiply-add except in the corrected square root),
+so that each form is bit-identical to the engine. The compiler options remove what could slow the
+plain forms down: errno and traps are off, and both vector widths that an x86 processor may prefer
+are compiled.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ OPTIONS = (
 )
 WIDTHS = (256, 512) if platform.machine() == "x86_64" else (0,)
 
-# Name in kernels.c of the law of a run, and of its forms; those in vectors are there where the
-# processor has AVX-512.
+# Names in kernels.c of the laws and their forms. Forms in vectors exist if the processor has
+# AVX-512.
 LAWS = {"hertz": "hertz", "ma-liu": "ma_liu", "flores": "dashpot"}
 FORMS = {
     "two passes": "two_passes",
@@ -80,12 +81,12 @@ class Arguments(ctypes.Structure):
 
 
 def compiler() -> str | None:
-    """The C compiler: $CC, or gcc."""
+    """Return the C compiler: $CC, or gcc."""
     return shutil.which(os.environ.get("CC", "gcc"))
 
 
 def compiled(folder: Path, widths: tuple[int, ...] = WIDTHS) -> dict[int, ctypes.CDLL]:
-    """A library for each preferred width of vectors [bit]; none, where there is no compiler."""
+    """Compile a library for each preferred vector width [bit]; none without a compiler."""
     if compiler() is None:
         return {}
     found = {}
@@ -100,7 +101,7 @@ def compiled(folder: Path, widths: tuple[int, ...] = WIDTHS) -> dict[int, ctypes
 
 
 def version() -> str:
-    """Of the compiler."""
+    """Return the version of the compiler."""
     done = subprocess.run(
         [str(compiler()), "-dumpfullversion"], capture_output=True, text=True, check=False
     )
@@ -108,8 +109,10 @@ def version() -> str:
 
 
 def row_of(values: np.ndarray, width: int, rest: float) -> np.ndarray:
-    """Values at the start of a row of `width` and a vector more, on the boundary of a cache
-    line."""
+    """Return an array of `width` plus one vector that begins with the values.
+
+    It starts at the boundary of a cache line.
+    """
     memory = np.full(width + 3 * VECTOR, rest)
     first = -memory.ctypes.data % 64 // 8
     row = memory[first : first + width + VECTOR]
@@ -118,16 +121,16 @@ def row_of(values: np.ndarray, width: int, rest: float) -> np.ndarray:
 
 
 class Kernel:
-    """One form on one run: arrays as the engine's state has them at the start.
+    """One form on one run, with the initial arrays of the engine's state.
 
     Parameters
     ----------
     function : callable
-        Of the library.
+        Function of the library.
     run : Run
-        Hertz, Ma-Liu or a hysteresis dashpot; beads alike.
+        Run with Hertz, Ma-Liu, or a hysteresis dashpot, and equal beads.
     all_beads : bool
-        Sweep those ahead of the front too.
+        If true, also compute the beads ahead of the front.
     """
 
     def __init__(self, function: Callable[..., None], run: Run, all_beads: bool):
@@ -175,7 +178,7 @@ class Kernel:
         return self.rows["u"][1 : self.n + 1], self.rows["v"][1 : self.n + 1]
 
     def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each contact the last force, the largest force [N] and the largest overlap [m]."""
+        """Return last force, largest force [N], and largest overlap [m] of each contact."""
         return (
             self.rows["row"][1 : self.n + 2],
             self.rows["peak"][: self.n + 1],
@@ -186,12 +189,12 @@ class Kernel:
 def forms(
     libraries: dict[int, ctypes.CDLL], run: Run, keep: bool, all_beads: bool
 ) -> dict[str, Contender]:
-    """All forms of the law of a run."""
+    """Return all forms of the law of a run."""
     found = {}
     for label, form in FORMS.items():
         for width, library in libraries.items():
             name = f"{LAWS[run.law]}_{form}_{'keep' if keep else 'bare'}"
-            # by hand, the width is the same whatever the compiler prefers
+            # In hand-written vectors, the width does not depend on the compiler's preference.
             if not hasattr(library, name) or (
                 form.startswith("vectors") and width != max(libraries)
             ):
@@ -204,8 +207,7 @@ def forms(
 
 
 def floors(libraries: dict[int, ctypes.CDLL], run: Run) -> dict[str, Contender]:
-    """As many square roots as the run has contacts, padded to whole vectors, and steps, and
-    nothing else."""
+    """Compute only square roots: one per contact, padded to complete vectors, and step."""
     if not libraries:
         return {}
     library = libraries[max(libraries)]

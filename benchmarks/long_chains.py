@@ -1,9 +1,9 @@
-"""What a bead and step cost in precompressed rows of 10^2 to 10^6 moving beads, over the cost in
-one of 70; on one thread and on two.
+"""Cost per bead and step in precompressed chains of 10^2 to 10^6 beads, compared with 70 beads.
 
-Every bead moves from the start and every contact is pressed: nothing is left out ahead of a front.
-A look at the state is part of each block, as in a run. Two threads are timed by the wall, beside a
-pure spin on two threads in the same rounds: what this machine has of them.
+Every bead moves from the start and every contact is compressed, so that no bead is ahead of a
+front. Each block includes a check of the state, as in a run. One and two threads are measured. The
+wall time with two threads is compared, in the same rounds, with a busy loop on two threads, which
+shows how much a second thread can gain on this machine.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from granchain.engine.state import State
 from granchain.material import MATERIALS
 
 LAWS = ("hertz", "flores", "ma-liu")
-# The base, and the lengths.
+# Length of the base, and the other lengths [beads].
 BASE, LENGTHS = 70, (100, 1_000, 10_000, 100_000, 1_000_000)
 SMALL_LENGTHS = (100, 5_000)
-# Bead-steps of a block: at a nanosecond each, 20 ms of one chain after the other; the longest take
+# Bead-steps per block: at 1 ns each, 20 ms for one chain after the other. The longest chains run
 # 256 steps, as in a run.
 WORK, STEPS = 1e5 if small() else 2e7, 256
 ROUNDS, SMALL_ROUNDS = 9, 2
-# Of the order of what a Hertz pulse of 1.77 m/s has behind it; the static overlap under 60 N is
-# some micrometres, so no contact opens.
+# Speed like that behind a Hertz pulse of 1.77 m/s [m/s], and load [N]. The static overlap under
+# 60 N is a few micrometres, so no contact opens.
 SPEED, LOAD = 0.02, 60.0
 
 
 def pressed_row(n_bodies: int) -> Chain:
-    """Steel beads pressed against a wall, each with a small speed of its own."""
+    """Return steel beads pressed against a wall, with individual small velocities."""
     speeds = np.random.default_rng(1).uniform(-SPEED, SPEED, n_bodies)
     wall = End(WALL, MATERIALS["steel-316"])
     return replace(
@@ -53,12 +53,12 @@ def pressed_row(n_bodies: int) -> Chain:
 
 
 def block_of(n_bodies: int) -> int:
-    """Steps of a block."""
+    """Return the number of steps per block."""
     return max(STEPS, int(WORK / n_bodies))
 
 
 def advancing(run: Run, threads: int) -> Callable[[], tuple[float, float]]:
-    """Function that does a block and gives its wall time and this thread's own [s]."""
+    """Return a function that runs a block and returns its wall time and thread time [s]."""
     state = State(run.contacts, run.chain, run.step, BARE)
     bands, steps = Bands(state, threads), block_of(run.chain.n_bodies)
 
@@ -67,14 +67,14 @@ def advancing(run: Run, threads: int) -> Callable[[], tuple[float, float]]:
         bands.advance(steps)
         return time.perf_counter() - begin, time.thread_time() - own
 
-    # compiled, and beyond the first whole step
+    # Compile the loop, and pass the first complete step.
     bands.advance(40)
     return timed
 
 
 @numba.njit(nogil=True, error_model="numpy")
 def spin(turns):  # type: ignore[no-untyped-def]
-    """Work that touches no memory."""
+    """Compute without memory access."""
     x = 0.0
     for i in range(turns):
         x = np.sqrt(x + i)
@@ -82,7 +82,7 @@ def spin(turns):  # type: ignore[no-untyped-def]
 
 
 def spun(threads: int, turns: int = 10_000_000) -> float:
-    """Wall time [s] of as much spinning in all, on some threads."""
+    """Return the wall time [s] of a fixed number of turns, divided among threads."""
     workers = [threading.Thread(target=spin, args=(turns // threads,)) for _ in range(threads)]
     begin = time.perf_counter()
     for worker in workers:
@@ -93,8 +93,10 @@ def spun(threads: int, turns: int = 10_000_000) -> float:
 
 
 def race_of_law(law: str, lengths: tuple[int, ...], rounds: int) -> dict[str, Any]:
-    """Cost per bead-step over that of the base in the same round; gain of two threads, and of a
-    spin on two."""
+    """Return the cost per bead-step relative to the base in the same round.
+
+    Also return the gain of two threads, and that of a busy loop.
+    """
     found: dict[str, Any] = {}
     for n in lengths:
         runs = []
@@ -132,13 +134,13 @@ def race_of_law(law: str, lengths: tuple[int, ...], rounds: int) -> dict[str, An
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """Every law over the lengths."""
+    """Measure every law for all lengths."""
     lengths = SMALL_LENGTHS if small() else LENGTHS
     return {"base": BASE, "laws": {law: race_of_law(law, lengths, rounds) for law in LAWS}}
 
 
 def report(result: dict[str, Any]) -> None:
-    """What the numbers, printed as they come, were taken on."""
+    """Print the machine; the results are already printed."""
     print(f"\n{taken_on(result['machine'])}")
 
 

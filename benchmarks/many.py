@@ -1,9 +1,9 @@
-"""1,024 chains at once: one after the other in compiled code, and by hand in C, eight side by side
-in a vector.
+"""Time of 1,024 chains: compiled code of the engine, and hand-written C with eight per vector.
 
-Each chain has a speed and a time step of its own; the pulse runs through all of it. Per bead and
-step of the whole chain, in one process, in turn. All forms give the same bits, which is asserted
-first. Then two threads over one, next to a loop that only counts, in the same rounds.
+Each chain has an individual speed and time step, and its pulse passes all beads. Times are per bead
+and step of the complete chain, in one process, measured in turn. All forms must be bit-identical,
+which is asserted first. Then two threads are compared with one, next to a busy loop in the same
+rounds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LAWS = ("hertz", "flores", "tsuji", "ma-liu")
 IN_C = {"hertz": "hertz_across", "ma-liu": "ma_liu_across"}
 MEMBERS, STEPS = 1024, 1041
 SMALL_MEMBERS, SMALL_STEPS = 16, 100
-# Steps of 0.4 us: in 1,041 of them the pulse comes to bead 63.
+# Time step of 0.4 us: the pulse reaches bead 63 after 1,041 steps.
 STEP = 4e-7
 COLUMNS = (
     "u",
@@ -77,7 +77,7 @@ class Side(ctypes.Structure):
 
 
 def states_of(run: Run, members: int) -> list[State]:
-    """A state for each chain, of a speed and a time step of its own."""
+    """Return a state for each chain, with an individual speed and time step."""
     made = []
     for part in np.linspace(0.5, 1.0, members):
         velocity = run.chain.velocity.copy()
@@ -88,7 +88,7 @@ def states_of(run: Run, members: int) -> list[State]:
 
 
 def inside(states: list[State]) -> Answer:
-    """Displacements and velocities of all bodies."""
+    """Return the displacements and velocities of all bodies."""
     n = states[0].chain.n_bodies
     return np.array([state.bodies.u[1 : n + 1] for state in states]), np.array(
         [state.bodies.v[1 : n + 1] for state in states]
@@ -96,7 +96,7 @@ def inside(states: list[State]) -> Answer:
 
 
 def granchain(run: Run, members: int, all_beads: bool) -> Contender:
-    """The engine's stack."""
+    """Return the engine's stack of chains."""
 
     def prepare() -> Callable[[], Answer]:
         states = states_of(run, members)
@@ -115,15 +115,15 @@ def granchain(run: Run, members: int, all_beads: bool) -> Contender:
 
 
 def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Contender:
-    """C across chains."""
+    """Return the C code across chains."""
     function = getattr(library, IN_C[run.law])
 
     def prepare() -> Callable[[], Answer]:
         states = states_of(run, members)
         one, groups = states[0], members // VECTOR
         width = one.contacts.force.size
-        # an odd number of cache lines a row, and one more than there are contacts: no two rows
-        # begin at the same part of a page
+        # An odd number of cache lines per row, and one more than there are contacts, so that no two
+        # rows begin at the same offset in a page.
         columns = ((width + 1) | 1) * VECTOR
         rows = dict(zip(COLUMNS, page_aligned(((groups, columns),) * len(COLUMNS)), strict=True))
         names = [quantity.name for quantity in run.contacts.model.coefficients]
@@ -144,7 +144,7 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
                 taken |= dict(zip(("limit", "residual", "unloading"), state.h, strict=False))
             for name, values in taken.items():
                 rows[name][group].reshape(-1, VECTOR)[:width, place] = values[:width]
-        # A structure of ctypes keeps no array alive that it points to: `timed` does, with `rows`.
+        # A ctypes structure does not keep its arrays alive; `timed` does, through `rows`.
         rows["ma_liu"] = np.ascontiguousarray(run.contacts.c[:, 1])
         n = run.chain.n_bodies
         arguments = Side(
@@ -175,7 +175,7 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
 
 @numba.njit(nogil=True)
 def spin(times):  # type: ignore[no-untyped-def]
-    """Nothing but the processor."""
+    """Compute without memory access."""
     x = np.uint64(1)
     for _ in range(times):
         x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
@@ -183,7 +183,7 @@ def spin(times):  # type: ignore[no-untyped-def]
 
 
 def wall(work: Callable[[int, int], Any], parts: int, threads: int) -> float:
-    """Wall time of some parts of work, shared out to threads."""
+    """Return the wall time of some parts of work, divided among threads."""
     each = parts // threads
     pool = [threading.Thread(target=work, args=(each * t, each * (t + 1))) for t in range(threads)]
     begin = time.perf_counter()
@@ -195,11 +195,11 @@ def wall(work: Callable[[int, int], Any], parts: int, threads: int) -> float:
 
 
 def race_of_threads(run: Run, members: int, rounds: int) -> dict[str, Any]:
-    """Gain of a second thread: chains, and a loop that only counts, in the same rounds."""
+    """Return the gain of a second thread, for chains and for a busy loop in the same rounds."""
     stack = Stack(states_of(run, members))
     live = (*stack._tables, stack._clocks, *stack._records, stack.status)
     tables = [table.copy() for table in live]
-    # .1 s and more a task: shorter ones gain nothing from a second thread
+    # At least 0.1 s per task, because shorter ones gain nothing from a second thread.
     turns = 1 if small() else 4
 
     def chains(first: int, last: int) -> None:
@@ -226,7 +226,7 @@ def race_of_threads(run: Run, members: int, rounds: int) -> dict[str, Any]:
 def race_of_law(
     library: ctypes.CDLL | None, law: str, members: int, steps: int, all_beads: bool, rounds: int
 ) -> dict[str, Any]:
-    """One law, behind the front or over all beads: the stack, and the stack over C."""
+    """Measure one law, for active beads or all beads: the stack, and the stack versus C."""
     inputs = SimpleNamespace(**{q.name: INPUTS.get(q.name, q.default) for q in laws()[law].inputs})
     run = run_of(law, steel_chain(), inputs, end=steps * STEP, step=STEP)
     racing = {"stack": granchain(run, members, all_beads)}
@@ -242,12 +242,12 @@ def race_of_law(
 
 
 def spread_of(found: dict[str, float]) -> str:
-    """A median with its quartiles."""
+    """Return a median with its quartiles as text."""
     return f"{found['median']:.3f} [{found['low']:.3f} {found['high']:.3f}]"
 
 
 def report(result: dict[str, Any]) -> None:
-    """The table for a terminal."""
+    """Print the table."""
     print(
         f"{result['members']} chains of {N_BODIES} bodies, {result['steps']} steps; ns per bead "
         "and step; same bits in all"
@@ -269,7 +269,7 @@ def report(result: dict[str, Any]) -> None:
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """Stacks of members against C, where there is a compiler, and over threads."""
+    """Measure stacks versus C, if there is a compiler, and with two threads."""
     members, steps = (SMALL_MEMBERS, SMALL_STEPS) if small() else (MEMBERS, STEPS)
     library, versions = None, {}
     if compiler() is None:

@@ -1,8 +1,8 @@
-"""The chain as one would write it in Numba at first: what the engine is measured against.
+"""The chain in straightforward Numba code, for comparison with the engine.
 
-Forces into an array that is zeroed each step, two additions a contact, `**1.5`, branches on the
-phases of a law inside the loop. The scheme and the step are the engine's, kick-drift-kick with half
-a kick at both ends and the rate predicted to the full step, so that the answer is the same.
+Forces are added to an array that is zeroed in each step, with two additions per contact, `**1.5`,
+and branches on the contact state inside the loop. Scheme and step are the engine's: kick-drift-kick
+with half a kick at both ends and the rate predicted to the full step, so that the results agree.
 """
 
 import math
@@ -12,7 +12,7 @@ from numba import njit
 
 @njit
 def hertz(n_steps, dt, mass, stiffness, u, v):  # type: ignore[no-untyped-def]
-    """F = K d^1.5 [N]; displacement u [m] and velocity v [m/s] are advanced in place."""
+    """Advance displacements u [m] and velocities v [m/s] in place, with F = K d^1.5 [N]."""
     n = u.size
     force = mass * 0.0
     for step in range(n_steps + 1):
@@ -36,7 +36,7 @@ def hertz(n_steps, dt, mass, stiffness, u, v):  # type: ignore[no-untyped-def]
 
 @njit
 def hysteresis(n_steps, dt, mass, stiffness, damping, u, v):  # type: ignore[no-untyped-def]
-    """F = K d^1.5 (1 + damping rate), at least 0; the damping is a/v0 [s/m]."""
+    """Advance with F = K d^1.5 (1 + damping rate), at least 0; the damping is a/v0 [s/m]."""
     n = u.size
     force, a = mass * 0.0, mass * 0.0
     for step in range(n_steps + 1):
@@ -63,8 +63,11 @@ def hysteresis(n_steps, dt, mass, stiffness, damping, u, v):  # type: ignore[no-
 
 @njit
 def ma_liu(n_steps, dt, mass, radius, modulus, d_y, d_p, c1, c2, c3, f_p, k1, u, v):  # type: ignore[no-untyped-def]
-    """Ma and Liu: loading by phase, unloading on a flattened radius from the largest overlap;
-    names as in the law's file."""
+    """Advance with Ma and Liu's law; the names are those in the file of the law.
+
+    Loading depends on the contact state. Unloading uses a flattened radius, which depends on the
+    largest overlap.
+    """
     n = u.size
     force = mass * 0.0
     d_max, f_max = mass * 0.0, mass * 0.0

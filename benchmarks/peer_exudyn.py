@@ -1,9 +1,9 @@
-"""The chain in Exudyn, in a process and an environment of its own: a question in JSON on standard
-input, the answer on standard output.
+"""The chain in Exudyn, in a separate process and environment.
 
-Masses with one coordinate, and a connector between neighbours whose force is a symbolic user
-function, which Exudyn evaluates in C++; its explicit velocity Verlet. Nothing is written and no
-sensor is kept while the time is taken.
+The input is JSON on standard input, and the output is JSON on standard output. Masses have one
+coordinate. A connector between neighbours computes the force with a symbolic user function, which
+Exudyn evaluates in C++. The integrator is Exudyn's explicit velocity Verlet. Timed runs write
+nothing and have no sensors.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from exudyn.itemInterface import (
 
 
 def chain(mbs, asked):
-    """Nodes and contacts; the force function, which has to outlive the run, and the nodes."""
+    """Return nodes, contacts, and the force function, which must outlive the run."""
     symbolic, stiffness = exu.symbolic, asked["stiffness"]
 
     def contact(mbs, t, item, u, v, k, d, offset):
@@ -55,8 +55,10 @@ def chain(mbs, asked):
 
 
 def run(asked, sensor=None):
-    """Final displacements and velocities, seconds, and the force at a bead at each step where
-    one is asked."""
+    """Return final displacements and velocities, and seconds.
+
+    With `sensor`, also return the force at a bead at each step.
+    """
     container = exu.SystemContainer()
     mbs = container.AddSystem()
     _force, nodes = chain(mbs, asked)
@@ -95,8 +97,7 @@ def run(asked, sensor=None):
 
 
 def answer(asked):
-    """Final state; seconds of each run; the force at the asked bead at each step, where that is
-    asked."""
+    """Return the final state, the seconds of each run, and the force at a bead if requested."""
     runs = [run(asked) for _ in range(asked["repeats"])]
     u, v, _, _ = runs[-1]
     found = {

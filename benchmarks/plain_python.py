@@ -1,5 +1,7 @@
-"""The chain as one would write it in plain Python: a loop over steps and contacts, without any
-package; same scheme, step and answer."""
+"""The chain in plain Python: a loop over steps and contacts, without any package.
+
+Scheme, step, and results are those of the engine.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ Force = Callable[[int, float, float], float]
 def march(
     n_steps: int, dt: float, masses: Any, force_of: Force, displacements: Any, velocities: Any
 ) -> None:
-    """Kick-drift-kick; displacements and velocities are advanced in place."""
+    """Integrate by kick-drift-kick; displacements and velocities are advanced in place."""
     m, u, v = (
         list(map(float, masses)),
         list(map(float, displacements)),
@@ -39,7 +41,7 @@ def march(
 
 
 def hertz(n_steps, dt, mass, stiffness, u, v):  # type: ignore[no-untyped-def]
-    """F = K d^1.5."""
+    """Integrate with F = K d^1.5."""
 
     def force_of(k: int, d: float, rate: float) -> float:
         return stiffness * d**1.5
@@ -48,7 +50,7 @@ def hertz(n_steps, dt, mass, stiffness, u, v):  # type: ignore[no-untyped-def]
 
 
 def hysteresis(n_steps, dt, mass, stiffness, damping, u, v):  # type: ignore[no-untyped-def]
-    """F = K d^1.5 (1 + damping rate), at least 0."""
+    """Integrate with F = K d^1.5 (1 + damping rate), at least 0."""
 
     def force_of(k: int, d: float, rate: float) -> float:
         return max(stiffness * d**1.5 * (1.0 + damping * rate), 0.0)
@@ -57,7 +59,7 @@ def hysteresis(n_steps, dt, mass, stiffness, damping, u, v):  # type: ignore[no-
 
 
 def ma_liu(n_steps, dt, mass, radius, modulus, d_y, d_p, c1, c2, c3, f_p, k1, u, v):  # type: ignore[no-untyped-def]
-    """Ma and Liu; names as in the law's file."""
+    """Integrate with Ma and Liu's law; the names are those in the file of the law."""
     hertz_stiffness = 4.0 / 3.0 * modulus * math.sqrt(radius)
     d_max, residual, stiffness = [d_y] * len(u), [0.0] * len(u), [hertz_stiffness] * len(u)
 

@@ -1,8 +1,8 @@
-"""Contenders that do the same work in turn: their times, ratios within a round, and what they were
-measured on.
+"""Compare contenders that do the same work in turn.
 
-Times drift with the machine, so a ratio is taken within a round, and median and quartiles over the
-rounds are kept. The time is the thread's own, without that of other programs.
+Results are times, ratios within a round, and the machine. Times drift with the machine, so ratios
+are computed within each round, and their median and quartiles over the rounds are stored. Times are
+thread times, which exclude other programs.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from granchain.portable import processor_name
 
 RESULTS = Path(__file__).with_name("results")
 
-# Rounds of a race, and runs of a fast contender in each of its turns, of which the quickest counts.
+# Number of rounds, and runs of a fast contender in each turn, of which the fastest counts.
 ROUNDS, TURNS = 25, 5
 SMALL_ROUNDS = 2
 
-# Final displacements and velocities of two contenders, over the largest: rounding of a few thousand
-# steps.
+# Largest relative difference of final displacements and velocities of two contenders: rounding over
+# a few thousand steps.
 SAME = 1e-9
 
-# As programs write themselves.
+# Names as the programs spell them.
 NAMES = {
     "python": "Python",
     "numba": "Numba",
@@ -50,19 +50,21 @@ Answer = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Contender:
-    """`prepare` makes a fresh start, untimed, and returns what is timed; that returns final
-    displacements and velocities of the bodies.
+    """A program that computes a run.
+
+    `prepare` sets up a run, untimed, and returns the function to time. That function returns the
+    final displacements and velocities of the bodies.
 
     Parameters
     ----------
     prepare : callable
-        As above.
+        See above.
     turns : int
-        Runs in each turn.
+        Number of runs in each turn.
     same : float
-        How far its answer may be from the first contender's, over the largest; 0: the same bits.
+        Largest relative difference from the first contender's result; 0 means bit-identical.
     computes : bool
-        Whether it computes the chain at all, or is a floor.
+        Whether it computes the chain; false for a lower bound such as square roots.
     """
 
     prepare: Callable[[], Callable[[], Answer]]
@@ -72,12 +74,12 @@ class Contender:
 
 
 def small() -> bool:
-    """Whether everything is to run once, without judging times."""
+    """Return whether everything runs only once, without evaluating times."""
     return os.environ.get("BENCH_SMALL", "") not in ("", "0")
 
 
 def away(answer: Answer, other: Answer) -> float:
-    """The largest difference of two answers, displacements and velocities each over its largest."""
+    """Return the largest relative difference of displacements and of velocities."""
     return max(
         float(np.abs(mine - its).max() / np.abs(mine).max())
         for mine, its in zip(answer, other, strict=True)
@@ -85,7 +87,7 @@ def away(answer: Answer, other: Answer) -> float:
 
 
 def assert_same(contenders: dict[str, Contender]) -> dict[str, float]:
-    """How far each contender's answer is from the first one's; compiles all of them besides."""
+    """Return each contender's difference from the first one, and compile all of them."""
     first, *_ = contenders.values()
     answer = first.prepare()()
     found = {}
@@ -101,7 +103,7 @@ def assert_same(contenders: dict[str, Contender]) -> dict[str, float]:
 
 
 def seconds(contender: Contender) -> float:
-    """One run, without its preparation."""
+    """Return the time of one run without its preparation."""
     timed = contender.prepare()
     begin = time.thread_time()
     timed()
@@ -109,7 +111,7 @@ def seconds(contender: Contender) -> float:
 
 
 def race(contenders: dict[str, Contender], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each contender in each round; who begins moves on by one each round."""
+    """Return the seconds of each contender in each round; the first one changes every round."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
     for turn in range(rounds):
@@ -122,12 +124,12 @@ def race(contenders: dict[str, Contender], rounds: int) -> dict[str, list[float]
 
 
 def ratios(times: list[float], base: list[float]) -> list[float]:
-    """One contender's times over another's, round by round."""
+    """Return one contender's times divided by another's, round by round."""
     return [mine / its for mine, its in zip(times, base, strict=True)]
 
 
 def spread(values: Iterable[float]) -> dict[str, float]:
-    """Median and quartiles."""
+    """Return median and quartiles."""
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     return {"median": median, "low": low, "high": high}
 
@@ -135,7 +137,7 @@ def spread(values: Iterable[float]) -> dict[str, float]:
 def measured(
     times: dict[str, list[float]], bases: Iterable[str], bead_steps: int = 1, unit: float = 1e9
 ) -> dict[str, Any]:
-    """Times per bead and step in a unit of 1/`unit` s, and ratios to each of the bases."""
+    """Return times per bead and step in units of 1/`unit` s, and ratios to each of the bases."""
     scaled = {name: [t / bead_steps * unit for t in values] for name, values in times.items()}
     return {
         "times": {name: {**spread(values), "best": min(values)} for name, values in scaled.items()},
@@ -151,7 +153,7 @@ def measured(
 
 
 def machine(**versions: str) -> dict[str, Any]:
-    """What the numbers were taken on."""
+    """Return the description of the machine and the versions."""
     return {
         "cpu": processor_name(),
         "cores": os.cpu_count(),
@@ -164,7 +166,7 @@ def machine(**versions: str) -> dict[str, Any]:
 
 
 def taken_on(taken: dict[str, Any]) -> str:
-    """The machine in a line."""
+    """Return the machine in one line."""
     versions = ", ".join(
         f"{NAMES.get(key, key)} {value}"
         for key, value in taken.items()
@@ -174,7 +176,7 @@ def taken_on(taken: dict[str, Any]) -> str:
 
 
 def save(name: str, result: dict[str, Any]) -> None:
-    """Write results/<name>.json; not where everything ran once only."""
+    """Write results/<name>.json, except if everything runs only once."""
     if small():
         return
     RESULTS.mkdir(exist_ok=True)
@@ -191,8 +193,10 @@ def command(
     rounds: tuple[int, int] = (ROUNDS, SMALL_ROUNDS),
     **versions: str,
 ) -> None:
-    """A benchmark as it is called: measure so many rounds, fewer where all is small, print, and
-    with --save keep the result."""
+    """Run a benchmark from the command line: measure, print, and with --save store the result.
+
+    `rounds` has the number of rounds, and the number if everything is small.
+    """
     parser = argparse.ArgumentParser(description=(doc or "").split("\n\n")[0])
     usual = rounds[small()]
     parser.add_argument("--rounds", type=int, default=usual, help="rounds, two or more")
@@ -206,7 +210,7 @@ def command(
 
 
 def rounded(value: Any) -> Any:
-    """Floats with six digits: no measured time has more."""
+    """Round floats to six digits, because no measured time has more."""
     if isinstance(value, dict):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,10 +1,10 @@
-"""Milliseconds that a member of `granchain.run_many` costs beside its compiled loop, and those of a
-warm `granchain.run`.
+"""Milliseconds per member of `granchain.run_many` in addition to its compiled loop, and of a warm
+`granchain.run`.
 
-1,024 chains of 70 steel beads, each of another kind of contact, up to the fast step nearest 1,041;
-processor time of all threads from the call on, without that of the compiled marches: set-up, and
-collection into results. Each round has numbers of its own: what a process remembers of one does not
-serve the next. A single run, of 70 beads too, is of the same case again, wall time.
+There are 1,024 chains of 70 steel beads, each with another kind of contact, up to the fast step
+nearest 1,041. The time is processor time of all threads from the call on, without the compiled time
+loops: set-up, and collection into results. Each round has different numbers, so that nothing stored
+in a previous round helps. A single run, also of 70 beads, repeats the same case, in wall time.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ ROUNDS, SMALL_ROUNDS = 9, 2
 RUNS, SMALL_RUNS = 301, 5
 STEPS = 1041
 
-# As a study runs it: the fast step, without the energy ledger; and as the case is, with it.
+# As in a study, with the fast step and without the energy balance; and as in the case, with it.
 RECORDED: dict[str, dict[str, Any]] = {
     "as a study": {"energy.ledger": False},
     "with the ledger": {},
 }
-# Changes of the steel chain, and the key that is another number in each member.
+# Changes of the steel chain, and a function of the key that differs between members.
 LAWS: dict[str, tuple[dict[str, Any], Callable[[float], dict[str, Any]]]] = {
     "ma-liu": ({}, lambda x: {"contact.psi": 2.84 * x}),
     "hertz": ({"contact.law": "hertz"}, lambda x: {"striker.speed": 1.77 * x}),
@@ -62,7 +62,7 @@ SMALL_LAWS = ("ma-liu", "hertz")
 
 
 def case_of(law: str, recorded: str) -> granchain.Case:
-    """The steel chain under a law, for as many fast steps."""
+    """Return the steel chain with a law, for the given number of fast steps."""
     case = granchain.load_case("steel-chain").replace(
         **{"time.step": "fast", **RECORDED[recorded], **LAWS[law][0]}
     )
@@ -71,7 +71,7 @@ def case_of(law: str, recorded: str) -> granchain.Case:
 
 
 def timed(total: list[float], what: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that adds its processor time in this thread to a total."""
+    """Return a function that adds its processor time in this thread to a total."""
 
     def call(*given: Any) -> Any:
         begin = time.thread_time()
@@ -84,11 +84,10 @@ def timed(total: list[float], what: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def members(law: str, recorded: str, count: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Milliseconds of set-up and of collection, and of the march of the compiled loops, per
-    member."""
+    """Return milliseconds per member for set-up, collection, and compiled time loops."""
     base, varied = case_of(law, recorded), LAWS[law][1]
     times: dict[str, list[float]] = {"set-up": [], "collection": [], "march": []}
-    # one is not counted: it loads the loops and scans
+    # The first turn is not counted, because it loads the loops and scans.
     for turn in range(-1, rounds):
         numbers = np.random.default_rng(turn + 1).uniform(0.98, 1.02, count)
         cases = [base.replace(**varied(float(x))) for x in numbers]
@@ -115,11 +114,10 @@ def members(law: str, recorded: str, count: int, rounds: int) -> dict[str, dict[
 
 
 def runs(law: str, recorded: str, count: int) -> dict[str, float]:
-    """Milliseconds of a warm run of the same case again."""
+    """Return the milliseconds of a warm run that repeats the same case."""
     case = case_of(law, recorded)
     times = []
-    # a process that has looked at some thousand contacts afterwards compiles what looks at them: a
-    # hundred runs
+    # After inspecting a few thousand contacts, a process compiles the inspection: a hundred runs.
     for turn in range(-100 if count > SMALL_RUNS else -1, count):
         begin = time.perf_counter()
         granchain.run(case)
@@ -129,7 +127,7 @@ def runs(law: str, recorded: str, count: int) -> dict[str, float]:
 
 
 def report(result: dict[str, Any]) -> None:
-    """The table for a terminal."""
+    """Print the table."""
     print(
         f"milliseconds: of each of {result['members']} members beside its loop, median of "
         f"{result['rounds']} [quartiles]; of a run again"
@@ -145,7 +143,7 @@ def report(result: dict[str, Any]) -> None:
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """The set-up of runs and of members, with and without what is recorded."""
+    """Measure the set-up of runs and of members, with and without recording."""
     count, repeated = (SMALL_MEMBERS, SMALL_RUNS) if small() else (MEMBERS, RUNS)
     return {
         "members": count,

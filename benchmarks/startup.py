@@ -1,9 +1,9 @@
-"""Seconds of whole processes: `granchain --help`, `granchain run` with its loop in the cache, and
-the first run, which compiles.
+"""Seconds of complete processes: `granchain --help`, `granchain run` with a cached loop, and the
+first run, which compiles the loop.
 
-In turn, in rounds, elapsed from the shell to the end. Beside them Python alone, the floor, and with
-the packages that a run cannot do without. Where everything is to run once, the first run is left
-out.
+Processes run in turn, in rounds, and the time is elapsed time. For comparison, Python alone is also
+measured, without and with the packages that a run requires. If everything runs only once, the first
+run is omitted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PACKAGES = "import numpy, numba, h5py, pydantic, typer"
 
 
 def elapsed(command: list[str], folder: Path, **environment: str) -> float:
-    """Seconds of one process."""
+    """Return the elapsed seconds of a process."""
     begin = time.perf_counter()
     subprocess.run(
         command, cwd=folder, env={**os.environ, **environment}, check=True, capture_output=True
@@ -41,12 +41,12 @@ def elapsed(command: list[str], folder: Path, **environment: str) -> float:
 
 
 def run_into(path: str) -> list[str]:
-    """The command of a run of the built-in chain."""
+    """Return the command that runs the built-in chain."""
     return [*GRANCHAIN, "run", "steel-chain", "--out", path, "--overwrite"]
 
 
 def measure(rounds: int, cold_rounds: int) -> dict[str, Any]:
-    """Elapsed times by what is done."""
+    """Return elapsed times by command."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         commands = {
@@ -75,7 +75,7 @@ def measure(rounds: int, cold_rounds: int) -> dict[str, Any]:
 
 
 def report(result: dict[str, Any]) -> None:
-    """The table for a terminal."""
+    """Print the table."""
     print(f"seconds of the whole process, median of {result['rounds']} [quartiles]")
     for what, taken in result["processes"].items():
         print(
@@ -86,7 +86,7 @@ def report(result: dict[str, Any]) -> None:
 
 
 def processes(rounds: int) -> dict[str, Any]:
-    """Each kind of process, so often with a warm cache of files and few times with a cold one."""
+    """Measure each process `rounds` times with a warm cache, and a few times with a cold one."""
     return {"processes": measure(rounds, 0 if small() else COLD_ROUNDS)}
 
 

@@ -1,5 +1,5 @@
-"""The chain that all races are run on: 70 touching steel beads and a striker, up to the peak of
-the force at bead 63."""
+"""The chain of all benchmarks: 70 touching steel beads and a striker, up to the peak force at bead
+63."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
 
 # Wang, Liu & Liu 2022, table 8 and section 5.2, doi:10.1016/j.ijmecsci.2022.107214: 70 beads and
-# the striker, and where the sensors are.
+# the striker, and the positions of the sensors.
 N_BODIES = 71
 RADIUS, MASS, SPEED = 2.38e-3, 0.45e-3, 1.77
 SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
-# Its inputs; an input that is not named here has the law's default.
+# Inputs of the paper; all other inputs have the law's defaults.
 INPUTS = {"psi": 2.84, "xi": 13.0, "restitution": 0.65, "impact_speed": SPEED}
 # Long enough for the pulse to pass bead 63: 0.30 m at the 734 m/s of Hertz is 0.41 ms, and every
 # dissipative law is slower.
@@ -31,13 +31,13 @@ END = 0.8e-3
 
 BARE = Recording(ledger=False)
 
-# Steps of a run that is only to show that everything runs.
+# Number of steps of a run that only checks that everything works.
 SMALL_STEPS = 1000
 
 
 @dataclass(frozen=True)
 class Run:
-    """The chain under one law, up to a step."""
+    """The chain with one law, up to a step."""
 
     law: str
     chain: Chain
@@ -51,7 +51,7 @@ class Run:
 
 
 def steel_chain(n_bodies: int = N_BODIES) -> Chain:
-    """Touching steel beads and a striker."""
+    """Return touching steel beads and a striker."""
     return Chain(
         radius=np.full(n_bodies, RADIUS),
         mass=np.full(n_bodies, MASS),
@@ -66,7 +66,7 @@ def steel_chain(n_bodies: int = N_BODIES) -> Chain:
 def run_of(
     law: str, chain: Chain, inputs: Any = None, end: float = END, step: str | float = "auto"
 ) -> Run:
-    """The law's run up to a time [s]."""
+    """Return the run of a law up to a time [s]."""
     if inputs is None:
         inputs = SimpleNamespace(
             **{
@@ -80,7 +80,7 @@ def run_of(
 
 
 def run_to_bead_63(law: str, inputs: Any = None) -> Run:
-    """The law's run, steps counted up to the largest force at the last sensor."""
+    """Return the run of a law up to the step of the largest force at the last sensor."""
     run = run_of(law, steel_chain(), inputs)
     state = State(
         run.contacts,
@@ -95,13 +95,13 @@ def run_to_bead_63(law: str, inputs: Any = None) -> Run:
 
 
 def racing_run(law: str) -> Run:
-    """The same; its beginning, where everything is to run once."""
+    """Return the run to bead 63, or only its beginning if everything runs only once."""
     run = run_to_bead_63(law)
     return replace(run, step=replace(run.step, n_steps=SMALL_STEPS)) if small() else run
 
 
 def granchain(run: Run, recording: Recording = BARE, all_beads: bool = False) -> Contender:
-    """The engine; with all beads, those ahead of the front are swept too."""
+    """Return the engine; with `all_beads`, it also computes the beads ahead of the front."""
     n = run.chain.n_bodies
 
     def prepare() -> Callable[[], Answer]:
@@ -119,8 +119,7 @@ def granchain(run: Run, recording: Recording = BARE, all_beads: bool = False) ->
 
 
 def loop_of(run: Run, module: Any, turns: int) -> Contender | None:
-    """The same chain in naive Numba, NumPy or plain Python, where the law has been written
-    there."""
+    """Return the chain in naive Numba, NumPy, or plain Python, if that module has the law."""
     pair, law = run.chain.pair(), run.contacts.model
     named = {
         quantity.name: float(row[1])

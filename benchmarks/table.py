@@ -1,9 +1,7 @@
-"""The tables of speed, as Markdown, from results/*.json: docs/speed.md, and the small one of the
-README.
+"""Print tables of results/*.json in Markdown, for the pages on speed and the README.
 
-`make bench` and `make bench-peers` measure, keep the results and write both anew; `python
-benchmarks/table.py peers` prints one table, and `--check` fails where a page is not what the
-results say.
+`make bench` and `make bench-peers` measure, store the results, and write the tables. `python
+benchmarks/table.py peers` prints one table. `--check` fails if a page differs from the results.
 """
 
 from __future__ import annotations
@@ -24,17 +22,17 @@ README = ROOT / "README.md"
 
 
 def rows(heading: Iterable[str], lines: Iterable[Iterable[str]]) -> list[str]:
-    """A Markdown table."""
+    """Return a Markdown table."""
     return markdown_table(heading, lines).splitlines()
 
 
 def number(entry: dict[str, float] | None, digits: str = ".3g") -> str:
-    """A median, in full; "-" where nothing was measured."""
+    """Return a median in full, or "-" if nothing was measured."""
     return "-" if entry is None else f"{float(format(entry['median'], digits)):g}"
 
 
 def ratio(entry: dict[str, float] | None) -> str:
-    """A median with its quartiles."""
+    """Return a median with its quartiles."""
     if entry is None:
         return "-"
     wide = ".3g" if entry["median"] < 100 else ".0f"
@@ -338,7 +336,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], list[str]]] = {
 }
 
 
-# In this order on the page; the long one comes last.
+# Order on the page, with the longest table at the end.
 ORDER = ("throughput", "against_c", "accuracy", "peers", "startup")
 ORDER_OF_MANY = ("setup", "many", "long_chains", "all_laws")
 INTRODUCTION = """# Speed
@@ -356,18 +354,18 @@ INTRODUCTION_OF_MANY = """# Speed of many chains, long chains, and all laws
 
 This page continues [Speed](speed.md) with ensembles of chains, chains of up to a million beads, and the compiled loops of all contact laws.
 """
-# Between these lines of the README stands its table.
+# The table of the README is between these lines.
 BEGIN, END = "<!-- speed -->\n", "<!-- end of speed -->\n"
 
 
 def result_of(name: str) -> dict[str, Any]:
-    """What was measured."""
+    """Return a stored result."""
     found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
     return found
 
 
 def measured(names: Iterable[str]) -> list[str]:
-    """Those that have a result."""
+    """Return the names that have a stored result."""
     return [name for name in names if (RESULTS / f"{name}.json").exists()]
 
 
@@ -420,7 +418,7 @@ def pages() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write, compare or print."""
+    """Write, compare, or print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument(
         "names", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default: write the pages"

@@ -1,8 +1,8 @@
-"""Nanoseconds per bead and step of the 70-bead steel chain: the engine, naive Numba, NumPy, plain
-Python and the square-root floor.
+"""Nanoseconds per bead and step of the 70-bead steel chain: engine, naive Numba, NumPy, plain
+Python, and square roots alone.
 
-All in one process, in turn, in rounds. Before anything is timed, all contenders must give the same
-displacements and velocities.
+All contenders run in one process, in turn, in rounds. Before timing, all contenders must give the
+same displacements and velocities.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from granchain.contact import laws
 from granchain.engine.state import Recording, State
 from granchain.jit.options import VECTOR
 
-# Hertz, Ma-Liu, and dashpots: those of the naive loops' form, the one that Wang, Liu & Liu 2022
-# put in Ma-Liu's place, doi:10.1016/j.ijmecsci.2022.107214, and two that carry an onset weight.
+# Hertz, Ma-Liu, and dashpots: those in the form of the naive loops, the one that Wang, Liu & Liu
+# 2022 use instead of Ma-Liu, doi:10.1016/j.ijmecsci.2022.107214, and two with an onset weight.
 LAWS = (
     "hertz",
     "ma-liu",
@@ -63,22 +63,23 @@ LAWS = (
     "tsuji",
 )
 SMALL_LAWS = ("hertz", "ma-liu", "flores")
-# Steps of a law whose pulse does not come to bead 63, or takes many.
+# Largest number of steps if the pulse does not reach bead 63, or takes long.
 MOST_STEPS = 12_000
 
 
 @numba.njit(error_model="numpy")
 def take_roots(x, passes):  # type: ignore[no-untyped-def]
-    """One square root a contact and step, and nothing else; the sum keeps the operands from
-    settling at 1."""
+    """Compute one square root per contact and step; the sum keeps the operands away from 1."""
     for _ in range(passes):
         for i in range(x.size):
             x[i] = np.sqrt(x[i] + 0.5)
 
 
 def square_roots(run: Run) -> Contender:
-    """The floor: as many vectorised square roots as the run has contacts, padded to whole
-    vectors, and steps."""
+    """Return the lower bound: vectorized square roots, one per contact and step.
+
+    Contacts are padded to complete vectors.
+    """
 
     def prepare() -> Callable[[], Answer]:
         x = np.linspace(0.5, 2.0, -(-(run.chain.n_bodies + 1) // VECTOR) * VECTOR)
@@ -93,7 +94,7 @@ def square_roots(run: Run) -> Contender:
 
 
 def contenders(run: Run) -> dict[str, Contender]:
-    """All that race on one run."""
+    """Return all contenders of a run."""
     dt = run.step.value
     found: dict[str, Contender | None] = {
         "granchain": granchain(run),
@@ -109,7 +110,7 @@ def contenders(run: Run) -> dict[str, Contender]:
 
 
 def race_of_law(law: str, rounds: int) -> dict[str, Any]:
-    """One law: times, and each contender's time over the engine's in the same round."""
+    """Return the times of one law, and their ratios to the engine's in the same round."""
     run = racing_run(law)
     racing = contenders(run)
     return {
@@ -121,7 +122,7 @@ def race_of_law(law: str, rounds: int) -> dict[str, Any]:
 
 
 def loops() -> dict[str, Run]:
-    """One law for each compiled loop, by name, on the steel chain."""
+    """Return one law for each compiled loop, by name, on the steel chain."""
     seen: set[Callable[..., Any]] = set()
     found = {}
     for name in ["hertz", *laws()]:
@@ -134,7 +135,7 @@ def loops() -> dict[str, Run]:
 
 
 def race_of_runs(runs: dict[str, Run], rounds: int) -> dict[str, list[float]]:
-    """Seconds per bead and step of runs in one race, each behind the front and over all beads."""
+    """Return seconds per bead and step of runs, for active beads only and for all beads."""
     racing = {}
     for name, run in runs.items():
         pair = {name: granchain(run), f"{name}, all beads": granchain(run, all_beads=True)}
@@ -148,7 +149,7 @@ def race_of_runs(runs: dict[str, Run], rounds: int) -> dict[str, list[float]]:
 
 
 def ma_liu_over(names: list[str], rounds: int) -> dict[str, Any]:
-    """Ma-Liu's time per bead and step over that of each dashpot in the same round."""
+    """Return Ma-Liu's time divided by that of each dashpot in the same round."""
     times = race_of_runs({name: racing_run(name) for name in names if name != "hertz"}, rounds)
     return {
         name: {
@@ -161,8 +162,7 @@ def ma_liu_over(names: list[str], rounds: int) -> dict[str, Any]:
 
 
 def race_of_loops(rounds: int) -> dict[str, Any]:
-    """Every loop of the library, each once: its time over that of Hertz over all beads in the
-    same round."""
+    """Return the time of every loop relative to Hertz with all beads in the same round."""
     runs = {
         name: replace(run, step=replace(run.step, n_steps=steps_of(run)))
         for name, run in loops().items()
@@ -180,7 +180,7 @@ def race_of_loops(rounds: int) -> dict[str, Any]:
 
 
 def steps_of(run: Run) -> int:
-    """Up to the largest force at the last sensor, where the pulse comes there."""
+    """Return the number of steps up to the largest force at the last sensor, if reached."""
     step = replace(run.step, n_steps=min(run.step.n_steps, MOST_STEPS))
     state = State(
         run.contacts, run.chain, step, Recording((SENSORS[-1],), (), step.value, None, ledger=False)
@@ -190,7 +190,7 @@ def steps_of(run: Run) -> int:
 
 
 def report(result: dict[str, Any]) -> None:
-    """The table for a terminal."""
+    """Print the table."""
     print(
         f"{N_BODIES} bodies, up to the peak at bead {SENSORS[-1]}; ns per bead and step; ratios "
         "within a round [quartiles]"
@@ -218,7 +218,7 @@ def report(result: dict[str, Any]) -> None:
 
 
 def report_loops(found: dict[str, Any]) -> None:
-    """Slowest first."""
+    """Print the loops, the slowest first."""
     print(
         "\ntime per bead and step over that of Hertz over all beads: behind the front "
         "[quartiles], all beads"

@@ -1,8 +1,8 @@
-"""Milliseconds of a whole `granchain.run` of the steel chain, warm, over its compiled loop alone,
-and of the change of a case before it.
+"""Milliseconds of a complete warm `granchain.run` of the steel chain, compared with its compiled
+loop, and of the change of a case before it.
 
-All in one process, in turn, in rounds: the loop alone, a run of the same case again, a case made by
-`replace` and its run. Wall time.
+All run in one process, in turn, in rounds: the loop alone, a repeated run of the same case, and a
+case made by `replace` with its run. Times are wall times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from granchain.simulation import prepare, recording_of
 
 ROUNDS, SMALL_ROUNDS = 301, 11
 
-# As a study runs it: the fast step, without the energy ledger.
+# As in a study: the fast step, without the energy balance.
 STUDY = {"time.step": "fast", "energy.ledger": False}
 LAWS: dict[str, dict[str, Any]] = {
     "hertz": {"contact.law": "hertz"},
@@ -34,14 +34,14 @@ LAWS: dict[str, dict[str, Any]] = {
 
 
 def timed(what: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and what it returns."""
+    """Return the seconds and the return value."""
     begin = time.perf_counter()
     found = what()
     return time.perf_counter() - begin, found
 
 
 def measure(law: str, rounds: int) -> dict[str, Any]:
-    """Times of each part, and the run's over the loop's of the same round."""
+    """Return the times of each part, and the ratio of run and loop in the same round."""
     case = granchain.load_case("steel-chain").replace(**STUDY, **LAWS[law])
     speed = case.striker.speed
     chain, contacts, step = prepare(case)
@@ -49,13 +49,13 @@ def measure(law: str, rounds: int) -> dict[str, Any]:
     times: dict[str, list[float]] = {
         name: [] for name in ("loop alone", "run", "replace", "run of another case")
     }
-    # the first two are not counted: they load the loop, and fill what a process remembers
+    # The first two turns are not counted, because they load the loop and fill the caches.
     for turn in range(-2, rounds):
         state = State(contacts, chain, step, recording)
         loop, _ = timed(lambda state=state: state.advance(step.n_steps + 1))
         run, result = timed(lambda: granchain.run(case))
         assert (result.final_velocity == state.bodies.v[1 : chain.n_bodies + 1]).all()
-        # a hundred different speeds within .1 %: each is another impact
+        # A hundred different speeds within 0.1 %, so that each is a different impact.
         changed, other = timed(
             lambda turn=turn: case.replace(**{"striker.speed": speed * (1.0 + 1e-5 * (turn % 100))})
         )
@@ -73,7 +73,7 @@ def measure(law: str, rounds: int) -> dict[str, Any]:
 
 
 def report(result: dict[str, Any]) -> None:
-    """The table for a terminal."""
+    """Print the table."""
     print(f"milliseconds, median of {result['rounds']} [quartiles]")
     for law, found in result["laws"].items():
         ratio = found["run over loop"]
@@ -87,7 +87,7 @@ def report(result: dict[str, Any]) -> None:
 
 
 def of_laws(rounds: int) -> dict[str, Any]:
-    """Every law."""
+    """Measure every law."""
     return {"laws": {law: measure(law, rounds) for law in LAWS}}
 
 
