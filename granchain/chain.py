@@ -1,7 +1,7 @@
-"""A row of bodies as arrays: radii, masses, materials, gaps, ends, and the static loads on it.
+"""Chain of bodies as arrays: radii, masses, materials, gaps, ends, and the static loads.
 
-Bodies are the striker, where there is one, and the beads, in order; walls and drives are no bodies.
-Contacts are counted with both ends: n + 1 for n bodies, contact 0 at the left end and contact n at
+The bodies are the striker, if there is one, and the beads, in order; walls and drives are not
+bodies. Contacts include both ends: n + 1 for n bodies, contact 0 at the left end and contact n at
 the right end.
 """
 
@@ -18,32 +18,34 @@ from granchain.contact.pair import OF_THE_SOFTER, Pair
 from granchain.errors import CaseError
 from granchain.material import Material
 
-# A wall without compliance of its own: E* = E/(1 - nu^2) of the bead alone.
+# Material of a rigid wall, without compliance: E* = E/(1 - nu^2) of the bead alone.
 RIGID = Material(youngs_modulus=math.inf, poissons_ratio=0.0, source="definition", name="rigid")
 
 FREE, WALL = "free", "wall"
 DRIVEN_DISPLACEMENT, DRIVEN_FORCE = "displacement", "force"
 
-# Bead-steps of one run, ours: at .3 ns each, which vector units allow at best, 1e16 take a month.
+# Upper limit on bead-steps per run (our choice): at 0.3 ns each, the minimum with vector units,
+# 1e16 take a month.
 BEAD_STEPS = 1e16
 
 
 @dataclass(frozen=True)
 class End:
-    """One end of a chain, or what drives a body.
+    """End of a chain, or the drive of a body.
 
     Parameters
     ----------
     kind : {"free", "wall", "displacement", "force"}
-        Free; a fixed wall; a wall that follows a table; a force on the last body that follows a
+        Free end, fixed wall, wall that follows a table, or force on the last body that follows a
         table.
     material : Material, optional
-        Of the wall; the last body's where none is given.
+        Material of the wall. Default: the material of the last body.
     time, value : (n,) array, optional
-        Table of a drive [s], [m] or [N]; positive is into the chain, of a driven body to the right.
+        Table of a drive: times [s] and values [m] or [N]. Positive is into the chain; for a driven
+        body, to the right.
     slope : (n,) array, optional
-        Of the values [m/s] or [N/s]: cubics through values and slopes are followed then. Without, a
-        displacement is a shape-preserving cubic, a force straight lines.
+        Slopes of the values [m/s] or [N/s], for cubics through values and slopes. Default: a
+        shape-preserving cubic for a displacement, and linear interpolation for a force.
     """
 
     kind: str = FREE
@@ -54,37 +56,37 @@ class End:
 
     @property
     def has_wall(self) -> bool:
-        """Whether there is a contact at this end."""
+        """True if there is a contact at this end."""
         return self.kind in (WALL, DRIVEN_DISPLACEMENT)
 
 
 class Start(NamedTuple):
-    """The state that a run goes on from: what another had come to before its last step.
+    """State from which a run continues: that of another run before its last step.
 
     Parameters
     ----------
     bodies : (4, n_bodies) array
-        Displacement [m], velocity at the half step before [m/s], acceleration of the step before
-        [m/s2], and the velocity that the last half kick gave [m/s].
+        Displacement [m], velocity at the last half step [m/s], acceleration at the previous step
+        [m/s2], and velocity after the last half kick [m/s].
     zero : (n_bodies + 1,) array
-        Overlap of each contact at zero displacement [m]; -inf where there is none.
+        Overlap of each contact at zero displacement [m]; -inf if there is no contact.
     contacts : (6, n_bodies + 1) array
-        Force of the step before and its elastic part, what the clamp added, the kick and the
-        record where they last differed [N]; largest overlap [m].
+        Force at the previous step, its elastic part, the force added by the clamp, the forces of
+        kick and record when they last differed [N], and the largest overlap [m].
     history : (n_history, n_bodies + 1) array
-        Of the contacts.
+        History of the contacts.
     active : integer array
-        Contacts that had an event at the step before, as indices.
+        Indices of the contacts that had an event at the previous step.
     corrections : (4, n_bodies + 2) array
-        Of a law whose force jumps; else without columns.
+        Corrections for a law whose force jumps; else without columns.
     driven : (n_drives + 1,) array
-        Displacement of each drive at the step before [m], and 1 where its kicks were not the
-        recorded forces.
+        Displacement of each drive at the previous step [m], and 1 if the kicks of that step were
+        not the recorded forces.
     steps : int
-        Of all runs before, where this one takes their step, drives and loads: it then gives their
-        bits; 0 where it does not.
+        Number of steps of all previous runs if this run uses their step, drives, and loads. The
+        result is then bit-identical to one uninterrupted run. Else 0.
     resonators : (4, n_resonators) array
-        As `bodies`.
+        Same quantities as `bodies`, of the resonators.
     """
 
     bodies: np.ndarray
@@ -99,15 +101,16 @@ class Start(NamedTuple):
 
 
 class Resonators(NamedTuple):
-    """Masses that ride in bodies, each on a spring and a dashpot: (n_resonators,) arrays; without
-    values there are none.
+    """Masses inside bodies, each on a spring and a dashpot, as (n_resonators,) arrays.
+
+    Empty arrays mean that there are no resonators.
 
     Parameters
     ----------
     body : integer array
-        Index of the body that each rides in; they rise.
+        Index of the body of each resonator, in ascending order.
     mass, stiffness, damping : array
-        [kg], [N/m], [kg/s].
+        Mass [kg], spring stiffness [N/m], and damping [kg/s].
     u, v : array
         Displacement [m] and velocity [m/s] at the start.
     """
@@ -120,43 +123,45 @@ class Resonators(NamedTuple):
     v: np.ndarray = np.zeros(0)
 
 
-# What no body has: `Masses` makes zeros of it.
+# Default for a quantity that no body has; `Masses` replaces it by zeros.
 NOTHING = partial(np.zeros, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Masses:
-    """Masses in a row between two ends: all that a run takes of the bodies. Their sizes and
-    substances are in the contacts.
+    """Chain of masses between two ends: the properties of the bodies that a run uses.
+
+    Sizes and materials affect only the contacts.
 
     Parameters
     ----------
     mass, velocity : (n_bodies,) array
-        [kg], start velocity [m/s].
+        Mass [kg] and velocity at the start [m/s].
     gap : (n_bodies - 1,) array
         Free distance between neighbours [m], 0 or more.
     left, right : End
         The two ends.
     has_striker : bool
-        Whether body 0 is a striker: labels begin with 0, else with 1.
+        Whether body 0 is a striker: labels start at 0, else at 1.
     precompression : float
         Constant compressive force on the last bead of each free end, not on the striker; walls
         carry it [N].
     gravity : float
         Acceleration along the chain towards the right end [m/s2].
     displacement : (n_bodies,) array, optional
-        At the start, from where the bodies touch or are at rest [m].
+        Displacement at the start, from the position where the bodies touch or are at rest [m].
     drag : (n_bodies,) array, optional
-        Drag force of each body over its momentum [1/s].
+        Drag force of each body divided by its momentum [1/s].
     start : Start, optional
-        What the run goes on from; velocity and displacement are then those of the first run.
+        State from which the run continues. Velocity and displacement are then those of the first
+        run.
     on_site_stiffness, on_site_damping : (n_bodies,) array, optional
-        Of a spring [N/m] and a dashpot [kg/s] between each body and the ground, without force at
-        rest.
+        Stiffness [N/m] and damping [kg/s] of a spring and a dashpot between each body and the
+        ground, without force at rest.
     resonators : Resonators, optional
-        The mass of a body is without theirs. They begin at rest.
+        Resonators. The masses of bodies do not include them.
     driven : tuple of (int, End)
-        Bodies that follow a table, by their index, or are pushed with a force that does.
+        Driven bodies: index, and table of the displacement or of the additional force.
     """
 
     mass: np.ndarray
@@ -181,7 +186,7 @@ class Masses:
                 object.__setattr__(self, name, np.zeros(self.n_bodies))
 
     def with_velocity(self, velocity: np.ndarray) -> Self:
-        """The same masses with other velocities; what is known of all but these is shared."""
+        """Return the same masses with other velocities, and share cached properties."""
         for name in KNOWN_OF_MASSES:
             getattr(self, name)
         other: Self = object.__new__(type(self))
@@ -189,22 +194,22 @@ class Masses:
         return other
 
     def is_moved(self, other: Masses) -> bool:
-        """Whether these are other masses, made `with_velocity`."""
+        """Return whether these masses are `other` with possibly other velocities."""
         return self.own_rates is other.own_rates
 
     @cached_property
     def is_displaced(self) -> bool:
-        """Whether a body begins elsewhere than where the bodies touch or are at rest."""
+        """True if a body starts away from where the bodies touch or are at rest."""
         return bool(self.displacement.any())
 
     @cached_property
     def has_on_site(self) -> bool:
-        """Whether there are on-site springs or dashpots."""
+        """True if there are on-site springs or dashpots."""
         return bool(self.on_site_stiffness.any() or self.on_site_damping.any())
 
     @cached_property
     def has_sites(self) -> bool:
-        """Whether there are these, or resonators."""
+        """True if there are on-site springs, on-site dashpots, or resonators."""
         return self.has_on_site or self.n_resonators > 0
 
     @property
@@ -214,19 +219,21 @@ class Masses:
 
     @cached_property
     def carried_mass(self) -> np.ndarray:
-        """(n_bodies,) Mass of each body with its resonators, whose weight it carries at rest
-        [kg]."""
+        """(n_bodies,) Mass of each body with its resonators [kg].
+
+        A body carries the weight of its resonators at rest.
+        """
         own = self.resonators
         return self.mass + np.bincount(own.body, own.mass, self.n_bodies)
 
     @cached_property
     def own_rates(self) -> np.ndarray:
-        """(2, n_bodies) What springs [1/s2] and dashpots [1/s] of its own add to the bounds on
-        omega^2 and on the rates of each body.
+        """(2, n_bodies) Rates of on-site and resonator springs and dashpots.
 
-        k/m of the on-site one, k (1/m + 1/m_j) of each resonator: with its displacement in units
-        of m/m_j of the body's, Gershgorin's row of the body has all of it, and that of the
-        resonator no more.
+        They are added to the bounds on omega^2 [1/s2] and on the rates [1/s] of each body. The
+        contributions are k/m of the on-site spring, and k (1/m + 1/m_j) of each resonator. If the
+        displacement of the resonator is measured in units of m/m_j of that of the body,
+        Gershgorin's row of the body includes all of it, and the row of the resonator is not larger.
         """
         found = np.array([self.own_sum(name) / self.mass for name in ("stiffness", "damping")])
         own = self.resonators
@@ -235,16 +242,21 @@ class Masses:
         return found
 
     def own_sum(self, name: str) -> np.ndarray:
-        """(n_bodies,) "stiffness" [N/m] or "damping" [kg/s] of what each body has of its own: on
-        site and in resonators."""
+        """Return the (n_bodies,) sum of the on-site and resonator values of each body.
+
+        `name` is "stiffness" [N/m] or "damping" [kg/s].
+        """
         own = self.resonators
         riding = np.bincount(own.body, getattr(own, name), self.n_bodies)
         return np.asarray(getattr(self, f"on_site_{name}") + riding)
 
     @cached_property
     def drives(self) -> list[tuple[int, float, End]]:
-        """What drives the row: index of the body, 0 and n_bodies + 1 for the walls; 1 where a
-        positive value is to the right, else -1; the table."""
+        """Drives of the chain, as tuples of body index, sign, and table.
+
+        The index is 0 or n_bodies + 1 for the walls. The sign is 1 if a positive value is to the
+        right, else -1.
+        """
         n = self.n_bodies
         ends = ((self.left, 0, 1, 1.0), (self.right, n + 1, n, -1.0))
         return [
@@ -255,7 +267,7 @@ class Masses:
 
     @cached_property
     def has_drag(self) -> bool:
-        """Whether drag acts on a body."""
+        """True if drag acts on a body."""
         return bool(self.drag.any())
 
     @property
@@ -270,7 +282,7 @@ class Masses:
 
     @property
     def body_labels(self) -> np.ndarray:
-        """0 is the striker where there is one, beads are 1..N."""
+        """Labels of the bodies: 0 is the striker, if there is one, and beads are 1..N."""
         return np.arange(self.n_bodies) + self.first_label
 
     @property
@@ -280,29 +292,35 @@ class Masses:
 
     @property
     def contact_exists(self) -> np.ndarray:
-        """(n_bodies + 1,) Whether there is a contact: always between bodies, at an end where
-        there is a wall."""
+        """(n_bodies + 1,) True if there is a contact.
+
+        There is always one between bodies, and at an end with a wall.
+        """
         exists = np.ones(self.n_bodies + 1, dtype=bool)
         exists[0], exists[-1] = self.left.has_wall, self.right.has_wall
         return exists
 
     @property
     def contacts(self) -> slice:
-        """Places of the contacts that there are."""
+        """Slice of the existing contacts."""
         return slice(
             0 if self.left.has_wall else 1, self.n_bodies + (1 if self.right.has_wall else 0)
         )
 
     @property
     def contact_labels(self) -> np.ndarray:
-        """(n_bodies + 1,) Contact k joins body k and k + 1; with a striker the left wall's is
-        -1."""
+        """(n_bodies + 1,) Labels of the contacts: contact k joins the bodies k and k + 1.
+
+        With a striker, the label of the contact with the left wall is -1.
+        """
         return np.arange(self.n_bodies + 1) + self.first_label - 1
 
     @property
     def at_rest_ahead(self) -> int:
-        """Index of the last body that moves, is displaced, is loaded or can be at the start; -1
-        where none is."""
+        """Index of the last body that may move at the start; -1 if there is none.
+
+        A body may move if it has a velocity or displacement, or if it is loaded or driven.
+        """
         if self.precompression or self.gravity:
             return self.n_bodies - 1
         at_rest = self.velocity == 0.0
@@ -316,26 +334,31 @@ class Masses:
         return max(ahead)
 
     def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:
-        """(n_bodies + 1,) Overlap of each contact at the start [m], below 0 where it is open, from
-        the one that it has at rest [m].
+        """Return the (n_bodies + 1,) overlaps at the start [m].
 
-        At an end without a wall as if there were one.
+        They are negative for open contacts. `static` are the overlaps at rest [m]. An end without a
+        wall is treated as if it had one.
         """
         gap = np.concatenate([[0.0], self.gap, [0.0]])
         stretch = np.diff(self.displacement, prepend=0.0, append=0.0)
         return np.asarray(-stretch + (static - gap))
 
     def first_overlaps(self, static: np.ndarray) -> np.ndarray:
-        """(n_bodies + 1,) Overlap at which each contact begins [m]: the one that it has at rest,
-        unless the bodies are displaced; 0 where there is none."""
+        """Return the (n_bodies + 1,) initial overlap of each contact [m].
+
+        It is the overlap at rest, unless the bodies are displaced. It is then 0 if there is no
+        contact.
+        """
         if not self.is_displaced:
             return static
         return np.where(self.contact_exists, self.overlaps_at_start(static), 0.0)
 
     @cached_property
     def loads(self) -> np.ndarray:
-        """(n_bodies,) Constant force on each body [N]: weight, and the precompression at the
-        free ends."""
+        """(n_bodies,) Constant force on each body [N].
+
+        It is the weight, and the precompression at free ends.
+        """
         load = self.carried_mass * self.gravity
         if self.precompression:
             first = self.first_loaded
@@ -346,8 +369,10 @@ class Masses:
         return load
 
     def static_forces(self) -> np.ndarray:
-        """(n_bodies + 1,) Force that each contact carries at rest [N]: the sum of what loads
-        the row to its left."""
+        """Return the (n_bodies + 1,) static forces of the contacts [N].
+
+        Each is the sum of the loads on the chain to the left of the contact.
+        """
         force = np.zeros(self.n_bodies + 1)
         if not self.precompression and not self.gravity:
             return force
@@ -360,25 +385,25 @@ class Masses:
         return force
 
 
-# What is remembered of masses; none of it depends on the velocities.
+# Cached properties of masses; none depends on the velocities.
 KNOWN_OF_MASSES = [name for name, one in vars(Masses).items() if isinstance(one, cached_property)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chain(Masses):
-    """A row of bodies whose sizes and materials make their contacts.
+    """Chain of bodies whose sizes and materials determine their contacts.
 
     Parameters
     ----------
     radius : (n_bodies,) array
-        [m].
+        Radius [m].
     material : tuple of Material
-        The distinct materials.
+        Distinct materials.
     material_index : (n_bodies,) integer array
-        Which of them each body is made of.
+        Index of the material of each body.
     mass, velocity, gap, left, right, has_striker, precompression, gravity, displacement, drag,
     start, on_site_stiffness, on_site_damping, resonators, driven
-        As of `Masses`.
+        See `Masses`.
     """
 
     radius: np.ndarray
@@ -386,7 +411,10 @@ class Chain(Masses):
     material_index: np.ndarray
 
     def effective_radii(self) -> np.ndarray:
-        """(n_bodies + 1,) R1 R2/(R1 + R2) of each contact [m], against a wall the body's own."""
+        """Return the (n_bodies + 1,) effective radii R1 R2/(R1 + R2) of the contacts [m].
+
+        At a wall, it is the radius of the body.
+        """
         radius_1, radius_2 = (
             np.concatenate([[np.inf], self.radius]),
             np.concatenate([self.radius, [np.inf]]),
@@ -394,10 +422,10 @@ class Chain(Masses):
         return np.asarray(1.0 / (1.0 / radius_1 + 1.0 / radius_2))
 
     def materials_of_contacts(self) -> tuple[tuple[Material, ...], np.ndarray, np.ndarray]:
-        """The materials of bodies and walls, and which of them is on the left and on the right of
-        each contact, (n_bodies + 1,) arrays.
+        """Return all materials, and the indices of those on both sides of each contact.
 
-        At an end without a wall, as if there were one.
+        The materials include those of the walls. The indices are two (n_bodies + 1,) arrays, for
+        the left and the right side. An end without a wall is treated as if it had one.
         """
         left_wall = self.left.material or self.material[self.material_index[0]]
         right_wall = self.right.material or self.material[self.material_index[-1]]
@@ -407,8 +435,10 @@ class Chain(Masses):
         return (*self.material, left_wall, right_wall), side_1, side_2
 
     def between(self, material_1: str, material_2: str) -> np.ndarray:
-        """(n_bodies + 1,) Whether a contact is one of these two materials, by their names;
-        their order does not matter."""
+        """Return the (n_bodies + 1,) contacts between two materials, as a boolean array.
+
+        The materials are given by name, in any order.
+        """
         kinds, left, right = self.materials_of_contacts()
         is_1, is_2 = (
             np.array([kind.name == name for kind in kinds]) for name in (material_1, material_2)
@@ -416,8 +446,10 @@ class Chain(Masses):
         return np.asarray((is_1[left] & is_2[right]) | (is_2[left] & is_1[right]))
 
     def pair(self) -> Pair:
-        """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if
-        there were one."""
+        """Return the pairs of the contacts, with (n_bodies + 1,) arrays.
+
+        An end without a wall is treated as if it had one.
+        """
         kinds, left, right = self.materials_of_contacts()
         mass_1, mass_2 = (
             np.concatenate([[np.inf], self.mass]),
@@ -429,7 +461,7 @@ class Chain(Masses):
             "effective_modulus": 1.0 / (compliance[left] + compliance[right]),
             "effective_mass": 1.0 / (1.0 / mass_1 + 1.0 / mass_2),
         }
-        # Unlike materials: yield stress, hardness and the rest are those of the body with the
+        # Different materials: yield stress, hardness, and the rest are those of the body with the
         # smaller yield stress.
         yields = np.array(
             [np.inf if kind.yield_stress is None else kind.yield_stress for kind in kinds]
@@ -450,12 +482,18 @@ class Chain(Masses):
         return Pair(**quantities)
 
     def overlap_limits(self) -> np.ndarray:
-        """(n_bodies + 1,) Overlap at which a run stops: the smaller body's radius [m]."""
+        """Return the (n_bodies + 1,) overlaps at which a run stops [m].
+
+        Each is the smaller radius of the two bodies.
+        """
         padded = np.concatenate([[np.inf], self.radius, [np.inf]])
         return np.minimum(padded[:-1], padded[1:])
 
     def positions(self) -> np.ndarray:
-        """(n_bodies,) Centres of the bodies at the touching start [m], the first body's at 0."""
+        """Return the (n_bodies,) positions of the centres [m].
+
+        The bodies have no overlap or displacement, and the first is at 0.
+        """
         steps = self.radius[:-1] + self.radius[1:] + self.gap
         return np.concatenate([[0.0], np.cumsum(steps)])
 

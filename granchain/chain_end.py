@@ -1,5 +1,5 @@
-"""What a chain's run gives back: variables with names, the energy ledger, messages, and why it
-failed."""
+"""Result of the run of a chain: named variables, energy balance, messages, and the reason of a
+failure."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from granchain.status import Message, Status
 from granchain.store import Result
 from granchain.store.variables import LOSSES
 
-# Overlap over the smaller radius above which a run warns, ours. Hertz's theory is of contacts small
-# beside the bodies; with its contact radius a, a^2 = R overlap (Johnson 1985, Contact Mechanics,
-# eq. (4.23), doi:10.1017/CBO9781139171731), a is .16 of the radius of two equal spheres there.
+# Maximum ratio of overlap to smaller radius without a warning (our choice). Hertz's theory requires
+# contacts that are small compared with the bodies. Its contact radius a satisfies a^2 = R overlap
+# (Johnson 1985, Contact Mechanics, eq. (4.23), doi:10.1017/CBO9781139171731), so that a is 0.16 of
+# the radius of two equal spheres at this ratio.
 DEEP = 0.05
-# Rows of the ledger: what is lost in dents; and work from outside, with its parts behind it.
+# Rows of the energies: losses by yielding; and external work, which its parts follow.
 _PLASTIC, _EXTERNAL = (fields.Energies._fields.index(name) for name in ("plastic", "external"))
 
 
 class Ended(NamedTuple):
-    """A run that has stopped: what it was, how far it came, and how it ended."""
+    """Run that has stopped: its case, chain, final state, and status."""
 
     case: Case
     chain: Chain
@@ -43,7 +44,10 @@ class Ended(NamedTuple):
 
 
 def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tuple[Result, str]]:
-    """What runs give back, each with why it failed; nothing where it did not."""
+    """Yield the result of each run and the reason of its failure.
+
+    The reason is empty on success.
+    """
     certificates = cache(about_laws)
     complete = [run for run in runs if not run.status.failed]
     found = outcomes_of([run.chain for run in complete], [run.state for run in complete])
@@ -73,15 +77,17 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
 
 
 def final_of(run: Ended) -> Callable[[], dict[str, Any]] | None:
-    """What another run can go on from, when it is asked for; None where nothing was kept before the
-    last step."""
+    """Return a function that creates the state from which another run can continue.
+
+    None if no state was stored before the last step.
+    """
     if (final := run.state.final) is None:
         return None
     return partial(state_of_run, run.case, final, run.state.time_step.value)
 
 
 def place_of_failure(run: Ended) -> str:
-    """The contact or the bead at which the engine has stopped a run."""
+    """Return the contact or the bead at which the engine stopped a run."""
     where, first = int(run.state.clock.where), int(run.chain.body_labels[0])
     if run.status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW):
         return f"contact {where - 1 + first}"
@@ -89,7 +95,7 @@ def place_of_failure(run: Ended) -> str:
 
 
 def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The state of a run under the names of the output file."""
+    """Return the state of a run, with the variable names of the output file."""
     chain, state = run.chain, run.state
     n, exists, records, plan = chain.n_bodies, chain.contacts, state.records, state.recording
     dt, samples, snapshots = state.time_step.value, int(state.clock.sample), state.clock.snapshot
@@ -157,19 +163,25 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
 
 
 def closed_to(reach: np.ndarray) -> np.ndarray:
-    """Largest overlaps [m]; 0 where a contact never closed."""
+    """Return the largest overlaps [m]; 0 if a contact never closed."""
     return np.where(reach > OPEN, reach, 0.0)
 
 
 def residual_overlaps(model: Model, h: np.ndarray) -> np.ndarray:
-    """(..., n_contacts) Overlap [m] at which each contact opens when it is unloaded, of histories
-    (..., n_history, n_contacts); 0 under a law that leaves no dent."""
+    """Return the (..., n_contacts) overlaps [m] at which unloaded contacts open.
+
+    `h` contains histories (..., n_history, n_contacts). The result is 0 if the law has no residual
+    indentation.
+    """
     place = model.remembered("residual_overlap")
     return np.asarray(h[..., place, :] if place >= 0 else np.zeros((*h.shape[:-2], h.shape[-1])))
 
 
 def histories_of(run: Ended) -> dict[str, np.ndarray]:
-    """What each contact had come to in each snapshot; of a run that failed, without the phases."""
+    """Return the history of each contact in each snapshot.
+
+    If the run failed, the result does not include the contact states.
+    """
     state, exists = run.state, run.chain.contacts
     shots, records = slice(int(state.clock.snapshot)), state.records
     h = records.snapshot_history[shots][..., exists]
@@ -184,16 +196,17 @@ def histories_of(run: Ended) -> dict[str, np.ndarray]:
 
 
 def ledger_of(state: State) -> dict[str, np.ndarray]:
-    """The energy ledger: where the energy put in is, at each instant [J]."""
+    """Return the energy balance: the parts of the energy at each recorded time [J]."""
     entries = int(state.clock.entry)
-    # a row for each energy
+    # one row for each energy
     table = np.array(state.records.energies[:entries].T, order="C")
     energies = fields.Energies(*table)
-    # what the static start had already lost to yield is no loss of the run
+    # Yielding before the static start is not a loss of the run.
     table[_PLASTIC] -= energies.plastic[0]
     started = state.chain.start is not None or state.chain.is_displaced
     if started:
-        # nor is work on the way to the state, or to where the beads begin
+        # Work before the state, or before the beads' initial positions, is not part of the run
+        # either.
         table[_EXTERNAL:] -= table[_EXTERNAL:, :1]
     parts = ("gravity", "precompression", "drives")
     data = {
@@ -202,9 +215,10 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
         if name not in parts or values.any()
     }
     data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
-    with np.errstate(invalid="ignore"):  # of a run that failed
+    with np.errstate(invalid="ignore"):  # values of a failed run
         total = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
-        # of a chain with sites too, whose drag may be none
+        # Features include drag for chains with on-site springs or resonators, even if their drag is
+        # zero.
         if state.chain.has_drag:
             data["energy_drag"] = state.records.drag[:entries].copy()
             total += data["energy_drag"]
@@ -228,7 +242,7 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
 
 
 def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Message]:
-    """What the user should know of the run."""
+    """Return the messages for the user about the run."""
     case, chain, state = run.case, run.chain, run.state
     model, ledger = state.model, state.recording.ledger
     notes = [
@@ -245,7 +259,7 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
     ]
     if state.step:
         messages += about_allowed_step(state.clock.allowed_step, state.time_step, "chain")
-    # 0 where a contact's law has none
+    # 0 if the law of a contact has no exponent
     power = model.coefficient("exponent")
     softens = (state.c[power, chain.contacts] < 1.0) & (state.c[power, chain.contacts] > 0.0)
     if power >= 0 and softens.any():
@@ -296,7 +310,7 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
 
 
 def goes_on(case: Case, state: State) -> list[str]:
-    """A message about the state that the run goes on from."""
+    """Return a message about the state from which the run continues."""
     if case.stored_state is None:
         return []
     text = f"resumed from the state of a run at {case.stored_state.time:.6g} s"
@@ -311,7 +325,7 @@ def goes_on(case: Case, state: State) -> list[str]:
     before, start, last = case.stored_state.start, state.chain.start, state.chain.n_bodies
     if start is None or any(new_walls(case)) or not state.chain.contact_exists[[0, last]].all():
         return [note]
-    # overlap at the right wall; the other contacts keep theirs
+    # overlap at the right wall; the other overlaps do not change
     was = before.bodies[0, -1] + before.zero[last]
     deeper = start.bodies[0, -1] + state.contacts.start[last] - was
     if abs(deeper) > 1e-9 * state.contacts.start[last]:
@@ -323,7 +337,10 @@ def goes_on(case: Case, state: State) -> list[str]:
 
 
 def impact_speeds(case: Case) -> list[str]:
-    """Messages about the impact speed that the law takes, where it is one number for all onsets."""
+    """Return messages about the impact speed of each law.
+
+    Only laws with one number for all onsets have a message.
+    """
     named = [
         ("", case.law_inputs()),
         *((f" between {one} and {other}", inputs) for (one, other), inputs in case.pair_inputs()),
@@ -337,8 +354,8 @@ def impact_speeds(case: Case) -> list[str]:
 
 
 def ended_drives(chain: Chain, case: Case, step: float) -> list[str]:
-    """Messages about drives that have ended before the run."""
-    # a drive that goes on is counted from its own start
+    """Return messages about drives that end before the end of the run."""
+    # The time of a continued drive is counted from its start.
     counted = 0.0 if case.stored_state is None or chain.start is None else chain.start.steps * step
     named = [
         f"bead {bead}" if (bead := getattr(drive, "bead", 0)) else f"{where[5:]} end"
@@ -353,8 +370,7 @@ def ended_drives(chain: Chain, case: Case, step: float) -> list[str]:
 
 
 def opened_contacts(state: State) -> list[str]:
-    """A message where contacts that are pressed together at rest are seen open in what was
-    recorded."""
+    """Return a message if contacts with a static load were recorded open."""
     chain, records, plan = state.chain, state.records, state.recording
     pressed, dt, samples = (
         chain.static_forces() > 0.0,
@@ -364,18 +380,18 @@ def opened_contacts(state: State) -> list[str]:
     if not pressed.any():
         return []
     seen: list[tuple[float, str]] = []
-    # a bead feels none where both its contacts are open
+    # The sensor of a bead reads no force if both its contacts are open.
     of_beads = pressed[records.sensor_left] | pressed[records.sensor_right]
     for name, labels, values, counted in (
         ("bead", plan.sensor_beads, records.sensor_force, of_beads),
         ("contact", plan.sensor_contacts, records.contact_overlap, pressed[records.recorded]),
     ):
-        # a study records more behind what is asked for
+        # A study records additional sensors after the requested ones.
         some = len(labels)
         rows, places = np.nonzero((values[:samples, :some] <= 0.0) & counted[:some])
         if rows.size:
             seen.append((float(state.sample_step[rows[0]]) * dt, f"{name} {labels[places[0]]}"))
-    # those at ends that are driven move in a way that snapshots do not show
+    # Snapshots do not show the motion of contacts at driven ends.
     within = np.flatnonzero(pressed[1:-1]) + 1
     start = state.contacts.start[within]
     shots = int(state.clock.snapshot) if within.size else 0
@@ -392,7 +408,7 @@ def opened_contacts(state: State) -> list[str]:
 
 
 def deep(chain: Chain, state: State) -> list[Message]:
-    """A warning where the overlap of a contact is no longer small beside the bodies."""
+    """Return a warning if the largest relative overlap of a contact is too large."""
     overlap, limits = state.contacts.reach[: chain.n_bodies + 1], chain.overlap_limits()
     with np.errstate(invalid="ignore"):
         share = np.where(chain.contact_exists, overlap / limits, 0.0)

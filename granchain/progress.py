@@ -1,4 +1,4 @@
-"""How far a long computation is, in one line of plain text: in a terminal and in a notebook."""
+"""Progress of a long computation in one line of plain text, in a terminal or in a notebook."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-# Written again at most this often [s].
+# Minimum time between two updates [s].
 LEAST_INTERVAL = 0.2
 
 
 def in_notebook() -> bool:
-    """Whether this is the process of a notebook."""
+    """Return whether this process runs a notebook."""
     return "ipykernel" in sys.modules
 
 
 def progress_of(
     asked: Callable[[int, int], Any] | bool | None, title: str
 ) -> Callable[[int, int], Any] | None:
-    """The callable that a study reports its progress to: the one asked for; by default a line, on a
-    terminal alone; none for False."""
+    """Return the function to which a study reports its progress.
+
+    It is the given function, or a progress line. Without a choice, the line appears only in a
+    terminal or a notebook; with False, there is none.
+    """
     if callable(asked):
         return asked
     seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
@@ -59,15 +62,15 @@ class ProgressLine:
         self._started, self._written, self._width = time.monotonic(), -every, 0
 
     def __call__(self, done: int, count: int) -> None:
-        """What studies call: so many of so many members."""
+        """Report the number of completed members of a study."""
         self._write(f"{done} of {count}", done / count if count else 1.0)
 
     def advance(self, fraction: float) -> None:
-        """What a run calls: the part that is done, 0 to 1."""
+        """Report the completed fraction of a run, 0 to 1."""
         self._write(f"{100.0 * fraction:.0f} %", fraction)
 
     def resume(self, fraction: float) -> None:
-        """What a run calls that goes on from a checkpoint."""
+        """Report the completed fraction of a run that resumes from a checkpoint."""
         self._write(f"{100.0 * fraction:.0f} %, resumed", fraction)
 
     def _write(self, text: str, fraction: float) -> None:
@@ -83,7 +86,7 @@ class ProgressLine:
         )
         line = f"{self.title + ': ' if self.title else ''}{text}{remaining}"
         stream = self._stream or (sys.stdout if in_notebook() else sys.stderr)
-        # spaces over what was there: a notebook knows no other way to clear a line
+        # Spaces overwrite the previous text because a notebook cannot clear a line in another way.
         stream.write("\r" + line.ljust(self._width) + ("\n" if last else ""))
         stream.flush()
         self._width = len(line)

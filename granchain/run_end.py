@@ -1,5 +1,4 @@
-"""The end of a run of a chain or a mechanism: its messages, its energy balance, and the reason of a
-failure."""
+"""End of a run of a chain or a mechanism: messages, energy balance, and the reason of a failure."""
 
 from __future__ import annotations
 
@@ -16,24 +15,29 @@ from granchain.engine.timestep import TimeStep
 from granchain.status import Message, Status
 from granchain.store import Result
 
-# Part of the ledger's bound above which a run warns.
+# Fraction of the bound on the energy balance error above which a run warns.
 WARNED = 0.1
 
 
 def about_laws(laws: Iterable[tuple[str, bool]]) -> list[Message]:
-    """Messages about the verification of laws, each given by its name and by whether it runs as
-    published."""
+    """Return messages about the verification of laws.
+
+    Each law is given by its name and by whether it is used as published.
+    """
     found = [about_certificate(law_named(name), as_printed) for name, as_printed in laws]
     return [message for message in found if message is not None]
 
 
 def about_step(step: TimeStep) -> Message:
-    """The time step, and the reason for it."""
+    """Return a message with the time step and its reason."""
     return Message(f"time step {step.value:.6g} s ({step.reason})")
 
 
 def about_allowed_step(allowed: float, step: TimeStep, what: str) -> list[Message]:
-    """A warning where what the run has come to allows less than two of its steps [s]."""
+    """Return a warning if the stability limit is below two time steps.
+
+    `allowed` is the smallest stability limit during the run [s].
+    """
     if allowed >= 2.0 * step.value:
         return []
     sentence = (
@@ -44,8 +48,10 @@ def about_allowed_step(allowed: float, step: TimeStep, what: str) -> list[Messag
 
 
 def relative_residual(ledger: Mapping[str, np.ndarray]) -> float:
-    """Largest residual of a ledger, by the names of the output file, over the energy put in; 0
-    of one without an entry."""
+    """Return the maximum energy balance error relative to the energy supplied.
+
+    `ledger` has the variable names of the output file. The result is 0 if it has no entry.
+    """
     residual = ledger["energy_residual"]
     if not residual.size:
         return 0.0
@@ -67,21 +73,23 @@ def result_and_problem(
     provenance: Mapping[str, Any],
     history: Sequence[Quantity] = (),
 ) -> tuple[Result, str]:
-    """What a run gives back, and why it failed; no reason where it did not.
+    """Return the result of a run and the reason of its failure.
+
+    The reason is empty on success.
 
     Parameters
     ----------
     status : Status
-        How the engine has ended it; a ledger that does not close within the bound of the case
-        makes it LEDGER_OPEN.
+        Status from the engine. If the energy balance error exceeds the bound of the case, the
+        status becomes LEDGER_OPEN.
     data : mapping of str to array
         Variables under the names of the output file.
     done : int
-        Steps.
+        Number of steps done.
     place : str
-        Where it was stopped, for a run that failed.
+        Contact or body at which a failed run stopped.
     case, law, messages, provenance, history
-        As of `Result`.
+        See `Result`.
     """
     bound, problem = case.energy.bound, ""
     residual = relative_residual(data) if "energy_residual" in data else 0.0

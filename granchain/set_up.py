@@ -1,4 +1,4 @@
-"""Chain and contacts of a case."""
+"""Set-up of the chain and the contacts of a case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from granchain.errors import CaseError, LawError
 
 
 def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
-    """Chain and contacts of many cases; what is the same in several of them is made once.
+    """Return the chain and contacts of many cases.
+
+    Parts that cases share are made once.
 
     Raises
     ------
@@ -39,8 +41,8 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
                 velocity = chain.velocity.copy()
                 velocity[0] = case.striker.speed
                 chain = chain.with_velocity(velocity)
-            # members of a study mostly differ in what no contact is made of, such as the striker's
-            # speed: they share their contacts
+            # Members of a study usually differ in quantities that do not affect contacts, such as
+            # the striker speed, so they share their contacts.
             like = key, id(case.contact)
             if like in known:
                 found.append((chain, known[like]))
@@ -69,8 +71,11 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
 
 
 def all_but_the_speed(case: Case) -> tuple:
-    """What cases have in common whose chains differ in the striker's speed at most: a change of
-    a case has the tables not changed."""
+    """Return a key that is equal for cases that differ only in the striker speed.
+
+    Only differences of the chains count. A changed copy of a case shares its unchanged tables with
+    the original.
+    """
     if case.drives:
         return (id(case),)
     striker = {} if case.striker is None else vars(case.striker)
@@ -79,9 +84,9 @@ def all_but_the_speed(case: Case) -> tuple:
 
 
 def chain_of(case: Case) -> Chain:
-    """The row of bodies that a case describes."""
+    """Return the chain of a case."""
     bodies = case.bodies()
-    # the beads of a segment share one material: a chain has few to compare
+    # Beads of a segment share one material, so a chain has few materials to compare.
     met = {id(material): material for material in bodies["material"]}
     materials = list(dict.fromkeys(met.values()))
     place = {known: materials.index(material) for known, material in met.items()}
@@ -110,7 +115,7 @@ def chain_of(case: Case) -> Chain:
 
 
 def resonators_of(case: Case) -> Resonators:
-    """The resonators of a case. A striker has none."""
+    """Return the resonators of a case; a striker has none."""
     body, *numbers = case.chain.resonators()
     motion = [
         np.zeros(body.size) if (own := getattr(case.initial, name, None)) is None else np.array(own)
@@ -120,7 +125,7 @@ def resonators_of(case: Case) -> Resonators:
 
 
 def end_of(case: Case, side: str) -> End:
-    """One end of the chain."""
+    """Return one end of the chain."""
     kind, material = getattr(case.ends, side), getattr(case.ends, f"{side}_material")
     if kind == "free":
         return End(FREE)

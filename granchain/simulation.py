@@ -1,4 +1,4 @@
-"""Run a case: case, chain, contacts, time step, loop, result."""
+"""Simulation of a case, from the chain and its contacts to the result."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from granchain.status import Status
 from granchain.store import Checkpoint, Result
 from granchain.store.checkpoint import Saved
 
-# Wall time that a block of steps may take [s]: how soon an interruption is heard.
+# Maximum wall time of a block of steps [s]: the delay of an interruption.
 BLOCK_SECONDS = 0.02
-# Of a long chain [s], for several bands of steps: an interruption is still heard within half a
-# second, on a machine with other work too.
+# The same for a long chain [s], for several bands of steps. An interruption still takes effect
+# within half a second, even on a busy machine.
 TILED_SECONDS = 0.2
-# Steps from a look at the state to the next, where a block has less.
+# Minimum number of steps between two inspections of the state.
 INSPECTED = 256
-# Threads, ours: more than any machine has processors.
+# Upper limit on threads (our choice): more than any machine has processors.
 MOST_THREADS = 4096
-# Body-steps of the first block, before the wall time of a step is known: some milliseconds at tens
+# Body-steps of the first block, before the wall time of a step is known: a few milliseconds at tens
 # of nanoseconds each.
 FIRST_BLOCK = 100_000
 FAST_DRIVE = (
@@ -59,7 +59,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-# Whether a harmonic drive at the step "fast" has been reported by the call that is under way.
+# Whether the current call has already reported a harmonic drive with the step "fast".
 _FAST_REPORTED: ContextVar[bool] = ContextVar("fast drive reported", default=False)
 
 
@@ -69,9 +69,9 @@ def warn_of_fast_drives(cases: Iterable[Any], stacklevel: int = 2) -> None:
     Parameters
     ----------
     cases : iterable of Case
-        Other objects are left out.
+        Cases; other objects are ignored.
     stacklevel : int
-        As of `warnings.warn`, counted from the caller.
+        Argument of `warnings.warn`, counted from the caller.
     """
     if not _FAST_REPORTED.get() and any(
         isinstance(case, Case)
@@ -83,7 +83,10 @@ def warn_of_fast_drives(cases: Iterable[Any], stacklevel: int = 2) -> None:
 
 
 def warn_of_large_radii(case: Case, stacklevel: int = 2) -> None:
-    """Warn if a body has a radius above `LARGE_RADIUS`, probably a length in millimetres."""
+    """Warn if a body has a radius above `LARGE_RADIUS`.
+
+    The radius is then probably in millimetres.
+    """
     largest = float(np.max(case.bodies()["radius"], initial=0.0))
     if largest > LARGE_RADIUS:
         warnings.warn(
@@ -96,8 +99,11 @@ def warn_of_large_radii(case: Case, stacklevel: int = 2) -> None:
 
 
 def warns_of_fast_drives(call: Callable[P, R]) -> Callable[P, R]:
-    """A call whose first argument is a case, or cases: it warns once of harmonic drives at the step
-    "fast", and the calls that it makes do not."""
+    """Wrap a function so that it warns once of harmonic drives with a "fast" step.
+
+    The first argument of the function is a case or a list of cases. Functions that it calls do not
+    warn again.
+    """
 
     @functools.wraps(call)
     def warning(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -116,13 +122,16 @@ def warns_of_fast_drives(call: Callable[P, R]) -> Callable[P, R]:
 
 
 class Watch(Protocol):
-    """What looks on while a run advances."""
+    """Observer of a run."""
 
     def advance(self, fraction: float) -> None:
-        """The part of the run that is done, 0 to 1; raising KeyboardInterrupt ends the run."""
+        """Receive the completed fraction of the run, 0 to 1.
+
+        If this method raises KeyboardInterrupt, the run ends.
+        """
 
     def resume(self, fraction: float) -> None:
-        """The part that was done when the checkpoint was written from which a run goes on."""
+        """Receive the completed fraction at the checkpoint from which the run resumes."""
 
 
 @warns_of_fast_drives
@@ -211,7 +220,10 @@ def _advanced(
     threads: int = 1,
     interruptible: bool = True,
 ) -> Result:
-    """Advance a chain; an interruption ends the run with a result, or is raised again."""
+    """Advance a chain to its end and return the result.
+
+    An interruption ends the run with a result, or is raised again.
+    """
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
     if watch is not None and hasattr(watch, "begin"):
@@ -230,7 +242,7 @@ def _advanced(
         if not interruptible:
             raise
         wall_time = journal.wall_time
-        # an interruption that comes with the last step stops nothing
+        # An interruption during the last step stops nothing.
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
         journal.save()
     ((result, problem),) = ended([Ended(case, chain, state, status)], journal.started, wall_time)
@@ -240,13 +252,15 @@ def _advanced(
 
 
 def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1) -> Status:
-    """Blocks of steps until the end; each block short enough that an interruption is heard at
-    once."""
+    """Advance in blocks of steps until the end.
+
+    Each block is so short that an interruption takes effect immediately.
+    """
     bands, seconds = Bands(state, threads), TILED_SECONDS if state.features.tiled else BLOCK_SECONDS
     block, status, looked = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING, 0
     while status is Status.RUNNING:
         clock = time.perf_counter()
-        # a look at the state costs as much as some steps
+        # An inspection of the state takes as long as a few steps.
         looks = state.step + block >= looked + INSPECTED
         status = bands.advance(block, looks)
         looked = state.step if looks else looked
@@ -260,23 +274,26 @@ def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1)
 
 
 def fraction_of(state: State) -> float:
-    """The part of the run that is done."""
+    """Return the completed fraction of the run."""
     return min(1.0, state.step / state.time_step.n_steps)
 
 
 @dataclass
 class Journal:
-    """When a run began, what it has taken, and its checkpoint.
+    """Start time, wall time, and checkpoint of a run.
 
     Parameters
     ----------
     case : Case
+        Case of the run.
     state : State
+        State of the run.
     started : str
-        UTC, ISO 8601.
+        Start time, UTC, ISO 8601.
     clock : float
-        time.perf_counter() at the start, less what loading and compiling loops had taken [s].
+        time.perf_counter() at the start, less the previous loading and compiling time [s].
     checkpoint : Checkpoint, optional
+        Checkpoint of the run.
     """
 
     case: Case
@@ -287,8 +304,10 @@ class Journal:
 
     @property
     def wall_time(self) -> float:
-        """Wall time of the run [s], over all processes that had a part in it, without that of
-        compiling its loop."""
+        """Wall time of the run [s], including earlier processes if it was resumed.
+
+        The time for compiling its loop is not included.
+        """
         return time.perf_counter() - compiling.seconds - self.clock
 
     @property
@@ -307,7 +326,7 @@ class Journal:
             self.checkpoint.save(saved, **self._whose)
 
     def go_on(self) -> None:
-        """Take the state, and the time it took, from the checkpoint."""
+        """Restore the state and its wall time from the checkpoint."""
         if self.checkpoint is None:
             raise FileError("resume: no checkpoint. Give the path of a checkpoint as checkpoint=.")
         saved = self.checkpoint.load(**self._whose)
@@ -322,14 +341,15 @@ class Journal:
 
 
 def prepare(case: Case) -> tuple[Chain, Contacts, TimeStep]:
-    """Chain, contacts and time step of a case."""
+    """Return the chain, contacts, and time step of a case."""
     (made,) = prepare_together([case])
     return made
 
 
 def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeStep]]:
-    """Chain, contacts and time step of many cases; what is the same in several of them is made
-    once.
+    """Return the chain, contacts, and time step of many cases.
+
+    Parts that several cases share are made once.
 
     Raises
     ------
@@ -356,7 +376,10 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
 
 
 def step_of_state(case: Case) -> float:
-    """The step that a word under [time] stands for by the state that the case goes on from [s]."""
+    """Return the automatic step of the state from which the case continues [s].
+
+    It is infinite if the case does not continue from a state.
+    """
     stored = case.stored_state
     if stored is None:
         return math.inf
@@ -364,13 +387,15 @@ def step_of_state(case: Case) -> float:
 
 
 def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Chain:
-    """The chain, with the state that its case goes on from: as it was left, where the run has its
-    step, drives and loads; else at its own first step, with overlaps that go on.
+    """Return the chain with the state from which its case continues.
+
+    If the run has the step, drives, and loads of the state, the state is used unchanged. Else the
+    run starts with a first step, and the overlaps continue.
 
     Raises
     ------
     CaseError
-        Where the law is no longer the same.
+        If the law has changed.
     """
     stored = case.stored_state
     if stored is None:
@@ -383,7 +408,7 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
         )
     going = not differences_of(case, step.value)
     if not going:
-        # overlaps at zero displacement here; against a wall that was not there its own
+        # overlaps at zero displacement; a new wall has the overlap of this chain
         zero = contacts.overlaps.copy()
         zero[1:n] -= chain.gap
         rows, history, u = start.contacts.copy(), start.history.copy(), start.bodies[0].copy()
@@ -393,7 +418,7 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
                 exists[k] = False
                 rows[:, k], rows[-1, k] = 0.0, -np.inf
                 history[:, k] = contacts.history[:, k]
-        # changes of static overlaps are summed from a wall, or the first body
+        # Changes of static overlaps are summed, starting at a wall or at the first body.
         more = np.where(exists, zero - np.where(exists, start.zero, 0.0), 0.0)
         shift = np.concatenate([[0.0], np.cumsum(more[1:n])])
         if exists[0]:
@@ -419,7 +444,7 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
     for i, (body, end) in enumerate(chain.driven):
         own = moved(f"drive.{i}", end)
         if not going and own.has_wall:
-            # its displacement counts from where the bead stands
+            # The displacement is relative to the current position of the bead.
             x, _ = drive_at(*drive_of(own)[1], 0.0)
             own = replace(own, value=own.value + (start.bodies[0][body] - x))
         driven.append((body, own))
@@ -427,7 +452,7 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
 
 
 def law_records(cases: Sequence[Case]) -> list[LawRecord | None]:
-    """What the law of each case is now; None for one that cannot be set up."""
+    """Return the current law record of each case; None for one that cannot be set up."""
     try:
         return [
             record_of(contacts.model, contacts.c[:, chain.contacts])
@@ -439,7 +464,7 @@ def law_records(cases: Sequence[Case]) -> list[LawRecord | None]:
 
 
 def recording_of(case: Case) -> Recording:
-    """What the case asks to record."""
+    """Return the recording that the case requests."""
     return Recording(
         sensor_beads=tuple(case.sensors.beads),
         sensor_contacts=tuple(case.sensors.contacts),

@@ -1,4 +1,4 @@
-"""How a run can end, with a message for each status, and the messages of a run."""
+"""Statuses of a run with their messages, and the messages of a run."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Message(NamedTuple):
 
 
 class Status(IntEnum):
-    """End of a run, or of a block of it; `sentence` is the message for the user."""
+    """Status of a run at its end or after a block; `sentence` is the message for the user."""
 
     COMPLETE = 0
     RUNNING = 1
@@ -43,12 +43,12 @@ class Status(IntEnum):
 
     @property
     def sentence(self) -> str:
-        """What happened and what to do."""
+        """Message with what happened and what to do."""
         return _SENTENCES[self]
 
     @property
     def failed(self) -> bool:
-        """True where the result must not be trusted to its end."""
+        """True if the results are not valid up to the end time."""
         return self not in (Status.COMPLETE, Status.RUNNING, Status.INTERRUPTED)
 
 

@@ -1,4 +1,4 @@
-"""Two bodies: the same loop with two beads."""
+"""Impact of two bodies, simulated with the loop for chains."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from granchain.markup import facts_card
 from granchain.material import MATERIALS, Material
 from granchain.status import Status
 
-# First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic
-# contact takes some 240 of them (measured: Hertz). A heavily damped one has the step of its
-# damping: a hysteresis dashpot takes 2.1e6 of them for a restitution of .001 and 7e7 for .0001
-# (measured). Steps of the longest run.
+# Initial length of a run, in automatic steps; it is doubled until the contact has ended. An elastic
+# contact takes about 240 (measured: Hertz). The step of a heavily damped contact is determined by
+# its damping: a hysteresis dashpot takes 2.1e6 steps for a restitution of 0.001 and 7e7 for 0.0001
+# (measured). STEPS_AT_MOST is the length of the longest run.
 FIRST_STEPS, STEPS_AT_MOST = 1000, 2**27
-# Steps between two looks at a signal: some tenth of a second.
+# Steps between two checks for an interruption: about a tenth of a second.
 STEPS_AT_ONCE = 2**20
-# Steps from the start on of which each is recorded; the long recoveries of heavily damped contacts
-# are recorded at every 2^n-th, so that a record holds between once and twice as many more.
+# Number of steps at the start that are all recorded. The long recoveries of heavily damped contacts
+# are recorded at every 2^n-th step, so that they add between one and two times as many records.
 CLOSELY = 2**17
-# Part of the impact's energy below which two bodies that still touch count as stuck: whatever came
-# after, the restitution is below 1e-6.
+# Fraction of the impact energy below which two bodies that still touch are stuck: even if they
+# separated later, the restitution would be below 1e-6.
 STUCK = 1e-12
 
 
-# Numbers of an impact, their units, and what they are.
+# Scalar results of an impact, with unit and description.
 SCALARS = {
     "restitution": ("1", "separation speed over approach speed"),
     "restitution_impulse": ("1", "impulse of recovery over that of approach"),
@@ -64,51 +64,60 @@ SCALARS = {
 
 
 class NeverOpens(RunError):  # noqa: N818
-    """Two bodies that do not come apart: the law dissipates everything, or sticks."""
+    """The two bodies do not separate: the law dissipates all energy, or the bodies stick."""
 
 
 class NotEnded(RunError):  # noqa: N818
-    """A contact that takes more steps than are done for it."""
+    """The contact takes more steps than the limit."""
 
 
 @dataclass(frozen=True)
 class ImpactResult:
-    """What an impact of two bodies delivers.
+    """Result of an impact of two bodies.
 
     Parameters
     ----------
+    law : str
+        Name of the contact law.
+    speed : float
+        Approach speed [m/s].
     restitution : float
-        Separation speed over approach speed [1], Newton's.
+        Ratio of separation speed to approach speed [1] (Newton).
     restitution_impulse : float
-        Impulse of the force from the largest overlap on over that up to it [1], Poisson's.
+        Ratio of the impulse after the largest overlap to the impulse before it [1] (Poisson).
     restitution_energy : float
-        Root of the work that the force gives back from there on over what it took [1], Stronge's.
-        Where nothing but the contact acts, as here, the three are one: how far they are from each
-        other is what the samples leave of the integrals. Stronge 1990, doi:10.1098/rspa.1990.0125.
+        Square root of the ratio of the work that the force returns after the largest overlap to the
+        work taken before it [1] (Stronge 1990, doi:10.1098/rspa.1990.0125). The three restitutions
+        are equal if only the contact acts, as here. Their differences show the sampling error of
+        the integrals.
     max_overlap, max_force : float
-        [m], [N].
+        Largest overlap [m] and largest force [N].
     duration, approach_time, recovery_time : float
-        Until the force is zero for good, of which up to the largest overlap, and from there on [s].
-        A clamped force is zero before the overlap is; one that may pull acts until the contact
-        opens.
+        Time until the force is finally zero, and its parts before and after the largest overlap
+        [s]. A force with a no-tension cutoff becomes zero before the overlap does. A force that may
+        pull acts until the contact opens.
     overlap_duration : float
         Time until the overlap is zero [s]. It is longer than the duration of the force if residual
         indentation remains or the force has a no-tension cutoff, and shorter if the contact opens
         at a negative overlap.
     residual_overlap : float
-        Overlap at which the contact opens for good [m]: the dent; negative where a law as printed
-        pulls on beyond zero.
+        Residual overlap, at which the contact finally opens [m]. It is negative if a law as
+        published still pulls below zero overlap.
     dissipated, dissipated_approach, dissipated_recovery : float
-        Energy lost, in all, up to the largest overlap, and from there on [J].
+        Dissipated energy: total, before the largest overlap, and after it [J].
+    time_step : float
+        Time step [s].
     time, overlap, rate, force : (n,) array
-        The contact step by step [s], [m], [m/s], [N]; from step CLOSELY on at every 2^n-th step
-        only.
+        Time [s], overlap [m], overlap rate [m/s], and force [N] at each step. A long contact is
+        recorded at every 2^n-th step after its first 131072 steps.
     effective_mass : float
-        Of the pair [kg].
+        Effective mass of the pair [kg].
     contact_radius : float or None
-        Largest radius of the circle of contact [m]; None where the law's source states none.
+        Largest contact radius [m]; None if the source of the law does not specify one.
     model : Model or None
-        The law as it ran, with its coefficients: what the parts of the force are found with.
+        Model of the law, used to compute the parts of the force.
+    coefficients : tuple of float
+        Coefficients of the model.
     """
 
     law: str
@@ -143,8 +152,7 @@ class ImpactResult:
 
     @cached_property
     def elastic_force(self) -> np.ndarray:
-        """(n,) Force at the same overlaps and history without a rate [N]: that of spring or dent
-        alone."""
+        """(n,) Force at the same overlaps and history at zero rate [N], without damping."""
         if self.model is None or not self.model.uses_rate:
             return self.force
         functions, c, found = self.model.functions, self.coefficients, np.zeros_like(self.force)
@@ -158,12 +166,14 @@ class ImpactResult:
 
     @property
     def damping_force(self) -> np.ndarray:
-        """(n,) The rest of the force [N]: what the rate adds; where a force is clamped at zero,
-        what cancels the elastic part."""
+        """(n,) Remaining force [N]: the contribution of the rate.
+
+        If the no-tension cutoff acts, it cancels the elastic part.
+        """
         return self.force - self.elastic_force
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: its numbers."""
+        """Return the scalar results as HTML for a notebook."""
         rows = [
             (name.replace("_", " "), f"{value:.6g}", unit, meaning)
             for name, (unit, meaning) in SCALARS.items()
@@ -172,7 +182,7 @@ class ImpactResult:
         return facts_card(f"{self.law}, impact at {self.speed:g} m/s", rows)
 
     def numbers(self) -> dict[str, Any]:
-        """The scalars, by name."""
+        """Return the scalar results by name."""
         return {
             name: value
             for name, value in vars(self).items()
@@ -249,11 +259,11 @@ EXAMPLE_PAIR = "two steel beads of 2.38 mm, Wang, Liu & Liu 2022, table 8"
 
 
 def example_pair() -> Pair:
-    """Two steel beads of the 70-bead chain, with what any law may ask for.
+    """Return two steel beads, with all quantities that laws may require.
 
-    Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; hardness 2.8 times the yield
-    stress, Kogut & Etsion 2002, doi:10.1115/1.1490373; length of a line contact: the bead's
-    diameter.
+    The beads are those of the 70-bead chain of Wang, Liu & Liu 2022, table 8,
+    doi:10.1016/j.ijmecsci.2022.107214. The hardness is 2.8 times the yield stress, Kogut & Etsion
+    2002, doi:10.1115/1.1490373. The length of a line contact is the diameter of the bead.
     """
     return Pair(
         effective_radius=1.19e-3,
@@ -271,24 +281,25 @@ def example_pair() -> Pair:
 
 
 def pair_with(quantities: dict[str, float], material: Material | None = None) -> Pair:
-    """The example pair with other values.
+    """Return the example pair with other values.
 
     Parameters
     ----------
     quantities : dict
-        Pair quantities by name, in SI. The effective radius follows from radii, the effective
-        modulus of two equal bodies from Young's modulus and Poisson's ratio, where only those are
-        given; what follows from an unchanged pair only is left out, the hardness with the yield
-        stress, so that a law that needs it asks for it, or takes it from the yield stress.
+        Pair quantities by name, in SI units. If only the radii are given, the effective radius
+        follows from them. If only Young's modulus or Poisson's ratio is given, the effective
+        modulus of two equal bodies follows from them. Values that are valid only for the unchanged
+        pair are removed. This includes the hardness if the yield stress changes, so that a law that
+        needs the hardness requires it, or computes it from the yield stress.
     material : Material, optional
-        Of both bodies.
+        Material of both bodies.
 
     Raises
     ------
     LawError
-        For an unknown or non-positive quantity.
+        If a quantity is unknown or not positive.
     """
-    Pair(**quantities)  # refuses what is no quantity, or not above 0
+    Pair(**quantities)  # rejects unknown quantities and values that are not above 0
     if quantities.get("poissons_ratio", 0.0) > 0.5:
         raise LawError(
             f"pair: poissons_ratio: {quantities['poissons_ratio']!r} is out of range. It must be "
@@ -320,7 +331,7 @@ def pair_with(quantities: dict[str, float], material: Material | None = None) ->
 
 
 def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | None) -> Pair:
-    """The two bodies that are meant: a pair, or the example's with other values."""
+    """Return the given pair, or the example pair with other values."""
     if isinstance(pair, Pair):
         if material is not None:
             raise LawError(
@@ -338,7 +349,10 @@ def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | 
 
 
 def two_bodies(pair: Pair, speed: float) -> Masses:
-    """Two equal bodies of the pair's effective mass that touch and fly at each other."""
+    """Return two equal, touching bodies that approach each other.
+
+    They have the effective mass of the pair.
+    """
     mass = np.full(2, 2.0 * float(pair.effective_mass))
     return Masses(mass=mass, velocity=np.array([0.5 * speed, -0.5 * speed]), gap=np.zeros(1))
 
@@ -346,14 +360,16 @@ def two_bodies(pair: Pair, speed: float) -> Masses:
 def contact_of_two(
     law: type[ContactLaw], bodies: Masses, pair: Pair, inputs: SimpleNamespace
 ) -> Contacts:
-    """The contact of two bodies, and the two that are none at their free ends; a run stops at
-    the radius of two equal bodies."""
+    """Return the contact of two bodies, and the absent contacts at their free ends.
+
+    A run stops at the radius of two equal bodies.
+    """
     limits = np.full(3, 2.0 * float(pair.effective_radius))
     return contacts_together([RowInputs(law, bodies, pair, limits, inputs)])[0]
 
 
 def law_inputs(law: type[ContactLaw], stated: Mapping[str, Any], speed: float) -> SimpleNamespace:
-    """A value for each input of a law, checked; an impact knows its own speed."""
+    """Return the checked value of each input of a law; the impact speed is known."""
     values, slips = filled(law, stated)
     if slips:
         raise CaseError([f"impact: {slip.sentence}" for slip in slips])
@@ -408,7 +424,10 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
 
 
 def limit_exceeded(state: State, status: Status) -> str:
-    """The message of a failed impact, with the limit of the overlap if it has exceeded one."""
+    """Return the message of a failed impact.
+
+    If the overlap limit was exceeded, the message includes it.
+    """
     if status is Status.OUTSIDE_LAW:
         limit = state.functions.overlap_limit(tuple(state.c[:, 1]))
         return (
@@ -426,10 +445,10 @@ def limit_exceeded(state: State, status: Status) -> str:
 
 @dataclass(frozen=True)
 class ContactRecord:
-    """A contact at steps of a run: overlap [m], force [N], and jumps of the force [N], [s].
+    """Record of a contact: overlap [m], force [N], and force [N] and time [s] of jumps.
 
-    At the first `close` steps, then at every stride-th. The jumps are those at the sensor of a body
-    since the step before.
+    The first `close` steps are all recorded, and then every stride-th. The jumps are those at the
+    sensor of a body since the previous step.
     """
 
     steps: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
@@ -441,7 +460,7 @@ class ContactRecord:
 
     @classmethod
     def of(cls, state: State, stride: int) -> ContactRecord:
-        """What a run recorded of two bodies."""
+        """Return the record of a run of two bodies."""
         records, count = state.records, len(state.records.contact_overlap)
         columns = (
             records.contact_overlap,
@@ -454,8 +473,10 @@ class ContactRecord:
         return cls(stride * np.arange(count), overlap, force, jump_force, jump_time, close)
 
     def replaced_by(self, longer: ContactRecord) -> ContactRecord:
-        """The record of a longer run; where that has a stride, the steps that this one holds
-        each of stay: the motion is the same."""
+        """Return the record of a longer run of the same motion.
+
+        If the longer record has a stride, the steps that are all recorded here are kept.
+        """
         if longer.close:
             return longer
         new, joined = longer.steps >= self.close, {}
@@ -465,11 +486,14 @@ class ContactRecord:
         return ContactRecord(**joined, close=self.close)
 
     def rate(self, dt: float) -> np.ndarray:
-        """Rate at each sample [m/s]: the central difference, the mean of the two half-step
-        rates, which Verlet's kicks make exact."""
+        """Return the rate at each sample [m/s].
+
+        The central difference is the mean of the two half-step rates, which is exact for Verlet's
+        kicks.
+        """
         parts = [np.gradient(self.overlap[: self.close], dt)]
         if self.steps.size > self.close:
-            # from the last close sample on, so that each has neighbours
+            # from the last close sample, so that each sample has neighbours
             parts.append(
                 np.gradient(self.overlap[self.close - 1 :], dt * self.steps[self.close - 1 :])[1:]
             )
@@ -477,16 +501,16 @@ class ContactRecord:
 
 
 def _impact_result(speed: float, dt: float, record: ContactRecord, state: State) -> ImpactResult:
-    """Restitution, extremes, times and losses of a recorded contact."""
+    """Return restitution, extrema, times, and losses of a recorded contact."""
     model, mass = state.model, float(state.bodies.mass[1]) / 2.0
     outgoing = float(state.bodies.v[2] - state.bodies.v[1])
     time, overlap, force, rate = record.steps * dt, record.overlap, record.force, record.rate(dt)
     rate[0] = speed
     c = tuple(state.c[:, 1])
-    # of the contact while it was closed
+    # history of the contact while it was closed
     h = settled(model)(float(overlap.max()), c) if model.forgets else tuple(state.h[:, 1])
     last = int(np.flatnonzero(force != 0.0)[-1])
-    # nothing acts from there on: the bodies fly apart with their last speed
+    # No force acts after this step, so the bodies separate at constant speed.
     share = force_ends(
         state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing])
     )
@@ -501,7 +525,7 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     span = slice(0, last + 2)
     time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
     max_overlap, at, _ = summit(time, overlap)
-    # a body between the contact and nothing: its sensor reads half the contact's force
+    # The bodies have one contact each, so a sensor reads half the contact force.
     jumps = (
         ForceJumps(2.0 * record.jump_force[span], record.jump_time[span])
         if model.law.has_jumps()
@@ -509,7 +533,7 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     )
     max_force = summit(time, force, jumps)[0]
     residual = float(h[dent]) if (dent := model.remembered("residual_overlap")) >= 0 else 0.0
-    # each of the two bodies has twice the effective radius, beyond which a run stops
+    # Each body has twice the effective radius, which is the overlap limit of a run.
     radius = 0.5 * float(state.contacts.limit[1])
     contact_radius = (
         float(model.law.contact_radius(max_overlap, radius, c, h))
@@ -558,16 +582,18 @@ def of_both_phases(
     last: int,
     share: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Impulses [N s] and works [J] of the force up to the largest overlap and from there on: sums
-    over trapezia, of a force as it is beside its jumps at the onset and at the end."""
+    """Return the impulses [N s] and works [J] before and after the largest overlap.
+
+    They are trapezoidal sums of the force, with its one-sided values at the onset and at the end.
+    """
     time, overlap = record.steps[: last + 2] * dt, record.overlap[: last + 2].copy()
     force, rate = record.force[: last + 2].copy(), rate[: last + 2]
     force[0] = law.force(2.0 * OPEN, float(rate[0]), c, h)
-    # the end of the force lies inside the last step
+    # The force ends inside the last step.
     time[-1] = time[-2] + share * (time[-1] - time[-2])
     overlap[-1] = overlap[-2] + share * (overlap[-1] - overlap[-2])
     force[-1] = law.force(float(overlap[-1]), float(rate[-1]), c, h)
-    # the largest overlap lies inside a step too, where the rate on a straight line is zero
+    # The largest overlap is also inside a step, where a linear rate is zero.
     k = int(np.flatnonzero(rate > 0.0)[-1])
     share_at_top = rate[k] / (rate[k] - rate[k + 1])
     at_top = [column[k] + share_at_top * (column[k + 1] - column[k]) for column in (time, force)]
@@ -587,8 +613,10 @@ def of_both_phases(
 def force_ends(
     law: Functions, c: tuple, h: tuple, overlaps: np.ndarray, rates: np.ndarray
 ) -> float:
-    """Part of a step, at whose end the force is zero, after which it is: on the line between
-    the overlaps and between the rates."""
+    """Return the fraction of a step after which the force is zero.
+
+    Overlap and rate are interpolated linearly.
+    """
     low, high = 0.0, 1.0
     while (middle := 0.5 * (low + high)) not in (low, high) and high - low > 1e-12:
         overlap = overlaps[0] + middle * (overlaps[1] - overlaps[0])

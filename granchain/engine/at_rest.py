@@ -17,7 +17,10 @@ from granchain.jit.accessors import gatherer, store_rows
 
 
 def settled(model: Model) -> Callable:
-    """Return a plain function (overlap, c) -> history of a fresh contact after slow loading."""
+    """Return a plain function (overlap, c) -> history after slow loading.
+
+    The contact is fresh before the loading.
+    """
     history_of, _, needs_update, update, *_ = model.functions
 
     def settle(overlap, c):
@@ -30,8 +33,10 @@ def settled(model: Model) -> Callable:
 
 
 def at_rest(model: Model) -> tuple[Callable, Callable]:
-    """Return plain functions (overlap, c) -> quasi-static force, and loading work, of a fresh
-    contact."""
+    """Return plain functions for the quasi-static force and the loading work.
+
+    Their arguments are (overlap, c). The contact is fresh before the loading.
+    """
     force, energy, plastic = model.functions.force, model.functions.energy, model.functions.plastic
     settle = settled(model)
 
@@ -46,7 +51,10 @@ def at_rest(model: Model) -> tuple[Callable, Callable]:
 
 
 def halfway(low, high):
-    """Return the midpoint of two overlaps, or their geometric mean if they differ much."""
+    """Return the midpoint of two overlaps.
+
+    If they differ much, the result is their geometric mean.
+    """
     return (
         0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
     )

@@ -111,8 +111,10 @@ class Bands:
         return state.advance(0, looks) if status is Status.RUNNING else status
 
     def _march(self, until: int) -> None:
-        """Advance to a step, if none of the steps before it needs more than forces, kick, and
-        drift."""
+        """Advance to a step.
+
+        None of the steps before it may need more than forces, kick, and drift.
+        """
         state, clock = self._state, self._state.clock
         begun, steps, tile, march_tiles = (
             state.step,
@@ -197,7 +199,7 @@ def in_wavefront(bands: int, groups: int, threads: int, do: Callable[[int, int],
 
 
 def threads_joined(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
-    """Start threads, wait for all of them, and return an interruption that occurred meanwhile."""
+    """Start threads, wait for all, and return an interruption that occurred."""
     interrupted = None
     begun: list[threading.Thread] = []
     while True:

@@ -33,7 +33,7 @@ GUARD_BLOCK = 256
 def coefficients(
     model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.ndarray
 ) -> np.ndarray:
-    """Return the coefficients of each contact, with the windows of the energy correction.
+    """Return the coefficients of each contact.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def coefficients(
     Returns
     -------
     (n_coefficients, n_contacts) array
-        Coefficients. The windows are included if the law has an energy correction.
+        Coefficients. If the law has an energy correction, its windows are included.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def coefficients(
 def own_coefficients(
     model: Model, pair: Pair, inputs: SimpleNamespace, n_contacts: int
 ) -> np.ndarray:
-    """Return the (n_own, n_contacts) coefficients without windows; see `coefficients`."""
+    """Return the (n_own, n_contacts) coefficients without windows."""
     try:
         with np.errstate(all="ignore"), finite_force(model.law):
             values = tuple(model.law.coefficients_of(pair, inputs))
@@ -117,12 +117,13 @@ def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndar
 
 
 def searches(loss: Callable) -> tuple[Callable, Callable]:
-    """Return functions that find where the loss of a law crosses a value, and where it is
-    largest."""
+    """Return functions that find a value and the maximum of a law's loss."""
 
     def halved(low, high, value, c, rises):
-        """Return two neighbouring overlaps between which the loss rises to a value, or falls
-        below it."""
+        """Return two neighbouring overlaps between which the loss crosses a value.
+
+        If `rises`, the loss rises to the value there; else it falls below it.
+        """
         while high - low > 1e-15 * high:
             middle = 0.5 * (low + high)
             if (loss(middle, c) < value) == rises:
@@ -146,9 +147,10 @@ def searches(loss: Callable) -> tuple[Callable, Callable]:
 
 
 def _guard_scan(model: Model) -> Callable:
-    """Return a scan for the windows of the largest overlap in which the loss D would decrease.
+    """Return a scan for the windows of the energy correction.
 
-    A window consists of its start, its end, and the loss that applies in between.
+    In a window of the largest overlap, the loss D would decrease. A window consists of its start,
+    its end, and the loss that applies in between.
     """
     assert model.guarded is not None
     loss, loading_work, elastic_limit = model.guarded
@@ -162,7 +164,7 @@ def _guard_scan(model: Model) -> Callable:
             losses[i] = loss(overlaps[i], c)
 
     def look_ahead(overlaps, losses, here, ratio, c, count):
-        """Compute the next overlaps, and the losses at those where the law is defined."""
+        """Compute the next overlaps, and the losses where the law is defined."""
         largest, defined = overlap_limit(c), 0
         for i in range(count):
             here *= ratio

@@ -169,7 +169,7 @@ def overlap_of(u, u_next, start):
 
 @hot
 def predicted(half, da, half_dt):
-    """Return the rate at the step, predicted from the last half step.
+    """Return the predicted rate at the step.
 
     The arguments are the half-step rate before it and the relative acceleration of the previous
     step.
@@ -179,14 +179,17 @@ def predicted(half, da, half_dt):
 
 @hot
 def past_rate(half, da, half_dt):
-    """Return the rate at the previous step: the mean of the two half-step rates around it."""
+    """Return the rate at the previous step.
+
+    It is the mean of the two half-step rates around this step.
+    """
     return half - half_dt * da
 
 
 def moved_by_jump(theta, dt, force, growth):
-    """Return the change of displacement and of half-step velocity of a body, times its mass.
+    """Return the effect of a jump inside a contact on a body, times its mass.
 
-    They are caused by a jump of the force inside a contact of the body. The step to t_n uses the
+    The results are the changes of displacement and half-step velocity. The step to t_n uses the
     acceleration A before the jump at t_n - theta dt. The jump adds the acceleration J, with the
     growth J'. The exact values are
 
@@ -228,7 +231,10 @@ def crossed(place, d, before):
 
 
 def onset_fraction(d, half, dt):
-    """Return the fraction of the step after the onset; 1 if the contact was already closed."""
+    """Return the fraction of the step after the onset.
+
+    It is 1 if the contact was already closed.
+    """
     return d / (dt * half) if 0.0 < d < dt * half else 1.0
 
 

@@ -16,7 +16,7 @@ from granchain.jit.options import shared
 
 @shared
 def kick_with_drag(bodies, force, time, half_dt, back, n):
-    """Apply forces and drag to the half-step velocities, and return the drag power [W].
+    """Apply forces and drag to half-step velocities; return the drag power [W].
 
     `time` is the duration of the kick, and `half_dt` is the time since the given velocities (0 at
     the first step). The power belongs to this step, `back` before the new velocities.

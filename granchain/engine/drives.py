@@ -16,9 +16,10 @@ from granchain.jit.options import shared
 
 
 def drive_at(knots, spline, t):
-    """Return the value and slope of a drive at time t; it is constant outside its table.
+    """Return the value and slope of a drive at time t.
 
-    At its first knot the drive has started, and at its last knot it has ended.
+    The value is constant outside the table. At the first knot the drive has started, and at the
+    last knot it has ended.
     """
     if t < knots[0]:
         return spline[3, 0], 0.0
@@ -104,8 +105,10 @@ def give(row, clock, e, work):
 
 @shared
 def hold(row):
-    """Set velocity and acceleration of placed bodies after a kick, so that they give the speed
-    at the step."""
+    """Set the speed of placed bodies after a kick.
+
+    Velocity and acceleration are set so that they give the speed at the step.
+    """
     bodies, driven, drives = row.bodies, row.driven, row.drives
     for e in range(drives.kind.size):
         if drives.kind[e] != FORCE:
@@ -115,7 +118,7 @@ def hold(row):
 
 @shared
 def power_of_drives(row, clock, records, back, half, time, energy_due):
-    """Return the power [W] of the drives and the drag power of the placed bodies at this step.
+    """Return the power of the drives and the drag power of placed bodies [W].
 
     The function also adds the work of each drive over the `time` of the step. At an entry of the
     energy balance, the elapsed part of this time is `half` [s].
@@ -143,7 +146,10 @@ def power_of_drives(row, clock, records, back, half, time, energy_due):
 
 
 def work_of_jump(row, clock, k, kick):
-    """Add the work of the drives against a jump of the force of contact k with momentum `kick`."""
+    """Add the work of the drives against a jump of the force of contact k.
+
+    The momentum of the jump is `kick`.
+    """
     for e in range(row.drives.kind.size):
         if row.drives.kind[e] != FORCE and 0 <= k - row.drives.body[e] + 1 <= 1:
             inwards = 1.0 if row.drives.body[e] == k else -1.0
@@ -157,7 +163,7 @@ def jolting(step: ContactStep) -> Callable:
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def jolt_contact(row, clock, k, body, inwards, e):
-        """Apply a jump of a drive's speed at one of its two contacts to the body beyond it."""
+        """Apply a jump of a drive's speed at one contact to the body beyond it."""
         share, before, speed = row.driven.part[e], row.driven.before[e], row.driven.speed[e]
         if ONSET >= 0 and row.h[ONSET, k] != 1.0:
             return
@@ -182,7 +188,7 @@ def jolting(step: ContactStep) -> Callable:
             contacts.viscous_work[k] += share * dt * (r * viscous - r_before * viscous_before)
 
     def jolt(row, clock):
-        """Correct the kick, the work, and the losses of a step by a fraction of their jumps.
+        """Correct kick, work, and losses of a step by a fraction of their jumps.
 
         The sums of the steps equal the integrals to second order if a step that crosses a jump
         includes an additional (theta - 1/2) of the jump. theta is the fraction of the step after

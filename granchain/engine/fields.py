@@ -399,8 +399,10 @@ driven_view, drives_view = rows_as(DrivenRows), rows_as(DriveRows)
 
 
 def member_of(kind: Any) -> Callable:
-    """Return a plain function (arrays with a leading axis, m) -> named tuple of those of member
-    m."""
+    """Return a plain function (arrays, m) -> named tuple of the arrays of member m.
+
+    The arrays have a leading axis.
+    """
     members = _member_reader(len(kind._fields))
 
     def view(arrays, m):
@@ -437,8 +439,10 @@ def beads_of(tables):
 
 @hot
 def motion_of(row, k):
-    """Return overlap, half-step rate, and relative acceleration of the previous step of a
-    contact."""
+    """Return overlap, half-step rate, and relative acceleration of a contact.
+
+    The acceleration is that of the previous step.
+    """
     u, v, a = row.bodies.u, row.bodies.v, row.bodies.a
     d = overlap_of(u[k], u[k + 1], row.contacts.start[k])
     return d, v[k] - v[k + 1], a[k] - a[k + 1]

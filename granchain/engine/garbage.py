@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def no_collection(to_the_end: bool = False) -> Iterator[None]:
-    """Disable garbage collection for code that creates many long-lived or acyclic objects.
+    """Disable garbage collection temporarily.
+
+    Use it for code that creates many objects that persist or have no reference cycles.
 
     Parameters
     ----------

@@ -19,7 +19,10 @@ UNSTABLE = int(Status.UNSTABLE)
 
 
 def inspection(step: ContactStep) -> Callable:
-    """Return a function (row, clock) -> status; it writes the allowed time step into the clock."""
+    """Return a function (row, clock) -> status.
+
+    The function writes the allowed time step into the clock.
+    """
     overlap_limit, slopes = step.law.overlap_limit, step.slopes
     coefficients_at, history_at = step.coefficients_at, step.history_at
     SITES = step.features.sites

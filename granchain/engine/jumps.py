@@ -35,7 +35,7 @@ def note_jump(row, clock, k, jump):
 
 @shared
 def force_beside(m, behind, n, row, later):
-    """Return the force of contact m at a time within the step, by linear interpolation.
+    """Return the interpolated force of contact m at a time within the step.
 
     If the force jumps at this time, the result is the force before the jump, or after it if
     `later`.
@@ -54,7 +54,7 @@ def force_beside(m, behind, n, row, later):
 
 @shared
 def record_jump(row, clock, records, k, behind, f, n, later):
-    """Record one side of a jump of contact k: its peak, and the sensors of its two beads."""
+    """Record one side of a jump of contact k: peak and sensors of its beads."""
     peak = row.contacts.peak
     peak[k] = f if f > peak[k] else peak[k]
     slot = clock.sample
@@ -94,7 +94,7 @@ def moving(features: Features) -> Callable:
 
 
 def correcting(step: ContactStep) -> Callable:
-    """Return a function that corrects the records of a step with a jump and of the next step.
+    """Return a function that corrects records of a step with a jump and the next one.
 
     The function also stores the forces of the kicks.
     """
@@ -107,7 +107,7 @@ def correcting(step: ContactStep) -> Callable:
         The rate of a step is predicted with the accelerations of the previous step, which do not
         include a jump. The kicks are still correct in sum, but forces read from these rates have
         errors of first order. With J the acceleration that the jump adds, the velocity at the step
-        is higher by behind dt J than predicted. At the next step, the excess of the kick over the
+        is higher by `behind` dt J than predicted. At the next step, the excess of the kick over the
         true force is missing for half a step.
         """
         inverse_mass, force, jumps = row.bodies.inverse_mass, row.contacts.force, row.jumps

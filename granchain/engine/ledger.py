@@ -10,7 +10,7 @@ from granchain.jit.options import hot, rows
 
 
 def added(total, rest, value):
-    """Add a value to a compensated running sum, and return the sum and its rounding remainder.
+    """Add a value to a compensated sum; return the sum and its rounding remainder.
 
     Source: Neumaier 1974, doi:10.1002/zamm.19740540106.
     """
@@ -22,7 +22,10 @@ def added(total, rest, value):
 
 @rows
 def dissipate(v, a, dt, scale, back, force, elastic, clamp, viscous_work, clamp_work, n):
-    """Add the viscous and clamp work of a step: force times mean full-step rate times step."""
+    """Add the viscous and clamp work of a step.
+
+    It is the product of force, mean full-step rate, and step.
+    """
     for k in range(n):
         r = past_rate(v[k] - v[k + 1], a[k] - a[k + 1], back)
         viscous_work[k] += dissipated(scale * dt, r, force[k], elastic[k], clamp[k])
@@ -30,7 +33,7 @@ def dissipate(v, a, dt, scale, back, force, elastic, clamp, viscous_work, clamp_
 
 
 def stores(step: ContactStep) -> Callable:
-    """Return a function that sums the energy stored in the contacts and lost by yielding."""
+    """Return a function that sums stored energy and yielding losses of contacts."""
     energy, plastic = step.law.energy, step.law.plastic
     coefficients_at, history_at = step.coefficients_at, step.history_at
 

@@ -107,7 +107,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
     stored, jolt = stores(step_of_contact), jolting(step_of_contact)
 
     def loop(stop, looks, tables, clock, followed, records):
-        """Advance to step `stop`, inspect the state if `looks` is true, and return the status."""
+        """Advance to step `stop`, inspect the state if `looks`, and return the status."""
         row, records = beads_of(tables), by_address(records)
         force, n_steps = row.contacts.force, clock.n_steps
         while clock.step < stop:

@@ -44,7 +44,7 @@ class LawAtSpeeds(NamedTuple):
 def with_restitutions(
     rows: Sequence[tuple[SimpleNamespace, Pair, np.ndarray, np.ndarray]],
 ) -> list[SimpleNamespace]:
-    """Return the inputs of many chains with numbers in place of restitutions from other laws.
+    """Replace restitutions from other laws by numbers in the inputs of many chains.
 
     Restitutions that are already numbers do not change. Contacts that use the same law are scanned
     together.
@@ -147,7 +147,7 @@ def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
 def _outside(
     model: Model, c: np.ndarray, mass: np.ndarray, speeds: np.ndarray, outside: np.ndarray
 ) -> str:
-    """Return the message for speeds at which an impact exceeds the overlap limit of the law."""
+    """Return the message for impacts that exceed the overlap limit of the law."""
     k = int(np.argmax(outside.any(axis=0)))
     ck = tuple(c[:, k].tolist())
     limit = model.functions.overlap_limit(ck)

@@ -41,10 +41,11 @@ A_STEP = np.int64(1)
 
 
 def tiled(features: Features, n_contacts: int) -> Features:
-    """Return the features of a chain of this length; only this function enables tiling.
+    """Return the features of a chain of this length.
 
-    A chain is not tiled if the force of its law jumps, because the loop stops at each jump. It is
-    also not tiled with a driven end or drag, because every step is then a complete step.
+    Only this function enables tiling. A chain is not tiled if the force of its law jumps, because
+    the loop stops at each jump. It is also not tiled with a driven end or drag, because every step
+    is then a complete step.
     """
     long = (
         n_contacts > TILED_ABOVE
@@ -72,7 +73,7 @@ def flags_of(features: Features) -> tuple[np.bool_, ...]:
 
 @rows
 def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, left, count, rate, loaded):
-    """Apply the forces to the half-step velocities, and record the accelerations of the step.
+    """Update the half-step velocities, and record the accelerations of the step.
 
     `left` is the force on the first body from its left.
     """
@@ -100,7 +101,7 @@ def raise_peaks(force, peak, count):
 
 @shared
 def kick_row(row, first, count, changed, corrected, scale, dt, flags):
-    """Update the peaks and kick the bodies after the forces of a step; with drag, only peaks."""
+    """Update the peaks and kick the bodies; with drag, update only the peaks."""
     b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
     rate, loaded, _, drag = flags
     raise_peaks(k.force, k.peak, count)
@@ -152,7 +153,7 @@ def behind_front(bodies, contacts, clock, steps):
 
 
 def by_law(step: ContactStep, taking: Callable) -> Callable:
-    """Return a function (row, first, count, dt, half_dt, pending) that sweeps contacts.
+    """Return a sweep (row, first, count, dt, half_dt, pending) over contacts.
 
     If there are several laws, each law has a separate pass for each run of contacts.
 
@@ -229,8 +230,7 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
             u, v, a, dt_over_m, inverse_mass, loads, start, force, peak, reach, elastic, clamp,
             viscous_work, clamp_work, c, h, dt, half_dt, pending, left, first, count,
         ):  # fmt: skip
-            """Compute forces and, if ADVANCES, kick and drift in one pass; return the clamped
-            contacts.
+            """Compute forces and, if ADVANCES, kick and drift in one pass.
 
             The force on the left of a body is carried in a scalar. A force that depends on the rate
             uses the rate predicted to the full step with the accelerations of the last step.
@@ -323,7 +323,7 @@ def detecting(step: ContactStep) -> Callable:
 
 
 def renewal(step: ContactStep) -> Callable:
-    """Return a function that updates the history of every contact with an event; see `renew`."""
+    """Return a function that updates the histories of contacts; see `renew`."""
     features, jumps = step.features, step.law.jumps
     RATE, LEDGER, LEAPS, FORGETS = features.rate, features.ledger, features.leaps, features.forgets
     ONSET, JUMPS = features.weight, features.jumps
@@ -332,8 +332,7 @@ def renewal(step: ContactStep) -> Callable:
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def add_new(row, drifted, half_dt, first, count, length):
-        """Append contacts with an event to the list of active contacts, and return its new
-        length."""
+        """Append contacts with an event to the list, and return its new length."""
         active, listed = row.events.active, row.events.listed
         events, k = detect(row, first, count, drifted, half_dt, 0.0)
         while events > 0:
@@ -350,10 +349,11 @@ def renewal(step: ContactStep) -> Callable:
 
     @hot
     def renew(row, clock, dt, half_dt, first, count, length):
-        """Update the history of every contact with an event, among first..first + count - 1.
+        """Update the history of every contact with an event.
 
-        Returns the number of contacts that need a kick that differs from the recorded force, and
-        the length of the list of contacts with an event.
+        Contacts first..first + count - 1 are checked. Returns the number of contacts that need a
+        kick that differs from the recorded force, and the length of the list of contacts with an
+        event.
 
         A contact under load has an event at each step. The contacts with an event at the previous
         step therefore come first, from a list, so that the search of the entire chain usually finds
@@ -426,8 +426,9 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
 
     @hot
     def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):
-        """Advance a tile: a parallelogram that begins at `ahead` and moves back by VECTOR per step.
+        """Advance a tile by several steps.
 
+        A tile is a parallelogram that begins at `ahead` and moves back by VECTOR contacts per step.
         A contact needs its two bodies from the previous step. On the right, this tile has already
         advanced them to that step; on the left, the previous tile has. So advancing the tiles one
         after another is bit-identical to complete steps. A chain that is not tiled does not move
@@ -491,7 +492,7 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
 
 
 def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
-    """Return the sweeps of the loop for a law: `march`, and `advance_tile` for one tile."""
+    """Return the sweeps for a law: `march`, and `advance_tile` for one tile."""
     features = step.features
     LEDGER, TILED = features.ledger, features.tiled
     EVENTS, MOVES = features.history or features.jumps, features.jumps and not features.kinks
@@ -576,7 +577,7 @@ def keep_on_list(events, before, first, last, length):
 @shared
 @hot
 def read_overlaps(row, records, slot, first, last):
-    """Record the overlaps of the selected contacts among first..last - 1 at this step."""
+    """Record the overlaps of the selected contacts among first..last - 1."""
     u, start = row.bodies.u, row.contacts.start
     for s in range(records.recorded.size):
         k = records.recorded[s]
@@ -587,10 +588,10 @@ def read_overlaps(row, records, slot, first, last):
 @shared
 @hot
 def read_forces(force, records, slot, first, last):
-    """Record the forces of the selected contacts among first..last - 1 and of their sensors.
+    """Record the forces of the selected contacts and sensors.
 
-    A sensor reads the mean of the forces of the two contacts of its bead. The left one comes first,
-    and may belong to another tile.
+    Only the contacts first..last - 1 are read. A sensor reads the mean of the forces of the two
+    contacts of its bead. The left one comes first, and may belong to another tile.
     """
     for s in range(records.sensor_left.size):
         left, right = records.sensor_left[s], records.sensor_right[s]

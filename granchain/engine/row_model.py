@@ -53,7 +53,10 @@ def shared_models(models: Sequence[Model]) -> list[Model]:
 
 @cache
 def mixture(models: tuple[Model, ...]) -> Model:
-    """Combine at least two models into one; the name of its law lists all their names."""
+    """Combine at least two models into one.
+
+    The name of its law lists all their names.
+    """
     coefficients = (WHICH, RUN_END, *_once(models, "coefficients"))
     history = _once(models, "history")
     # Each law gets as many overlaps as the law with the most; the additional ones are never
@@ -99,7 +102,7 @@ def mixture(models: tuple[Model, ...]) -> Model:
 
 
 def models_of(model: Model) -> tuple[Model, ...]:
-    """Return the models of a mixture in the order of their indices, or a plain model alone."""
+    """Return the models of a mixture by index, or a plain model alone."""
     return getattr(model.law, "models", (model,))
 
 
@@ -109,7 +112,7 @@ def coefficient_rows(model: Model, mixed: Model) -> np.ndarray:
 
 
 def run_ends(which: np.ndarray) -> np.ndarray:
-    """Return the end of the run to which each contact belongs, from the laws of the contacts.
+    """Return the end of the run of each contact, from the laws of the contacts.
 
     A run is processed in one pass. It consists of complete vectors of one law, or, if the end is
     negative, of several laws.
@@ -136,7 +139,7 @@ def _once(models: tuple[Model, ...], group: str) -> tuple[Quantity, ...]:
 
 
 def _law_of(models: tuple[Model, ...], functions: dict[str, Callable]) -> type[ContactLaw]:
-    """Return a law class with the combined properties of the laws; it is not registered."""
+    """Return an unregistered law class with the combined properties of the laws."""
     laws = [model.law for model in models]
     own: dict[str, Any] = {
         "__doc__": "Several laws in one row.",
@@ -181,7 +184,7 @@ def _pick_none(values):
 
 
 def _spread(places: tuple[int, ...], width: int) -> Callable:
-    """Return a plain function (values, own) -> the tuple with a law's values at their positions."""
+    """Return a plain function (values, own) -> values with those of one law replaced."""
     if width == 0:
         return _neither
     before, last = _spread(places, width - 1), width - 1
@@ -204,7 +207,7 @@ def _neither(values, own):
 
 
 def fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callable:
-    """Adapt a function of one law's coefficients and history to the tuples of the mixture."""
+    """Adapt a function of one law to the coefficients and history of the mixture."""
 
     def of_c(c):
         return own(c_of(c))
@@ -223,7 +226,7 @@ def fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callabl
 
 
 def _either(place: float, own: Callable, rest: Callable, shape: str) -> Callable:
-    """Return a function that calls one function if the contact has this law, else the other."""
+    """Return a function that calls `own` for contacts with this law, else `rest`."""
 
     def of_c(c):
         return own(c) if c[0] == place else rest(c)

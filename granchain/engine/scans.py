@@ -42,7 +42,9 @@ def over_kinds(
     n_out: int,
     scratch: tuple[int, ...] = (),
 ) -> np.ndarray:
-    """Apply a scan to each distinct column of its inputs, or return the stored result.
+    """Apply a scan to each distinct column of its inputs.
+
+    A stored result is returned if there is one.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class ContactGroup:
 
 
 def contacts_together(rows: Sequence[RowInputs]) -> list[Contacts]:
-    """Set up the contacts of many chains together, with the same results as individually.
+    """Set up the contacts of many chains together, as if each were set up alone.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def _contacts_of_model(
 def _own_and_limits(
     model: Model, row: RowInputs, groups: Sequence[ContactGroup]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coefficients and overlap limits of a chain, each with the last column twice.
+    """Return the coefficients and overlap limits of a chain, the last column twice.
 
     The inputs of the groups include the restitutions.
     """

@@ -25,7 +25,7 @@ from granchain.jit.options import shared
 
 @shared
 def kick_on_sites(row, force, time, half_dt, back, n):
-    """Update the half-step velocities of bodies and resonators, and return the drag power [W].
+    """Update velocities of bodies and resonators; return the drag power [W].
 
     The arguments are those of `kick_with_drag`. The powers of the dashpots are stored in the
     tables.

@@ -63,7 +63,7 @@ class Stack:
         self._final = self.states[0].recording.final
 
     def advance(self, first: int, last: int, steps: int) -> None:
-        """Advance the unfinished members first..last - 1 by a block of steps, and inspect each.
+        """Advance the unfinished members first..last - 1, and inspect each.
 
         Parameters
         ----------

@@ -210,8 +210,7 @@ class State:
 
     @staticmethod
     def _drives_of(chain: Masses) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        """Return the rows of the drives, in the order of `fields.DRIVE`, and their knots and
-        splines."""
+        """Return the rows of the drives (see `fields.DRIVE`), and knots and splines."""
         if not chain.drives:
             return np.zeros((len(fields.DRIVE), 0)), (np.zeros(0), np.zeros((4, 0)))
         rows, knots, splines = [], [np.zeros(0)], [np.zeros((4, 0))]
@@ -226,7 +225,7 @@ class State:
         return made, (np.concatenate(knots), np.hstack(splines))
 
     def _plan(self) -> dict[str, np.ndarray]:
-        """Return the positions and steps of the records: an array for each field of PLAN."""
+        """Return the positions and steps of the records: an array per field of PLAN."""
         recording, chain = self.recording, self.chain
         # The two contacts of a bead have the index of its body, counted from 0, and the next index.
         beads = np.array(recording.sensor_beads, dtype=np.int64) - chain.first_label
@@ -523,7 +522,7 @@ class State:
         }
 
     def _views(self, clock: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the arrays that a run changes, by name, as far as they are filled at this clock.
+        """Return the arrays that a run changes, filled up to a clock, by name.
 
         The clock is viewed as integers, bit for bit.
         """
@@ -542,8 +541,7 @@ class State:
 
     @property
     def limits(self) -> dict[str, int]:
-        """Upper limits of the integers of a state, so that the loop writes only to valid
-        positions."""
+        """Upper limits of the integers of a state, which keep the loop's writes valid."""
         records = self.records
         return {
             "contacts": self.tables.events.shape[1],
@@ -685,7 +683,10 @@ class Memory:
         )
 
     def begin(self, states: Sequence[State]) -> None:
-        """Write the initial values of states to their positions, which they use from now on."""
+        """Write the initial values of states to their positions.
+
+        The states use these positions from now on.
+        """
         one, chains = states[0], [state.chain for state in states]
         n, width, prepared = one.chain.n_bodies, one.width, [state.prepared for state in states]
         for place, state in enumerate(states):

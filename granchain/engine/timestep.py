@@ -241,10 +241,10 @@ def step_count(end: float, step: float) -> int:
 
 
 def energy_and_force(run: Planned) -> tuple[float, float]:
-    """Return the energy [J] and force [N] that a contact may take in addition to its static load.
+    """Return the energy [J] and force [N] that a contact may take.
 
-    They include all motion at the start, the energy stored by displaced bodies, and the effect of
-    the driven ends.
+    They are in addition to the static load. They include all motion at the start, the energy stored
+    by displaced bodies, and the effect of the driven ends.
     """
     chain, contacts = run.masses, run.contacts
     energy = float(0.5 * (chain.mass * chain.velocity * chain.velocity).sum())
@@ -291,9 +291,9 @@ def _work_scan(model: Model) -> Callable:
 
 
 def _stiffness_scan(model: Model) -> Callable:
-    """Return a scan for the largest dF/d(overlap) and dF/d(rate), loading and unloading.
+    """Return a scan for the largest dF/d(overlap) and dF/d(rate).
 
-    It covers the overlaps that a contact can reach.
+    It covers loading and unloading at the overlaps that a contact can reach.
     """
     force, settle = model.functions.force, settled(model)
     (force_at_rest, work), overlap_limit = at_rest(model), model.functions.overlap_limit
