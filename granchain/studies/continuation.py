@@ -279,6 +279,7 @@ class Branch:
         ----------
         point : Point
             Period doubling, pitchfork, or branch point of this branch.
+
         Raises
         ------
         CaseError

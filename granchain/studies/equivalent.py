@@ -184,7 +184,7 @@ class Equivalent:
         return {name: f"{one:.4g}" for name, one in self.inputs.items()} | {"residual [%]": left}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain numbers, strings, lists, and dicts; numbers that are not finite are None."""
+        """Return the attributes as plain data; nan and infinity become None."""
         names = (
             "law", "rank", "free", "inputs", "residual", "per_bead", "at_bound", "minima", "moves",
             "grid", "grid_residual", "messages",

@@ -252,7 +252,7 @@ class Fit:
         return facts_card(title, facts, beads, notes=self.messages)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain numbers, strings, lists, and dicts; numbers that are not finite are None."""
+        """Return the attributes as plain data; nan and infinity become None."""
         names = (
             "measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart",
             "scatter", "degrees_of_freedom", "describes", "misfit", "time_shift", "common_gain",

@@ -1,5 +1,5 @@
-"""Derivatives of what a run gives with respect to numbers of its case, by central differences
-between runs that take the same steps."""
+"""Derivatives of results with respect to parameters of the case, by central differences between
+runs with the same time step."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from granchain.studies.members import check_members
 from granchain.studies.plan import is_number
 from granchain.verification import UNCONFIRMED
 
-# Half the distance of a difference, as a part of a number or of its scale: the runs' rounding of
-# some 1e-14 leaves 1e-8 of the derivative, and contacts that open make the rest of the series
-# linear in it.
+# Half the distance of a difference, relative to a number or its scale. Rounding of the runs, about
+# 1e-14, causes an error of 1e-8 of the derivative. If contacts open, the error of the difference is
+# linear in this distance.
 RELATIVE_STEP = 1e-6
-# Error by the time step above which it is reported, over the largest derivative.
+# Error from the time step above which a message is issued, relative to the largest derivative.
 REPORTED_SHARE = 0.01
-# Lists with a number for each bead or gap, and what they hold where they are left out.
+# Lists with a number for each bead or gap, and the value of their numbers by default.
 UNCHANGED = {f"chain.{name}": 1.0 for name in FACTORS} | {
     "chain.gap_added": 0.0,
     "initial.velocity": 0.0,
     "initial.displacement": 0.0,
 }
 
-# What a derivative is of: "peak", ("peak", bead), "wall_force", "transmitted_momentum", a function
-# of a Result.
+# Result that is differentiated: "peak", ("peak", bead), "wall_force", "transmitted_momentum", or a
+# function of a Result.
 Of = str | tuple[str, int] | Callable[[Result], float]
 
 
@@ -98,7 +98,7 @@ class Gradient:
         return self.values[key]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: each derivative with its error."""
+        """Return the HTML for a notebook: each derivative with its error."""
         rows = [
             (f"{key}.{i}" if np.ndim(values) else key, f"{one:.6g}", f"{error:.2g}")
             for key, values in self.values.items()
@@ -201,12 +201,12 @@ def gradient(
     of_differences = of_step = np.full(rows, math.nan)
     if error:
         of_differences = np.abs(slopes(2 * rows, far) - slope)
-        # what halving an error of this order takes off is this part of it; two steps do not
-        # confirm the order
+        # halving the step removes this part of an error of this order; two steps do not confirm the
+        # order
         part = 0.5 ** law_named(case.contact.law).order
         of_step = UNCONFIRMED * np.abs(slopes(4 * rows, near) - slope) / (1.0 - part)
-        # an error that passes through 0 is small by chance: of many it is theirs at least, of one
-        # it is that by a quarter of the step too
+        # an error may be small by chance, where it crosses 0: for a list, use at least the root
+        # mean square of its errors; for one number, also the error from a quarter of the step
         for _, own in numbers.slices(of_step):
             np.maximum(own, math.sqrt(np.mean(own**2)), out=own)
         quarter = np.abs(slopes(6 * rows, near[:, alone]) - slope[alone]) / (1.0 - part**2)
@@ -229,7 +229,7 @@ def gradient(
 
 
 def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
-    """What counts as a step of 1 of each number."""
+    """Return the size of a unit step of each number."""
     problems = Problems()
     if not isinstance(scale, Mapping):
         raise CaseError(
@@ -262,21 +262,21 @@ def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
 
 
 class Numbers:
-    """The numbers that a case has under some keys, as one vector.
+    """Numbers of a case under some keys, as one vector.
 
     Parameters
     ----------
     case : Case
     keys : sequence of str, or str
     where : str
-        What they are called in a sentence.
+        Name of the argument in messages.
 
     Attributes
     ----------
     keys : dict of str to slice
-        Where the numbers of each key are.
+        Indices of the numbers of each key.
     start : array (numbers,)
-        Those of the case.
+        Numbers of the case.
     """
 
     def __init__(self, case: Case, keys: Sequence[str] | str, where: str):
@@ -312,19 +312,22 @@ class Numbers:
         self.start = np.concatenate(starts)
 
     def slices(self, vector: np.ndarray) -> list[tuple[str, np.ndarray]]:
-        """Each key with its part of a vector."""
+        """Return each key with its part of a vector."""
         return [(key, vector[place]) for key, place in self.keys.items()]
 
     def by_key(self, vector: np.ndarray) -> dict[str, Any]:
-        """A vector as numbers and arrays."""
+        """Return a vector as numbers and arrays, by key."""
         return {
             key: part.copy() if np.ndim(self._values[key]) else float(part[0])
             for key, part in self.slices(vector)
         }
 
     def beside(self, apart: np.ndarray) -> tuple[np.ndarray, list[Case]]:
-        """Each number with its part added and taken off (2, numbers), and the cases there, first
-        those with it added; the case itself where it allows one of the two alone."""
+        """Return each number plus and minus a distance, (2, numbers), and the cases there.
+
+        The cases with added distances are first. If only one of the two is valid, the case itself
+        replaces the other.
+        """
         ends, cases = self.start + np.outer([1.0, -1.0], apart), []
         for sign, place in np.ndindex(*ends.shape):
             point = self.start.copy()
@@ -339,7 +342,7 @@ class Numbers:
         return ends, cases
 
     def case_at(self, point: np.ndarray) -> Case:
-        """The case with other numbers."""
+        """Return the case with other numbers."""
         changes: dict[str, Any] = {}
         for key, value in self.by_key(point).items():
             name, place = list_and_place(self.case, key)
@@ -352,7 +355,7 @@ class Numbers:
 
 
 def number_or_list(case: Case, tables: Mapping[str, Any], key: str, where: str) -> Any:
-    """What a case holds under a key: a number, or an array."""
+    """Return the number, or the array, of a case under a key."""
     if not isinstance(key, str) or key.partition(".")[0] in NO_PHYSICS:
         raise CaseError(
             f"{where}: {shown(key)} is not valid. It must be a key of chain, striker, initial, "
@@ -372,28 +375,27 @@ def number_or_list(case: Case, tables: Mapping[str, Any], key: str, where: str) 
 
 
 def list_and_place(case: Case, key: str) -> tuple[str, int | None]:
-    """The list that a key is, or is a place in, and that place."""
+    """Return the list that a key refers to, and the index in it, if any."""
     name, _, place = key.rpartition(".")
     return (name, int(place)) if name in UNCHANGED and place.isdecimal() else (key, None)
 
 
 def list_at(case: Case, tables: Mapping[str, Any], key: str) -> list[float]:
-    """The numbers of a list for beads or gaps, also of one that is left out."""
+    """Return the numbers of a list for beads or gaps, or its default."""
     given, *_ = entry_at(tables, key)
     count = case.beads - (key == "chain.gap_added")
     return [UNCHANGED[key]] * count if given is None else list(given)
 
 
 # --------------------------------------------------------------------------------------------------
-# What is differentiated
+# The result that is differentiated
 
 
 class RunSummary(NamedTuple):
-    """A number of a run: what is recorded for it, and how it is read; nan from a run that ends
-    before the wave has passed.
+    """Scalar result of a run: what is recorded for it, and how it is read.
 
-    `changes` are of the case, `at_steps` says whether every step is recorded, `where` is for
-    sentences.
+    The number is nan if a run ends before the wave has passed. `changes` are changes of the case,
+    `at_steps` is true if every step is recorded, and `where` is a name for messages.
     """
 
     where: str
@@ -402,9 +404,9 @@ class RunSummary(NamedTuple):
     number: Callable[[Result], float]
 
     def recorded(self, case: Case, step: float) -> Case:
-        """A case that takes a time step [s], and records what is read."""
+        """Return a case with a time step [s] that records what `number` reads."""
         every = 1 if self.at_steps else max(1, round(case.sensors.interval / step))
-        # what is changed by a millionth may pass the limit of a step that was given
+        # a change by a millionth may exceed the limit of a specified step
         keys: dict[str, Any] = {
             "time.step": step,
             "time.force_step": True,
@@ -415,12 +417,13 @@ class RunSummary(NamedTuple):
         return case.replace(**(self.changes | keys))
 
 
-# Ours: steps from one velocity of the last bead to the next, some ten in a pulse at the auto step.
+# Steps between two recorded velocities of the last bead: about ten records per pulse at the
+# automatic step. Our choice.
 BETWEEN_SNAPSHOTS = 32
 
 
 def summary_of(case: Case, of: Any, where: str) -> RunSummary:
-    """How a number is read, after it is checked."""
+    """Check which result is requested, and return how it is read."""
     if callable(of):
         return RunSummary(where, {}, False, of)
     beads: list[int] = []
@@ -471,16 +474,18 @@ def found_in(
     threads: int | None,
     failed: Callable[[int, CaseError | RunError], Any] | None = None,
 ) -> list[float]:
-    """The number of each case; where `failed` takes the place and the error of one that gives none,
-    that is infinite.
+    """Return the number of each case.
+
+    If `failed` is given, it is called with the index and the error of a case without a number, and
+    that number is infinite.
 
     Raises
     ------
     CaseError
-        Where the function fails, for a case that cannot be set up; always where the wave has not
-        passed.
+        If the function fails, or if a case cannot be set up. If the wave has not passed, also with
+        `failed`.
     RunError
-        For a run that fails.
+        If a run fails.
     """
     check_members(cases, threads)
     read = measure(cases, threads, summary=lambda result: {"number": summary.number(result)})
@@ -505,7 +510,7 @@ def found_in(
 
 
 def no_number(case: Case, summary: RunSummary, message: str) -> str:
-    """Why a run that is complete has no number."""
+    """Return the reason why a complete run has no number."""
     if summary.at_steps:
         beads = ", ".join(map(str, case.sensors.beads))
         beads = f"bead {beads}" if beads else "the last contact"
@@ -521,8 +526,10 @@ def no_number(case: Case, summary: RunSummary, message: str) -> str:
 
 
 def largest_peak(result: Result) -> float:
-    """Largest force of the sensors, recorded at every step [N]; nan where one of them has not
-    fallen to half of its largest by the end."""
+    """Return the largest force of the sensors, recorded at every step [N].
+
+    It is nan if a force has not fallen to half of its maximum by the end.
+    """
     tops = []
     for sensor in range(len(result.sensor_bead)):
         top = passed_top(result.sensor_force[:, sensor])
@@ -533,7 +540,7 @@ def largest_peak(result: Result) -> float:
 
 
 def passed_top(force: np.ndarray) -> int | None:
-    """Where a force is largest; None where it has not come, or not fallen to half, by the end."""
+    """Return the index of the maximum of a force; None if no pulse has passed by the end."""
     rest = static_force(force)
     above = force - rest
     top = int(np.argmax(above))
@@ -542,15 +549,17 @@ def passed_top(force: np.ndarray) -> int | None:
 
 
 def force_on_wall(result: Result) -> float:
-    """Largest force of the one contact that is recorded, at every step [N]; nan where it has not
-    fallen to half of it by the end."""
+    """Return the largest force of the recorded contact, recorded at every step [N].
+
+    It is nan if the force has not fallen to half of its maximum by the end.
+    """
     force = result.contact_force[:, 0]
     top = passed_top(force)
     return math.nan if top is None else smooth_top(force, top)
 
 
 def height_of(result: Result, sensor: int, top: int) -> float:
-    """The sensor's force at its own maximum about the largest of its values at the steps [N]."""
+    """Return the maximum of the sensor's force near its largest value at a step [N]."""
     force, jumps = result.sensor_force[:, sensor], jumps_at(result, sensor)
     near = np.s_[top - 3 : top + 4]
     if jumps is not None:
@@ -561,8 +570,10 @@ def height_of(result: Result, sensor: int, top: int) -> float:
 
 
 def smooth_top(force: np.ndarray, top: int) -> float:
-    """A force at its own maximum about the largest of its values at the steps [N]: of the cubics
-    through these and their time derivatives there."""
+    """Return the maximum of a force near its largest value at a step [N].
+
+    The maximum is that of cubics through the values and their time derivatives.
+    """
     values = force[top - 3 : top + 4] if top >= 3 else force[:0]
     if values.size < 7:
         return float(force[top])
@@ -579,16 +590,15 @@ def smooth_top(force: np.ndarray, top: int) -> float:
 
 
 def passed_momentum(result: Result) -> float:
-    """Momentum of the last bead when its first pulse has passed, over the striker's; nan where
-    it has not.
+    """Return the momentum of the last bead after its first pulse, relative to the striker's.
 
-    The pulse ends between two steps, as `pulse_stop` has it at a step: where the force is down to
-    1 % of the peak, on a line, or at its minimum, on a parabola. Until the snapshot before, what
-    the force has given is what the bead has, and has lost to drag: a sum over the steps would err
-    where a damped contact begins between two, with d^(1/4), and the derivative of it by 2 %
-    (measured: tsuji, gaps of 1 um).
+    It is nan if the pulse has not passed. The pulse ends between two steps, close to the step of
+    `pulse_stop`: where a line through the force falls to 1 % of the peak, or at the minimum of a
+    parabola. Up to the snapshot before, the impulse is the bead's momentum plus its loss to drag.
+    A sum over the steps would have an error with d^(1/4) where a damped contact begins between two
+    steps, and its derivative an error of 2 % (measured: tsuji, gaps of 1 um).
     """
-    # the mean of its two contacts' forces, of which it has the left one alone
+    # the sensor force is the mean of two contact forces, of which the bead has only the left one
     force = 2.0 * result.sensor_force[:, 0]
     above = force - static_force(force)
     stop = pulse_stop(above)
@@ -602,7 +612,7 @@ def passed_momentum(result: Result) -> float:
         end = last - min(1.0, max(0.0, (level - above[last]) / fall))
     else:
         _, end = vertex(np.arange(last - 1.0, last + 2.0), -above[last - 1 : last + 2])
-    # a drive may be of this bead, whose force is none of the contact's
+    # a drive may act on this bead, and its force is not part of the contact force
     shot = 0 if result.case.drives else int(end) // BETWEEN_SNAPSHOTS
     first = shot * BETWEEN_SNAPSHOTS
     speed, way = (

@@ -1,5 +1,5 @@
-"""Ctrl-C during a study: the first one ends it, and none comes between the halves of a write,
-or into what would swallow it."""
+"""Ctrl-C during a study: the first one ends it, but never during a write or where it would be
+lost."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 
 class Interruptions:
-    """SIGINT until the end of a `with`: the first is heard, where nothing is being written, or as
-    soon as that is done; others are not.
+    """Handler of SIGINT for a `with` block: it accepts the first signal and ignores others.
 
-    In a thread that hears no signals it does nothing.
+    A signal during a write is handled when the write is complete. In a thread that receives no
+    signals, it does nothing.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Interruptions:
         self._pending: tuple[int, FrameType | None] | None = None
 
     def __enter__(self) -> Interruptions:
-        # ignored in a background job, or a handler that Python did not set: stay so
+        # keep a handler that ignores signals (background job), or that Python did not set
         if threading.current_thread() is threading.main_thread() and callable(
             signal.getsignal(signal.SIGINT)
         ):
@@ -49,7 +49,7 @@ class Interruptions:
 
     @contextlib.contextmanager
     def deferred(self) -> Iterator[None]:
-        """While this lasts nothing is interrupted."""
+        """Defer interruptions until the end of the block."""
         self._writing = True
         try:
             yield
@@ -62,14 +62,13 @@ class Interruptions:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """While this lasts SIGINT is noted; it is heard at the end. For what forgets an exception,
-    or makes another one of it."""
+    """Defer SIGINT until the end of the block, for code that ignores or replaces exceptions."""
     with Interruptions() as interruptions, interruptions.deferred():
         yield
 
 
 def scipy_stats() -> Any:
-    """The package scipy.stats: an interruption of its import would be an ImportError."""
+    """Return scipy.stats; an interruption of its import would raise an ImportError."""
     with uninterrupted():
         from scipy import stats
     return stats

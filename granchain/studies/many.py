@@ -1,4 +1,4 @@
-"""Many cases at once: each gives the result of its own run, in memory or in a file."""
+"""Runs of many cases: each returns the result of its run, in memory or in a file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from granchain.studies.members import LOT, Ready, advance, check_members, counte
 if TYPE_CHECKING:
     import xarray
 
-# Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
+# Members that are set up together: 50 MB of tables for 70 beads with a law that has a history.
 RESULTS_TOGETHER = 1024
-# Memory of those [bytes] where results go to a file: the tables, the results and what is packed of
-# them come to four times as much.
+# Memory of members that are set up together [bytes] if results are written to a file. The tables,
+# the results, and their packed form need four times as much.
 LOT_TO_FILE = 2**23
 
 
@@ -146,7 +146,7 @@ def _in_memory(
     started: str,
     where: str | None = None,
 ) -> Ensemble:
-    """An ensemble in memory; without `where`, an interruption is raised again."""
+    """Return an ensemble in memory; without `where`, an interruption is raised again."""
     if sum(room) > MEMORY:
         raise CaseError(
             f"cases: {len(room)} runs need {sum(room) / 2**30:.3g} GiB of memory. At most "
@@ -168,27 +168,27 @@ def results(
     where: str | None,
     store: Callable[[int, Sequence[Member]], None] | None = None,
 ) -> list[Member]:
-    """Advance all members, and make a result of each.
+    """Run all members, and return a result of each.
 
     Parameters
     ----------
     cases, threads, strict, progress
-        As of `run_many`.
+        As for `run_many`.
     started : str
-        UTC, ISO 8601.
+        Start time, UTC, ISO 8601.
     places : iterable of sequence of int
-        Of each lot.
+        Indices of the members that are set up together.
     where : str or None
-        For the warning of an interruption: where the results are. None: an interruption does not
-        end the call with the members that are done, but is raised again.
+        Location of the results, for the warning of an interruption. None: an interruption is raised
+        again, and the completed members are not returned.
     store : function, optional
-        Takes results, which are then no longer held here: the place of the first, and those behind
-        it, in order.
+        Function that takes results, which are then no longer in memory: the index of the first, and
+        the following ones in order.
 
     Returns
     -------
     list of Member
-        Those that an interruption has come before are such.
+        Members that did not start before an interruption have the status interrupted.
     """
     found: dict[int, Member] = {}
     report, first = counter(progress, len(cases)), 0
@@ -236,7 +236,7 @@ def results(
     except KeyboardInterrupt:
         if where is None:
             raise
-        # behind a member that has computed nothing others may have
+        # members after one that did not start may have results
         for place in sorted(found):
             if place >= first:
                 store_from(place)
@@ -252,16 +252,16 @@ def results(
 
 @dataclass(frozen=True)
 class Member:
-    """One case of an ensemble, and what became of it.
+    """Status and result of one case of an ensemble.
 
     Parameters
     ----------
     status : Status
-        How it ended.
+        Status at the end.
     message : str
-        Why it failed, or was not computed; empty where it is complete.
+        Reason why it failed or was not computed; empty if it is complete.
     result : Result, optional
-        What was computed; None where nothing was, or where it is in a file.
+        Result; None if nothing was computed, or if it is in a file.
     """
 
     status: Status
@@ -328,20 +328,22 @@ class Ensemble:
         )
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write a file of all members, whole or not at all, which xarray opens; see `to_xarray` for
-        what is in it.
+        """Write a file of all members, completely or not at all.
+
+        The file can be opened with xarray; see `to_xarray` for its content.
 
         Parameters
         ----------
         path : str or path
             Name of the file, in a folder that exists.
         overwrite : bool
-            Replace an output file of that name; without it, and where it is none, it is kept.
+            Whether to overwrite an existing output file of that name. Other files are not changed.
 
         Raises
         ------
         FileError
-            With path, bytes needed and what to do; the folder is then as it was.
+            If the file cannot be written. The message gives the path, the required bytes, and a
+            fix. The folder is then unchanged.
         """
         about = (
             [self[place].provenance for place in range(len(self)) if self._has(place)]
@@ -364,12 +366,12 @@ class Ensemble:
         )
 
     def to_xarray(self) -> xarray.Dataset:
-        """All members as an `xarray.Dataset`, as xarray would open the saved file.
+        """Return all members as an `xarray.Dataset`, as xarray would open the saved file.
 
-        The dimension `run` has the keys in which the cases differ as coordinates. Each member has
-        its own time step, so `time` is over run and sample, not a number beyond `n_samples`; so are
-        the ledger's and the snapshots' instants, and beads and contacts where the members have not
-        the same.
+        The dimension `run` has the keys that differ between the cases as coordinates. Each member
+        has an individual time step, so `time` has the dimensions run and sample, and is nan beyond
+        `n_samples`. The times of the energy balance and of the snapshots, and beads and contacts
+        that differ between members, also have the dimension `run`.
         """
         if self._stored is not None:
             return self._stored.to_xarray()
@@ -379,7 +381,7 @@ class Ensemble:
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """The cases; of a file, they are validated again when they are asked for."""
+        """Cases of the members. Cases in a file are validated again at the first access."""
         if self._cases is None:
             assert self._stored is not None
             self._cases = tuple(
@@ -389,12 +391,12 @@ class Ensemble:
 
     @property
     def status(self) -> tuple[Status, ...]:
-        """How each member ended."""
+        """Status of each member at the end."""
         return tuple(member.status for member in self._members)
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """Why a member failed, with its index, or was not computed; empty where it is complete."""
+        """Reason why each member failed or was not computed; empty if complete."""
         return tuple(member.message for member in self._members)
 
 

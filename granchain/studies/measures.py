@@ -1,5 +1,5 @@
-"""Numbers of many cases, without a result for each: advanced in stacks on threads, each
-measured by the thread that has advanced it."""
+"""Measured numbers of many cases, without a result for each: cases are advanced together on
+threads, and each thread measures the members that it has advanced."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from granchain.studies.members import LOT, Ready, advance, check_members, lots, 
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 MEASURED_TOGETHER = 128
-# Of these as many are measured together as have traces that stay in a processor's cache.
+# Members that are measured together: as many as have traces that fit into a processor's cache.
 GROUP = 32
 
-# What a case records beside its beads' forces is left out.
+# Changes that omit all records of a case except the forces of its beads.
 FORCES_ALONE: dict[str, Any] = {
     "snapshots": None,
     "sensors.contacts": [],
@@ -51,7 +51,7 @@ SummaryFunction = Callable[[Result], Mapping[str, float]]
 
 
 class Missing(IntFlag):
-    """Why the numbers of a pulse are withheld, or what they are not: the bits of `missing`."""
+    """Flags of `missing`: why the numbers of a pulse are not reported, or their restrictions."""
 
     NOT_ARRIVED = 1
     CUT = 2
@@ -60,7 +60,7 @@ class Missing(IntFlag):
 
 
 def missing_note(late: np.ndarray, beads: Sequence[int]) -> str:
-    """What to set where pulses have not come, or not ended; empty where all have.
+    """Return advice for pulses that have not arrived or ended; empty if all have.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def missing_note(late: np.ndarray, beads: Sequence[int]) -> str:
     )
 
 
-# The numbers of each member.
+# Numbers of each member.
 NUMBERS = {
     "peak": VariableEntry(("sensor_bead",), "N", "peak force of the first pulse"),
     "contact_peak": VariableEntry(
@@ -108,7 +108,7 @@ NUMBERS = {
     ),
     "time_step": VariableEntry((), "s", "time step"),
 }
-# What may be measured beside them, by name: the variables of each.
+# Optional measures by name, and the variables of each.
 _SHOTS = {"snapshot_time": VariableEntry(("snapshot",), "s", "time of the snapshots")}
 FURTHER: dict[str, dict[str, VariableEntry]] = {
     "bead_energy": _SHOTS
@@ -140,8 +140,8 @@ FURTHER: dict[str, dict[str, VariableEntry]] = {
         ),
     },
 }
-# Of a study whose members go on from each other, see `granchain.studies.chained`: of the settled
-# part, what the sensors feel.
+# Numbers of the sensor forces in the steady part of a chained study; see
+# `granchain.studies.chained`.
 SETTLED = {
     "force_amplitude": VariableEntry(
         ("sensor_bead",), "N", "half of the range of the sensor force, steady"
@@ -160,7 +160,7 @@ SETTLED = {
     "drive_phase": VariableEntry((), "rad", "final phase of the drive that is varied"),
 }
 ARRAYS = {name: one for entries in (*FURTHER.values(), SETTLED) for name, one in entries.items()}
-# Where traces are kept.
+# Variables of traces, if they are stored.
 TRACES = {
     "n_samples": VariableEntry((), "1", "number of samples"),
     "time": VariableEntry(("sample",), "s", "time of the samples"),
@@ -170,42 +170,43 @@ TRACES = {
 
 @dataclass
 class Measures:
-    """What became of each case, in their order.
+    """Measured numbers of each case, in the order of the cases.
 
-    Numbers of a case that failed, or was not computed, are nan.
+    Numbers of a case that failed or was not computed are nan.
 
     Attributes
     ----------
     sensor_bead : tuple of int
-        Labels of the sensors; all cases have as many.
+        Labels of the sensors. All cases have the same number of sensors.
     status : list of Status
     message : list of str
-        Why it failed, or was not computed; empty where it is complete.
+        Reason why a case failed or was not computed; empty if it is complete.
     law : list of str
-        What its law was: the text of a `LawRecord`; empty for one that was not set up.
+        Text of the `LawRecord` of the case; empty if it was not set up.
     peak, arrival, width : array (run, sensor)
-        Of the first pulse: peak force [N], its time [s], width at half height [s].
+        Peak force [N], time [s], and width at half height [s] of the first pulse.
     contact_peak : array (run, sensor)
         Larger of the largest forces of the bead's two contacts during the run [N].
     missing : array (run, sensor)
-        Why numbers are withheld, or are of two pulses: a sum of `Missing`.
+        Reason why numbers are not reported, or are of a merged pulse: a sum of `Missing`.
     wave_speed : array (run,)
-        [m/s].
+        Wave speed [m/s].
     wave_speed_sensors : array (run,)
-        How many sensors the wave speed is from; 0 without one.
+        Number of sensors that determine the wave speed; 0 without one.
     transmitted_momentum, transmitted_energy : array (run,)
-        Momentum and kinetic energy of the last bead when its first pulse has passed, over the
-        striker's [1].
+        Momentum and kinetic energy of the last bead after its first pulse, relative to those of the
+        striker [1].
     time_step : array (run,)
-        [s].
+        Time step [s].
     time : list of array (sample,), force : list of array (sample, sensor)
-        Where traces are asked for: [s], [N]; empty arrays for a case that was not computed.
+        Times [s] and forces [N], if traces are requested; empty arrays for a case that was not
+        computed.
     summaries : list of dict
-        Where a summary is asked for; empty for a case that failed.
+        Results of the summary, if requested; empty for a case that failed.
     arrays : list of dict
-        Of `ARRAYS`, what is asked for.
+        Requested variables of `ARRAYS`.
     state : list of str
-        Where the next member goes on from it: the state at the end, as a case has it.
+        Final state, in the format of a case, if the next member starts from it.
     """
 
     sensor_bead: tuple[int, ...]
@@ -230,7 +231,7 @@ class Measures:
 
     @classmethod
     def empty(cls, cases: Sequence[Case]) -> Measures:
-        """Nothing computed yet."""
+        """Return an object in which nothing is computed yet."""
         n, sensors = len(cases), len(cases[0].sensors.beads)
         numbers: Any = {
             name: np.full((n, sensors) if one.dims else n, math.nan)
@@ -252,12 +253,14 @@ class Measures:
 
     @property
     def to_compute(self) -> list[int]:
-        """Places of the members that are not computed."""
+        """Indices of the members that are not computed."""
         return [place for place, status in enumerate(self.status) if status is Status.INTERRUPTED]
 
     def columns(self, places: Sequence[int], traces: bool) -> dict[str, Any]:
-        """What became of some members: lists and arrays, an entry for each; traces are as long as
-        the longest, not a number beyond `n_samples`."""
+        """Return the data of some members as lists and arrays with one entry per member.
+
+        Traces are as long as the longest one, and nan beyond `n_samples`.
+        """
         found: dict[str, Any] = {name: getattr(self, name)[list(places)] for name in NUMBERS}
         found["status"] = [self.status[place].label for place in places]
         for name in ("message", "law", "summaries"):
@@ -276,7 +279,7 @@ class Measures:
         return found
 
     def set_member(self, place: int, columns: Mapping[str, Any], row: int) -> None:
-        """Put a member that `columns` gave at a place."""
+        """Store the data of a row of `columns` as the member with an index."""
         for name in (*NUMBERS, "message", "law", "summaries", "state"):
             if name in columns:
                 getattr(self, name)[place] = columns[name][row]
@@ -285,13 +288,12 @@ class Measures:
             count = columns["n_samples"][row]
             self.time[place] = columns["time"][row, :count]
             self.force[place] = columns["sensor_force"][row, :count]
-        # last: what is no whole member has not been taken
+        # last, so that an incomplete member does not count as computed
         self.status[place] = STATUS_OF_LABEL[columns["status"][row]]
 
 
 def padded_rows(arrays: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
-    """Arrays of `dims` dimensions stacked, padded to the longest with nan; all nan where there is
-    none."""
+    """Stack arrays of `dims` dimensions, padded with nan to the longest; None gives nan."""
     known = [np.zeros((0,) * dims) if array is None else array for array in arrays]
     found = np.full(
         (len(known), *np.max([array.shape for array in known], axis=0).astype(int)), np.nan
@@ -313,37 +315,37 @@ def measure(
     found: Measures | None = None,
     places: Sequence[int] | None = None,
 ) -> Measures:
-    """Advance cases and measure their first pulses; the numbers are those of `granchain.run` and
-    `granchain.analysis.summary`.
+    """Run cases and measure their first pulses.
 
-    Beside the case's own sensors, the last bead's contacts are recorded. Ledger, snapshots and
-    recorded contacts of the cases are left out, unless a summary may look at them.
+    The numbers equal those of `granchain.run` and `granchain.analysis.summary`. In addition to the
+    sensors of a case, the contacts of the last bead are recorded. The energy balance, snapshots,
+    and recorded contacts of the cases are omitted, unless a summary may read them.
 
     Parameters
     ----------
     cases : sequence of Case
-        All with as many sensors.
+        Cases with equal numbers of sensors.
     threads : int, optional
-        As many as there are processors for this process, unless given.
+        Number of threads. Default: the number of processors available to this process.
     traces : bool
-        Keep the force of every sensor.
+        Whether to store the force of every sensor.
     summary : function, optional
-        Takes the Result of a case, gives a dict of numbers.
+        Function that takes the Result of a case and returns a dict of numbers.
     further : sequence of str
         Names of `FURTHER`.
     done : function, optional
-        Called with the places of members that are measured.
+        Function that is called with the indices of measured members.
     found : Measures, optional
-        Where the numbers go.
+        Destination of the numbers.
     places : sequence of int, optional
-        Of the cases that are measured, unless all are.
+        Indices of the cases to measure. Default: all.
 
     Raises
     ------
     CaseError
-        Where there is nothing to run, or something that is no case.
+        If there are no cases, or if an object is not a case.
     KeyboardInterrupt
-        Once what is done is in `found`.
+        After the completed members are stored in `found`.
     """
     threads = check_members(cases, threads)
     numbers = Measures.empty(cases) if found is None else found
@@ -353,7 +355,7 @@ def measure(
     recordings: dict[tuple, Recording] = {}
 
     def recording(case: Case) -> Recording:
-        # cases that share their tables share it
+        # cases that share their tables share a recording
         tables = (
             case.chain, case.sensors, case.ends, case.initial, case.snapshots, case.energy,
             case.time,
@@ -362,7 +364,7 @@ def measure(
         if like not in recordings:
             beads, interval = tuple(case.sensors.beads), case.sensors.interval
             bare = Recording(sensor_beads=beads, interval=interval, ledger=False)
-            # what looks at a result may look at all that the case records
+            # a summary may read everything that the case records
             recordings[like] = watched(case, recording_of(case) if looks else bare)
         return recordings[like]
 
@@ -371,7 +373,7 @@ def measure(
         numbers.message[place] = sentence.removeprefix(f"member {place}: ")
 
     def receive(stopped: Sequence[tuple[Ready, Status]], wall_time: float) -> None:
-        """Measure members; each place is written to by one thread."""
+        """Measure members; each index is written by one thread."""
         stopped_members = [
             (member, status) for member, status in stopped if status is not Status.RUNNING
         ]
@@ -399,11 +401,11 @@ def measure(
                         "must return a dict of numbers for every member."
                     )
             numbers.message[member.place] = problem
-        # members that are advanced together are of one model
+        # members that are advanced together have the same law functions
         functions = functions_sha256(stopped[0][0].state.model)
         laws: dict[int, str] = {}
         for member, _ in stopped_members:
-            # so do chains that share their contacts
+            # chains that share their contacts share a record
             if id(member.state.prepared) not in laws:
                 laws[id(member.state.prepared)] = member.state.law_record(functions).text
             numbers.law[member.place] = laws[id(member.state.prepared)]
@@ -414,7 +416,7 @@ def measure(
             numbers.message[member.place] = numbers.message[member.place] if looks else ""
             numbers.status[member.place] = Status.COMPLETE
 
-    # each thread holds a lot
+    # each thread holds one group
     memory = memory_of(cases[place] for place in wanted)
     together = lots(wanted, memory, LOT / 2, MEASURED_TOGETHER)
     advance(cases, together, threads, receive, refuse, done, recording)
@@ -422,7 +424,7 @@ def measure(
 
 
 def watched(case: Case, recording: Recording) -> Recording:
-    """A recording with what says how the last bead is struck, behind all else: its sensor."""
+    """Return a recording with an additional last sensor that records the last bead."""
     last, beads = case.beads, recording.sensor_beads
     if not can_transmit(case) or last in beads:
         return recording
@@ -430,15 +432,17 @@ def watched(case: Case, recording: Recording) -> Recording:
 
 
 def can_transmit(case: Case) -> bool:
-    """Whether there is a striker whose momentum can be passed on, and a free bead at the far end:
-    from a wall the pulse comes back while it still arrives, and what is left of the difference of
-    two forces is noise. On-site springs and resonators take from the bead what its contact gives.
+    """Return whether the transmitted momentum of a case is defined.
+
+    It requires a striker and a free bead at the far end. At a wall, the pulse is reflected while it
+    still arrives, and the difference of the two forces is mostly noise. On-site springs and
+    resonators take momentum from the bead.
     """
     return not obstacle_to_transmission(case)
 
 
 def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
-    """Why the transmitted momentum of a case is not defined, and what to do; empty if it is."""
+    """Return why the transmitted momentum is not defined, and a fix; empty if it is defined."""
     if case.striker is None:
         return "the case has no striker", "add a [striker]"
     if not case.begins_with_striker:
@@ -451,7 +455,7 @@ def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
 
 
 def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
-    """Put the numbers of members that are complete, all of member stack."""
+    """Store the numbers of complete members, all from the same stack."""
     places, sensors = [member.place for member in ready], len(found.sensor_bead)
     found.time_step[places] = steps = [member.state.time_step.value for member in ready]
     clocks = ready[0].state.memory.clocks[[member.state.place for member in ready]]
@@ -508,8 +512,7 @@ def contact_peaks(member: Ready) -> np.ndarray:
 
 
 def without_watched(ready: Ready) -> State:
-    """A state whose records are those that the case asks for: what `watched` has put behind
-    them is left out."""
+    """Return a state whose records omit the sensor that `watched` has added."""
     state, beads = copy.copy(ready.state), recording_of(ready.case).sensor_beads
     left = {
         name: getattr(state.records, name)[:, : len(beads)]
@@ -521,7 +524,7 @@ def without_watched(ready: Ready) -> State:
 
 
 def further_arrays(result: Result, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """What is measured of a result under these names of `FURTHER`."""
+    """Return the arrays of a result for the given names of `FURTHER`."""
     found: dict[str, np.ndarray] = {}
     for name in names:
         if name == "bead_spectrum":
@@ -535,12 +538,12 @@ def further_arrays(result: Result, names: Sequence[str]) -> dict[str, np.ndarray
 
 
 def summary_numbers(result: Any) -> dict[str, float]:
-    """What a summary gives, as numbers.
+    """Return the result of a summary as numbers.
 
     Raises
     ------
     GranchainError
-        Where it gives anything else.
+        If the result is not a dict of numbers.
     """
     if not isinstance(result, Mapping):
         raise GranchainError(
@@ -559,14 +562,15 @@ def summary_numbers(result: Any) -> dict[str, float]:
 
 
 def transmitted(ready: Sequence[Ready], traces: np.ndarray, samples: Instants) -> np.ndarray:
-    """(2, run) Momentum and kinetic energy of the last bead when its first pulse has passed, over
-    the striker's; nan without a striker.
+    """Return momentum and kinetic energy of the last bead after its first pulse, (2, run).
+
+    They are relative to those of the striker, and nan without a striker.
 
     Parameters
     ----------
     ready : sequence of Ready
     traces : (sensor, run, sample) array
-        Of what each has recorded, `in_one_piece` [N].
+        Recorded forces of the members, from `in_one_piece` [N].
     samples : Instants
     """
     interval = (samples.stride * samples.step).tolist()
@@ -578,7 +582,7 @@ def transmitted(ready: Sequence[Ready], traces: np.ndarray, samples: Instants) -
         if not can_transmit(member.case):
             continue
         sensor = member.state.recording.sensor_beads.index(member.case.beads)
-        # half of the force of its left contact, the only one
+        # the sensor force is half of the force of the left contact, the only one
         force = traces[sensor, runs]
         above = force - force[:, :1] if force[:, 0].any() else force
         stops = pulse_stops(above, samples.counts[runs])

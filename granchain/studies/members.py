@@ -1,8 +1,8 @@
-"""Members of an ensemble or a study: set up together, advanced in stacks on threads, each to the
-bits of its own run.
+"""Members of an ensemble or a study: set up together and advanced in stacks on threads. Each is
+bit-identical to its individual run.
 
-Members that have stopped go to a reducer: `granchain.studies.many` keeps a result of each,
-`granchain.studies.measures` numbers.
+Members that have stopped are passed to a function: `granchain.studies.many` stores a result of
+each, and `granchain.studies.measures` stores numbers.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from granchain.simulation import (
 )
 from granchain.status import Status
 
-# Memory of members that are set up together [bytes]: what is set up and not yet a result.
+# Memory of members that are set up together and have no result yet [bytes].
 LOT = 2**28
 # Wall time of a call of compiled code [s]: the longest delay of an interruption.
 CALL_SECONDS = 0.1
-# Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a
+# Body-steps of a task for a thread: 0.1 s at a nanosecond each. Shorter tasks gain nothing from a
 # second thread.
 STEPS_OF_A_BATCH = 1e8
 
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class Ready(NamedTuple):
-    """A member that is set up."""
+    """Member that is set up."""
 
     place: int
     case: Case
@@ -56,15 +56,15 @@ class Ready(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Some members of a stack, which one thread advances; `first` is the place in the stack of the
-    first of them."""
+    """Members of a stack that one thread advances; `first` is the index of the first in the
+    stack."""
 
     stack: Stack
     ready: Sequence[Ready]
     first: int
 
 
-# Members, with how far each is, and the wall time of one of them [s].
+# Function of members with their status, and of the wall time of one of them [s].
 Receive = Callable[[list[tuple[Ready, Status]], float], Any]
 
 
@@ -75,20 +75,19 @@ def as_they_end(
     waiting: dict[Future, T],
     most: float = math.inf,
 ) -> None:
-    """Submit tasks to threads, processes or other computers, and take the outcome of each as it
-    ends.
+    """Submit tasks to threads, processes, or other computers, and collect results as they end.
 
     Parameters
     ----------
     submit : function of a task
-        Of an executor.
+        Method of an executor that returns a future.
     tasks : iterable
     collect : function of a future and its task
-        May give tasks that are to be submitted then.
+        It may return further tasks, which are then submitted.
     waiting : dict
-        Empty; those that have not ended, also where an exception ends the waiting.
+        Empty dict. It contains the unfinished tasks, also if an exception ends the wait.
     most : float
-        How many may wait at once.
+        Maximum number of unfinished tasks.
     """
     coming = iter(tasks)
     while True:
@@ -110,29 +109,29 @@ def advance(
     done: Callable[[Sequence[int]], Any],
     record: Callable[[Case], Recording] = recording_of,
 ) -> None:
-    """Advance cases on threads, one lot after the other.
+    """Advance cases on threads, one group after the other.
 
     Parameters
     ----------
     cases : sequence of Case
     lots : iterable of sequence of int
-        Places that are set up together. The first lot is shared by all threads, as what is
-        compiled, and found for all, is found once; of the others each is a thread's own, and no
-        more are held than there are threads.
+        Indices of members that are set up together. All threads share the first group, so that
+        compilation and other common work are done once. Each other group belongs to one thread, and
+        there are at most as many groups as threads in memory.
     threads : int
     receive : function
-        Takes members that have stopped, in the thread that has advanced them.
+        Function that takes stopped members, in the thread that has advanced them.
     refuse : function of a place and a sentence
-        Called for each member that cannot be set up, with the reason.
+        Function that is called for each member that cannot be set up, with the reason.
     done : function of places
-        Called in this thread with members that have ended.
+        Function that is called in the calling thread with the indices of ended members.
     record : function of a Case
-        What is recorded of it.
+        Function that returns the recording of a case.
 
     Raises
     ------
     KeyboardInterrupt
-        Once all members that were begun are taken.
+        After all members that have started are collected.
     """
     coming, stop, waiting = iter(lots), threading.Event(), {}  # type: ignore[var-annotated]
 
@@ -181,8 +180,10 @@ def advance(
 
 
 def march(batch: Batch, stop: threading.Event) -> tuple[list[tuple[Ready, Status]], float]:
-    """Blocks of steps, as a single run takes them, until all members are done or a stop: how far
-    each is, and the wall time of one [s]."""
+    """Advance blocks of steps, as a single run does, until all members end or `stop` is set.
+
+    Return the status of each member, and the wall time of one member [s].
+    """
     stack, ready, first = batch
     last, clock, each = first + len(ready), time.perf_counter(), 0.0
     status = stack.status[first:last]
@@ -204,7 +205,7 @@ def march(batch: Batch, stop: threading.Event) -> tuple[list[tuple[Ready, Status
 def counter(
     progress: Callable[[int, int], Any] | None, count: int, done: int = 0
 ) -> Callable[[Sequence[int]], None]:
-    """A function that adds up ended members and reports the count to `progress`."""
+    """Return a function that counts ended members and reports the count to `progress`."""
 
     def report(places: Sequence[int]) -> None:
         nonlocal done
@@ -216,7 +217,7 @@ def counter(
 
 
 def check_members(cases: Sequence[Any], threads: int | None) -> int:
-    """Number of threads, after all arguments are checked."""
+    """Check all arguments and return the number of threads."""
     problems = Problems()
     problems.check(len(cases) > 0, "cases", "missing", "At least one case is required")
     for place, case in enumerate(cases):
@@ -238,17 +239,17 @@ def check_members(cases: Sequence[Any], threads: int | None) -> int:
 def lots(
     places: Sequence[int], memory: Iterable[float], most: float, together: int
 ) -> Iterator[Sequence[int]]:
-    """Places of the members that are set up together.
+    """Return the indices of members that are set up together, group by group.
 
     Parameters
     ----------
     places : sequence of int
     memory : iterable of float
-        That each takes [bytes].
+        Memory of each member [bytes].
     most : float
-        That they may take together [bytes].
+        Maximum memory of a group [bytes].
     together : int
-        How many they may be.
+        Maximum number of members in a group.
     """
     first, held = 0, 0.0
     for at, needed in enumerate(memory):
@@ -260,7 +261,7 @@ def lots(
 
 
 def memory_of(cases: Iterable[Case]) -> Iterator[float]:
-    """Memory that each takes [bytes]; members that share their tables share it."""
+    """Return the memory of each case [bytes]; cases with the same tables are evaluated once."""
     known: dict[tuple, float] = {}
     for case in cases:
         tables = case.chain, case.sensors, case.snapshots, case.energy, case.time
@@ -273,15 +274,17 @@ def memory_of(cases: Iterable[Case]) -> Iterator[float]:
 def set_up(
     cases: Sequence[Case], places: Sequence[int], record: Callable[[Case], Recording]
 ) -> tuple[list[Ready], list[tuple[int, str]]]:
-    """The members that can run, and those that cannot, each with the reason; `record` says what
-    is recorded of each."""
+    """Return the members that can run, and the index and the reason of each that cannot.
+
+    `record` returns the recording of a case.
+    """
     try:
         prepared = prepare_together([cases[place] for place in places])
     except CaseError as error:
         if len(places) == 1:
             sentences = [f"member {places[0]}: {problem}" for problem in error.problems]
             return [], [(places[0], "\n".join(sentences))]
-        # one of them is at fault, or some: halves of halves find which
+        # at least one of them is invalid: find it by bisection
         half = len(places) // 2
         one, other = (set_up(cases, part, record) for part in (places[:half], places[half:]))
         return one[0] + other[0], one[1] + other[1]
@@ -302,11 +305,13 @@ def set_up(
 
 
 def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
-    """Members, alike ones in a stack, cut into batches of about the same work: some for each
-    thread."""
+    """Group similar members in stacks, and divide each into batches of about the same work.
+
+    Each thread gets several batches.
+    """
     groups: dict[tuple, list[Ready]] = {}
     for one in ready:
-        # records are as long as the longest of a stack: at most twice as long as any of them
+        # all records of a stack have the length of its longest: at most twice that of any member
         longest, *_ = max(one.state.record_shapes.values())
         groups.setdefault((one.state.shape, longest.bit_length()), []).append(one)
     batches = []

@@ -16,7 +16,7 @@ from granchain.waves.modes import modes
 if TYPE_CHECKING:
     import xarray
 
-# What is kept of each mode, with its unit.
+# Quantities of each mode that are stored, with unit and description.
 KEPT = {
     "frequencies": ("Hz", "frequency without damping"),
     "participation": ("1", "number of participating beads, (sum e)^2/sum e^2"),

@@ -1,7 +1,8 @@
-"""Newton's method towards a periodic orbit: whole steps, halved where they lead away.
+"""Newton's method for a periodic orbit, with full steps that are halved if they do not converge.
 
-One run of many members gives a period's end and its Jacobian, and nearness is how nearly it closes;
-scipy.optimize.root asks for the Jacobian at each trial or by itself, and ends by the size of steps.
+One run of many members gives the end of a period and its Jacobian, and the closing error measures
+convergence. scipy.optimize.root would request the Jacobian at each trial or separately, and would
+end by the size of steps.
 """
 
 from __future__ import annotations
@@ -17,31 +18,32 @@ import numpy as np
 from granchain.errors import RunError
 from granchain.studies.shooting import MOVED, Course, Period
 
-# Ours: the first step from the static state is the linear answer, and an orbit takes 2 to 6.
+# Maximum number of iterations. An orbit takes 2 to 6, because the first step from the static state
+# is the linear solution. Our choice.
 MOST_SHOTS = 24
-# A step of Newton's is halved so many times before it is given up.
+# Number of times that a Newton step is halved before the iteration stops.
 MOST_HALVINGS = 6
-# Above so many beads the columns of the Jacobian cost more than the directions that are needed.
+# Number of beads above which the columns of the Jacobian cost more than the required directions.
 MOST_DENSE = 60
-# Ours: how nearly a step solves its equations, and a multiplier its own: Newton's method comes
-# nearer by the first in each step, and the time step leaves more open than the second.
+# Relative tolerances of a linear solution and of a multiplier. Our choice: each Newton step reduces
+# the residual to the first, and the discretization error exceeds the second.
 SOLVED, ARNOLDI_TOLERANCE = 1e-3, 1e-7
-# Multipliers that are computed, and the directions from which they are.
+# Number of computed multipliers, and of the directions for them.
 LARGEST_MULTIPLIERS, DIRECTIONS = 6, 40
 
 
 @dataclass
 class Shot:
-    """A period from a state, and what becomes of small changes; numbers are scaled.
+    """Run over a period from a state, and its Jacobian. All variables are scaled.
 
     Parameters
     ----------
     period : Period
     state, image : (2 n,) array
-        At its start and its end.
+        States at the start and at the end of the period.
     course : Course
     residual : float
-        Largest difference of the two, as a part of the largest excursion.
+        Largest difference between them, as a fraction of the largest excursion.
     """
 
     period: Period
@@ -52,24 +54,24 @@ class Shot:
 
     @cached_property
     def jacobian(self) -> np.ndarray:
-        """(2 n, 2 n) Of the image by the state."""
+        """Jacobian of the image with respect to the state, (2 n, 2 n)."""
         return self.period.with_jacobian(self.state)[1]
 
 
 @dataclass
 class Nearest:
-    """How near Newton's method has come.
+    """Best iteration of Newton's method.
 
     Parameters
     ----------
     shot : Shot
-        The nearest.
+        Shot with the smallest residual.
     place : array
-        Where it was made.
+        Unknowns of this shot.
     shots : int
-        How many were made in all.
+        Total number of shots.
     why : str, optional
-        Why none was near enough.
+        Reason why the method has not converged; None if it has.
     """
 
     shot: Shot
@@ -79,7 +81,7 @@ class Nearest:
 
     @property
     def sentence(self) -> str:
-        """What was tried."""
+        """Description of the attempt, for messages."""
         return (
             f"Newton's method stopped after {self.shots} iterations because {self.why}, and its "
             f"best state has a closing error of {self.shot.residual:.3g} of its largest excursion"
@@ -94,26 +96,27 @@ def newton(
     tolerance: float,
     last: float = math.inf,
 ) -> Nearest:
-    """Newton's method from a place, with steps that are halved while they lead away from closing.
+    """Run Newton's method, and halve steps that increase the closing error.
 
     Parameters
     ----------
     place : array
+        Initial unknowns.
     begun : str
-        What it begins from.
+        Description of the initial state.
     shoot : callable
-        The period from a place.
+        Function that computes the period from given unknowns.
     step : callable
-        From a place and its shot to where the next one is made; None where there is no such step.
+        Function of unknowns and their shot that returns the step; None if there is none.
     tolerance : float
-        Residual that is near enough.
+        Maximum residual.
     last : float
-        How small the step from there has to be as well.
+        Maximum size of the step at convergence.
 
     Raises
     ------
     RunError
-        Where the first period cannot be computed.
+        If the first period cannot be computed.
     """
     best, shot, halved, move = None, None, 0, np.zeros_like(place)
     for shots in range(1, MOST_SHOTS + 1):
@@ -149,7 +152,7 @@ def newton(
 
 
 def newton_step(state: np.ndarray, image: np.ndarray, jacobian: np.ndarray) -> np.ndarray | None:
-    """Newton's step towards a fixed point; None where there is none."""
+    """Return Newton's step towards a fixed point; None if the Jacobian is singular."""
     try:
         step: np.ndarray = np.linalg.solve(np.eye(state.size) - jacobian, image - state)
     except np.linalg.LinAlgError:
@@ -158,11 +161,11 @@ def newton_step(state: np.ndarray, image: np.ndarray, jacobian: np.ndarray) -> n
 
 
 # --------------------------------------------------------------------------------------------------
-# Long chains: directions of the Jacobian in place of its columns, which are not computed
+# Long chains: products of the Jacobian with directions, instead of its columns
 
 
 def along(period: Period, state: np.ndarray, moved: float = MOVED) -> Any:
-    """The Jacobian at a state, a direction at a time: the central difference of two runs."""
+    """Return the Jacobian at a state as an operator: each product is a difference of two runs."""
     from scipy.sparse.linalg import LinearOperator
 
     def product(direction: np.ndarray) -> np.ndarray:
@@ -177,8 +180,10 @@ def along(period: Period, state: np.ndarray, moved: float = MOVED) -> Any:
 def krylov_step(
     period: Period, state: np.ndarray, image: np.ndarray, moved: float = MOVED
 ) -> np.ndarray | None:
-    """Newton's step towards a fixed point by GMRES (Saad & Schultz 1986, doi:10.1137/0907058); None
-    where it would cost more than a quarter of the Jacobian."""
+    """Return Newton's step by GMRES (Saad & Schultz 1986, doi:10.1137/0907058).
+
+    It is None if it would cost more than a quarter of the Jacobian.
+    """
     from scipy.sparse.linalg import LinearOperator, gmres
 
     jacobian, n = along(period, state, moved), state.size
@@ -194,9 +199,11 @@ def krylov_step(
 def largest_multipliers(
     period: Period, state: np.ndarray, moved: float = MOVED
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The largest eigenvalues of the Jacobian at a state and their vectors, as columns, by
-    Arnoldi's method (Lehoucq, Sorensen & Yang 1998, doi:10.1137/1.9780898719628); all where they
-    lie too close to a circle for it, and are computed from the columns."""
+    """Return the largest eigenvalues of the Jacobian at a state, and their vectors as columns.
+
+    The method is Arnoldi's (Lehoucq, Sorensen & Yang 1998, doi:10.1137/1.9780898719628). If the
+    eigenvalues are too close to a circle for it, all are computed from the columns.
+    """
     from scipy.sparse.linalg import ArpackNoConvergence, eigs
 
     n = state.size

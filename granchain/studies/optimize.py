@@ -1,5 +1,5 @@
-"""The numbers of a case that make a number of its run smallest: a search over a whole box, then the
-way down from the best that it has found."""
+"""Optimization of case parameters: a search over the complete box, then a descent from its best
+design."""
 
 from __future__ import annotations
 
@@ -34,31 +34,32 @@ from granchain.studies.elsewhere import changed_law
 from granchain.studies.gradient import RELATIVE_STEP, Numbers, Of, RunSummary, found_in, summary_of
 from granchain.studies.search import with_slopes
 
-# First line of the case file of the best design: by it the file is known to be one of ours.
+# First line of the case file of the best design. It identifies files that this module wrote.
 BEST = f"# the best design so far, {OUTPUT_MARK.decode()} {FORMAT}"
-# Designs of a generation for each number (scipy's popsize is 15, for few numbers), and how many
-# there are at least.
+# Designs of a generation per number (SciPy's popsize is 15, for few numbers), and their minimum.
 DESIGNS, LEAST_DESIGNS = 8, 32
-# Populations that search the box independently: one alone may collapse far from the optimum. Ours.
+# Number of populations that search the box independently, because one may collapse far from the
+# optimum. Our choice.
 POPULATIONS = 2
-# Generations without a better design by this part of it, after which the search over the box ends.
+# Number of generations without a relative improvement by the second number, after which the search
+# of the box ends.
 STALLED, BETTER = 20, 1e-3
-# Ours: steps of the way down, each with its derivatives.
+# Maximum number of steps of the descent, each with its derivatives. Our choice.
 MOST_ITERATIONS = 60
-# Spans of the differences of the continued search, as parts of the width of the box: values carry
-# an error of some 1e-5 that jumps with the time at which contacts close within a step. Ours.
+# Spans of the differences of the continued search, relative to the width of the box. Values have
+# errors of about 1e-5 that jump with the time at which contacts close within a step. Our choice.
 SPANS = (4e-3, 1e-3)
-# A design has converged if, by its slopes and their errors, no more than this part of its value
-# can be gained nearby: half of 0.1 %. The search continues to the smaller part. Ours.
+# Relative gain nearby that the slopes and their errors may still allow. A design has converged
+# below the first number, half of 0.1 %. The search continues to the second. Our choice.
 CONVERGED, AIMED = 5e-4, 2e-5
-# Rounds of the continued search, each with every span and then without derivatives, and steps of
-# each span. Ours.
+# Maximum number of rounds of the continued search, each with every span and then without
+# derivatives, and of steps for each span. Our choice.
 MOST_ROUNDS, MOST_CONTINUED = 3, 20
-# Designs of a search without derivatives for each number.
+# Designs per number in a search without derivatives.
 WITHOUT_SLOPES = 40
-# Part of a width within which a limit or bound acts on the slope.
+# Distance from a limit or bound within which it acts on the slope, relative to the width.
 ACTS = 0.02
-# Part of a bound to which it is kept: an equality is never met to rounding.
+# Relative tolerance of a constraint: rounding never satisfies an equality exactly.
 KEPT_DESIGNS = 1e-6
 
 
@@ -114,11 +115,11 @@ class Optimum:
     messages: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, all but the case."""
+        """Return all attributes except the case as plain data."""
         return dict(plain_data({name: one for name, one in vars(self).items() if name != "case"}))
 
     def rows(self) -> list[tuple[str, str]]:
-        """Each number with its key."""
+        """Return each number with its key, as text."""
         return [
             (f"{key}.{i}" if np.ndim(values) else key, f"{one:.6g}")
             for key, values in self.values.items()
@@ -126,7 +127,7 @@ class Optimum:
         ]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the value, and each number."""
+        """Return the HTML for a notebook: the value, and each number."""
         facts = [("value", f"{self.value:.6g}", ""), ("initial value", f"{self.start:.6g}", "")]
         facts += [("converged", "yes" if self.converged else "no", "")]
         numbers = table(("key", "number"), self.rows(), styled=True)
@@ -245,16 +246,15 @@ def optimize(
 
 
 class Designs:
-    """Designs of a case, each a point between 0 and 1 along every number, and what their runs
-    give.
+    """Designs of a case and the results of their runs. A design is a point in the unit cube.
 
     Attributes
     ----------
     numbers : Numbers
     low, width : array (numbers,)
-        Of the box, in SI.
+        Lower corner and width of the box, in SI units.
     known : dict of bytes to array
-        By point: what is to be small, then what is limited; infinite where the run failed.
+        Results by point: the minimized one, then the constrained ones; infinite if the run failed.
     """
 
     def __init__(
@@ -277,7 +277,7 @@ class Designs:
         self.functions = [of for of, _ in wanted]
         corners = [self.low, high, self.numbers.start]
         self.step = min(prepare(self.numbers.case_at(one))[2].value for one in corners)
-        # what is recorded is changed once, for all designs
+        # changes of the recording are applied once for all designs
         self.summaries: list[tuple[RunSummary, Numbers]] = [
             (one, Numbers(one.recorded(case, self.step), keys, "over")) for one in summaries
         ]
@@ -285,9 +285,9 @@ class Designs:
         self.known: dict[bytes, np.ndarray] = {}
         self._kept: dict[bytes, np.ndarray] = {}
         self.best, self.history = self.start, np.zeros((0, 2))
-        # the lowest kept value that the present search has come to
+        # the lowest value of the current search that satisfies the constraints
         self.lowest = math.inf
-        # why a design has failed, by point
+        # the reason why a design has failed, by point
         self.failed: dict[bytes, str] = {}
         self._part: StudyPart | None = None
         self._out: Any = None
@@ -343,12 +343,14 @@ class Designs:
         self.limits = np.array(limits, dtype=float).reshape(-1, 2)
 
     def keep(self, part: StudyPart, out: Any, replace: bool) -> None:
-        """Keep what is computed in a file, the best so far as a case in another; take what is
-        there."""
+        """Store computed designs in a part file and the best one in a case file.
+
+        Designs that the part file already contains are reused.
+        """
         self._part, self._out, self._replace = part, out, replace
         named: list[Any] = []
         for function in self.functions:
-            # another name each time where what a function reaches cannot be found out
+            # a unique name, if a function cannot be identified by its content
             name: Any = function if not callable(function) else uuid.uuid4().hex
             with contextlib.suppress(LawError):
                 name = fingerprint(function) if callable(function) else function
@@ -365,7 +367,7 @@ class Designs:
                 }
 
     def _cases_of(self, points: Sequence[np.ndarray]) -> dict[int, Case]:
-        """The cases of those points that are allowed, by their index."""
+        """Return the cases of valid points, by index."""
         cases = {}
         for i, point in enumerate(points):
             with contextlib.suppress(CaseError):
@@ -373,14 +375,14 @@ class Designs:
         return cases
 
     def _law_texts(self, points: Sequence[np.ndarray]) -> list[str]:
-        """The record of the contact law of each point."""
+        """Return the record of the contact law of each point."""
         cases, texts = self._cases_of(points), [""] * len(points)
         for i, record in zip(cases, law_records(list(cases.values())), strict=True):
             texts[i] = "" if record is None else record.text
         return texts
 
     def _check_law(self, out: Any, block: Mapping[str, Any]) -> None:
-        """Refuse designs that were computed with another law."""
+        """Raise an error if designs were computed with another law."""
         cases = self._cases_of(block["points"])
         changed = changed_law(list(cases.values()), [block["law"][i] for i in cases])
         if changed is not None:
@@ -391,7 +393,7 @@ class Designs:
             )
 
     def at(self, points: np.ndarray) -> np.ndarray:
-        """(n, 1 + limits) What the runs of some points give; each is run once."""
+        """Return the results of some points, (n, 1 + limits); each point is run once."""
         points = np.ascontiguousarray(points)
         names = [point.tobytes() for point in points]
         new = {name: point for name, point in zip(names, points, strict=True)
@@ -434,21 +436,21 @@ class Designs:
         return found
 
     def _fail(self, error: GranchainError, point: np.ndarray) -> None:
-        """The case itself has to run; a design that does not is left out."""
+        """Raise the error if the initial case fails; record the failure of another design."""
         if np.array_equal(point, self.start):
             raise error
         self.failed[point.tobytes()] = str(error).split("\n")[0]
 
     def kept(self, limited: np.ndarray) -> bool:
-        """Whether what is limited lies within its bounds."""
+        """Return whether constrained results are within their bounds."""
         low, high = self.limits.T
         room = KEPT_DESIGNS * np.abs(np.where(np.isfinite(self.limits), self.limits, 0.0)).max(1)
-        # one that has failed is infinite, and lies within no bounds
+        # results of a failed design are infinite, and not within any bounds
         kept = np.isfinite(limited) & (low - room <= limited) & (limited <= high + room)
         return bool(kept.all())
 
     def _is_better(self, point: np.ndarray, value: np.ndarray) -> bool:
-        """Take a design that is better than all before."""
+        """Record a design if it is better than all before, and return whether it is."""
         least = self.history[-1, 1] if len(self.history) else math.inf
         better = bool(self.kept(value[1:]) and value[0] < least)
         if better:
@@ -457,20 +459,20 @@ class Designs:
         return better
 
     def write(self) -> None:
-        """The best so far as a case file, where one is asked for."""
+        """Write the best design as a case file, if one is requested."""
         if self._out is not None:
             text = f"{BEST}\n{toml_text(self.case_of(self.best).as_given()['tables'])}"
             write_atomically(self._out, text.encode(), self._replace, (OUTPUT_MARK,))
             self._replace = True
 
     def case_of(self, point: np.ndarray) -> Case:
-        """The case of a point."""
+        """Return the case of a point."""
         return self.numbers.case_at(self.low + self.width * point)
 
     def searched(
         self, generations: int, seed: int, report: Callable[[int, int], Any] | None
     ) -> Optimum:
-        """Search the box, go down from the best, and conclude."""
+        """Search the box, descend from the best design, and return the optimum."""
         report, most, counted = report or (lambda *_: None), generations + MOST_ITERATIONS, count(1)
 
         def step(*_: Any, **__: Any) -> None:
@@ -506,7 +508,7 @@ class Designs:
         messages = [f"{n} designs were excluded: {why}" for why, n in failed.items()]
         messages += ended
         at_optimum = gain <= CONVERGED * abs(value[0])
-        # none of them is finite if no design satisfies the constraints
+        # these are infinite if no design satisfies the constraints
         agree = bool(explored and max(lowest) - min(lowest) <= CONVERGED * abs(value[0]))
         if not generations:
             messages.append(
@@ -548,8 +550,11 @@ class Designs:
     def _global(
         self, generations: int, seed: Sequence[int], step: Callable[..., None]
     ) -> tuple[bool, str, np.ndarray]:
-        """Differential evolution, a generation at once: whether it came to its end, how, and its
-        best design. Population 0 of a `seed` (seed, population) contains the start."""
+        """Run differential evolution, one generation at a time.
+
+        Return whether it converged, a description of its end, and its best design. Population 0 of
+        a `seed` (seed, population) contains the initial case.
+        """
         from scipy.optimize import NonlinearConstraint, differential_evolution
 
         stalled = [0, math.inf]
@@ -565,7 +570,7 @@ class Designs:
         size = max(LEAST_DESIGNS, DESIGNS * numbers)
 
         def limited(x: np.ndarray) -> np.ndarray:
-            # numbers that scipy can subtract, also of a design that has failed
+            # large finite numbers for failed designs, because SciPy subtracts them
             found = np.nan_to_num(self.at(np.atleast_2d(x.T))[:, 1:].T, posinf=1e300)
             return found if x.ndim > 1 else found[:, 0]
 
@@ -598,9 +603,12 @@ class Designs:
         inside: bool = False,
         start: np.ndarray | None = None,
     ) -> list[str]:
-        """Down the derivatives from the start (the best design), and how SciPy ended; `size` is a
-        typical value, `span` half the distance of the differences, and `inside` chooses the method
-        that keeps to limits better and takes more designs."""
+        """Descend with derivatives from `start` (default: the best design).
+
+        Return SciPy's message. `size` is a typical value, and `span` is half the distance of the
+        differences. `inside` selects the method that satisfies constraints better but needs more
+        designs.
+        """
         from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
         lower, upper = np.zeros_like(self.start), np.ones_like(self.start)
@@ -627,9 +635,9 @@ class Designs:
             options = {"maxiter": MOST_CONTINUED, "ftol": 0.1 * AIMED}
         ways["options"] = options
         down: Any = minimize
-        # beside a design where all fail there are no derivatives
+        # if all designs near one fail, there are no derivatives
         with warnings.catch_warnings():
-            # that a limit is linear
+            # SciPy warns that a constraint is linear
             warnings.simplefilter("ignore", UserWarning)
             try:
                 found = down(
@@ -645,8 +653,10 @@ class Designs:
         return [f"{ways['method']}, with differences of {span:g} of the box: {found.message}"]
 
     def _continued(self, size: float, step: Callable[..., None]) -> tuple[float, list[str]]:
-        """Continue from the best design while its slopes allow a gain: what may still be gained
-        nearby, and how SciPy's searches ended."""
+        """Continue from the best design while its slopes allow a gain.
+
+        Return the gain that may remain nearby, and SciPy's messages.
+        """
         ended: list[str] = []
         if not len(self.history):
             return math.inf, ended
@@ -671,13 +681,13 @@ class Designs:
         return max(gain, gained), ended
 
     def _without_slopes(self, size: float, step: Callable[..., None]) -> list[str]:
-        """Search without derivatives from the best design; how SciPy ended."""
+        """Search without derivatives from the best design, and return SciPy's message."""
         from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
         def at(x: np.ndarray) -> np.ndarray:
             found = self.at(np.clip(x, 0.0, 1.0)[np.newaxis])[0]
             step()
-            # numbers that SciPy can subtract, also of a design that has failed
+            # large finite numbers for failed designs, because SciPy subtracts them
             return np.nan_to_num(found, posinf=1e300)
 
         most = WITHOUT_SLOPES * len(self.start)
@@ -696,29 +706,31 @@ class Designs:
         return [f"{ways['method']}: {found.message}"]
 
     def _gain(self) -> float:
-        """The largest decrease of the value near the best design that the slopes there and their
-        errors allow: with wide differences, and with narrow ones if those allow much."""
+        """Return the largest decrease near the best design that slopes and their errors allow.
+
+        The slopes use wide differences, and also narrow ones if the wide ones allow much.
+        """
         gain = math.inf
-        # one of the designs nearby may be better, and is the best then
+        # a design nearby may be better, and becomes the best
         for _ in range(MOST_ROUNDS):
             best = self.best
             gain = self._gain_over(SPANS[0])
             if gain > AIMED * abs(self.history[-1, 1]):
-                # at a kink, where two peaks are equal, the slopes over less allow less
+                # at a kink, where two peaks are equal, slopes over smaller distances allow less
                 gain = min(gain, self._gain_over(SPANS[1]))
             if np.array_equal(best, self.best):
                 break
         return gain
 
     def _gain_over(self, span: float) -> float:
-        """The largest decrease of the value near the best design that the slopes there and their
-        errors allow.
+        """Return the largest decrease near the best design that slopes and their errors allow.
 
-        A parabola through five designs along each number gives slope and curvature; the error of
-        a slope is the difference from the slope over the inner three, or the root mean square of
-        these differences inside the box. What bounds and limits hold back is taken off: their
-        multipliers are those of Lagrange, by non-negative least squares. What a multiplier gains up
-        to its bound, and a slope up to its parabola's lowest point, is added.
+        A parabola through five designs along each number gives slope and curvature. The error of
+        a slope is its difference from the slope over the inner three designs, and inside the box
+        at least the root mean square of these differences. The part of the slope that bounds and
+        limits block is subtracted; its Lagrange multipliers follow from non-negative least squares.
+        The gains of multipliers up to their bounds, and of slopes up to the minimum of their
+        parabolas, are added.
         """
         from scipy.optimize import nnls
 
@@ -731,7 +743,7 @@ class Designs:
         for i in range(n):
             along = places[:, i, i] - x[i]
             good = np.isfinite(values[:, i]).all(axis=1)
-            # at a bound designs coincide
+            # at a bound, designs coincide
             _, first = np.unique(np.round(along / span, 1), return_index=True)
             good &= np.isin(np.arange(5), first)
             if good.sum() < 3:
@@ -742,11 +754,11 @@ class Designs:
             inner = np.polynomial.polynomial.polyfit(along[near], values[near, i], near.sum() - 1)
             error[i] = np.abs(inner[1] - slope[i])
             inside[i] = good.all()
-        # at a bound a difference is to one side: its error has the curvature in it
+        # at a bound, a difference is one-sided, and its error includes the curvature
         if inside.any():
             error = np.maximum(error, np.sqrt(np.mean(error[inside] ** 2, axis=0)))
         error = error[:, 0]
-        # what cannot decrease: outward normals that act, each with its distance
+        # blocked directions: outward normals of the active limits, with their distances
         eye = np.eye(n)
         normals = [-eye[i] for i in range(n)] + [eye[i] for i in range(n)]
         rooms = [*x, *(1.0 - x)]
@@ -763,12 +775,12 @@ class Designs:
             multipliers, _ = nnls(held, -slope[:, 0])
             free = free - held @ multipliers
         steepest = np.abs(free) + error
-        # how far a number may go, and a slope that its curvature does not stop goes as far
+        # the distance to the far bound limits a slope that its curvature does not stop
         far = np.maximum(x, 1.0 - x)
         bent = curvature[:, 0]
         stops = bent * far > steepest
         gains = np.where(stops, 0.5 * steepest**2 / np.where(stops, bent, 1.0), steepest * far)
-        # a number at its bound whose slope is larger than its error stays there
+        # a number stays at its bound if its slope is larger than its error
         pinned = np.zeros(len(acting))
         pinned[acting] = multipliers
         gains[((pinned * (room < KEPT_DESIGNS))[: 2 * n].reshape(2, n) > error).any(axis=0)] = 0.0

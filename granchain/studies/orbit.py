@@ -1,5 +1,5 @@
-"""Periodic orbits of a driven chain under a static load, by Newton's method on one period; their
-Floquet multipliers."""
+"""Periodic orbits of a driven chain under a static load, by Newton's method on one period, and
+their Floquet multipliers."""
 
 from __future__ import annotations
 
@@ -49,20 +49,22 @@ from granchain.studies.shooting import (
 from granchain.waves.dispersion import at_rest
 from granchain.waves.modes import modes
 
-# Ours: a period of fewer steps is no oscillation that is followed.
+# Minimum number of steps per period. Our choice: with fewer, an oscillation is not resolved.
 FEWEST_STEPS = 20
-# Shots that an orbit takes from the static state, as a rule: 2 to 6.
+# Typical number of iterations from the static state (2 to 6), for the progress report.
 USUAL_SHOTS = 4
-# Part below the limit of a dent at which an orbit touches it; an orbit is found to 1e-8.
+# Relative distance from the indentation limit within which an orbit is at the limit; an orbit is
+# accurate to 1e-8.
 TOUCHES = 1e-6
-# Factor on the error that two steps give by the order 2. Our choice: the terms of the next order
-# are then covered where they make up to a third of the error.
+# Safety factor of the error that two steps give by the order 2. Our choice: it covers terms of the
+# next order that cause up to a third of the error.
 SAFETY = 1.5
-# Corrections of an orbit in half steps, at most, and the fraction of the change at which they end.
+# Maximum number of corrections of an orbit with half the step, and the fraction of the change at
+# which they end.
 MOST_CORRECTIONS, CORRECTED = 20, 1e-2
-# The driven period is known to this part of itself.
+# Relative tolerance of the drive period.
 _SAME_PERIOD = 1e-9
-# A guess that ends this part of a period from the drive's phase 0 is of another phase.
+# Largest distance of a guess's end from zero drive phase, as a fraction of the period.
 _SAME_PHASE = 0.01
 
 
@@ -182,7 +184,7 @@ class Orbit:
         return complex(self.multipliers[0]) if self.multipliers.size else 1.0 + 0.0j
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         first = self.largest_multiplier
         at = int(np.abs(self.displacement).argmax())
         largest = f"{self.displacement[at]:.6g} within {self.displacement_error[at]:.2g}"
@@ -302,7 +304,7 @@ def orbit(
         )
     runners = Runners(threads, progress_of(progress, "orbit"))
     if not case.drives:
-        # it stands on what is here
+        # imported here because breather imports this module
         from granchain.studies.breather import breather
 
         return breather(case, period, guess, tolerance, hold, runners)
@@ -344,12 +346,12 @@ def orbit_found(
     multipliers: Callable[[Shot], Stability],
     step_errors: Callable[[Shot], StepError],
 ) -> Orbit:
-    """The orbit at which Newton's method has come to its end.
+    """Return the orbit that Newton's method has found.
 
     Raises
     ------
     RunError
-        Where it came to none.
+        If it has found none.
     """
     if found.why is not None:
         raise RunError(
@@ -365,7 +367,7 @@ def orbit_found(
 
 
 def _nearest_orbit(shooting: Shooting, state: np.ndarray, begun: str, tolerance: float) -> Nearest:
-    """Newton's method on a period."""
+    """Run Newton's method on one period."""
 
     def step(_: np.ndarray, shot: Shot) -> np.ndarray | None:
         if shooting.long:
@@ -385,8 +387,10 @@ def _remembering(
     begun: str,
     tolerance: float,
 ) -> tuple[Shooting, Nearest, int, str]:
-    """Newton's method with what the contacts remember as it is, once that has settled; of a guess
-    that is an orbit as it is there, unless a dent would grow."""
+    """Run Newton's method with constant contact histories, once these are steady.
+
+    For a guess that is an orbit, its histories are used, unless a residual indentation would grow.
+    """
     period, (history, whose) = shooting.fine, remembered(guess, shooting)
     settled, comes, begun = Settled(state, history), COMES, begun + whose
     if not isinstance(guess, Orbit) or whose:
@@ -409,7 +413,7 @@ def _remembering(
         elif (after == settled.history).all() or grows:
             break
         else:
-            # contacts are closed at phase 0 that were open, or the other way
+            # contacts that were open at zero phase are closed, or the reverse
             settled = settled._replace(state=found.shot.state, history=after)
     else:
         raise RunError(
@@ -424,7 +428,7 @@ def _remembering(
 
 
 def _settled(shooting: Shooting, begun: Settled, comes: float, words: str) -> Settled:
-    """A chain whose contacts have settled."""
+    """Run a chain until its contact histories are steady."""
     try:
         found = settle(shooting.fine, begun, comes)
     except RunError as error:
@@ -444,7 +448,7 @@ def _settled(shooting: Shooting, begun: Settled, comes: float, words: str) -> Se
 
 
 def remembered(guess: Orbit | Result | None, shooting: Shooting) -> tuple[np.ndarray, str]:
-    """What the contacts of a guess remember, and words where it is that of the static state."""
+    """Return the contact histories of a guess, and a note if they are those of the static state."""
     at_rest_history = shooting.fine.contacts.history[:, :-1]
     if guess is None:
         return at_rest_history, ""
@@ -457,13 +461,14 @@ def remembered(guess: Orbit | Result | None, shooting: Shooting) -> tuple[np.nda
 
 
 def check_still(shooting: Shooting, shot: Shot) -> None:
-    """Refuse an orbit in which contacts come to remember something else in between: a state is here
-    displacements and velocities.
+    """Raise an error if contact histories change during an orbit.
+
+    The state of an orbit consists of displacements and velocities only.
 
     Raises
     ------
     RunError
-        With the orbit.
+        With the trajectory of the orbit.
     """
     if not (changed := shot.course.changed).any():
         return
@@ -480,13 +485,13 @@ def check_still(shooting: Shooting, shot: Shot) -> None:
 
 
 def expected_runs(shooting: Shooting) -> int:
-    """Runs over a period that an orbit takes: each shot and both ends of its error a Jacobian."""
+    """Return the expected number of runs over a period, for the progress report."""
     return (USUAL_SHOTS + 2) * (4 * shooting.bodies + 1)
 
 
 class PeriodGrid(NamedTuple):
-    """Steps of a period, an even number; the smallest static overlap [m]; and what states are
-    scaled by, (2 n_bodies,) [m], [m/s]."""
+    """Number of steps of a period (even), smallest static overlap [m], and scale of displacements
+    [m] and velocities [m/s], (2 n_bodies,)."""
 
     steps: int
     overlap: float
@@ -494,11 +499,11 @@ class PeriodGrid(NamedTuple):
 
 
 def period_grid(case: Case, one_period: Case) -> PeriodGrid:
-    """Steps and scale, after what is not covered is refused."""
+    """Check that orbits of the case are supported, and return steps and scale."""
     if case.drives:
         _check_covered(case)
     period = one_period.time.end
-    # contacts without a force at rest, and chains that are too long, are refused here
+    # this raises errors for contacts without a static force, and for chains that are too long
     omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
     chain, contacts, planned = prepare(one_period)
     n = chain.n_bodies + chain.n_resonators
@@ -508,14 +513,14 @@ def period_grid(case: Case, one_period: Case) -> PeriodGrid:
             f"s. At least {FEWEST_STEPS} are required. Reduce time.step, for example to "
             f"{period / 100.0:.3g} s{', or use a lower drive frequency' * bool(case.drives)}."
         )
-    # an even number, of which the half is stable as well
+    # an even number, such that steps of twice the length are stable
     steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
     overlap = float(contacts.overlaps[chain.contacts].min())
     return PeriodGrid(steps + steps % 2, overlap, np.repeat([overlap, omega * overlap], n))
 
 
 class Shooting:
-    """The run over one period of a driven case, from any state.
+    """Run over one period of a driven case, from any state.
 
     States are scaled: displacements by the smallest static overlap, velocities by that times the
     highest frequency of the chain.
@@ -523,11 +528,11 @@ class Shooting:
     Parameters
     ----------
     bare : Case
-        A period from rest in equal steps.
+        One period from rest in equal steps.
     grid : PeriodGrid
     runners : Runners
     history : (n_history, n_contacts) array, optional
-        What the contacts remember, with dents that stay as they are; without, what they do at rest.
+        Contact histories with constant residual indentation. Default: histories at rest.
     """
 
     def __init__(
@@ -541,50 +546,56 @@ class Shooting:
         self.period, (self.steps, self.overlap, self.scale) = bare.time.end, grid
         self.fine = Period(bare, self.scale, runners, history)
         self.bodies = self.fine.bodies
-        # whether the columns of the Jacobian are left out while its directions serve
+        # whether to use directions of the Jacobian instead of its columns
         self.long = self.bodies > MOST_DENSE
 
     @cached_property
     def coarse(self) -> Period:
-        """The period in twice as long steps."""
+        """Period with steps of twice the length."""
         doubled = {"time.step": 2.0 * self.period / self.steps}
         return Period(self.bare.replace(**doubled), self.scale, self.runners, self.history)
 
     @cached_property
     def halved(self) -> Period:
-        """The period in steps of half the length."""
+        """Period with steps of half the length."""
         half = {"time.step": 0.5 * self.period / self.steps}
         return Period(self.bare.replace(**half), self.scale, self.runners, self.history)
 
     def remembering(self, history: np.ndarray) -> Shooting:
-        """The same with contacts that remember this, and dents that stay as they are."""
+        """Return the same run with these contact histories, and constant indentation."""
         return Shooting(self.bare, self.grid, self.runners, history)
 
     @cached_property
     def remembers(self) -> bool:
-        """Whether the force at a phase of the drive depends on what was; the weight that a dashpot
-        gives the onset of a contact weighs nothing where there is no damping."""
+        """True if the force at a drive phase depends on the history.
+
+        The weight of a dashpot at contact onset has no effect without damping.
+        """
         contacts = self.fine.contacts
         return bool(contacts.model.history) and (bool(self.fine.lasting) or self.damped)
 
     @cached_property
     def damped(self) -> bool:
-        """Whether contacts lose energy in small oscillations."""
+        """True if contacts lose energy in small oscillations."""
         chain, contacts = self.fine.chain, self.fine.contacts
         there = range(chain.n_bodies + 1)[chain.contacts]
         return bool(at_rest(contacts, there, float(chain.mass.min()))[1].any())
 
     @property
     def limits(self) -> np.ndarray:
-        """(contacts,) Overlap from which on a dent grows [m]; infinite where there is none."""
+        """Overlaps at which residual indentations start to grow, (contacts,) [m]; infinite if there
+        are none."""
         fine = self.fine
         if self.history is None or fine.limit is None:
             return np.full(fine.contact_labels.size, math.inf)
         return np.asarray(self.history[fine.limit][fine.chain.contacts])
 
     def run(self, state: np.ndarray) -> Result:
-        """The period from a state, recorded; of a chain with resonators, or whose contacts
-        remember, from what a period leaves of it."""
+        """Run the period from a state, with records.
+
+        With resonators or contact histories, one period is run first, and the run with records
+        starts from its complete final state.
+        """
         own, fine = (state * self.scale).tolist(), self.fine
         every = self.period * max(1, self.steps // INSTANTS) / self.steps
         initial: dict[str, Any] = {
@@ -603,19 +614,19 @@ class Shooting:
         return run_to_end(self.bare.replace(**recorded))
 
     def seen(self, state: np.ndarray) -> Result | None:
-        """The period from a state that is no orbit, as far as it can be run."""
+        """Run the period from a state that is not an orbit, as far as possible."""
         try:
             return self.run(state)
         except (CaseError, RunError) as error:
             return getattr(error, "result", None)
 
     def shoot(self, state: np.ndarray) -> Shot:
-        """A period from a state with its Jacobian, which a long chain computes when it is asked.
+        """Run a period from a state with its Jacobian, which long chains compute on request.
 
         Raises
         ------
         RunError
-            Where a run fails.
+            If a run fails.
         """
         image, jacobian = (
             (self.fine.images(state[None])[0], None)
@@ -623,7 +634,7 @@ class Shooting:
             else self.fine.with_jacobian(state)
         )
         course = self.fine.course(state)
-        # of a chain at rest, a millionth of its static overlap
+        # for a chain at rest, a millionth of its static overlap
         excursion = max(float(course.excursion.max()) / self.overlap, 1e-6)
         residual = float(np.abs(image - state).max()) / excursion
         shot = Shot(self.fine, state, image, course, residual)
@@ -634,25 +645,24 @@ class Shooting:
 
 @dataclass
 class Stability:
-    """The multipliers of an orbit, the largest modulus first; of a breather without the trivial
-    ones.
+    """Multipliers of an orbit, the largest modulus first; for a breather the nontrivial ones.
 
     Parameters
     ----------
     values : (m,) complex array
     vectors : (m, 2 n) complex array
-        A row each.
+        Eigenvectors as rows.
     off, modulus : float
-        Errors of the first value, and of its modulus.
+        Errors of the first value and of its modulus.
     stable : bool
     moduli : (m,) array, optional
-        Of a breather: the error of each modulus.
+        Error of each modulus, for a breather.
     matrix : (m, m) array, optional
-        Of a breather: what becomes of small changes across what is conserved.
+        Jacobian on the space across conserved quantities, for a breather.
     energy : float
-        Of a breather [J].
+        Energy of a breather [J].
     period_error : float
-        Of a breather [s].
+        Error of the period of a breather [s].
     """
 
     values: np.ndarray
@@ -667,9 +677,9 @@ class Stability:
 
 
 def stability(shooting: Shooting, shot: Shot) -> Stability:
-    """The multipliers; of a long chain whose Jacobian is not known, the largest ones."""
-    # where drag alone takes energy the multipliers come in pairs of one product, and those of a
-    # stable orbit have one modulus, which Arnoldi's method does not part
+    """Return the multipliers; for a long chain without a Jacobian, the largest ones."""
+    # if only drag dissipates energy, multipliers form pairs with equal products, and those of a
+    # stable orbit have equal moduli, which Arnoldi's method does not separate
     parted = shooting.damped or shooting.fine.chain.own_sum("damping").any()
     few = "jacobian" not in vars(shot) and bool(parted)
     values, vectors = (
@@ -681,10 +691,10 @@ def stability(shooting: Shooting, shot: Shot) -> Stability:
         scaled_to_largest(vectors[:, order].T * shooting.scale),
     )
     coarse = _coarse_multipliers(shooting, shot.state, few and len(values) < shot.state.size)
-    # order two in the step and in the differences: a third of what doubling both changes, and half
-    # of it for a modulus that may lie as far from 1 as its error; all of it where contacts open,
-    # between two steps; and the rounding of a difference, which adds up as a random walk, with the
-    # curvature of d^1.5 over it
+    # order 2 in the step and in the differences: a third of the change from doubling both, and half
+    # of the change of a modulus, which may differ from 1 by its error; the complete change if
+    # contacts open between two steps. Add the rounding of a difference, which accumulates as a
+    # random walk, and the curvature of d^1.5 over it.
     rounding, part, half = rounding_of(shooting.steps), 3.0, 2.0
     if "jacobian" in vars(shot) and shot.course.lowest.min() <= MOVED * shooting.overlap:
         rounding += MOVED**1.5 * float(np.abs(shot.jacobian).max())
@@ -695,17 +705,17 @@ def stability(shooting: Shooting, shot: Shot) -> Stability:
 
 
 class StepError(NamedTuple):
-    """Discretization errors of an orbit: of the displacement of each body at any phase,
-    (n_bodies,) [m], and of a breather's energy [J]."""
+    """Discretization errors of an orbit: displacement of each body at any phase, (n_bodies,) [m],
+    and energy of a breather [J]."""
 
     displacement: np.ndarray
     energy: float = math.nan
 
 
 def step_error(shooting: Shooting, shot: Shot) -> StepError:
-    """Discretization error of a driven orbit, from the orbit in steps of half the length.
+    """Return the discretization error of a driven orbit, from the orbit with half the step.
 
-    Newton's method with the Jacobian of the orbit itself: each correction costs one run.
+    Newton's method uses the Jacobian of the orbit itself, so each correction costs one run.
     """
     halved, state = shooting.halved, shot.state
     try:
@@ -726,10 +736,11 @@ def step_error(shooting: Shooting, shot: Shot) -> StepError:
 
 
 def swing_error(change: np.ndarray, shooting: Shooting) -> np.ndarray:
-    """(n,) Error of each displacement [m] from what half steps change in a scaled state.
+    """Return the error of each displacement from the change with half the step, (n,) [m].
 
     Order 2: half steps leave a quarter of the error, so the change is three quarters of it. The
-    amplitude of a swing of the orbit's period with that change of state holds at any phase.
+    error is the amplitude of an oscillation with the period of the orbit that has this change of
+    state, so it applies at any phase.
     """
     u, v = (change * shooting.scale).reshape(2, -1)
     omega = 2.0 * math.pi / shooting.period
@@ -737,13 +748,13 @@ def swing_error(change: np.ndarray, shooting: Shooting) -> np.ndarray:
 
 
 def scaled_to_largest(vectors: np.ndarray) -> np.ndarray:
-    """Rows of displacements and velocities, of each the largest displacement 1."""
+    """Scale rows of displacements and velocities to a largest displacement of 1."""
     largest = np.abs(vectors[:, : vectors.shape[1] // 2]).argmax(axis=1)[:, None]
     return np.asarray(vectors / np.take_along_axis(vectors, largest, axis=1))
 
 
 def error_not_known(shooting: Shooting, state: np.ndarray, error: RunError) -> RunError:
-    """Of an orbit that is not followed in longer steps."""
+    """Return the error for an orbit that cannot be followed with longer steps."""
     return RunError(
         "orbit: the error of the orbit cannot be estimated, because with time steps of twice "
         f"the length {error} Reduce time.step.",
@@ -759,7 +770,7 @@ def orbit_of(
     found: Stability,
     error: StepError,
 ) -> Orbit:
-    """The orbit that a shot has found."""
+    """Return the orbit of a shot."""
     own, n = shot.state * shooting.scale, shooting.bodies
     try:
         result = shooting.run(shot.state)
@@ -800,12 +811,12 @@ def orbit_of(
 
 
 def rounding_of(steps: int) -> float:
-    """What rounding leaves in a central difference of a period, as a random walk."""
+    """Return the rounding error of a central difference over a period, as a random walk."""
     return float(np.finfo(float).eps / MOVED * math.sqrt(2.0 * steps))
 
 
 def _coarse_multipliers(shooting: Shooting, state: np.ndarray, few: bool) -> np.ndarray:
-    """Multipliers of the orbit in twice as long steps, with twice the differences."""
+    """Return the multipliers of the orbit with twice the step and twice the differences."""
     coarse, twice = shooting.coarse, 2.0 * MOVED
     try:
         if shooting.long:
@@ -824,7 +835,7 @@ def _coarse_multipliers(shooting: Shooting, state: np.ndarray, few: bool) -> np.
 
 
 def _gain(result: Result, name: str) -> float:
-    """How much an energy of the ledger has grown over a result [J]; 0 where it has none."""
+    """Return the increase of an energy of the balance over a result [J]; 0 if it is absent."""
     if f"energy_{name}" not in result.variables:
         return 0.0
     values = getattr(result, f"energy_{name}")
@@ -832,7 +843,7 @@ def _gain(result: Result, name: str) -> float:
 
 
 def _check_covered(case: Case) -> None:
-    """Refuse chains whose orbits this does not find."""
+    """Raise an error for chains whose orbits are not supported."""
     problems, drives = Problems(), case.drives
     if case.striker is not None:
         problems.add(
@@ -878,7 +889,7 @@ def _check_covered(case: Case) -> None:
 
 
 def period_of(case: Case, period: float | None) -> float:
-    """The period of the orbit [s], a whole multiple of that of each drive."""
+    """Return the period of the orbit [s], a whole multiple of the period of each drive."""
     drives = case.drives
     wrong = {
         where: "a table" if end.signal is None else f'signal = "{end.signal}"'
@@ -909,7 +920,7 @@ def period_of(case: Case, period: float | None) -> float:
 
 
 def one_period_of(case: Case, period: float) -> Case:
-    """A period of the case's drive from phase 0, at rest."""
+    """Return the case for one drive period from phase 0, at rest."""
     changes: dict[str, Any] = {"title": case.title, "time.end": period, "initial": None}
     for place, segment in case.chain.places():
         changes |= {
@@ -930,8 +941,10 @@ def one_period_of(case: Case, period: float) -> Case:
 
 
 def state_of_guess(guess: Any, bodies: int, otherwise: str) -> tuple[np.ndarray, str]:
-    """(2 n,) Displacements [m] and velocities [m/s] of beads and resonators in an orbit, or at the
-    end of a run, and what it is."""
+    """Return the state of an orbit, or at the end of a run, and its description.
+
+    The state has displacements [m] and velocities [m/s] of beads and resonators, (2 n,).
+    """
     if isinstance(guess, Orbit):
         rows, name = [guess.displacement, guess.velocity], "an orbit"
     elif isinstance(guess, Result) and {"final_displacement", "bead"} <= guess.variables.keys():
@@ -957,7 +970,7 @@ def state_of_guess(guess: Any, bodies: int, otherwise: str) -> tuple[np.ndarray,
 
 
 def _check_phase(guess: Result) -> None:
-    """Refuse a run that does not end at its drive's phase 0."""
+    """Raise an error if a run does not end at zero drive phase."""
     own = case_of(guess)
     drives = {} if own is None else own.drives
     for where, end in list(drives.items())[:1]:

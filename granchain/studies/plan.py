@@ -1,5 +1,4 @@
-"""What a study computes: what its keys take, the points that they span, what is drawn at them, and
-the case of each member."""
+"""Plan of a study: values of its keys, points, draws, and the case of each member."""
 
 from __future__ import annotations
 
@@ -23,32 +22,32 @@ from granchain.keys import Problems, check_integer, shown, suggestion
 from granchain.studies.interruption import scipy_stats, uninterrupted
 
 HOW = ("product", "zip", "sobol")
-# What disorder of a key is, as data of the case, and whether it is added.
+# Parameter of the case that disorder of a key sets, and whether it is added to the key's value.
 DISORDERED = {
     "chain.radius": ("chain.radius_factor", False),
     "chain.mass": ("chain.mass_factor", False),
     "chain.material.youngs_modulus": ("chain.modulus_factor", False),
     "chain.gap": ("chain.gap_added", True),
 }
-# Distributions with parameters of our own; any other name is that of a continuous distribution of
-# scipy.stats, with its own parameters.
+# Distributions with granchain's parameters. Other names are continuous distributions of scipy.stats
+# with the parameters of SciPy.
 OWN_DISTRIBUTIONS = {
     "normal": ("mean", "sd"),
     "uniform": ("low", "high"),
     "lognormal": ("median", "sigma"),
 }
 RANGES: dict[str, Any] = {"linear": np.linspace, "log": np.geomspace}
-# Ours: more points on one axis are no study.
+# Upper limit on points per axis. Our choice.
 MOST_POINTS = 10_000_000
-# The farthest that a draw may lie in the tails: a sample's 0 would be minus infinity. Of 2^31 draws
-# one is beyond.
+# Probability beyond which a draw is moved out of the tails, because a sample of 0 would give minus
+# infinity. One in 2^31 draws is affected.
 TAIL = 2.0**-32
-# Dimensions of a Sobol sequence that scipy has direction numbers for (Joe & Kuo 2008,
+# Dimensions of a Sobol sequence for which SciPy has direction numbers (Joe & Kuo 2008,
 # doi:10.1137/070709359).
 MOST_DRAWN = 21201
-# Memory of a member's case and record [bytes]; 5 kB measured for a change of one table.
+# Memory of a member's case and record [bytes]; measured: 5 kB for a change of one table.
 MEMBER_BYTES = 10_000
-# Names that a variable of the study has.
+# Names of variables of a study, which keys and summaries cannot use.
 RESERVED_NAMES = (
     "draw", "run", "sensor_bead", "sample", "peak", "contact_peak", "arrival", "width", "missing",
     "wave_speed", "wave_speed_sensors", "transmitted_momentum", "transmitted_energy", "status",
@@ -57,7 +56,7 @@ RESERVED_NAMES = (
 
 
 # --------------------------------------------------------------------------------------------------
-# What a key takes
+# Values of a key
 
 
 @dataclass(frozen=True)
@@ -98,17 +97,17 @@ class Distribution:
         return scipy_distribution(self.name, dict(self.parameters))
 
     def ppf(self, quantile: ArrayLike) -> np.ndarray:
-        """The number below which this part of all draws lies.
+        """Return quantiles of the distribution.
 
         Parameters
         ----------
         quantile : array
-            Between 0 and 1.
+            Probabilities between 0 and 1.
 
         Returns
         -------
         array
-            Of the shape of `quantile`.
+            Numbers below which these fractions of all draws are, in the shape of `quantile`.
         """
         return np.asarray(self._frozen.ppf(np.asarray(quantile, dtype=float)), dtype=float)
 
@@ -116,7 +115,7 @@ class Distribution:
         return f"{self.name}({', '.join(f'{name} {value:g}' for name, value in self.parameters)})"
 
     def as_dict(self) -> dict[str, Any]:
-        """As a TOML file writes it."""
+        """Return the distribution as a table of a TOML file."""
         return {self.name: dict(self.parameters)}
 
 
@@ -145,7 +144,7 @@ class Disorder:
         return f"disorder({self.distribution}{', added' if self.add else ''})"
 
     def as_dict(self) -> dict[str, Any]:
-        """As a TOML file writes it."""
+        """Return the disorder as a table of a TOML file."""
         return {"disorder": self.distribution.as_dict()} | ({"add": True} if self.add else {})
 
 
@@ -294,7 +293,7 @@ def disorder(distribution: Distribution, add: bool = False) -> Disorder:
 
 
 def check_distribution(name: Any, parameters: Any, where: str, problems: Problems) -> None:
-    """Add what is wrong with the name and the parameters of a distribution."""
+    """Report errors in the name and the parameters of a distribution."""
     stats = scipy_stats()
     continuous = [one for one, made in vars(stats).items() if isinstance(made, stats.rv_continuous)]
     words = [*OWN_DISTRIBUTIONS, *sorted(continuous)]
@@ -324,7 +323,7 @@ def check_distribution(name: Any, parameters: Any, where: str, problems: Problem
     ):
         return
     with np.errstate(all="ignore"):
-        # scipy gives no number for parameters out of their range
+        # SciPy returns nan for parameters that are out of range
         good = bool(np.isfinite(scipy_distribution(name, parameters).ppf(0.5)))
     problems.check(
         good,
@@ -338,13 +337,13 @@ def check_distribution(name: Any, parameters: Any, where: str, problems: Problem
 
 
 def is_number(value: Any) -> bool:
-    """Whether something is a finite number, and not true or false."""
+    """Return whether a value is a finite number, and not true or false."""
     number = isinstance(value, (int, float, np.integer, np.floating))
     return number and not isinstance(value, bool) and math.isfinite(value)
 
 
 def scipy_distribution(name: str, parameters: Mapping[str, float]) -> Any:
-    """The frozen distribution of scipy.stats."""
+    """Return the frozen distribution of scipy.stats."""
     stats = scipy_stats()
     own: dict[str, Any] = {
         "normal": lambda mean, sd: stats.norm(mean, sd),
@@ -364,17 +363,18 @@ _FORMS = (
 def values_of(
     where: str, value: Any, problems: Problems
 ) -> list[Any] | Distribution | Disorder | None:
-    """What a key takes in a study: the values of a list or a range, a distribution, or disorder;
-    None for anything else.
+    """Return the values of a key in a study: a list, a distribution, or disorder.
+
+    Return None for anything else.
 
     Parameters
     ----------
     where : str
-        The key, for sentences.
+        Key, for messages.
     value : object
-        As a caller or a TOML file gives it.
+        Value from a caller or a TOML file.
     problems : Problems
-        Takes every mistake.
+        Receives every error.
     """
     if isinstance(value, (Distribution, Disorder)):
         return value
@@ -418,8 +418,10 @@ def values_of(
 
 
 def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float] | None:
-    """The values of `{ linear = [low, high, count] }` or `{ log = [low, high, count] }`, both
-    ends among them."""
+    """Return the values of `{ linear = [low, high, count] }` or `{ log = [low, high, count] }`.
+
+    Both ends are included.
+    """
     requirement = (
         f"It must be [low, high, count]: finite numbers, and a whole number, 1 to {MOST_POINTS}"
     )
@@ -442,20 +444,20 @@ def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float
 
 @dataclass(frozen=True)
 class Plan:
-    """The members of a study, in order: the last dimension changes first.
+    """Members of a study, in order. The last dimension changes first.
 
     Parameters
     ----------
     case : Case
-        Of which each member is a change.
+        Case of which each member is a change.
     vary : mapping of str to list, Distribution or Disorder
-        What each key takes.
+        Values of each key.
     how : {"product", "zip", "sobol"}
     n : int
-        Draws at each point; with "sobol", of all.
+        Number of draws at each point; with "sobol", of all draws.
     seed : int
     chained : bool
-        Each goes on from the one before; see `granchain.studies.chained`.
+        Whether each member starts from the previous one; see `granchain.studies.chained`.
     """
 
     case: Case
@@ -467,22 +469,22 @@ class Plan:
 
     @property
     def listed(self) -> dict[str, list[Any]]:
-        """The keys that take the values of a list."""
+        """Keys with the values of a list."""
         return {key: values for key, values in self.vary.items() if isinstance(values, list)}
 
     @property
     def drawn(self) -> dict[str, Distribution]:
-        """The keys that are drawn from a distribution."""
+        """Keys that are drawn from a distribution."""
         return {key: one for key, one in self.vary.items() if isinstance(one, Distribution)}
 
     @property
     def disordered(self) -> dict[str, Disorder]:
-        """The keys that are drawn for every bead."""
+        """Keys that are drawn for every bead."""
         return {key: one for key, one in self.vary.items() if isinstance(one, Disorder)}
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The dimensions that members lie along, and how many there are along each."""
+        """Dimensions of the study, with their lengths."""
         if self.how == "sobol":
             return {"run": self.n}
         points = {key: len(values) for key, values in self.listed.items()}
@@ -492,8 +494,10 @@ class Plan:
 
     @property
     def laws(self) -> list[str]:
-        """Names of the contact laws that `contact.law` or whole `contact` tables take, one for each
-        value; empty where neither is varied."""
+        """Contact laws that `contact.law` or complete `contact` tables select, one per value.
+
+        It is empty if neither is varied.
+        """
         base = self.case.contact.law
         tables = self.listed.get("contact", [])
         named = [str(one.get("law", base)) for one in tables if isinstance(one, Mapping)]
@@ -501,23 +505,25 @@ class Plan:
 
     @property
     def dims(self) -> tuple[str, ...]:
-        """The dimensions that members lie along."""
+        """Names of the dimensions."""
         return tuple(self.sizes)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many there are along each."""
+        """Lengths of the dimensions."""
         return tuple(self.sizes.values())
 
     @property
     def members(self) -> int:
-        """How many there are."""
+        """Number of members."""
         return math.prod(self.shape)
 
     @cached_property
     def sample(self) -> dict[str, np.ndarray]:
-        """(n,) The values of each drawn key: points of a scrambled Sobol sequence, the same at
-        every point of the study."""
+        """Values of each drawn key, (n,): points of a scrambled Sobol sequence.
+
+        They are the same at every point of the study.
+        """
         if not self.drawn:
             return {}
         parts = quasi_random(self.n, len(self.drawn), self.seed)
@@ -525,7 +531,7 @@ class Plan:
         return {key: one.ppf(column) for (key, one), column in drawn}
 
     def changes(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """What differs from the case in each member, but its disorder, and which draw it is."""
+        """Yield the changes of each member, except its disorder, and the index of its draw."""
         listed, keys = self.listed, [key for key in self.vary if key not in self.disordered]
         together = zip(*listed.values(), strict=True) if listed else [()]
         for point in product(*listed.values()) if self.how == "product" else together:
@@ -536,8 +542,10 @@ class Plan:
                 yield {key: (at | drawn)[key] for key in keys if key not in surplus}, draw
 
     def _inputs_of_other_laws(self, at: Mapping[str, Any]) -> set[str]:
-        """Varied keys that the contact law at a point of a product does not have and another law
-        of the study has; a change of the law alone leaves such inputs out in the same way."""
+        """Return varied keys that the law at a point lacks and another law has.
+
+        A change of the law alone omits such inputs in the same way.
+        """
         if self.how != "product" or "contact.law" not in self.listed:
             return set()
         inputs = {
@@ -549,18 +557,18 @@ class Plan:
         return set() if here is None else {*self.vary} & set().union(*inputs.values()) - here
 
     def cases(self) -> list[Case]:
-        """The case of each member; see `changed`."""
+        """Return the case of each member; see `changed`."""
         return [case for case, _ in self.changed()]
 
     def changed(self) -> list[tuple[Case, dict[str, Any]]]:
-        """The case of each member, and what is changed in it.
+        """Return the case of each member, and its changes.
 
         Raises
         ------
         CaseError
-            With the mistakes of all members, each once, and the first member that makes it.
+            If a member is invalid. The message lists each error once, with its first member.
         """
-        # of each mistake: its first sentence, and how many members make it
+        # the first message of each error, and the number of members with it
         mistakes: dict[str, tuple[str, int]] = {}
         found = []
         counted = any(key.startswith(("chain.beads", "chain.segment")) for key in self.vary)
@@ -575,7 +583,7 @@ class Plan:
                 at = [f"{key} = {word}" for key, word in words.items()]
                 at += [f"draw {draw}"] if self.n > 1 and self.disordered else []
                 for sentence in error.problems:
-                    # the same mistake at another value is the same mistake
+                    # an error at another value counts as the same error
                     mistake = sentence.partition(": ")[0]
                     here = sentence + (f" (at {', '.join(at)})" if at else "")
                     first, count = mistakes.get(mistake, (here, 0))
@@ -590,8 +598,10 @@ class Plan:
         return found
 
     def disorder(self, draw: int, beads: int) -> dict[str, Any]:
-        """What keys are multiplied by, or what is added to them, bead by bead; of a longer
-        chain, those of a shorter one and more."""
+        """Return factors or added values for the beads, for each key with disorder.
+
+        The values of a shorter chain are the first values of a longer one.
+        """
         found: dict[str, Any] = {"chain.disorder_seed": self.seed} if self.disordered else {}
         for place, (key, values) in enumerate(self.vary.items()):
             if isinstance(values, Disorder):
@@ -603,11 +613,12 @@ class Plan:
 
 
 def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
-    """(n, dimensions) The first points of a scrambled Sobol sequence, each number between 0 and
-    1 and neither."""
+    """Return the first points of a scrambled Sobol sequence, (n, dimensions).
+
+    Each number is above 0 and below 1.
+    """
     with uninterrupted():
-        # an exception is forgotten where SciPy reads the numbers of its sequence: all points would
-        # be one
+        # SciPy ignores an exception while it reads direction numbers, and all points would be equal
         random = np.random.default_rng(seed)
         sequence = scipy_stats().qmc.Sobol(dimensions, scramble=True, seed=random)
         points = sequence.random_base2(max(0, math.ceil(math.log2(n))))[:n]
@@ -615,12 +626,12 @@ def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
 
 
 def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 0) -> Plan:
-    """A study, after all arguments are checked.
+    """Check all arguments and return the plan of a study.
 
     Raises
     ------
     CaseError
-        With every mistake.
+        If an argument is invalid. The message lists every error.
     """
     check_case(case)
     problems = Problems()
@@ -670,7 +681,7 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
 
 
 def check_key(key: str, found: dict[str, Any], how: str, problems: Problems) -> None:
-    """A key can be varied, and so."""
+    """Check that a key can be varied with its values."""
     problems.check(
         key not in RESERVED_NAMES and not key.startswith(("sensors.beads", "title")),
         key,

@@ -1,4 +1,4 @@
-"""Laws that compete: the keys that are free in each, which of them differ significantly, and their
+"""Comparison of laws: the keys that are free in each, which laws differ significantly, and their
 ranks."""
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from granchain.keys import Problems, shown, suggestion
 from granchain.markup import card, table
 from granchain.plain_data import plain_data
 
-# Differences of a criterion by less than so many of its scatters, or than such a number, tell
-# nothing: Burnham & Anderson 2002, Model selection and multimodel inference, sec. 2.6,
-# doi:10.1007/b97636.
+# Multiple of the scatter, and value, that a significant difference of a criterion must exceed:
+# Burnham & Anderson 2002, Model selection and multimodel inference, sec. 2.6, doi:10.1007/b97636.
 SCATTERS, NO_SUPPORT_LOST = 2.0, 2.0
 
 _Value = TypeVar("_Value")
@@ -26,16 +25,16 @@ _Entry = TypeVar("_Entry")
 
 
 class Ranking(list[_Entry]):
-    """Laws with their answers, best first.
+    """Laws with their results, best first.
 
     Parameters
     ----------
     entries : sequence
-        Each with `law`, `rank`, `cells` for a table and `as_dict`.
+        Results, each with `law`, `rank`, `cells` for a table, and `as_dict`.
     heading : str
-        Over them in a notebook.
+        Heading of the table in a notebook.
     shared : dict
-        What is the same for all.
+        Facts that are the same for all laws.
     """
 
     def __init__(self, entries: Sequence[_Entry], heading: str = "", **shared: Any):
@@ -43,12 +42,12 @@ class Ranking(list[_Entry]):
         self.heading, self.shared = heading, shared
 
     def as_dict(self) -> dict[str, Any]:
-        """What is shared, and under "laws" each entry, as plain data."""
+        """Return the shared facts, and the list of laws under "laws", as plain data."""
         return {**plain_data(self.shared), "laws": [one.as_dict() for one in self._entries]}
 
     @property
     def messages(self) -> list[str]:
-        """Those of all entries, each once."""
+        """Messages of all entries, without duplicates."""
         return list(dict.fromkeys(words for one in self._entries for words in one.messages))
 
     @property
@@ -56,7 +55,7 @@ class Ranking(list[_Entry]):
         return list(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: rank, law, what was found and what is left."""
+        """Return the HTML for a notebook: rank, law, and the cells of each law."""
         cells = [{"rank": str(one.rank), "law": one.law} | one.cells for one in self._entries]
         columns = list(dict.fromkeys(name for one in cells for name in one))
         rows = [[one.get(name, "-") for name in columns] for one in cells]
@@ -64,14 +63,14 @@ class Ranking(list[_Entry]):
 
 
 class Apart(NamedTuple):
-    """How far a law is from another one by a criterion, this less the other.
+    """Difference of a criterion between a law and another law.
 
     Attributes
     ----------
     law : str
-        The other.
+        Name of the other law.
     difference, scatter : float
-        The scatter is infinite where there is one block of numbers.
+        Value minus that of the other law, and its scatter, which is infinite for a single block.
     told : bool
         Whether the two differ significantly.
     """
@@ -83,7 +82,7 @@ class Apart(NamedTuple):
 
 
 def is_law(where: str, name: Any, problems: Problems) -> bool:
-    """Whether there is a law of this name; reported where there is none."""
+    """Return whether a law of this name exists, and report it if not."""
     known = known_laws()
     installed = advice_about(name)
     advice = "Check the name. To load a law from your own file, use --law-module"
@@ -97,7 +96,7 @@ def is_law(where: str, name: Any, problems: Problems) -> bool:
 
 
 def check_measure(measure: Any, allowed: Collection[str], problems: Problems) -> None:
-    """Report a word for what is compared that is none of those allowed."""
+    """Report a measure that is not allowed."""
     problems.check(
         measure in allowed,
         "measure",
@@ -108,18 +107,18 @@ def check_measure(measure: Any, allowed: Collection[str], problems: Problems) ->
 
 
 def number_inputs(law: str) -> dict[str, Quantity]:
-    """The inputs of a law that are numbers, by name."""
+    """Return the inputs of a law that are numbers, by name."""
     return {one.name: one for one in known_laws()[law].inputs if one.kind == "number"}
 
 
 def knows(law: str, key: str) -> bool:
-    """Whether a law takes a number at a key of a case: at those outside `contact` every law."""
+    """Return whether a law uses a number at a key; all laws use keys outside `contact`."""
     table, _, name = key.partition(".")
     return table != "contact" or name.partition(".")[0] in {*number_inputs(law), "pair"}
 
 
 def check_known(where: str, law: str, key: str, problems: Problems) -> bool:
-    """Whether a law knows a free key; reported where it does not."""
+    """Return whether a law has a free key, and report it if not."""
     names = list(number_inputs(law))
     return problems.check(
         knows(law, key),
@@ -136,18 +135,17 @@ def free_in_each(
     own: Mapping[str, Mapping[str, _Value]],
     problems: Problems,
 ) -> list[dict[str, _Value]]:
-    """What is free in each law: what is shared by those that know it, and its own.
+    """Return what is free in each law: the shared keys that it has, and its individual keys.
 
     Parameters
     ----------
     laws : sequence of str
     shared : mapping
-        By key of a case, such as "contact.restitution"; what does not stand in `contact` every
-        law knows.
+        Values by key, such as "contact.restitution". All laws have the keys outside `contact`.
     own : mapping of str to mapping
-        By law, and by key.
+        Values by law, then by key.
     problems : Problems
-        Gets what no law knows, and laws that are left without.
+        Receives keys that no law has, and laws without a free key.
     """
     for law in own.keys() - set(laws):
         allowed = ", ".join(laws) or "none"
@@ -185,21 +183,21 @@ def differences(
     blocks: Sequence[np.ndarray],
     left: Sequence[float],
 ) -> list[tuple[Apart, ...]]:
-    """Of each law, how far it is from each other one.
+    """Return the differences of each law from every other law.
 
     Parameters
     ----------
     laws : sequence of str
     criteria : sequence of float
-        Of each law, the lower the better.
+        Criterion of each law. Lower is better.
     blocks : sequence of array (block,)
-        What each block of the measured numbers adds to the criterion of each law. The scatter of a
-        difference is that of its sums over all draws of as many blocks, with replacement (Kuensch
-        1989, doi:10.1214/aos/1176347265; Vuong 1989, doi:10.2307/1912557), which needs no draws.
+        Contributions of blocks of the measured numbers to the criterion of each law. The scatter of
+        a difference is that of a block bootstrap, all draws of as many blocks with replacement
+        (Kuensch 1989, doi:10.1214/aos/1176347265; Vuong 1989, doi:10.2307/1912557). It has a closed
+        form, so no draws are made.
     left : sequence of float
-        Of each law, which part of the measured numbers is left beside the numbers found: what is
-        left over scatters by so much less than noise (MacKinnon & White 1985,
-        doi:10.1016/0304-4076(85)90158-7).
+        Degrees of freedom of each law as a fraction of the measured numbers. Residuals scatter less
+        than noise by this fraction (MacKinnon & White 1985, doi:10.1016/0304-4076(85)90158-7).
     """
     found = []
     for i, own in enumerate(criteria):
@@ -208,7 +206,7 @@ def differences(
             if i == j:
                 continue
             apart, count = blocks[i] - blocks[j], len(blocks[i])
-            # a single block shows no scatter, nor does a law with as many parameters as numbers
+            # a single block has no scatter, nor does a law with as many parameters as numbers
             free = min(left[i], left[j])
             several = count > 1 and free > 0.0
             scatter = math.sqrt(count * np.var(apart, ddof=1) / free) if several else math.inf
@@ -220,8 +218,10 @@ def differences(
 
 
 def ranked(values: Sequence[float], alike: Callable[[int, int], bool]) -> list[tuple[int, int]]:
-    """Place in the sequence and rank of each value, lowest first, nan last; those that are alike
-    share the rank of the first of them, in the order in which they were given."""
+    """Return the index and the rank of each value, lowest first and nan last.
+
+    Values for which `alike` is true share the rank of the first of them, and stay in their order.
+    """
     order = sorted(
         range(len(values)), key=lambda k: values[k] if math.isfinite(values[k]) else math.inf
     )

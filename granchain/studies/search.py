@@ -1,5 +1,5 @@
-"""Least squares over cases: what is left of a comparison at many points at once, and the way
-down from one of them."""
+"""Least squares over cases: residuals of a comparison at many points at once, and the descent
+from a point."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-# Half the distance of a central difference, as a part of a parameter's size: runs have an error of
-# some 1e-6 (samples, number of steps), and the cube of the size stands against the square of this.
+# Half the distance of a central difference, relative to a parameter's size. Runs have an error of
+# about 1e-6 (samples, number of steps), and the distance minimizes the sum of both errors.
 DIFFERENCE_STEP = 1e-3
 # Relative changes of the sum of squares, and of the point, below which a descent has converged.
 FLAT, CLOSE = 1e-7, 1e-6
-# Points that a way down looks at, each with the central differences about it.
+# Maximum number of points of a descent, each with its central differences.
 MOST_STEPS = 40
-# Two parameters act alike where the derivatives by them, each of norm 1, leave less than this part
-# across: a central difference is off by 1e-6/APART of its size. A parameter acts where it does by
-# more than this part of the one that acts most, and in a combination by a share.
+# Two parameters have the same effect if their derivatives, scaled to norm 1, differ by less than
+# the first number. The second is the smallest effect of a parameter, relative to the largest
+# effect, and the third is the smallest share of a parameter in a combination.
 SAME_DIRECTION, NO_EFFECT, SHARE = 3e-3, 1e-6, 0.1
-# Peaks of laws with a kink jump by 1e-5 between runs whose parameters are nearly the same, as a
-# kink falls between steps: that is some hundredths of a derivative, and a tenth of it of one taken
-# ten times as far apart, whose own error is the square of its distance. Derivatives that leave less
-# than NEARLY_ALIKE across are taken WIDE apart.
+# With laws that have a kink, peaks jump by 1e-5 between runs with nearly equal parameters, because
+# the kink falls between steps. This is a few hundredths of a derivative, and a tenth of that for
+# derivatives over ten times the distance, whose truncation error grows with its square. Derivatives
+# that differ by less than NEARLY_ALIKE are computed over the distance WIDE.
 NEARLY_ALIKE, WIDE = 0.1, 1e-2
 
-# (n, parameters) points to (n, residuals), nan where a case fails.
+# Function from points (n, parameters) to residuals (n, residuals), which are nan if a case fails.
 Residuals = Callable[[np.ndarray], np.ndarray]
 
 
 class Lowest(NamedTuple):
-    """Where a way down has ended: the point, what is left there, its derivatives (residual,
-    parameter), what was left at the start, and
-    whether it came to an end."""
+    """End of a descent: the point, its residuals, their derivatives (residual, parameter), the
+    residuals at the start, and whether it converged."""
 
     point: np.ndarray
     residual: np.ndarray
@@ -50,24 +49,24 @@ def descend(
     method: Literal["trf", "dogbox"] = "trf",
     flat: float = FLAT,
 ) -> Lowest | None:
-    """The lowest sum of squares that the way down from a point leads to.
+    """Return the lowest sum of squares that a descent from a point reaches.
 
     Parameters
     ----------
     residuals : function
-        Is given a point with all those that its derivatives need at once.
+        Function that is called with a point and all points of its differences at once.
     start, low, high : array (parameter,)
-        The point and the box around it.
+        Initial point, and the box around it.
     size : array (parameter,)
-        What counts as a step of 1 of each parameter.
+        Size of a unit step of each parameter.
     method : {"trf", "dogbox"}
-        Of `scipy.optimize.least_squares`.
+        Method of `scipy.optimize.least_squares`.
     flat : float
-        It has ended where the sum of squares changes by less than this part of it.
+        Relative change of the sum of squares below which the descent has converged.
 
     Returns
     -------
-    Lowest, or None where the start, or all around it, fails.
+    Lowest, or None if the start, or every point around it, fails.
     """
     from scipy.optimize import least_squares
 
@@ -103,7 +102,7 @@ def descend(
             max_nfev=MOST_STEPS,
         )
     except (ValueError, np.linalg.LinAlgError):
-        # all about a point on the way fails: its derivatives are no numbers
+        # every point around a point of the descent fails, so its derivatives are nan
         good = [
             (x, r, s)
             for x, (r, s) in known.items()
@@ -122,8 +121,11 @@ def with_slopes(
     size: np.ndarray,
     step: float = DIFFERENCE_STEP,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Residuals at a point, and their derivatives by central differences, one-sided where one
-    of the two fails; `step` is half their distance, in parts of each size."""
+    """Return the residuals at a point, and their derivatives by central differences.
+
+    A difference is one-sided if one of its two ends fails. `step` is half the distance, relative to
+    each size.
+    """
     apart = np.diag(step * size)
     above, below = np.minimum(point + apart, high), np.maximum(point - apart, low)
     here, *rows = residuals(np.vstack([point, above, below]))
@@ -142,18 +144,19 @@ def with_slopes(
 def indistinguishable_groups(
     slope: np.ndarray, names: Sequence[str], size: np.ndarray, across: float = SAME_DIRECTION
 ) -> list[tuple[str, ...]]:
-    """Groups of parameters of which only a combination acts on what is compared; one that does not
-    act is alone.
+    """Return groups of parameters of which only a combination affects the residuals.
+
+    A parameter without effect is a group of one.
 
     Parameters
     ----------
     slope : array (residual, parameter)
     names : sequence of str
-        Of the parameters.
+        Names of the parameters.
     size : array (parameter,)
-        What counts as a step of 1 of each parameter.
+        Size of a unit step of each parameter.
     across : float
-        The part of derivatives that is left across a common direction, below which they are alike.
+        Difference of normalized derivatives below which they count as equal.
     """
     columns = slope * size
     norms = np.linalg.norm(columns, axis=0)

@@ -1,5 +1,5 @@
-"""A period of a chain from many states at once: the map of which a periodic orbit is a fixed
-point, and its Jacobian."""
+"""A period of a chain from many states at once: the map whose fixed points are periodic orbits, and
+its Jacobian."""
 
 from __future__ import annotations
 
@@ -25,44 +25,45 @@ from granchain.simulation import prepare
 from granchain.status import Status
 from granchain.studies.members import as_they_end
 
-# Part of the smallest static overlap by which a state is moved for a column of the Jacobian: with
-# smaller ones rounding takes digits, with larger ones the curvature of the law.
+# Displacement of a state for a column of the Jacobian, relative to the smallest static overlap.
+# Smaller ones lose digits to rounding, larger ones add errors from the curvature of the law.
 MOVED = 1e-4
-# Instants at which the trajectory is looked at.
+# Number of recorded instants per period.
 INSTANTS = 200
-# What a contact remembers of its onset alone: at another step it says nothing.
+# History variables of contact onset only. They are not used at other steps.
 OF_ONSET = ("onset_weight", "closed", "floored")
-# How far a contact has been loaded: up to there its dent stays as it is.
+# History variable with the largest overlap, up to which the residual indentation is constant.
 LIMIT = "elastic_limit"
-# An overlap to which none comes [m].
+# Overlap that no contact reaches [m].
 BEYOND_DENT = 1.0
-# Periods in a row in which nothing changes that contacts remember, at least; and those after which
-# it is settled though the chain does not come again. Ours.
+# Minimum number of consecutive periods with constant contact histories, and the number after which
+# they are steady even if the chain is not periodic. Our choice.
 QUIET, RESTLESS = 10, 500
-# Periods that are waited for. Ours: a chain that loses a thousandth a period is down to rounding.
+# Maximum number of periods. Our choice: at a loss of 0.1 % per period, it is enough to reach
+# rounding.
 MOST_PERIODS = 40_000
-# A dent that grows in a period by less than this part of itself is no larger: rounding.
+# Relative growth per period below which a residual indentation is constant except for rounding.
 SETTLED_GROWTH = 1e-12
-# Part of what a contact remembers by which an orbit may differ, which is found to 1e-8.
+# Relative tolerance of the contact histories of an orbit, which is accurate to 1e-8.
 MEETS = 1e-7
-# How nearly the chain comes again when it has settled, as a part of its state; from one try to the
-# next, and how many there are.
+# Relative tolerance of a steady state, its reduction from one attempt to the next, and the maximum
+# number of attempts.
 COMES, NEARER, MOST_TRIES = 1e-4, 1e-3, 5
 
 
 @dataclass
 class Course:
-    """A period as it was passed through.
+    """Record of a period.
 
     Parameters
     ----------
     excursion : (n,) array
         Largest displacement of each bead, then of each resonator [m].
     lowest, highest : (contacts,) array
-        Smallest overlap of each contact over the residual one of its dent [m], below 0 where it
-        opens; and the largest, without that.
+        Smallest overlap of each contact minus its residual indentation [m], negative if it opens,
+        and largest overlap [m].
     changed : (contacts,) bool array
-        Whether what the contact remembers, but of its onset, is another one in between.
+        Whether the contact history changes during the period, except for onset variables.
     """
 
     excursion: np.ndarray
@@ -72,14 +73,14 @@ class Course:
 
 
 class Runners:
-    """Threads that run periods, and report how many runs are done.
+    """Threads that run periods and report the number of completed runs.
 
     Parameters
     ----------
     threads : int, optional
-        As many as there are processors for this process, unless given.
-    told : callable, optional
-        Called with how many runs are done, and how many are expected.
+        Number of threads. Default: the number of processors available to this process.
+    report : callable, optional
+        Function that is called with the number of completed runs and of expected runs.
     """
 
     def __init__(self, threads: int | None = None, report: Callable[[int, int], Any] | None = None):
@@ -88,15 +89,15 @@ class Runners:
         self.stopped = threading.Event()
 
     def expect(self, runs: int) -> None:
-        """Say how many runs there will be."""
+        """Set the expected number of runs."""
         self._count = runs
 
     def run(
         self, run: Callable[[np.ndarray], np.ndarray], states: np.ndarray, work: float
     ) -> list[np.ndarray]:
-        """What a run leaves of states, which are so many body-steps, in pieces."""
+        """Run states in batches, and return their results; `work` is in body-steps."""
         self.stopped.clear()
-        # the last of an unknown number of runs is not known to be it
+        # the total is unknown, so never report that this is the last run
         self._count = max(self._count, self._done + 2 * len(states))
         least = self.threads if work > AT_ONCE else 1
         batches = np.array_split(states, min(len(states), max(least, math.ceil(work / AT_ONCE))))
@@ -126,31 +127,31 @@ class Runners:
         return ends
 
     def alone(self, copies: Copies) -> Copies:
-        """A run that nobody has expected."""
+        """Count a run that was not expected."""
         self._count += 1
         self._ended(copies.displacement)
         return copies
 
     def close(self) -> None:
-        """Say that there are no more."""
+        """Report that all runs are completed."""
         if self._report is not None:
             self._report(self._done, self._done)
 
 
 class Period:
-    """A period of a case, from any states; these are scaled, displacements before velocities, of
-    beads before resonators.
+    """Period of a case, from any states.
+
+    States are scaled. They contain displacements, then velocities, of beads before resonators.
 
     Parameters
     ----------
     case : Case
-        The period, in equal steps.
+        One period, in equal steps.
     scale : (2 n,) array
-        [m], [m/s].
+        Scales of displacements [m] and velocities [m/s].
     runners : Runners
     history : (n_history, n_contacts) array, optional
-        What contacts remember at the start, with dents that stay as they are; without, what they
-        do at rest.
+        Initial contact histories, with constant residual indentation. Default: histories at rest.
     """
 
     def __init__(
@@ -176,7 +177,7 @@ class Period:
 
     @cached_property
     def _seen(self) -> State:
-        """The period with what a course is read from."""
+        """State that records what a course requires."""
         step = self.step
         every = step.value * max(1, step.n_steps // INSTANTS)
         seen = Recording(
@@ -190,12 +191,12 @@ class Period:
         return State(self.contacts, self.chain, step, seen)
 
     def images(self, states: np.ndarray) -> np.ndarray:
-        """(m, 2 n) What becomes of (m, 2 n) states in a period.
+        """Return the images of states after a period, (m, 2 n).
 
         Raises
         ------
         RunError
-            Where one of the runs fails.
+            If a run fails.
         """
         work = len(states) * self.step.n_steps * self.bodies
         return np.vstack(self.runners.run(self._ends, states * self.scale, work)) / self.scale
@@ -217,19 +218,19 @@ class Period:
     def with_jacobian(
         self, state: np.ndarray, moved: float = MOVED
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Image of a state, and the Jacobian there by central differences."""
+        """Return the image of a state, and the Jacobian there by central differences."""
         sides = moved * np.eye(state.size)
         ends = self.images(np.vstack([state[None], state + sides, state - sides]))
         above, below = ends[1 : 1 + state.size], ends[1 + state.size :]
         return ends[0], (above - below).T / (2.0 * moved)
 
     def course(self, state: np.ndarray) -> Course:
-        """How the period is passed through from a state."""
+        """Run the period from a state and return its record."""
         memory = self._run(self._seen, (state * self.scale)[None], self._history).memory
         records, there = memory.records, self.chain.contacts
         moves = np.hstack([records.displacement[0], records.resonator_displacement[0]])
         highest = memory.tables.contacts[0, [field.name for field in CONTACT].index("reach"), there]
-        # of a law that remembers nothing else there are no rows
+        # empty for a law without lasting history variables
         rows = records.snapshot_history[0][:, self.lasting, there]
         held = self.contacts.history if self._history is None else self._history
         residual = residual_overlaps(self.contacts.model, held[:, there])
@@ -241,14 +242,14 @@ class Period:
         )
 
     def passed(self, state: np.ndarray, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What becomes of a state, and of what contacts remember, in a period in which dents
+        """Return the state and the contact histories after a period in which indentation can
         grow."""
         copies = self.runners.alone(self._run(self._bare, (state * self.scale)[None], history))
         image = np.hstack([copies.displacement, copies.velocity])[0] / self.scale
         return image, copies.memory.tables.h[0, :, : history.shape[1]].copy()
 
     def left_by(self, state: np.ndarray, history: np.ndarray) -> Start:
-        """What a run leaves that has begun with a state a period before."""
+        """Return the complete final state of a run over one period from a state."""
         (u, v), n = (state * self.scale).reshape(2, -1), self.chain.n_bodies
         rows, contacts = np.stack([u, 0.0 * u, 0.0 * u, v]), np.zeros((6, n + 1))
         contacts[-1] = -math.inf
@@ -265,7 +266,7 @@ class Period:
 
 
 def least_overlaps(values: np.ndarray) -> np.ndarray:
-    """Smallest of each column of samples, on the parabola through the three lowest."""
+    """Return the minimum of each column of samples, on the parabola through the three lowest."""
     at = np.clip(values.argmin(axis=0), 1, len(values) - 2)
     before, here, after = (values[at + k, np.arange(values.shape[1])] for k in (-1, 0, 1))
     bend, slope = before - 2.0 * here + after, 0.5 * (after - before)
@@ -276,23 +277,23 @@ def least_overlaps(values: np.ndarray) -> np.ndarray:
 
 
 # --------------------------------------------------------------------------------------------------
-# What contacts remember, period after period, until it stands still
+# Contact histories, period after period, until they are steady
 
 
 class Settled(NamedTuple):
-    """A chain and what its contacts remember, at the drive's phase 0.
+    """State and contact histories of a chain at zero drive phase.
 
     Parameters
     ----------
     state : (2 n,) array
-        Scaled.
+        Scaled state.
     history : (n_history, n_contacts) array
     periods : int
-        After which the history has stood still.
+        Number of periods after which the history was constant.
     passed : int
-        All periods that it was run.
+        Total number of periods.
     grows : float
-        Part of itself by which the history still changes in a period; 0 where it has settled.
+        Relative change of the history in the last period; 0 if it is steady.
     """
 
     state: np.ndarray
@@ -303,27 +304,27 @@ class Settled(NamedTuple):
 
 
 def growth(before: np.ndarray, after: np.ndarray) -> float:
-    """Largest change of numbers, as a part of them; of one that was 0, infinite."""
+    """Return the largest relative change of numbers; infinite if a number was 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         parts = np.abs(after - before) / np.abs(before)
     return float(parts[before != after].max(initial=0.0))
 
 
 def settle(period: Period, begun: Settled, comes: float) -> Settled:
-    """Run period after period until what contacts remember, but of their onset, stands still.
+    """Run periods until contact histories, except for onset variables, are constant.
 
     Parameters
     ----------
     period : Period
     begun : Settled
-        From where.
+        Initial state and histories.
     comes : float
-        Part of the state by which it may still differ from one period to the next.
+        Largest relative change of the state between periods.
 
     Raises
     ------
     RunError
-        Where a run fails.
+        If a run fails.
     """
     state, history, periods, passed, _ = begun
     if not (rows := period.lasting):

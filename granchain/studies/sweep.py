@@ -1,5 +1,4 @@
-"""Sweeps: one case over the values of some keys, and over draws from them, as one labelled data
-set."""
+"""Sweeps: a case for values of its keys, and for draws of them, as one labelled dataset."""
 
 from __future__ import annotations
 
@@ -171,7 +170,7 @@ def swept(
     threads: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Any:
-    """The data set of a plan; see `sweep`."""
+    """Return the dataset of a plan; see `sweep`."""
     further = check_further(plan, measures, executor)
     if executor is not None and summary is not None:
         raise CaseError(
@@ -191,7 +190,7 @@ def swept(
     names = None if out is None else points(cases, traces, summary, further, plan.chained)
 
     def compute(places: Sequence[int], done: Callable[[Sequence[int]], Any], where: str) -> None:
-        """Compute members, to the end, an interruption or a fault of the executor."""
+        """Compute members until the end, an interruption, or a failure of the executor."""
         counted = counter(progress, len(cases), len(cases) - len(places))
 
         def report(those: Sequence[int]) -> None:
@@ -237,7 +236,7 @@ def swept(
         whole = [columns_of(open_study(out))] if resume and os.path.exists(out) else []
         part = StudyPart(out, go_on=resume, anew=overwrite)
         restore_known(cases, names, whole + part.found, found, out)
-        # a case that comes twice is computed once
+        # cases that occur twice are computed once
         twice: dict[str, list[int]] = {}
         for place in found.to_compute:
             twice.setdefault(names[place], []).append(place)
@@ -263,8 +262,10 @@ def swept(
 
 
 def repeated_members(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
-    """The members to compute, each with those of the same changes: along inputs that a law of the
-    study does not have."""
+    """Return the members to compute, each with the other members that have the same changes.
+
+    Such members differ only in inputs that their law does not have.
+    """
     if not plan.laws:
         return {place: [] for place in range(len(changes))}
     alike: dict[str, list[int]] = {}
@@ -276,7 +277,7 @@ def repeated_members(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> dict[i
 def repeat_members(
     found: Measures, places: Sequence[int], repeated: Mapping[int, Sequence[int]], traces: bool
 ) -> None:
-    """Copy members that are computed to those of the same changes."""
+    """Copy computed members to those with the same changes."""
     places = [place for place in places if repeated[place]]
     columns = found.columns(places, traces) if places else {}
     for row, place in enumerate(places):
@@ -291,12 +292,12 @@ def restore_known(
     found: Measures,
     out: str | os.PathLike[str],
 ) -> None:
-    """Take the members that a file holds, of the last block where several have one.
+    """Restore the members that files contain; for duplicates, the last block counts.
 
     Raises
     ------
     LawError
-        Where one was computed with another law than the one here.
+        If a member was computed with another law than the current one.
     """
     there = {name: (one, row) for one in blocks for row, name in enumerate(one["point"])}
     known = [place for place, name in enumerate(names) if name in there]
@@ -318,11 +319,13 @@ def points(
     further: Sequence[str],
     chained: bool,
 ) -> list[str]:
-    """The name of each member: the hash of its resolved case but for the title, of the version
-    and of what is measured."""
+    """Return the name of each member: a hash of its resolved case, the version, and the measures.
+
+    The title does not affect the hash.
+    """
     about = [granchain_version(), source_hash(), traces, None, *further]
     if summary is not None:
-        # of the function and what it reaches; another one each time where that cannot be found out
+        # hash of the function and its dependencies; unique if they cannot be determined
         about[3] = uuid.uuid4().hex
         with contextlib.suppress(LawError):
             about[3] = fingerprint(summary)
@@ -330,12 +333,12 @@ def points(
         sha256_of([{key: part for key, part in case.resolved().items() if key != "title"}, about])
         for case in cases
     ]
-    # what a member of a chain gives, those before it have made
+    # the result of a member in a chained study depends on all members before it
     return list(accumulate(names, lambda *two: sha256_of(two))) if chained else names
 
 
 def check_further(plan: Plan, measures: Any, executor: Any = None) -> list[str]:
-    """Names of what is measured beside the first pulses, each once and in their own order."""
+    """Return the names of additional measures, without duplicates and in the standard order."""
     names = list(measures) if isinstance(measures, (list, tuple)) else [measures]
     problems = Problems()
     for name in names:
@@ -372,7 +375,7 @@ def check_further(plan: Plan, measures: Any, executor: Any = None) -> list[str]:
 
 
 def check_first(case: Case, summary: SummaryFunction | None, further: Sequence[str]) -> None:
-    """Try a summary, and what is measured, on a case."""
+    """Test the summary and the measures on a case."""
     first = measure([case], 1, summary=summary, further=further)
     problem = first.message[0]
     if problem.startswith("summary: "):
@@ -382,8 +385,10 @@ def check_first(case: Case, summary: SummaryFunction | None, further: Sequence[s
 
 
 def check_traces(cases: Sequence[Case], traces: bool, further: Sequence[str] = ()) -> float:
-    """Bytes of the data set of these members, its text left out; refused where memory, or a file,
-    does not hold them."""
+    """Return the size of the dataset without text [bytes], or raise an error if it is too large.
+
+    The limits are the memory and the size of a file.
+    """
     sensors, most = len(cases[0].sensors.beads), min(MEMORY, LARGEST_FILE)
     samples = max(case.time.end / case.sensors.interval for case in cases) + 1.0 if traces else 0.0
     numbers = sum(sensors if one.dims else 1 for one in NUMBERS.values()) + samples * (1 + sensors)
@@ -412,20 +417,22 @@ def check_traces(cases: Sequence[Case], traces: bool, further: Sequence[str] = (
 def estimate(
     plan: Plan, traces: bool, threads: int | None, measures: Sequence[str] = ()
 ) -> dict[str, float]:
-    """Members, wall time [s], memory and size of the file, at most [bytes], that a study will take,
-    from three of its members, which are run for it.
+    """Estimate the cost of a study from runs of three of its members.
+
+    The result has the number of members, wall time [s], and upper limits on memory and file size
+    [bytes].
 
     Raises
     ------
     CaseError
-        As `sweep` does before anything runs.
+        If an argument is invalid, as for `sweep`.
     """
     cases = plan.cases()
     further = check_further(plan, measures)
     size, count = check_traces(cases, traces, further), len(cases)
     threads = check_members(cases, 1 if plan.chained else threads)
     tried = [cases[place] for place in sorted({0, count // 2, count - 1})]
-    # once for what is compiled and found for all
+    # once without timing, for compilation and other common work
     measure(tried[:1], 1, further=further)
     clock = time.perf_counter()
     measure(tried, 1, traces=traces, further=further)
@@ -443,7 +450,7 @@ def largest_file(plan: Plan, cases: Sequence[Case], traces: bool, further: Seque
     ----------
     plan : Plan
     cases : sequence of Case
-        Its members.
+        Cases of the members.
     traces : bool
         Whether the forces of the sensors are stored.
     further : sequence of str
@@ -467,7 +474,7 @@ def largest_file(plan: Plan, cases: Sequence[Case], traces: bool, further: Seque
     size = float(MEMBER_TEXT * len(cases))
     size += sum(map(state_bytes, cases)) if plan.chained else 0.0
     of_member = sum(math.prod(lengths[dim] for dim in one.dims) for one in entries.values())
-    # a number, and the checksums and filters of its chunk
+    # each number, with its part of the checksum and filters of its chunk
     size += 9.0 * len(cases) * of_member
     axes = sum(map(stored_bytes, axes_of_study(plan).values())) + 9.0 * sum(lengths.values())
     variables = len(entries) + len(lengths) + len(plan.vary) + TEXTS_OF_MEMBER
@@ -478,38 +485,38 @@ def largest_file(plan: Plan, cases: Sequence[Case], traces: bool, further: Seque
 def most_rows(end: float, interval: float) -> float:
     """Return the largest number of samples to the end of a run.
 
-    Samples are a whole number of steps apart, the nearest to the interval: rounding down makes
-    them up to 1.5 times as dense.
+    Samples are a whole number of steps apart, the nearest to the interval. Rounding down makes them
+    up to 1.5 times as dense.
     """
     return 1.5 * end / interval + 3.0
 
 
 def state_bytes(case: Case) -> float:
-    """Return the largest length of the text of the state that a case leaves [bytes]."""
+    """Return the maximum length of the text of a case's final state [bytes]."""
     law, riders = laws().get(case.contact.law), case.chain.resonators()[0].size
     numbers = (PER_STATE + (0 if law is None else len(law.history))) * (case.beads + 3.0)
-    # base64 has four signs for three bytes; the motion at the start is in decimal, twice
+    # base64 has four characters for three bytes; the initial motion is in decimal, twice
     size = 8.0 * (numbers + 4.0 * riders + len(case.drives) + 1.0) * 4.0 / 3.0
     return size + 2.0 * NUMBER_TEXT * case.beads * (case.initial is not None) + STATE_TEXT
 
 
 # --------------------------------------------------------------------------------------------------
-# As a TOML file describes it
+# Sweep files
 
-# Text of a member in the file of a study [bytes]: two hashes of 64 signs, its status, a message of
-# 500 signs, and 64 for each text that HDF5 stores.
+# Text of a member in the file of a study [bytes]: two hashes of 64 characters, its status, a
+# message of 500 characters, and 64 for each text that HDF5 stores.
 TEXTS_OF_MEMBER = 5
 MEMBER_TEXT = 2 * 64 + 20 + 500 + TEXTS_OF_MEMBER * 64
-# Bytes of a study's file next to its data, attributes and variables: headers of HDF5, provenance
-# and notes.
+# Bytes of a study's file in addition to its data, attributes, and variables: headers of HDF5,
+# provenance, and notes.
 BESIDE_STUDY = 2**15
-# Signs of a number, and of the names and digests in the text of a state.
+# Characters of a number, and of the names and digests in the text of a state.
 NUMBER_TEXT, STATE_TEXT = 26, 4000
 SWEEP_KEYS = ("case", "chained", "how", "measures", "n", "seed", "traces", "vary")
 
 
 class Description(NamedTuple):
-    """A study as a file describes it."""
+    """Study that a file describes."""
 
     plan: Plan
     traces: bool
@@ -517,14 +524,14 @@ class Description(NamedTuple):
 
 
 def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Description:
-    """Read a SWEEP.toml; `chained` as if the file stated it.
+    """Read a SWEEP.toml file; `chained` overrides the value in the file if it is true.
 
     Raises
     ------
     CaseError
-        With every mistake of the file; those of the case first.
+        If the file is invalid. The message lists every error; those of the case are first.
     FileError
-        For a file that cannot be read.
+        If the file cannot be read.
     """
     file = Path(path)
     document = parsed(read_text(file, "sweep file"), file.name)
@@ -570,7 +577,7 @@ def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Descripti
 
 
 def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys with dots, also where a file writes them without quotes, as tables in tables."""
+    """Yield keys with dots, also if a file writes them as nested tables, without quotes."""
     for key, value in vary.items():
         where = f"{above}{key}"
         if isinstance(value, Mapping) and (
@@ -589,8 +596,7 @@ UNLIKE = (
 
 
 def axes_of_study(plan: Plan) -> dict[str, Variable]:
-    """What labels the dimensions that the members of a study lie along, and the values of its keys
-    beside them."""
+    """Return the coordinates of the dimensions of a study, and the values of its keys."""
     axes = {
         name: Variable((name,), np.arange(n), "1", f"index of the {name}")
         for name, n in plan.sizes.items()
@@ -612,17 +618,17 @@ def axes_of_study(plan: Plan) -> dict[str, Variable]:
 def variables_of_study(
     plan: Plan, found: Measures, points: Sequence[str] | None, traces: bool
 ) -> dict[str, Variable]:
-    """The variables of a study, those that label an axis first.
+    """Return the variables of a study, coordinates of dimensions first.
 
     Parameters
     ----------
     plan : Plan
     found : Measures
-        Of its members, in order.
+        Data of the members, in order.
     points : sequence of str, optional
         Names of the members.
     traces : bool
-        Whether there are forces of the sensors.
+        Whether to include the forces of the sensors.
     """
     dims, shape, sensors = plan.dims, plan.shape, ("sensor_bead",)
     variables = axes_of_study(plan)
@@ -670,17 +676,17 @@ def variables_of_study(
 
 
 def texts(words: Sequence[str]) -> np.ndarray:
-    """Words as an array of objects."""
+    """Return strings as an array of objects."""
     return np.array([*words, None], dtype=object)[:-1]
 
 
 def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
-    """Attributes of a study: what it is of, and where it comes from."""
+    """Return the attributes of a study: title, settings, status, and provenance."""
     laws = plan.laws or [plan.case.contact.law]
     ends = [f"{found.status.count(one)} {one.label}" for one in dict.fromkeys(found.status)]
     varied = {key: values_in_words(values) for key, values in plan.vary.items()}
     if "contact" in plan.vary:
-        # a title that names the law names all of them
+        # the title lists all laws if it names the law
         varied["contact.law"] = ", ".join(dict.fromkeys(laws))
     attributes = {
         "Conventions": "CF-1.11",
@@ -717,25 +723,25 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
         attributes["missing_note"] = note
     keys = [*plan.listed, *plan.sample, *(["law"] if "contact" in plan.listed else [])]
     inside = [key for key in keys if key not in plan.dims]
-    # CF: variables that are coordinates along an axis that is not theirs alone
+    # CF: variables that are coordinates of a dimension with another name
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
 
 
 def hash_of_record(record: str) -> str:
-    """The hash of a law's record; empty where there is none."""
+    """Return the hash of a law's record; empty if there is none."""
     law = LawRecord.of_text(record)
     return "" if law is None else law.sha256
 
 
 def dataset(plan: Plan, found: Measures, traces: bool, points: Sequence[str] | None = None) -> Any:
-    """A study as an `xarray.Dataset`."""
+    """Return a study as an `xarray.Dataset`."""
     attributes = attributes_of_study(plan, found)
     inside = str(attributes.pop("coordinates", "")).split()
     return dataset_of(variables_of_study(plan, found, points, traces), attributes, inside)
 
 
 def values_in_words(values: Any) -> str:
-    """What a key takes, in a few words."""
+    """Return a short description of the values of a key."""
     if not isinstance(values, list):
         return str(values)
     if len(values) > 1 and all(map(is_number, values)):
@@ -747,7 +753,7 @@ def values_in_words(values: Any) -> str:
 
 
 def values_of_key(values: Sequence[Any]) -> np.ndarray:
-    """Numbers as they are, not a number for None; anything else as text."""
+    """Return numbers as an array, with nan for None; other values become text."""
     if all(value is None or is_number(value) for value in values):
         whole = all(isinstance(value, int) for value in values)
         return np.array(values, dtype=np.int64 if whole else float)
@@ -755,9 +761,9 @@ def values_of_key(values: Sequence[Any]) -> np.ndarray:
 
 
 def about_key(case: Case, key: str) -> tuple[str, str]:
-    """Unit and meaning of a key of a case."""
+    """Return the unit and the description of a key of a case."""
     if of_contact(key):
-        # of another law in a study of laws, and `law` itself, it is none of the case's
+        # raises an error for `law` itself, and for inputs of other laws in a study of laws
         with contextlib.suppress(CaseError):
             found = law_input(case, key)
             return found.unit, found.meaning
@@ -770,7 +776,7 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
 
 
 def columns_of(study: Any) -> dict[str, Any]:
-    """The members of a study's data set, as `Measures.columns` gives them, with their names."""
+    """Return the members of a study's dataset in the format of `Measures.columns`, with names."""
     n, records = study["point"].size, json.loads(study.attrs["laws_json"])
     found = {
         name: one.values.reshape(n, *one.shape[one.ndim - len(entry.dims) :])
