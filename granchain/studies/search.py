@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 # Half the distance of a central difference, relative to a parameter's size. Runs have an error of
-# about 1e-6 (samples, number of steps), and the distance minimizes the sum of both errors.
+# about 1e-6 (samples, number of steps), which is divided by this distance. The truncation error
+# grows with its square.
 DIFFERENCE_STEP = 1e-3
 # Relative changes of the sum of squares, and of the point, below which a descent has converged.
 FLAT, CLOSE = 1e-7, 1e-6
