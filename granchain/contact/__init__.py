@@ -28,7 +28,7 @@ def laws() -> dict[str, type[ContactLaw]]:
 
 
 def law_named(law: str | type[ContactLaw], where: str = "contact law") -> type[ContactLaw]:
-    """The law of a name; a law itself as it is."""
+    """Return the law with a given name; a law class is returned unchanged."""
     if not isinstance(law, str):
         return law
     _import_all()
@@ -71,8 +71,7 @@ class Family(NamedTuple):
 
 
 def families() -> list[Family]:
-    """The laws that are known now, family by family: those of spheres, single laws first, then
-    those of cylinders."""
+    """Return the known laws by family: of spheres, single laws first, then of cylinders."""
     found: dict[str, list[type[ContactLaw]]] = {}
     for law in laws().values():
         found.setdefault(law.__module__, []).append(law)
@@ -91,6 +90,6 @@ def _family(module: str, members: list[type[ContactLaw]]) -> Family:
 
 @cache
 def _import_all() -> None:
-    """Read the folder, once in a process: a law that comes later registers itself."""
+    """Import the modules of the folder, once per process; later laws register themselves."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")

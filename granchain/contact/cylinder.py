@@ -46,18 +46,18 @@ CLEARANCE = positive(
     default=None,
 )
 
-# A bead of Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214: as long as its
-# diameter; a hundredth of it as clearance.
+# The length is the diameter of a bead of Wang, Liu & Liu 2022, table 8,
+# doi:10.1016/j.ijmecsci.2022.107214; the clearance is a hundredth of it.
 CYLINDER: dict[str, Any] = {"length": 4.76e-3, "clearance": 4.76e-5}
 
 
 def length_of(pair: Pair, inputs: SimpleNamespace) -> Any:
-    """L [m].
+    """Return the length L [m].
 
     Raises
     ------
     LawError
-        Where neither the case nor the pair has one.
+        If neither the case nor the pair has a length.
     """
     if inputs.length is not None:
         return inputs.length
@@ -70,12 +70,12 @@ def length_of(pair: Pair, inputs: SimpleNamespace) -> Any:
 
 
 def clearance_of(pair: Pair, inputs: SimpleNamespace) -> Any:
-    """dR = R1 - R2 of an internal contact [m].
+    """Return dR = R1 - R2 of an internal contact [m].
 
     Raises
     ------
     LawError
-        Where body 1 is not the larger one.
+        If body 1 is not the larger one.
     """
     if inputs.clearance is not None:
         return inputs.clearance
@@ -90,7 +90,7 @@ def clearance_of(pair: Pair, inputs: SimpleNamespace) -> Any:
 
 
 def relative_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
-    """dR = R1 + R2 of an external, R1 - R2 of an internal contact [m]."""
+    """Return dR = R1 + R2 of an external contact, R1 - R2 of an internal contact [m]."""
     return (
         clearance_of(pair, inputs)
         if inputs.contact == "internal"
@@ -99,7 +99,7 @@ def relative_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
 
 
 def effective_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
-    """R = R1 R2/(R1 + R2) of an external, R1 R2/(R1 - R2) of an internal contact [m]."""
+    """Return R = R1 R2/(R1 + R2), or R1 R2/(R1 - R2) of an internal contact [m]."""
     if inputs.contact == "external":
         return pair.effective_radius
     difference = clearance_of(pair, inputs)
@@ -109,20 +109,21 @@ def effective_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
 # --------------------------------------------------------------------------------------------------
 # The implicit laws
 
-# Below this y - 1 the steps of `inverse_log_root` are shortened: the start is then exact to
-# rounding, and f/(y - 1) is rounding only.
+# Below this y - 1 the steps of `inverse_log_root` are shortened, because the initial value is exact
+# to rounding and f/(y - 1) is only rounding.
 _NEAR_ONE = 1e-3
 
 
 def inverse_log_root(ratio: float) -> float:
-    """1/y of the y >= 1 of y - ln y = 1 + ln(ratio), ratio >= 1.
+    """Return 1/y of the root y >= 1 of y - ln y = 1 + ln(ratio), ratio >= 1.
 
-    Start: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with t = ln(ratio), s = sqrt(2 t), the
-    series of the root at y = 1 to its third term, which stays within 5e-3 of y up to t = 150; for
-    it t is taken to 4e-6, three terms of 2 artanh. Then two steps for f = y - 1 - ln(y ratio). With
-    u = y - 1 the first changes y by its part x = -(f/u) (1 + h), h = f/(2 u^2) < 2e-4: Halley's,
-    but for h^2, after which y is right to 2e-9. The second is Newton's. Its logarithm is the first
-    and that of 1 + x: x - x^2/2 + ..., six terms; the first one left out is x^7/7 = 1e-17.
+    Initial value: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with t = ln(ratio), s = sqrt(2
+    t). This is the series of the root at y = 1 to its third term, which is within 5e-3 of y up to t
+    = 150. For it, t is computed to 4e-6 with three terms of 2 artanh. Two steps follow for f = y -
+    1 - ln(y ratio). With u = y - 1, the first changes y by the fraction x = -(f/u) (1 + h), h =
+    f/(2 u^2) < 2e-4. This is Halley's step except for h^2, and gives y to 2e-9. The second is
+    Newton's. Its logarithm is the first one plus that of 1 + x: x - x^2/2 + ..., six terms; the
+    first omitted term is x^7/7 = 1e-17.
     """
     m, k = elementary.mantissa_exponent(ratio)
     s = (m - 1.0) / (m + 1.0)
@@ -132,7 +133,7 @@ def inverse_log_root(ratio: float) -> float:
     u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
     log = elementary.log(y * ratio)
     f = y - 1.0 - log
-    # of u alone, so that it need not wait for the logarithm
+    # Depends on u only, so that it need not wait for the logarithm.
     inverse = 1.0 / u
     part = f * inverse
     x = -part * (1.0 + 0.5 * part * inverse)
@@ -141,7 +142,7 @@ def inverse_log_root(ratio: float) -> float:
     change = (1.0 - 0.5 * x) + square * ((1.0 / 3.0 - 0.25 * x) + square * (0.2 - (1.0 / 6.0) * x))
     u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
     f = y - 1.0 - (log + x * change)
-    # 1/(y - f y/u), but for (f/u)^2
+    # 1/(y - f y/u), except for (f/u)^2.
     return (u + f) / (u * y)
 
 
@@ -168,8 +169,8 @@ class Logarithmic(ContactLaw):
         stiffness, limit = c
         d = overlap if overlap > OPEN else OPEN
         d = d if d < limit else limit
-        # an open contact is left out of the product, not of the result: else the loop would branch
-        # around the root, and take it one by one
+        # An open contact gives a zero factor instead of a zero result. With a zero result, the loop
+        # would branch around the root and not be vectorized.
         return stiffness * (d if overlap > OPEN else 0.0) * inverse_log_root(limit / d)
 
     @staticmethod
@@ -189,7 +190,7 @@ class Logarithmic(ContactLaw):
 
 
 def logarithmic_coefficients(pair: Pair, inputs: SimpleNamespace, limit: Any) -> tuple[Any, ...]:
-    """Of F = pi E L d/y."""
+    """Return the coefficients of F = pi E L d/y."""
     return math.pi * pair.effective_modulus * length_of(pair, inputs), limit
 
 
@@ -328,23 +329,23 @@ class LankaraniNikraveshCylinder(ContactLaw):
         return 0.4 * stiffness * (d * d * math.sqrt(d))
 
 
-# Radial clearances [mm] that the fits were made for, and where their two branches meet: Autiero et
+# Range of radial clearances [mm] of the fits, and the limits between their two branches: Autiero et
 # al. 2022, table 1, doi:10.3390/machines10110966.
 _PEREIRA_RANGE = (0.005, 10.0)
 _PEREIRA_2011_MIDDLE, _PEREIRA_2015_MIDDLE = 0.75, 0.34954
 
 
 def pereira_clearance(pair: Pair, inputs: SimpleNamespace) -> Any:
-    """dR of an internal contact [mm].
+    """Return dR of an internal contact [mm].
 
     Raises
     ------
     LawError
-        Out of the range that the fits were made for.
+        If dR is outside the range of the fits.
     """
     difference = 1e3 * np.asarray(clearance_of(pair, inputs), dtype=float)
     low, high = _PEREIRA_RANGE
-    # one part in 1e12 for the conversion from metres
+    # Tolerance of 1e-12 for the conversion from metres.
     if not ((difference >= low * (1.0 - 1e-12)) & (difference <= high * (1.0 + 1e-12))).all():
         raise LawError(
             f"R1 - R2: {float(difference.min()):.6g} to {float(difference.max()):.6g} mm is out of "
@@ -357,8 +358,10 @@ def pereira_clearance(pair: Pair, inputs: SimpleNamespace) -> Any:
 def pereira_exponent(
     difference: Any, middle: float, factor: float, power: float, slope: float, intercept: float
 ) -> Any:
-    """n = Y dR^-.005 of an internal contact; Y = factor ln(1000 dR)^power up to the middle,
-    slope dR + intercept above."""
+    """Return n = Y dR^-0.005 of an internal contact.
+
+    Y is factor ln(1000 dR)^power up to the middle, and slope dR + intercept above.
+    """
     below = factor * elementary.over(
         elementary.power, elementary.over(elementary.log, 1000.0 * difference), power
     )
@@ -370,8 +373,10 @@ def pereira_exponent(
 def pereira_coefficients(
     pair: Pair, inputs: SimpleNamespace, difference: Any, a: float, b: float, n: Any
 ) -> tuple[Any, ...]:
-    """K = (a dR + b) L E/dR and n in metre and newton; the formula is in mm and MPa, with dR in
-    mm."""
+    """Return K = (a dR + b) L E/dR and n in metre and newton.
+
+    The formula is in mm and MPa, with dR in mm.
+    """
     stiffness = (
         (a * difference + b)
         * (1e3 * length_of(pair, inputs))

@@ -33,24 +33,23 @@ NO_TRACE = "not validated against a measured trace"
 
 
 def compared_with_steel(verified: str, found: str) -> str:
-    """A status: what a law was verified against, and how near it comes to what is printed of
-    steel."""
+    """Return a status with the verification of a law and its error versus data of steel."""
     return f"{verified}; {STEEL}: {found}; {NO_TRACE}"
 
 
 def fitted_to_steel(rms: str, ratio: str, verified: str = VERIFIED) -> str:
-    """The status of a law with the best ratio of hardness to yield stress."""
+    """Return the status of a law with the best ratio of hardness to yield stress."""
     return compared_with_steel(
         verified, f"rms error {rms} of e with the best ratio of hardness to yield stress, {ratio}"
     )
 
 
-# Largest pressure of a Hertz contact at first yield over the yield stress: p_y = 1.6 s_y, Wang et
-# al. 2022, review, table 3 (Burgoyne and Daraio); the value of Johnson 1985, Contact Mechanics,
-# sec. 6.1, doi:10.1017/CBO9781139171731.
+# Ratio of the largest Hertz pressure at first yield to the yield stress: p_y = 1.6 s_y, Wang et al.
+# 2022, review, table 3 (Burgoyne and Daraio); the value of Johnson 1985, Contact Mechanics, sec.
+# 6.1, doi:10.1017/CBO9781139171731.
 YIELD_PRESSURE = 1.6
-# Hardness over yield stress: H = 2.8 s_y, Wang et al. 2022, review, table 3 (Stronge's plastic
-# branch).
+# Ratio of hardness to yield stress: H = 2.8 s_y, Wang et al. 2022, review, table 3 (Stronge's
+# plastic branch).
 HARDNESS = 2.8
 
 HARDNESS_FACTOR = positive(
@@ -75,24 +74,24 @@ WEIGHTS = tuple(float(x) for x in _RULE[1])
 
 
 def hertz_force(d: float, stiffness: float) -> float:
-    """K d^1.5 [N]."""
+    """Return K d^1.5 [N]."""
     return stiffness * (d * math.sqrt(d))
 
 
 def hertz_work(d: float, stiffness: float) -> float:
-    """(2/5) K d^2.5 [J]."""
+    """Return (2/5) K d^2.5 [J]."""
     return 0.4 * stiffness * (d * d * math.sqrt(d))
 
 
 def opens_on(d_max: float, force_max: float, stiffness: float) -> float:
-    """Residual overlap of K_p (d - d_r)^1.5 through (d_max, force_max) [m]."""
+    """Return the residual overlap of K_p (d - d_r)^1.5 through (d_max, force_max) [m]."""
     return d_max - elementary.power(force_max / stiffness, 2.0 / 3.0)
 
 
 def thornton_residual(
     d_max: float, force_max: float, compliance: float, flow: float, f_y: float
 ) -> float:
-    """Residual overlap with Thornton's unloading radius [m].
+    """Return the residual overlap with Thornton's unloading radius [m].
 
     R_p = (4 E/(3 F)) ((2 F + F_y)/(2 pi p_y))^1.5 in d_max - (3 F/(4 E sqrt(R_p)))^(2/3) leaves no
     cube root.
@@ -101,8 +100,7 @@ def thornton_residual(
 
 
 def hardness(pair: Pair, inputs: SimpleNamespace) -> Any:
-    """Hardness [Pa]: the factor asked for times the yield stress, else the material's own, else
-    2.8 s_y."""
+    """Return the hardness [Pa] from the input factor, the material, or 2.8 s_y."""
     if inputs.hardness_factor is None and pair.has("hardness"):
         return pair.hardness
     return (
@@ -121,7 +119,7 @@ class ConstantPressure(Elastoplastic):
         PLASTIC_STIFFNESS,
         YIELD_WORK,
     )
-    # fully plastic from first yield on
+    # Fully plastic from first yield.
     phases: ClassVar[tuple[str, ...]] = tuple(p for p in PHASES if p != "elastoplastic")
 
     @staticmethod
@@ -140,12 +138,12 @@ class ConstantPressure(Elastoplastic):
 
 
 def line_work(d: float, d_y: float, f_y: float, hertz: float, slope: float, work_y: float) -> float:
-    """Work of the loading curve of `ConstantPressure`."""
+    """Return the work of the loading curve of `ConstantPressure`."""
     return hertz_work(d, hertz) if d < d_y else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
 
 
 def constant_pressure(pair: Pair, pressure: Any) -> tuple[Any, ...]:
-    """Coefficients of `ConstantPressure`: slope pi p_y R."""
+    """Return the coefficients of `ConstantPressure`; the slope is pi p_y R."""
     d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
     slope = math.pi * pressure * pair.effective_radius
     return d_y, f_y, pair.hertz_stiffness, slope, 0.4 * f_y * d_y
@@ -222,7 +220,7 @@ class Stronge(Elastoplastic):
     name = "stronge"
     source = Source(f"Stronge 2000, Impact Mechanics; {REVIEW}, table 3", "", "")
     inputs = (
-        # theta = 2.8 would put the plastic branch at first yield
+        # theta = 2.8 would move the plastic branch to first yield.
         Quantity(
             "theta",
             "1",
@@ -249,8 +247,8 @@ class Stronge(Elastoplastic):
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        # mean pressure theta s_y is a largest Hertz pressure of 1.5 theta s_y: d_y = R (3 pi theta
-        # s_y/(4 E))^2
+        # A mean pressure theta s_y is a largest Hertz pressure of 1.5 theta s_y: d_y = R (3 pi
+        # theta s_y/(4 E))^2.
         pressure = 1.5 * inputs.theta * pair.yield_stress
         d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
         z_p = elementary.exp(3.0 * (HARDNESS - inputs.theta))
@@ -285,8 +283,8 @@ class Stronge(Elastoplastic):
             return hertz_work(d, hertz)
         z = 2.0 * d / d_y - 1.0
         end = z if z < z_p else z_p
-        # integral of z (1 + b ln z) from 1: (z^2 - 1)/2 + b (z^2 ln(z)/2 - (z^2 - 1)/4), times
-        # dd/dz = d_y/2
+        # Integral of z (1 + b ln z) from 1: (z^2 - 1)/2 + b (z^2 ln(z)/2 - (z^2 - 1)/4), times
+        # dd/dz = d_y/2.
         grown = end * end - 1.0
         integral = 0.5 * grown + log_factor * (0.5 * end * end * elementary.log(end) - 0.25 * grown)
         return work_y + 0.5 * f_y * d_y * (integral + 0.5 * plastic * (z * z - end * end))
@@ -295,7 +293,7 @@ class Stronge(Elastoplastic):
     def residual(d_max: float, force_max: float, c: tuple) -> float:
         if d_max < c[0]:
             return 0.0
-        # (4/3) E sqrt(R_p) is K z^(1/4)
+        # (4/3) E sqrt(R_p) is K z^(1/4).
         return opens_on(d_max, force_max, c[2] * math.sqrt(math.sqrt(2.0 * d_max / c[0] - 1.0)))
 
 
@@ -349,10 +347,10 @@ class VuQuocZhang(Elastoplastic):
         ),
         YIELD_WORK,
     )
-    # Fitted numbers of the right order for the steel beads of Wang, Liu & Liu 2022, table 8: F_y =
-    # pi^3 R^2 (1.6 s_y)^3/(6 E^2); C_a so that the mean pressure at 100 N is 2.8 s_y, a radius of
-    # 113 um, of which Hertz makes 94 um: 19 um/98 N; K_c so that the slope R K_c/C_a^2 of large
-    # forces is 2 pi R 2.8 s_y.
+    # Values of the right order for the steel beads of Wang, Liu & Liu 2022, table 8: F_y = pi^3 R^2
+    # (1.6 s_y)^3/(6 E^2). C_a is such that the mean pressure at 100 N is 2.8 s_y, a radius of 113
+    # um, of which Hertz contributes 94 um: 19 um/98 N. K_c is such that the slope R K_c/C_a^2 of
+    # large forces is 2 pi R 2.8 s_y.
     examples: ClassVar[dict[str, Any]] = {"yield_force": 1.943, "C_a": 2e-7, "K_c": 6.3e-4}
     validity = "the material and radii to which C_a, K_c, and F_y were fitted with finite elements"
 
@@ -370,7 +368,7 @@ class VuQuocZhang(Elastoplastic):
         )
         root = elementary.power(f_y, 1.0 / 3.0)
         for factor in np.unique(elastic):
-            # the sign of dd/dF, times t^2/..., as a polynomial in t, the cube root of the force
+            # Polynomial in t, the cube root of the force, with the sign of dd/dF.
             slope = np.array(
                 [
                     k_c * c_a,
@@ -408,8 +406,8 @@ class VuQuocZhang(Elastoplastic):
         _, f_y, hertz, radius, elastic, c_a, k_c, root, pole, work_y = c[:10]
         if d <= c[0]:
             return hertz_work(d, hertz)
-        # t = pole + exp(x) keeps the zeros of 1 + K_c (F - F_y) at least pi/3 from the path:
-        # 16 nodes reach rounding on panels up to 1.5 wide
+        # t = pole + exp(x) keeps the zeros of 1 + K_c (F - F_y) at least pi/3 from the path, so
+        # that 16 nodes reach rounding on panels up to 1.5 wide.
         start, end = elementary.log(root - pole), elementary.log(force_root(d, c) - pole)
         panels = int((end - start) / 1.5) + 1
         half = 0.5 * (end - start) / panels
@@ -420,7 +418,7 @@ class VuQuocZhang(Elastoplastic):
                 t = pole + s
                 a = elastic * t + c_a * (t * t * t - f_y)
                 grown = 1.0 + k_c * (t * t * t - f_y)
-                # dd/dt of a^2/(grown R)
+                # dd/dt of a^2/(grown R).
                 slope = (
                     a
                     * (2.0 * (elastic + 3.0 * c_a * t * t) * grown - 3.0 * k_c * t * t * a)
@@ -443,16 +441,18 @@ class VuQuocZhang(Elastoplastic):
         return c[4] * t + c[5] * (t * t * t - c[1])
 
 
-# A step of Newton's method below this part of the number leaves an error near its square, 1e-18.
+# A relative step of Newton's method below this value leaves an error near its square, 1e-18.
 _LAST_STEP = 1e-9
 
 
 def force_root(d: float, c: tuple) -> float:
-    """Cube root of the force of Vu-Quoc and Zhang at an overlap above first yield: Newton's
-    method from Hertz's, confined to a bracket."""
+    """Return the cube root of the force of Vu-Quoc and Zhang above first yield.
+
+    Newton's method starts from Hertz's value and is confined to a bracket.
+    """
     _, f_y, _, radius, elastic, c_a, k_c, low = c[:8]
     asked, high = d * radius, math.inf
-    # Hertz: a = elastic t and a^2 = d R
+    # Hertz: a = elastic t and a^2 = d R.
     t = math.sqrt(asked) / elastic
     for _ in range(400):
         excess = t * t * t - f_y
@@ -473,7 +473,7 @@ def force_root(d: float, c: tuple) -> float:
     return t  # pragma: no cover: of 124,602 random contacts none took more than 30 of the 400 steps
 
 
-# Ends of the two power laws of Kogut and Etsion in units of d_c, and their factors and exponents:
+# Limits of the two power laws of Kogut and Etsion in units of d_c, and their factors and exponents:
 # Wang et al. 2022, review, table 3.
 KE_MIDDLE, KE_LAST = 6.0, 110.0
 KE_FACTOR_1, KE_EXPONENT_1 = 1.03, 1.425
@@ -564,12 +564,12 @@ class KogutEtsion(Elastoplastic):
         return KE_LAST * c[0]
 
 
-# Largest overlap in units of d_c at which Jackson and Green load along Hertz: Wang et al. 2022,
-# review, table 3.
+# Largest overlap in units of d_c at which Jackson and Green use Hertz's law for loading: Wang et
+# al. 2022, review, table 3.
 JG_HERTZ = 1.9
-# Largest overlap in units of d_c for which the law has an unloading curve: the residual overlap
-# reaches the largest overlap at w = 6.9 * 51^(1/0.54) - 5.9 = 10026, rounded down. There it is
-# 0.99997 of the largest overlap.
+# Largest overlap in units of d_c at which the law has an unloading curve. The residual overlap
+# reaches the largest overlap at w = 6.9 * 51^(1/0.54) - 5.9 = 10026, rounded down; at this limit it
+# is 0.99997 of the largest overlap.
 JG_LAST = 1e4
 
 
@@ -647,8 +647,8 @@ class JacksonGreen(Elastoplastic):
         w = d / d_c
         if w <= JG_HERTZ:
             return hertz_work(d, hertz)
-        # over x = ln(w/1.9) the integrand is so smooth that 16 nodes reach rounding on panels up to
-        # 4 wide
+        # In x = ln(w/1.9) the integrand is so smooth that 16 nodes reach rounding on panels up to 4
+        # wide.
         length = elementary.log(w / JG_HERTZ)
         panels = int(0.25 * length) + 1
         half = 0.5 * length / panels
@@ -671,8 +671,8 @@ class JacksonGreen(Elastoplastic):
 
 
 def jackson_green_shape(w: float, limit: float, slenderness: float, growth: float) -> float:
-    """Force over F_c beyond 1.9 critical overlaps."""
-    # (a/R)^-0.7 with (a/R)^2 = (d/R) (w/1.9)^B
+    """Return the force divided by F_c above 1.9 critical overlaps."""
+    # (a/R)^-0.7 with (a/R)^2 = (d/R) (w/1.9)^B.
     small = elementary.power(slenderness * w * elementary.power(w / JG_HERTZ, growth), -0.35)
     hard = limit * (1.0 - elementary.exp(-0.82 * small))
     return (
@@ -749,7 +749,7 @@ class Brake(Elastoplastic):
         a_p = 0.75 * math.pi * p0 * radius / pair.effective_modulus
         d_p, f_p = a_p * a_p / radius, math.pi * p0 * a_p * a_p
         if np.any(d_p <= d_y):
-            # d_p/d_y = (9/4) (p0/p_y)^2
+            # d_p/d_y = (9/4) (p0/p_y)^2.
             raise LawError(
                 f"hardness: {float(np.min(p0)):g} Pa is out of range. It must be above "
                 f"(2/3) 1.6 s_y = {float(np.max(2.0 * pressure / 3.0)):g} Pa, so that full "
@@ -792,7 +792,7 @@ class Brake(Elastoplastic):
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
-        # (4/3) E sqrt(R_p) is K sqrt(1 + d_max/(2 R))
+        # (4/3) E sqrt(R_p) is K sqrt(1 + d_max/(2 R)).
         return (
             0.0
             if d_max < c[0]
@@ -872,7 +872,7 @@ class BurgoyneDaraio(Elastoplastic):
                 f"be above the force at first yield, {float(np.max(f_y)):.6g} N. Choose larger "
                 "values."
             )
-        # alpha + beta ln d = F_y/d_y + beta ln(d/d_y)
+        # alpha + beta ln d = F_y/d_y + beta ln(d/d_y).
         log = elementary.over(elementary.log, d_p / d_y)
         beta = (f_p / d_p - f_y / d_y) / log
         work_y = 0.4 * f_y * d_y

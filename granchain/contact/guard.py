@@ -16,12 +16,12 @@ from granchain.contact import elementary
 from granchain.contact.law import OPEN, PHASES, ContactLaw, Quantity
 from granchain.contact.model import Guarded, Model
 
-# How far beside a jump the force on either side of it is taken, in parts of the overlap: beyond the
-# rounding of the overlap, and so near that the force has not changed but by the jump, which is some
-# thousandths of it at least.
+# Relative distance from a jump at which the force on each side is taken: larger than the rounding
+# of the overlap, and so small that the force changes only by the jump, which is at least a few
+# thousandths of it.
 ASIDE = 1e-9
 
-# Windows of the guard that a contact has room for. The published laws need at most two
+# Maximum number of windows of the energy correction. The published laws need at most two
 # (Kogut-Etsion: above the elastic limit and above its second jump).
 GUARD_WINDOWS = 4
 
@@ -82,41 +82,47 @@ class Elastoplastic(ContactLaw):
 
     @staticmethod
     def elastic_limit(c: tuple) -> float:
-        """Overlap [m] up to which a fresh contact is elastic; the first coefficient where a law
-        does not define it."""
+        """Return the overlap [m] up to which a fresh contact is elastic.
+
+        By default, this is the first coefficient.
+        """
         return c[0]
 
     @staticmethod
     def elastic_stiffness(c: tuple) -> float:
-        """Factor [N/m^1.5] of the elastic force of a fresh contact; the third coefficient where
-        a law does not define it."""
+        """Return the factor [N/m^1.5] of the elastic force of a fresh contact.
+
+        By default, this is the third coefficient.
+        """
         return c[2]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
-        """Force [N] on the virgin loading curve."""
+        """Return the force [N] on the virgin loading curve."""
         raise NotImplementedError
 
     @staticmethod
     def loading_work(d: float, c: tuple) -> float:
-        """Integral of the loading curve from 0 [J]."""
+        """Return the integral of the loading curve from 0 [J]."""
         raise NotImplementedError
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
-        """Overlap [m] at which the contact unloaded from (d_max, force_max) opens, by the law's
-        own formula."""
+        """Return the overlap [m] at which a contact unloaded from (d_max, force_max) opens.
+
+        This is the formula of the law, without the energy correction.
+        """
         raise NotImplementedError
 
     @staticmethod
     def exponent(d_max: float, c: tuple) -> float:
-        """Exponent of the unloading curve."""
+        """Return the exponent of the unloading curve."""
         return 1.5
 
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:
-        """The law guarded or as printed, with dents stored or forgotten."""
-        # of what the law declares now: a notebook may have put another function in the place of one
+        """Return the model with or without the energy correction and forgotten indentation."""
+        # Derived again, because a notebook may have replaced a function of the class.
         cls._set_functions()
         guarded = not getattr(inputs, "as_printed", False)
         forgets = getattr(inputs, "dents", "keep") == "forget"
@@ -131,15 +137,19 @@ class Elastoplastic(ContactLaw):
 
     @classmethod
     def _set_functions(cls) -> None:
-        """Give the class the functions that follow from its loading curve, guarded, with dents
-        stored."""
+        """Set the functions that follow from the loading curve.
+
+        They have the energy correction and permanent indentation.
+        """
         for name, function in cls._derived(guarded=True, forgets=False)[0].items():
             setattr(cls, name, staticmethod(function))
 
     @classmethod
     def _derived(cls, guarded: bool, forgets: bool) -> tuple[dict[str, Callable], Callable]:
-        """Functions by name, and the loss of the law's own unloading curve; laws that declare
-        the same share them, and so one loop."""
+        """Return functions by name, and the loss of the law's unloading curve.
+
+        Laws with the same declared functions share the results, and so one compiled loop.
+        """
         own = len(cls.coefficients) - len(GUARD)
         return _derived(
             (
@@ -159,8 +169,10 @@ class Elastoplastic(ContactLaw):
 def _opening(
     residual: Callable, exponent: Callable, loading_work: Callable, first: int
 ) -> Callable:
-    """Function (largest overlap, its force, c) -> the overlap at which the contact then opens,
-    guarded."""
+    """Return the function (largest overlap, force, c) -> overlap at which the contact opens.
+
+    It includes the energy correction.
+    """
     if first < 0:
         return residual
 
@@ -186,7 +198,7 @@ def _opening(
             (start_4, end_4, loss_4),
         ):
             if start < d and d < end:
-                # the guard: d_g = d_max - (n + 1)(U - D_g)/F_max
+                # Energy correction: d_g = d_max - (n + 1)(U - D_g)/F_max.
                 opens = d - (exponent(d, c) + 1.0) * (loading_work(d, c) - kept) / force
                 return opens if opens > 0.0 else 0.0
         natural = residual(d, force, c)
@@ -196,7 +208,7 @@ def _opening(
 
 
 def _unloading(varying: bool) -> tuple[Callable, Callable]:
-    """Force and energy of the power law along which a contact unloads and is loaded again."""
+    """Return force and energy of the power law of unloading and reloading."""
     if varying:
 
         def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
@@ -225,7 +237,7 @@ def _unloading(varying: bool) -> tuple[Callable, Callable]:
 
 
 def _renewing(renewed: Callable, history_of: Callable, forgets: bool) -> tuple[Callable, Callable]:
-    """Whether a contact has been loaded further than before, or opened, and its history then."""
+    """Return functions that detect and store a new largest overlap, or an opening."""
     if forgets:
 
         def needs_update(overlap: float, rate: float, c: tuple, h: tuple) -> bool:
@@ -249,16 +261,16 @@ def _renewing(renewed: Callable, history_of: Callable, forgets: bool) -> tuple[C
 def _derived(
     declared: tuple[Callable, ...], varying: bool, first: int, forgets: bool
 ) -> tuple[dict[str, Callable], Callable]:
-    """History, force, update and energy of a loading curve: plain closures, so that the engine can
-    compile and hash them.
+    """Derive history, force, update, and energy from a loading curve.
 
-    `first` is the place of the windows of the guard among the coefficients, or -1 for the law as
-    printed.
+    The functions are plain closures, so that the engine can compile and hash them. `first` is the
+    index of the windows of the energy correction among the coefficients, or -1 for the law as
+    published, without it.
     """
     elastic_limit, elastic_stiffness, loading, loading_work, residual, exponent = declared
 
     def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-        # of the loading curve alone; a contact that has been further than the jump is elastic there
+        # Only the loading curve jumps; a contact that was loaded beyond the jump is elastic there.
         return (
             loading(overlap * (1.0 + ASIDE), c) - loading(overlap * (1.0 - ASIDE), c)
             if h[0] <= overlap
@@ -266,7 +278,7 @@ def _derived(
         )
 
     def fresh_limit(c: tuple) -> float:
-        # a law may yield from the first touch; an open contact has nothing to update
+        # A law may yield from the first contact; an open contact needs no update.
         limit = elastic_limit(c)
         return limit if limit > OPEN else OPEN
 

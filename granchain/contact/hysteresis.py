@@ -52,35 +52,34 @@ from granchain.contact.pair import (
 )
 from granchain.errors import LawError
 
-# Where the factor is finite at e = 0, that may be asked; the laws with 1/e or ln e are open there.
+# Laws whose factor is finite at e = 0 accept this value; laws with 1/e or ln e do not.
 FROM_ZERO = replace(RESTITUTION, above=None, low=0.0)
-# The exponent 1 leaves no stiffness that radius and modulus give.
+# With exponent 1, radius and modulus give no stiffness.
 LINEAR_STIFFNESS = positive("stiffness", "N/m", "contact stiffness")
 
 
 def three_halves(d: float) -> float:
-    """d^1.5, with one square root."""
+    """Return d^1.5, with one square root."""
     return d * math.sqrt(d)
 
 
 def three_halves_work(d: float) -> float:
-    """Integral of d^1.5."""
+    """Return the integral of d^1.5."""
     return 0.4 * (d * d * math.sqrt(d))
 
 
 def straight(d: float) -> float:
-    """d."""
+    """Return d."""
     return d
 
 
 def straight_work(d: float) -> float:
-    """Integral of d."""
+    """Return the integral of d."""
     return 0.5 * (d * d)
 
 
 class OwnSpeed(NamedTuple):
-    """What a contact carries that has an approach speed of its own, and the functions that then
-    take the place of the law's."""
+    """Quantities of a contact with an individual approach speed, and functions that use it."""
 
     coefficients: tuple[Quantity, ...]
     history: tuple[Quantity, ...]
@@ -90,8 +89,10 @@ class OwnSpeed(NamedTuple):
 def spring(
     power: Callable, work: Callable, unit: str
 ) -> Callable[[type[Hysteresis]], type[Hysteresis]]:
-    """Class decorator: the family's functions over the elastic force K power(d), whose integral
-    is K work(d)."""
+    """Return a class decorator that sets the functions for the elastic force K power(d).
+
+    The integral of this force is K work(d).
+    """
 
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
         stiffness, damping, lowest_force = c
@@ -151,7 +152,7 @@ def spring(
     return decorate
 
 
-# With each contact's own approach speed, interpolated to its onset, and never below a floor.
+# Individual approach speed of each contact, interpolated to its onset, with a minimum.
 _FLOOR = Quantity("impact_speed_floor", "m/s", "minimum speed in the damping term")
 _ONSETS = (
     Quantity("impact_speed", "m/s", "approach speed at the contact's last onset", output=True),
@@ -175,8 +176,8 @@ def _update(event: tuple, c: tuple, h: tuple) -> tuple:
     return (onset_rate, 1.0, h[2]) if onset_rate > c[3] else (c[3], 1.0, h[2] + 1.0)
 
 
-# And with the restitution that another law gives at that speed: the factor at SPEED_NODES speeds
-# from the floor up.
+# In addition, the restitution that another law gives at this speed: the factor at SPEED_NODES
+# speeds from the minimum.
 _LOG_STEP = Quantity("log_step", "1", "logarithm of the ratio of successive speeds")
 _RESTITUTION_FACTORS = tuple(
     Quantity(f"factor_{j}", "1", "factor a at one of the speeds") for j in range(SPEED_NODES)
@@ -198,7 +199,7 @@ def _update_from_law(event: tuple, c: tuple, h: tuple) -> tuple:
     i = int(x)
     i = i if i > 1 else 1
     i = i if i < SPEED_NODES - 3 else SPEED_NODES - 3
-    # the cubic through the nodes i - 1 .. i + 2
+    # The cubic through the nodes i - 1 .. i + 2.
     t = x - i
     p, q, r, s = c[3 + i], c[4 + i], c[5 + i], c[6 + i]
     cubic = (s - 3.0 * r + 3.0 * q - p) / 6.0
@@ -210,7 +211,7 @@ def _update_from_law(event: tuple, c: tuple, h: tuple) -> tuple:
 def inputs_with(
     restitution: Quantity = RESTITUTION, stiffness: Quantity = STIFFNESS
 ) -> tuple[Quantity, ...]:
-    """The family's inputs, with a law's own range of the restitution, or its own stiffness."""
+    """Return the inputs of the family, with the range of restitution or stiffness of a law."""
     return restitution, DAMPING, IMPACT_SPEED, IMPACT_SPEED_FLOOR, stiffness, SEPARATION
 
 
@@ -226,8 +227,10 @@ class Hysteresis(ContactLaw):
 
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:
-        """With one speed for all contacts, with each contact's own, or with that and the
-        restitution another law gives at it."""
+        """Return the model with a common approach speed, or an individual one for each contact.
+
+        With individual speeds, another law may give the restitution.
+        """
         shared = super().model(inputs)
         if getattr(inputs, "impact_speed", None) != "onset":
             return shared
@@ -241,12 +244,12 @@ class Hysteresis(ContactLaw):
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        """a(e) as the law's source has it."""
+        """Return the damping factor a(e) according to the source of the law."""
         raise NotImplementedError
 
     @classmethod
     def factor(cls, inputs: SimpleNamespace) -> Any:
-        """a, as published or identified."""
+        """Return the factor a, as published or identified."""
         (quantity,) = (quantity for quantity in cls.inputs if quantity.name == "restitution")
         asked = checked(quantity, inputs.restitution)
         return (
@@ -344,7 +347,7 @@ class LeeWang(Hysteresis):
 
 
 def lankarani_nikravesh_factor(restitution: Any) -> Any:
-    """a = 0.75 (1 - e^2)."""
+    """Return a = 0.75 (1 - e^2)."""
     return 0.75 * (1.0 - restitution * restitution)
 
 
@@ -469,7 +472,7 @@ class GharibHurmuzlu(Hysteresis):
 
 
 def hu_guo_factor(restitution: Any) -> Any:
-    """a = 1.5 (1 - e)/e."""
+    """Return a = 1.5 (1 - e)/e."""
     return 1.5 * (1.0 - restitution) / restitution
 
 
@@ -486,8 +489,7 @@ class HuGuo(Hysteresis):
     damping_factor = staticmethod(hu_guo_factor)
 
 
-# Hu et al. 2011, doi:10.4304/jcp.6.5.984-988, as the review of Wang et al. 2022, table 1, quotes
-# them.
+# Hu et al. 2011, doi:10.4304/jcp.6.5.984-988, as quoted in the review of Wang et al. 2022, table 1.
 _HU_FACTOR, _HU_POLE = 6.66264, 3.85238
 
 

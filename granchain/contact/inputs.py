@@ -1,4 +1,4 @@
-"""Values of the inputs of a law, given or default, with the errors of those given."""
+"""Values of the inputs of a law, given or default, and errors in the given values."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Slip(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The message for inputs that are arguments, not keys of a file."""
+        """Message for inputs that are arguments, not keys of a file."""
         problem = "missing" if self.value is None else not_valid(self.value)
         problem = "unknown input" if self.unknown else problem
         return error_text(self.place, problem, self.requirement, self.fix)
 
 
 def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] | Slip:
-    """The law of this name, of a kind."""
+    """Return the law of this name, based on a given class, or the error."""
     known = {name: law for name, law in laws().items() if issubclass(law, base)}
     if isinstance(name, str) and name in known:
         return known[name]
@@ -68,18 +68,19 @@ def filled(
     stated: Mapping[str, Any],
     read: Callable[[str, str], float] | None = None,
 ) -> tuple[dict[str, Any], list[Slip]]:
-    """A value for each input of a law, and the errors; a required input that is missing has no
-    value.
+    """Return the values of the inputs of a law, and the errors.
+
+    A required input that is missing has no value.
 
     Parameters
     ----------
     law : type of ContactLaw
         The law.
     stated : mapping
-        Values by name; None stands for the default. A restitution may be a table {"law": ..., ...}:
-        that elastoplastic law's inputs.
+        Values by name; None selects the default. A restitution may be a table {"law": ..., ...}
+        with the inputs of an elastoplastic law.
     read : callable, optional
-        Reads a text as a number in a unit; its ValueError says what to do.
+        Function that reads text as a number in a unit; its ValueError describes the fix.
     """
     inputs = {quantity.name: quantity for quantity in law.inputs}
     homes = {name: _homes(name) for name in stated if name not in inputs}
@@ -133,7 +134,7 @@ def filled(
 
 
 def _homes(name: str) -> str:
-    """The end of a sentence if exactly one law has this input."""
+    """Return the end of a message that names the only law with this input, if there is one."""
     homes = [law for law, known in laws().items() if name in (one.name for one in known.inputs)]
     return f', or use law = "{homes[0]}", which has this input' if len(homes) == 1 else ""
 
@@ -141,7 +142,7 @@ def _homes(name: str) -> str:
 def of_law_table(
     table: Mapping[str, Any], read: Callable[[str, str], float] | None
 ) -> tuple[dict[str, Any], list[Slip]]:
-    """The table of an elastoplastic law that gives a restitution."""
+    """Return the inputs of the elastoplastic law that gives a restitution."""
     law = chosen(table.get("law"), Elastoplastic)
     if isinstance(law, Slip):
         return {"law": ""}, [law]

@@ -25,15 +25,15 @@ import numpy as np
 from granchain.contact.model import Functions, Model, reads_rate
 from granchain.errors import LawError
 
-# Overlaps up to this are open contact, in metres: far below any length that means something (an
-# atom is 1e-10 m), and far enough above the smallest normal float (2.2e-308) that its powers in the
-# laws stay normal numbers: no slow denormals.
+# Overlaps up to this value are open contact [m]. It is far below any meaningful length (an atom is
+# 1e-10 m), and so far above the smallest normal double (2.2e-308) that its powers in the laws stay
+# normal, because denormal numbers are slow.
 OPEN = 1e-60
 
 # Contact states, in the order of their numbers in results: 0 is open.
 PHASES = ("open", "elastic", "elastoplastic", "plastic", "unloading", "reloading")
 
-# Sentinel for "no default: the case must give a value".
+# Marker for "no default": the case must give a value.
 REQUIRED: Any = object()
 
 
@@ -101,12 +101,12 @@ class Quantity:
 
     @property
     def required(self) -> bool:
-        """True where the case must give it."""
+        """True if the case must give a value."""
         return self.default is REQUIRED
 
     @property
     def range(self) -> str:
-        """The allowed values in words."""
+        """Description of the allowed values."""
         if self.kind == "switch":
             return "true or false"
         words = ", ".join(f'"{word}"' for word in self.choices)
@@ -123,11 +123,11 @@ class Quantity:
 
     @property
     def requirement(self) -> str:
-        """The allowed values as the requirement of an error."""
+        """Requirement of an error message, with the allowed values."""
         return f"It must be {'one of ' * (self.kind == 'word')}{self.range}"
 
     def problem(self, value: Any) -> str | None:
-        """Problem and requirement of a value that is not allowed; None if it is allowed."""
+        """Return problem and requirement of a value; None if the value is allowed."""
         if self.kind == "switch":
             allowed = isinstance(value, bool)
         elif isinstance(value, str):
@@ -146,7 +146,7 @@ class Quantity:
 
 
 def in_unit(unit: str) -> str:
-    """A unit as a sentence ends with it; nothing for a pure number or a word."""
+    """Return a unit for the end of a description; empty for a pure number or a word."""
     return "" if unit in ("", "1") else f" [{unit}]"
 
 
@@ -158,19 +158,19 @@ def not_valid(value: Any) -> str:
 
 
 def positive(name: str, unit: str, meaning: str = "", **more: Any) -> Quantity:
-    """A quantity that must be greater than zero."""
+    """Return a quantity that must be greater than zero."""
     return Quantity(name, unit, meaning, above=0.0, **more)
 
 
 def checked(quantity: Quantity, values: Any) -> Any:
-    """A number, or an array of them, as it came.
+    """Return a number or an array unchanged if it is within the range of a quantity.
 
     Raises
     ------
     LawError
-        Where one is out of the quantity's range.
+        If a value is out of range.
     """
-    # the ranges are intervals: it is enough to check the smallest and largest value
+    # Ranges are intervals, so it is enough to check the smallest and the largest value.
     for value in (float(np.min(values)), float(np.max(values))):
         problem = quantity.problem(value)
         if problem:
@@ -178,11 +178,11 @@ def checked(quantity: Quantity, values: Any) -> Any:
     return values
 
 
-# Research progress of contact force models in the collision mechanics of multibody system: many
-# laws are taken from its tables.
+# "Research progress of contact force models in the collision mechanics of multibody system": many
+# laws are from its tables.
 REVIEW = "Wang et al. 2022, review of contact force models"
 
-# Inputs that many laws share, under one name each.
+# Inputs that many laws share.
 RESTITUTION = Quantity(
     "restitution", "1", "nominal coefficient of restitution", above=0.0, high=1.0
 )
@@ -250,11 +250,11 @@ XI = Quantity(
 )
 
 # Number of speeds per contact at which a dashpot with the restitution of another law stores its
-# damping factor: cubic interpolation in ln v between them is good to 1e-6 of the factor over three
-# decades of speed.
+# damping factor. Cubic interpolation in ln v between them is accurate to 1e-6 of the factor over
+# three decades of speed.
 SPEED_NODES = 33
 
-# Coefficient of the laws that may pull: 0 (clamped) or -inf (tensile).
+# Coefficient of laws that may pull: 0 (clamped) or -inf (tensile).
 LOWEST_FORCE = Quantity(
     "lowest_force", "N", "0 if the force is clamped, -inf if the contact may pull"
 )
@@ -332,7 +332,7 @@ class ContactLaw:
 
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:
-        """What to run with for these inputs; by default what the class declares."""
+        """Return the model for these inputs; by default, the declarations of the class."""
         return Model(
             law=cls,
             functions=cls.functions(),
@@ -348,108 +348,114 @@ class ContactLaw:
 
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        """Coefficients of each contact: a tuple of numbers or (n_contacts,) arrays."""
+        """Return the coefficients of each contact: numbers or (n_contacts,) arrays."""
         return ()
 
     @staticmethod
     def history_of(c: tuple) -> tuple:
-        """Start values of the history."""
+        """Return the initial values of the history."""
         return ()
 
     @staticmethod
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-        """Contact force [N]; exactly 0.0 for an open contact."""
+        """Return the contact force [N]; exactly 0.0 for an open contact."""
         raise NotImplementedError
 
     @staticmethod
     def needs_update(overlap: float, rate: float, c: tuple, h: tuple) -> bool:
-        """Whether something has happened to this contact."""
+        """Check if the history of this contact must be updated."""
         return False
 
     @staticmethod
     def update(event: tuple, c: tuple, h: tuple) -> tuple:
-        """History after the event; `force` is right again with it."""
+        """Return the history after the event; `force` is correct again with it."""
         return h
 
     @staticmethod
     def energy(overlap: float, c: tuple, h: tuple) -> float:
-        """Recoverable energy of the contact [J]."""
+        """Return the recoverable energy of the contact [J]."""
         raise NotImplementedError
 
     @staticmethod
     def plastic(c: tuple, h: tuple) -> float:
-        """Energy that the history has lost for good [J], in closed form."""
+        """Return the energy that the history has permanently lost [J], in closed form."""
         return 0.0
 
     @staticmethod
     def overlap_limit(c: tuple) -> float:
-        """Overlap [m] beyond which the law has no force."""
+        """Return the overlap [m] beyond which the law has no force."""
         return math.inf
 
     @staticmethod
     def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:
-        """Radius [m] of the circle of contact of two spheres at their largest overlap; `radius` is
-        the effective one [m].
+        """Return the radius [m] of the contact circle of two spheres.
 
-        No loop calls it: an impact and a run evaluate it afterwards, for laws that define it. A law
-        whose source states no such radius leaves it out.
+        The spheres are at their largest overlap; `radius` is the effective radius [m]. The loop
+        does not call this function: impacts and runs evaluate it afterwards, for laws that define
+        it. Do not define it if the source of the law gives no such radius.
         """
         return math.nan
 
     @staticmethod
     def plastic_overlap(c: tuple) -> float:
-        """Overlap [m] from which a contact that is loaded further than ever is fully plastic.
+        """Return the overlap [m] above which a virgin contact is fully plastic.
 
-        No loop calls it: a run evaluates it afterwards, for laws that leave a dent. A law without
-        full plasticity leaves it out.
+        The loop does not call this function: runs evaluate it afterwards, for laws with residual
+        indentation. Do not define it for a law without full plasticity.
         """
         return math.inf
 
     @staticmethod
     def jumps(c: tuple) -> tuple:
-        """Overlaps [m] at which the force jumps, or has a kink at which it may be largest.
+        """Return overlaps [m] of jumps of the force, and of kinks where it may peak.
 
-        The step that crosses a jump is kicked by a force in between, and the order stays two; peaks
-        are those on its two sides.
+        In the step that crosses a jump, the kick uses an intermediate force, so that the order
+        stays two. Peaks are those on both sides of the jump.
         """
         return ()
 
     @staticmethod
     def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-        """By how much the force of this history jumps [N] where the contact closes through one
-        of these overlaps; 0 for kinks alone."""
+        """Return the jump of the force [N] for this history at one of these overlaps.
+
+        The contact closes through the overlap. The result is 0 for kinks.
+        """
         return 0.0
 
     @classmethod
     def functions(cls) -> Functions:
-        """The functions that the engine calls, as defined now."""
+        """Return the functions that the engine calls, as defined now."""
         return Functions(*(getattr(cls, name) for name in Functions._fields))
 
     @classmethod
     def has_contact_radius(cls) -> bool:
-        """Whether the law says how large the circle of contact is."""
+        """Check if the law defines the radius of the contact circle."""
         return cls.contact_radius is not ContactLaw.contact_radius
 
     @classmethod
     def has_full_plasticity(cls) -> bool:
-        """Whether the law says from which overlap a contact is fully plastic."""
+        """Check if the law defines the overlap of full plasticity."""
         return cls.plastic_overlap is not ContactLaw.plastic_overlap
 
     @classmethod
     def has_jumps(cls) -> bool:
-        """Whether the force jumps, or has a kink, at the onset or inside a contact: a parabola
-        through samples is then no peak."""
+        """Check if the force has a jump or kink at the onset or inside a contact.
+
+        A parabola through samples then gives no peak.
+        """
         return cls.onset_jump or cls.jumps is not ContactLaw.jumps
 
     @classmethod
     def summary(cls) -> str:
-        """First paragraph of the docstring, in one line: what tables print."""
+        """Return the first paragraph of the docstring in one line, for tables."""
         return " ".join(docstring_of(cls).strip().split("\n\n")[0].split())
 
 
 def docstring_of(item: type | ModuleType) -> str:
-    """The docstring of a class or module, from its source file if PYTHONOPTIMIZE=2 has removed
-    it; empty if there is none."""
+    """Return the docstring of a class or module; empty if there is none.
+
+    If PYTHONOPTIMIZE=2 has removed it, it is read from the source file.
+    """
     if item.__doc__ or sys.flags.optimize < 2:
         return item.__doc__ or ""
     try:
@@ -466,7 +472,7 @@ def check_law(cls: type[ContactLaw]) -> None:
     Raises
     ------
     LawError
-        With every problem found.
+        If a problem is found. The message lists all problems.
     """
     name, groups = cls.name, {}
     for group in ("inputs", "coefficients", "history"):
@@ -485,7 +491,7 @@ def check_law(cls: type[ContactLaw]) -> None:
             "equation, doi).",
         ),
         (
-            # PYTHONOPTIMIZE=2 removes docstrings; they are text for readers only
+            # PYTHONOPTIMIZE=2 removes docstrings; they are only text for readers.
             sys.flags.optimize < 2 and not (cls.__doc__ or "").strip(),
             "docstring: missing. A law needs a description. Tables print its first line.",
         ),
@@ -541,7 +547,7 @@ def check_law(cls: type[ContactLaw]) -> None:
 
 
 def registered() -> dict[str, type[ContactLaw]]:
-    """All laws known now, by name."""
+    """Return all laws known now, by name."""
     return dict(_REGISTRY)
 
 
@@ -551,8 +557,8 @@ def reinstate(known: dict[str, type[ContactLaw]]) -> None:
     _REGISTRY.update(known)
 
 
-# A law with an onset weight (`contact/onset.py`) carries these two; the engine knows them by name.
-# The kick uses the weighted force, a sensor reads it with weight 1.
+# A law with an onset weight (`contact/onset.py`) has these two history quantities; the engine finds
+# them by name. The kick uses the weighted force, and a sensor records it with weight 1.
 ONSET_HISTORY = (
     Quantity(
         "onset_weight", "1", "weight of the damping force: 1 except at the first step of a contact"

@@ -1,5 +1,5 @@
-"""Record of a law at the time of a computation: a resumed run compares the record with the law
-of today."""
+"""Record of a law at the time of a computation: a resumed run compares the record with the current
+law."""
 
 from __future__ import annotations
 
@@ -40,21 +40,20 @@ class LawRecord:
 
     @cached_property
     def sha256(self) -> str:
-        """One hash for all of it, without the versions of Python and NumPy, time step and
-        recording."""
+        """SHA-256 of the record; independent of versions, time step, and recording."""
         return hashlib.sha256(
             f"{self.law} {self.functions} {self.coefficients}".encode()
         ).hexdigest()
 
     @cached_property
     def text(self) -> str:
-        """As JSON, numbers to the last bit."""
+        """Record as JSON text, with exact numbers."""
         kinds = [[repr(value) for value in kind] for kind in self.kinds]
         return json.dumps({**asdict(self), "kinds": kinds}, separators=(",", ":"))
 
     @classmethod
     def of_text(cls, text: str) -> LawRecord | None:
-        """What `text` gave; None for anything else."""
+        """Return the record in the result of `text`; None for any other text."""
         try:
             facts: dict[str, Any] = json.loads(text)
             kinds = tuple(tuple(float(value) for value in kind) for kind in facts.pop("kinds"))
@@ -63,7 +62,7 @@ class LawRecord:
             return None
 
     def difference(self, before: LawRecord | None) -> str:
-        """How the law differs from what it was `before`, in words; nothing where it is the same."""
+        """Describe how the law differs from the record `before`; empty if it does not."""
         if before is None:
             return "nothing is known of the law that computed it"
         if before.sha256 == self.sha256:

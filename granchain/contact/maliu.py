@@ -18,7 +18,7 @@ from granchain.contact.pair import Pair, hertz_contact_radius, ma_liu_constants,
 
 
 def loading_force(d: float, c: tuple) -> float:
-    """Force on the virgin loading curve [N]."""
+    """Return the force on the virgin loading curve [N]."""
     d_y, d_p, hertz, c1, c2, c3, f_p, k1 = c[:8]
     if d < d_y:
         return hertz * (d * math.sqrt(d))
@@ -92,7 +92,7 @@ class MaLiu(Elastoplastic):
         log = elementary.over(elementary.log, inputs.xi * inputs.xi / 2.0)
         k1 = 2.0 * math.pi * pair.effective_radius * inputs.psi * pair.yield_stress
         hertz = pair.hertz_stiffness
-        # (4/3) E sqrt(Re) with Re = R K d_p^1.5/F_p
+        # (4/3) E sqrt(Re) with Re = R K d_p^1.5/F_p.
         unloading = hertz * np.sqrt(hertz * (d_p * np.sqrt(d_p)) / f_p)
         work_y = 0.4 * hertz * (d_y * d_y * np.sqrt(d_y))
         work_p = (
@@ -130,8 +130,8 @@ class MaLiu(Elastoplastic):
         if d_max < c[0]:
             return 0.0
         if d_max < d_p:
-            # (3 F/(4 E sqrt(Re)))^(2/3) with Re = R K d_max^1.5/F is F/(K sqrt(d_max)): no cube
-            # root
+            # (3 F/(4 E sqrt(Re)))^(2/3) with Re = R K d_max^1.5/F is F/(K sqrt(d_max)), which needs
+            # no cube root.
             return d_max - force_max / (hertz * math.sqrt(d_max))
         return d_max - elementary.power(force_max / unloading, 2.0 / 3.0)
 
@@ -140,7 +140,7 @@ class MaLiu(Elastoplastic):
         d_y, d_p, hertz, _, _, _, _, k1 = c[:8]
         if overlap < d_y:
             return hertz_contact_radius(overlap, radius)
-        # Hertz: the mean pressure is F over pi R d; full plasticity: k1 = 2 pi R psi s_y
+        # Hertz: the mean pressure is F/(pi R d); full plasticity: k1 = 2 pi R psi s_y.
         first, full = hertz * math.sqrt(d_y) / (math.pi * radius), k1 / (2.0 * math.pi * radius)
         share = elementary.log(overlap / d_y) / elementary.log(d_p / d_y) if overlap < d_p else 1.0
         pressure = first + share * (full - first)

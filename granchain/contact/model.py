@@ -83,35 +83,35 @@ class Model:
 
     @property
     def name(self) -> str:
-        """Of the law."""
+        """Name of the law."""
         return self.law.name
 
     @property
     def own(self) -> tuple[Quantity, ...]:
-        """The coefficients that the law gives by itself."""
+        """Coefficients of the law itself, without windows of the energy correction."""
         return self.coefficients[: len(self.coefficients) - self.windows]
 
     @property
     def as_printed(self) -> bool:
-        """Whether the law has an energy guard, and runs without it."""
+        """True if the law has an energy correction but runs without it."""
         return self.windows > 0 and self.guarded is None
 
     def coefficient(self, name: str) -> int:
-        """Position of a coefficient; -1 where there is none of that name."""
+        """Return the index of a coefficient; -1 if there is none of that name."""
         return _position(self.coefficients, name)
 
     def remembered(self, name: str) -> int:
-        """Position of a quantity of the history; -1 where there is none of that name."""
+        """Return the index of a history quantity; -1 if there is none of that name."""
         return _position(self.history, name)
 
 
 @cache
 def reads_rate(force: Callable) -> bool:
-    """Whether a force reads its second argument."""
+    """Check if a force reads its second argument."""
     code = force.__code__
     rate = code.co_varnames[1] if code.co_argcount > 1 else ""
     loads = (one.argval for one in dis.get_instructions(code) if one.opname.startswith("LOAD"))
-    # Python 3.13 loads two variables in one instruction
+    # Python 3.13 loads two variables in one instruction.
     return rate in code.co_cellvars or any(
         rate in (name if isinstance(name, tuple) else (name,)) for name in loads
     )

@@ -8,28 +8,29 @@ from functools import cache
 
 from granchain.contact import elementary
 
-# Terms of the Euler-Maclaurin sum and its remainder: with 20 terms in front the last one used is
-# below 1e-16 of the sum.
+# Terms of the Euler-Maclaurin sum and its remainder: after 20 terms, the last term of the remainder
+# that is used is below 1e-16 of the sum.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)
 _ZETA_TERMS = 20
 _DEGREE = 11
-# Nodes are whole multiples of 2^-20, wherever the cosine of a C library rounds to.
+# Nodes are multiples of 2^-20, independent of the rounding of the cosine in a C library.
 _ZETA_GRID = 2**20
-# A double below 2 and above 2^-8 is a whole multiple of 2^-60; divided differences grow to some
-# 2^40 of it and are kept to 2^-160.
+# A double between 2^-8 and 2 is a multiple of 2^-60; divided differences grow to about 2^40 times
+# this unit and are stored to 2^-160.
 _UNIT, _FINER = 2.0**60, 100
 
 
 def hurwitz_zeta(order: float, q: float) -> float:
-    """zeta(s, q), for any order s != 1, by the Euler-Maclaurin formula; scipy's has no negative
-    order.
+    """Return zeta(s, q) for any order s != 1 by the Euler-Maclaurin formula.
+
+    SciPy's function has no negative orders.
 
     Parameters
     ----------
     order : float
-        s.
+        Order s.
     q : float
-        Above 0.
+        Argument, above 0.
 
     Notes
     -----
@@ -50,22 +51,23 @@ def hurwitz_zeta(order: float, q: float) -> float:
 
 @cache
 def onset_weight(power: float) -> tuple[float, ...]:
-    """Polynomial in theta of -zeta(-a, 1 + theta), highest power first; over theta^a it is the
-    weight of a damping force ~ d^a.
+    """Return the polynomial in theta of -zeta(-a, 1 + theta), highest power first.
+
+    Divided by theta^a, it is the weight of a damping force ~ d^a.
 
     Parameters
     ----------
     power : float
-        a, 0 <= a < 1; for a = 0 the weight is 1/2 + theta.
+        Exponent a, 0 <= a < 1; for a = 0 the weight is 1/2 + theta.
 
     Notes
     -----
     The kicks of the steps after an onset at the fraction theta of a step add up to h^(1+a) (theta^a
-    w + sum over k >= 1 of (k + theta)^a); the generalised Euler-Maclaurin sum (Navot 1961,
-    doi:10.1002/sapm1961401271) equals the integral up to order h^2 when theta^a w = -zeta(-a, 1 +
+    w + sum over k >= 1 of (k + theta)^a). The generalized Euler-Maclaurin sum (Navot 1961,
+    doi:10.1002/sapm1961401271) equals the integral up to order h^2 if theta^a w = -zeta(-a, 1 +
     theta).
     """
-    # Chebyshev nodes on [0, 1]: the interpolation error of degree 11 is below 2e-11 for every a
+    # Chebyshev nodes on [0, 1]: the interpolation error of degree 11 is below 2e-11 for every a.
     nodes = [
         round(_ZETA_GRID * (0.5 + 0.5 * math.cos(math.pi * (i + 0.5) / (_DEGREE + 1))))
         for i in range(_DEGREE + 1)
@@ -74,17 +76,18 @@ def onset_weight(power: float) -> tuple[float, ...]:
 
 
 def interpolated(nodes: list[int], values: list[float]) -> tuple[float, ...]:
-    """The polynomial through points of [0, 1], highest power first: in whole numbers, so that every
-    machine has the same.
+    """Return the polynomial through points of [0, 1], highest power first.
+
+    It is computed with integers, so that it is the same on every machine.
 
     Parameters
     ----------
     nodes : list of int
-        2^20 times the places of the points.
+        Positions of the points, multiplied by 2^20.
     values : list of float
-        At the nodes; as many as the polynomial has coefficients.
+        Values at the nodes; as many as the polynomial has coefficients.
     """
-    # Newton's divided differences, in units of 2^-160
+    # Newton's divided differences, in units of 2^-160.
     differences = [int(value * _UNIT) * 2**_FINER for value in values]
     for order in range(1, len(nodes)):
         for i in reversed(range(order, len(nodes))):
@@ -93,7 +96,7 @@ def interpolated(nodes: list[int], values: list[float]) -> tuple[float, ...]:
             )
     polynomial: list[int] = []
     for node, difference in zip(reversed(nodes), reversed(differences), strict=True):
-        # what stands so far, times theta - node
+        # The polynomial so far, times theta - node.
         polynomial = [
             high - node * low // _ZETA_GRID
             for high, low in zip([*polynomial, 0], [0, *polynomial], strict=True)

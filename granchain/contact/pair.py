@@ -13,7 +13,7 @@ from granchain.contact.law import RESTITUTION, checked
 from granchain.errors import LawError, error_text, suggestion
 from granchain.material import MATERIALS, Material
 
-# What a pair may carry; a law needs those that it reads.
+# Quantities that a pair may have; a law needs those that it reads.
 PAIR_QUANTITIES: dict[str, str] = {
     "effective_radius": "m",
     "effective_modulus": "Pa",
@@ -90,35 +90,35 @@ class Pair:
         other_material: str | Material | None = None,
         internal: bool = False,
     ) -> Pair:
-        """Two spheres in contact, a sphere and a flat wall, or a sphere in a hollow one.
+        """Return two spheres, a sphere and a flat wall, or a sphere in a hollow one.
 
         Parameters
         ----------
         radius : float
-            R1 of the sphere [m].
+            Radius R1 of the sphere [m].
         material : str or Material
-            Of the sphere: the name of a material, or its constants.
+            Material of the sphere, or its name.
         other_radius : float, optional
-            R2 of the other body [m]: as the first unless given; `math.inf` for a flat wall.
+            Radius R2 of the other body [m]; `math.inf` for a flat wall. Default: `radius`.
         other_material : str or Material, optional
-            Of the other body: as the first unless given.
+            Material of the other body, or its name. Default: `material`.
         internal : bool
-            Whether the other one is hollow, and the sphere inside it.
+            True if the other body is hollow and the sphere is inside it.
 
         Returns
         -------
         Pair
             R = 1/(1/R1 + 1/R2), internal 1/(1/R1 - 1/R2); E = 1/((1 - nu1^2)/E1 + (1 - nu2^2)/E2);
-            m = 1/(1/m1 + 1/m2) of full spheres where the densities are known. A wall and a hollow
-            body are held fast: m = m1. Constants are those of the body that yields first; one that
-            it does not state is left out, as is the radius of a wall. Of a sphere in a hollow one
-            `radius_1` is that of the hollow, as the laws of cylinders have it.
+            m = 1/(1/m1 + 1/m2) of solid spheres if the densities are known. A wall and a hollow
+            body are fixed: m = m1. Constants are those of the body that yields first; constants
+            that it lacks are omitted, and so is the radius of a wall. For a sphere in a hollow one,
+            `radius_1` is the radius of the hollow body, as in the laws of cylinders.
 
         Raises
         ------
         LawError
-            For a radius that is not above 0, a hollow body that is not larger than the sphere, an
-            unknown material.
+            If a radius is not above 0, the hollow body is not larger than the sphere, or a
+            material is unknown.
         """
         if other_radius is None:
             other_radius = radius
@@ -184,11 +184,11 @@ class Pair:
         raise AttributeError(name)
 
     def has(self, name: str) -> bool:
-        """Whether a quantity was given."""
+        """Check if a quantity was given."""
         return name in self.__dict__
 
     def items(self) -> dict[str, Any]:
-        """The quantities that were given, by name."""
+        """Return the given quantities by name."""
         return dict(self.__dict__)
 
     @property
@@ -203,48 +203,54 @@ OF_THE_SOFTER = ("yield_stress", "poissons_ratio", "youngs_modulus", "hardness",
 
 
 def yields_at(material: Material) -> tuple[bool, float]:
-    """By which of two bodies the softer one is found: no rigid one, then by the yield stress, one
-    without last."""
+    """Return the sort key of the softer body: first not rigid, then by yield stress.
+
+    A body without a yield stress comes last.
+    """
     stress = math.inf if material.yield_stress is None else material.yield_stress
     return math.isinf(material.youngs_modulus), stress
 
 
 def sphere_mass(radius: float, material: Material) -> float | None:
-    """(4/3) pi R^3 times the density [kg]; None where none is known."""
+    """Return (4/3) pi R^3 times the density [kg]; None if the density is unknown."""
     if material.density is None:
         return None
     return 4.0 / 3.0 * math.pi * (radius * radius * radius) * material.density
 
 
 def effective_mass(mass_1: float | None, mass_2: float | None) -> float | None:
-    """1/(1/m1 + 1/m2) [kg]; None where one is not known."""
+    """Return 1/(1/m1 + 1/m2) [kg]; None if a mass is unknown."""
     return None if mass_1 is None or mass_2 is None else 1.0 / (1.0 / mass_1 + 1.0 / mass_2)
 
 
 def hertz_stiffness(modulus: Any, radius: Any) -> Any:
-    """K = (4/3) E sqrt(R) of two spheres [N/m^1.5]."""
+    """Return K = (4/3) E sqrt(R) of two spheres [N/m^1.5]."""
     return 4.0 / 3.0 * modulus * np.sqrt(radius)
 
 
 def stiffness_of(pair: Pair, inputs: SimpleNamespace) -> Any:
-    """K of the case, Hertz's where it gives none [N/m^1.5]."""
+    """Return the stiffness K of the case [N/m^1.5]; by default that of Hertz."""
     return pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness
 
 
 def lowest_force(inputs: SimpleNamespace) -> float:
-    """Lowest force [N] of a contact that is clamped, or may pull; clamped where the law leaves
-    no choice."""
+    """Return the lowest force [N] of a contact: 0 if clamped, -inf if it may pull.
+
+    If the law has no choice, the contact is clamped.
+    """
     return -math.inf if getattr(inputs, "separation", "clamped") == "tensile" else 0.0
 
 
 def hertz_contact_radius(overlap: float, radius: float) -> float:
-    """a = sqrt(R d) of two elastic spheres [m], Johnson 1985, Contact Mechanics, eqs. (4.22),
-    (4.23), doi:10.1017/CBO9781139171731."""
+    """Return a = sqrt(R d) of two elastic spheres [m].
+
+    Johnson 1985, Contact Mechanics, eqs. (4.22), (4.23), doi:10.1017/CBO9781139171731.
+    """
     return math.sqrt(radius * overlap)
 
 
 def yield_overlap(pair: Pair, pressure: Any) -> Any:
-    """d_y = pi^2 R p_y^2/(4 E^2) [m]: the mean Hertz pressure's maximum reaches p_y.
+    """Return d_y = pi^2 R p_y^2/(4 E^2) [m]: the largest Hertz pressure is p_y.
 
     Johnson 1985, Contact Mechanics, sec. 6.1; Wang, Liu & Liu 2022, eq. (2),
     doi:10.1016/j.ijmecsci.2022.107214.
@@ -254,7 +260,7 @@ def yield_overlap(pair: Pair, pressure: Any) -> Any:
 
 
 def yield_force(pair: Pair, pressure: Any) -> Any:
-    """F_y = pi^3 R^2 p_y^3/(6 E^2) [N]: the Hertz force at d_y, by exact substitution."""
+    """Return F_y = pi^3 R^2 p_y^3/(6 E^2) [N], the Hertz force at d_y."""
     return (
         math.pi
         * math.pi
@@ -266,19 +272,21 @@ def yield_force(pair: Pair, pressure: Any) -> Any:
 
 
 def damping_ratio(restitution: Any) -> Any:
-    """zeta = |ln e|/sqrt(pi^2 + ln^2 e) of a linear oscillator that returns with e after half a
-    period."""
+    """Return zeta = |ln e|/sqrt(pi^2 + ln^2 e).
+
+    A linear oscillator with this damping ratio has the restitution e after half a period.
+    """
     log = elementary.over(elementary.log, restitution)
     return np.abs(log) / np.sqrt(np.pi * np.pi + log * log)
 
 
-# Pressure at first yield over yield stress: p_y = 1.61 s_y, Wang, Liu & Liu 2022, eq. (2),
+# Ratio of pressure at first yield to yield stress: p_y = 1.61 s_y, Wang, Liu & Liu 2022, eq. (2),
 # doi:10.1016/j.ijmecsci.2022.107214.
 MA_LIU_YIELD_PRESSURE = 1.61
 
 
 def ma_liu_points(pair: Pair, psi: Any, xi: Any) -> tuple[Any, Any, Any, Any]:
-    """(d_y, F_y, d_p, F_p): first yield and full plasticity of the Ma-Liu law [m, N, m, N].
+    """Return (d_y, F_y, d_p, F_p) of Ma-Liu: first yield, full plasticity [m, N].
 
     Ma & Liu 2015, doi:10.1115/1.4031483; Wang, Liu & Liu 2022, eqs. (2), (3),
     doi:10.1016/j.ijmecsci.2022.107214.
@@ -291,8 +299,10 @@ def ma_liu_points(pair: Pair, psi: Any, xi: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def ma_liu_constants(pair: Pair, psi: Any, xi: Any) -> tuple[Any, Any, Any]:
-    """(c1, c2, c3) of the elastoplastic branch d (c1 + c2 ln(d/d_y)) + c3 [N/m, N/m, N];
-    sources as ma_liu_points."""
+    """Return (c1, c2, c3) of the elastoplastic branch d (c1 + c2 ln(d/d_y)) + c3.
+
+    The units are [N/m, N/m, N]. The sources are those of `ma_liu_points`.
+    """
     pressure = MA_LIU_YIELD_PRESSURE * pair.yield_stress
     log = elementary.over(elementary.log, xi * xi / 2.0)
     flow = 2.0 * psi * pair.yield_stress
@@ -302,7 +312,7 @@ def ma_liu_constants(pair: Pair, psi: Any, xi: Any) -> tuple[Any, Any, Any]:
 
 
 def linearised_plastic_stiffness(pair: Pair, psi: Any, xi: Any) -> Any:
-    """K_p = (F_p - F_y)/(d_p - d_y) [N/m]: the elastoplastic branch of Ma-Liu as one straight line.
+    """Return K_p = (F_p - F_y)/(d_p - d_y) [N/m]: the Ma-Liu branch as a line.
 
     Wang, Liu & Liu 2022, sec. 3, doi:10.1016/j.ijmecsci.2022.107214.
     """
@@ -310,12 +320,11 @@ def linearised_plastic_stiffness(pair: Pair, psi: Any, xi: Any) -> Any:
     return (f_p - f_y) / (d_p - d_y)
 
 
-# The factor that delivers e solves a (1 + e) = ln[(1 + a)/(1 - a e)]. With x = a (1 + e)/2 the
-# ratio is exp(2 x), so a = x coth x - 1 + x and 1 - a e = x coth x - x; their quotient gives coth x
-# - 1/x = (1 - e)/(1 + e): x is the inverse of Langevin's function L.
-# L(x) = x sum_k 2 k x^(2 k - 2)/(2 k + 1)! over sum_k x^(2 k)/(2 k + 1)!,  k from 1, k from 0:  x
-# cosh x - sinh x over x sinh x. No digits cancel in it. Up to x = 1, where it is used, the next
-# term is 1e-19 of the first: 22/23!.
+# The factor that gives e solves a (1 + e) = ln[(1 + a)/(1 - a e)]. With x = a (1 + e)/2 the ratio
+# is exp(2 x), so a = x coth x - 1 + x and 1 - a e = x coth x - x; their quotient gives coth x - 1/x
+# = (1 - e)/(1 + e): x is the inverse of Langevin's function L. L(x) = x sum_k 2 k x^(2 k - 2)/(2 k
+# + 1)! over sum_k x^(2 k)/(2 k + 1)!, k from 1, k from 0: x cosh x - sinh x over x sinh x. No
+# digits cancel in it. Up to x = 1, where it is used, the next term is 1e-19 of the first: 22/23!.
 _SINH_TERMS = 10
 _SINH_ABOVE = [2.0 * k / math.factorial(2 * k + 1) for k in range(_SINH_TERMS, 0, -1)]
 _SINH_BELOW = [1.0 / math.factorial(2 * k + 1) for k in range(_SINH_TERMS, -1, -1)]
@@ -325,7 +334,9 @@ _RATIO_STEPS = 8
 
 
 def exact_damping_factor(restitution: Any) -> Any:
-    """Damping factor a with which F = K d^n (1 + a rate/v0) delivers a restitution, to rounding.
+    """Return the damping factor a that gives a restitution, exact to rounding.
+
+    The force is F = K d^n (1 + a rate/v0).
 
     Solves a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004,
     doi:10.1023/B:MUBO.0000029392.21648.bc, before their approximation.
@@ -333,30 +344,30 @@ def exact_damping_factor(restitution: Any) -> Any:
     Parameters
     ----------
     restitution : float or array
-        e [1], above 0 and at most 1.
+        Restitution e [1], above 0 and at most 1.
 
     Returns
     -------
     float or array
-        a [1]; 1.5 (1 - e) for e near 1, 1/e for e near 0.
+        Factor a [1]; 1.5 (1 - e) for e near 1, 1/e for e near 0.
 
     Raises
     ------
     LawError
-        Outside that range.
+        If the restitution is out of range.
     """
     e = np.asarray(checked(RESTITUTION, restitution), dtype=float)
-    # q + p = 1, each to its own last digit
+    # q + p = 1, each exact to its last digit.
     q, p = (1.0 - e) / (1.0 + e), 2.0 * e / (1.0 + e)
     x = q * (3.0 - q * q) / (p * (1.0 + q))
     for _ in range(_RATIO_STEPS):
         low, high = np.minimum(x, 1.0), np.maximum(x, 1.0)
         ratio = np.polyval(_SINH_ABOVE, low * low) / np.polyval(_SINH_BELOW, low * low)
-        # L' = 1 - L^2 - 2 L/x, and with L = x ratio
+        # L' = 1 - L^2 - 2 L/x, and with L = x ratio.
         step = (q - low * ratio) / (1.0 - ratio * (2.0 + low * low * ratio))
         decay = elementary.over(elementary.exp, -high)
         # L = 1 - 1/x + 2 y/(1 - y) and L' = 1/x^2 - 4 y/(1 - y)^2, y = exp(-2 x); both times x^2,
-        # which is large where q is near 1
+        # which is large if q is near 1.
         rest = 2.0 * high * decay / (1.0 - decay * decay)
         far = high * (1.0 - p * high - rest * decay) / (1.0 - rest * rest)
         x = x + np.where(x < 1.0, step, far)

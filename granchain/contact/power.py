@@ -25,13 +25,13 @@ from granchain.contact.pair import exact_damping_factor, lowest_force
 
 
 def elastic_force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-    """K d^n."""
+    """Return K d^n."""
     d = overlap if overlap > OPEN else 0.0
     return c[0] * elementary.power(d, c[1])
 
 
 def is_elastic(inputs: SimpleNamespace) -> bool:
-    """Whether nothing is lost: the law then reads no rate."""
+    """Check if no energy is lost, so that the law needs no rate."""
     asked = inputs.restitution
     return np.ndim(asked) == 0 and asked == 1.0
 
@@ -65,7 +65,7 @@ class Power(ContactLaw):
         Quantity("damping", "s/m", "a/v0, damping factor divided by impact speed"),
         LOWEST_FORCE,
     )
-    # Hertz's exponent: the n of the unit N/m^n that a law is measured with.
+    # Hertz's exponent, as the n of the unit N/m^n in the verification report.
     examples: ClassVar[dict[str, Any]] = {"exponent": 1.5}
     validity = (
         "impacts with a speed near the speed in the damping term; n below 1 only if contacts "
@@ -75,7 +75,7 @@ class Power(ContactLaw):
 
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:
-        """Without the rate where nothing is lost."""
+        """Return the model, without the rate if no energy is lost."""
         shared = super().model(inputs)
         if not is_elastic(inputs):
             return shared
@@ -88,7 +88,7 @@ class Power(ContactLaw):
 
     @staticmethod
     def factor(inputs: SimpleNamespace) -> Any:
-        """a, which delivers the asked restitution."""
+        """Return the factor a that gives the nominal restitution."""
         return exact_damping_factor(inputs.restitution)
 
     @classmethod

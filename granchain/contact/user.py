@@ -35,40 +35,40 @@ INSTALLED = (
 )
 # Folders of packages that another Python installed.
 PACKAGES = {"site-packages", "dist-packages"}
-# What a module that a law file imports was loaded from: Python's note of the loading, and the hash
-# of the file then.
+# Origin of each module that a law file imports: Python's module spec, and the hash of the file when
+# it was loaded.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
-# Hash of the content that a module of a user's file was made from.
+# Hash of the content of each user's file when its module was made.
 _CONTENT: dict[str, str] = {}
 _OWN_FOLDER = os.fspath(Path(__file__).parents[1]) + os.sep
 
 
 def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]:
-    """Run a Python file that defines contact laws; from then on a case can name them.
+    """Run a Python file that defines contact laws, so that cases can use them.
 
-    The file's code is executed, so load only what you would run yourself.
+    The code of the file is executed, so load only files that you trust.
 
     Parameters
     ----------
     path : str or path
-        The file; its neighbours cannot be imported from it unless they are on Python's path.
+        Law file. It can import modules next to it only if they are on Python's path.
 
     Returns
     -------
     dict
-        The laws that the file defines, by name.
+        Laws that the file defines, by name.
 
     Raises
     ------
     FileError
-        Where the file cannot be read.
+        If the file cannot be read.
     LawError
-        Where its code fails, or defines no law, or one that is not well formed or has the name of
-        another; where a module that it imports was edited after Python had read it.
+        If its code fails; if it defines no law, an invalid law, or one with an existing name; or if
+        a module that it imports was edited after Python had read it.
     """
     file, shown = Path(os.path.abspath(path)), os.fspath(path)
     code, digest = _code_of(file, shown)
-    before = laws()  # All of the package's: none of them may find its name taken later on.
+    before = laws()  # All laws of the package are loaded first, so that their names are reserved.
     name = module_name(file)
     module, loaded = ModuleType(name), sys.modules.get(name)
     module.__file__ = str(file)
@@ -101,8 +101,10 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
 
 
 def loaded_content(path: str | os.PathLike[str]) -> str | None:
-    """Return the hash of the content that a law file had when this process loaded it; None if it
-    has not loaded the file."""
+    """Return the hash of the content that a law file had when this process loaded it.
+
+    It is None if the process has not loaded the file.
+    """
     name = module_name(Path(path))
     loaded = sys.modules.get(name)
     return _CONTENT.get(name) if loaded and loaded.__file__ == os.path.abspath(path) else None
@@ -122,7 +124,7 @@ class Announced(NamedTuple):
 
 
 def announced() -> dict[str, Announced]:
-    """The laws that installed packages announce, by name; no code of theirs is loaded for it."""
+    """Return the laws that installed packages announce, by name, without loading their code."""
     from importlib.metadata import entry_points
 
     return {
@@ -133,24 +135,25 @@ def announced() -> dict[str, Announced]:
 
 
 def load_law_package(package: str) -> dict[str, type[ContactLaw]]:
-    """Import the modules in which an installed package announces contact laws, by the entry point
-    `granchain.laws`; from then on a case can name them.
+    """Import the modules of an installed package that define contact laws.
+
+    The package announces them with the entry point `granchain.laws`. Cases can then use the laws.
 
     Parameters
     ----------
     package : str
-        What it is installed as.
+        Name of the installed package.
 
     Returns
     -------
     dict
-        Its laws, by name.
+        Laws of the package, by name.
 
     Raises
     ------
     LawError
-        Where no such package announces a law, where its code fails, or does not define what it
-        announces.
+        If no such package announces a law, if its code fails, or if it does not define the laws
+        that it announces.
     """
     known = announced()
     named = {law: one for law, one in known.items() if _plain(one.package) == _plain(package)}
@@ -186,12 +189,12 @@ def load_law_package(package: str) -> dict[str, type[ContactLaw]]:
 
 
 def _plain(package: str) -> str:
-    """A package's name as all its spellings have it (PEP 503)."""
+    """Return the normalized name of a package (PEP 503)."""
     return re.sub(r"[-_.]+", "-", package).lower()
 
 
 def package_of(law: type[ContactLaw]) -> Announced | None:
-    """The installed package that announces a law; None for one of granchain, or of a file."""
+    """Return the package that announces a law; None for granchain or a file."""
     module = law.__module__
     return None if module.startswith(("granchain.", PREFIX)) else _announced_by(law.name, module)
 
@@ -203,8 +206,7 @@ def _announced_by(law: str, module: str) -> Announced | None:
 
 
 def advice_about(law: object) -> str:
-    """What to do about a law that is not known, where an installed package has it; nothing where
-    none has."""
+    """Return the advice for an unknown law that an installed package has; empty if none has."""
     found = announced().get(law) if isinstance(law, str) else None
     return (
         ""
@@ -217,18 +219,19 @@ def advice_about(law: object) -> str:
 
 
 def check_imports(module: ModuleType, file: Path) -> None:
-    """Refuse a law file that imports a module whose file was edited since: Python reads a module
-    once, and goes on with what it read.
+    """Reject a law file that imports a module whose file was edited since.
+
+    Python reads a module once, and then uses this version.
 
     Raises
     ------
     LawError
-        With the module and what to do.
+        If a file was edited. The message contains the module and the fix.
     """
     for name, spec in imports_of(module).items():
         now = hashlib.sha256(Path(str(spec.origin)).read_bytes()).hexdigest()
         read, then = _READ.setdefault(name, (spec, now))
-        if read is not spec:  # imported or reloaded since
+        if read is not spec:  # The module was imported or reloaded since.
             _READ[name] = (spec, now)
         elif now != then:
             raise LawError(
@@ -240,8 +243,11 @@ def check_imports(module: ModuleType, file: Path) -> None:
 
 
 def imports_of(module: ModuleType) -> dict[str, ModuleSpec]:
-    """The modules beside a user's module that its text imports, with those that they import: a
-    number that was imported does not say where it is from."""
+    """Return the modules that the text of a user's module imports, directly or indirectly.
+
+    Installed modules are ignored. The text is searched because an imported number does not
+    contain its origin.
+    """
     found: dict[str, ModuleSpec] = {}
     stack = [module]
     while stack:
@@ -256,8 +262,10 @@ def imports_of(module: ModuleType) -> dict[str, ModuleSpec]:
 
 
 def named_in(module: ModuleType) -> Iterator[str]:
-    """The modules that the text of a module imports, by a statement or by
-    `importlib.import_module`."""
+    """Yield the modules that the text of a module imports.
+
+    They are imported by a statement or by `importlib.import_module`.
+    """
     try:
         nodes = list(ast.walk(ast.parse(Path(str(module.__file__)).read_bytes())))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -275,8 +283,10 @@ def named_in(module: ModuleType) -> Iterator[str]:
 
 
 def from_outside(error: BaseException) -> bool:
-    """Whether it is an interruption that came while a user's code ran: Python's own, or the end
-    that a handler of this package raises."""
+    """Check if an error is an interruption of a user's code.
+
+    It is raised by Python, or by a handler of this package that ends the process.
+    """
     if isinstance(error, KeyboardInterrupt):
         return True
     *_, (last, _) = traceback.walk_tb(error.__traceback__)
@@ -284,8 +294,7 @@ def from_outside(error: BaseException) -> bool:
 
 
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
-    """What went wrong in a user's file: the line, where it is known, and the sentence of the
-    error."""
+    """Describe an error in a user's file: the line, if known, and the message."""
     frames = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -298,15 +307,17 @@ def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
 
 
 def file_of(law: type[ContactLaw]) -> str | None:
-    """The user's file that a law was loaded from; None for a law of a package."""
+    """Return the user's file that a law was loaded from; None for a law of a package."""
     if not law.__module__.startswith(PREFIX):
         return None
     return getattr(sys.modules.get(law.__module__), "__file__", None)
 
 
 def _code_of(file: Path, shown: str) -> tuple[CodeType, str]:
-    """Code of the file as it is now, and the hash of its content: Python's own cache of compiled
-    files would miss an edit within a second."""
+    """Return the current code of a file and the hash of its content.
+
+    Python's cache of compiled files would miss an edit within a second.
+    """
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise OSError(0, "a folder or a device")

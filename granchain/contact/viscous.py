@@ -53,30 +53,32 @@ from granchain.contact.pair import (
 )
 from granchain.errors import LawError
 
-# What a clamped linear oscillator, or Tsuji's law, returns at least, with a damping ratio up to 1:
-# the limit of e^(1 - (2/pi) atan(|ln e|/pi)) for e to 0. Schwager & Pöschel 2007,
+# Lowest restitution of a clamped linear oscillator, or of Tsuji's law, with a damping ratio up to
+# 1: the limit of e^(1 - (2/pi) atan(|ln e|/pi)) for e to 0. Schwager & Pöschel 2007,
 # doi:10.1007/s10035-007-0065-z.
 LEAST_CLAMPED = elementary.exp(-2.0)
 
-# Newton steps for the damping ratio; they go one way. Near a ratio of 1 they shrink what is left of
-# the way to a double root by a third or a half each: (2/3)^90 = 1e-16.
+# Newton steps for the damping ratio, which approach it from one side. Near a ratio of 1 each step
+# reduces the distance from a double root by a third or a half: (2/3)^90 = 1e-16.
 _DAMPING_STEPS = 90
 
 
 def ratio_of_decay(decay: Any) -> Any:
-    """Damping ratio zeta with zeta acos(zeta)/sqrt(1 - zeta^2) = D, to rounding; above 1 for D > 1.
+    """Return the ratio zeta with zeta acos(zeta)/sqrt(1 - zeta^2) = D, to rounding.
+
+    It is above 1 for D > 1.
 
     Parameters
     ----------
     decay : float or array
-        D [1], at least 0.
+        Logarithmic decay D [1], at least 0.
     """
     D = np.asarray(decay, dtype=float)
-    # below 1 with t = zeta/sqrt(1 - zeta^2): t acot t = D, concave, from the left, where (pi/2) t =
-    # D
+    # Below 1 with t = zeta/sqrt(1 - zeta^2): t acot t = D is concave; Newton's method starts on the
+    # left, where (pi/2) t = D.
     under = np.minimum(D, 1.0 - 2.0**-53)
     t = 2.0 / np.pi * under
-    # above with zeta = cosh(s): s coth s = D, convex, from the right, where s = D
+    # Above 1 with zeta = cosh(s): s coth s = D is convex; it starts on the right, where s = D.
     over = np.maximum(D, 1.0 + 2.0**-52)
     s = over
     for _ in range(_DAMPING_STEPS):
@@ -88,8 +90,10 @@ def ratio_of_decay(decay: Any) -> Any:
 
 
 def delivering_ratio(inputs: SimpleNamespace) -> Any:
-    """Damping ratio with which a contact that is damped all along delivers e as it ends: at d =
-    0, or clamped."""
+    """Return the damping ratio that gives e with damping in both directions.
+
+    The contact ends at d = 0, or is clamped.
+    """
     e = checked(RESTITUTION, inputs.restitution)
     return (
         damping_ratio(e)
@@ -99,8 +103,10 @@ def delivering_ratio(inputs: SimpleNamespace) -> Any:
 
 
 def identified_ratio(inputs: SimpleNamespace) -> Any:
-    """Damping ratio below 1 of a contact that is damped all along: as published, or the one
-    that delivers e as the contact ends."""
+    """Return the damping ratio, below 1, of a contact damped in approach and recovery.
+
+    It is as published, or gives e with the end of the contact.
+    """
     e = checked(RESTITUTION, inputs.restitution)
     if inputs.damping == "published":
         return damping_ratio(e)
@@ -132,7 +138,7 @@ class Viscous(ContactLaw):
 
 
 # --------------------------------------------------------------------------------------------------
-# Over a linear spring
+# Laws with a linear spring
 
 
 class Linear(Viscous):
@@ -258,29 +264,31 @@ class LeeWangTransition(Linear):
 
     @staticmethod
     def jumps(c: tuple) -> tuple:
-        # a kink, at which the force is often largest
+        # A kink, at which the force is often largest.
         return (c[4],)
 
 
 # --------------------------------------------------------------------------------------------------
-# Over Hertz's spring
+# Laws with Hertz's spring
 
 
 def both_ways(rate: float) -> float:
-    """The rate that a dashpot feels that acts all along."""
+    """Return the rate for a dashpot that acts in approach and recovery."""
     return rate
 
 
 def approaching(rate: float) -> float:
-    """The rate that a dashpot feels that acts in approach only."""
+    """Return the rate for a dashpot that acts in approach only."""
     return rate if rate > 0.0 else 0.0
 
 
 def hertzian(
     a: float, power: Callable, felt: Callable = both_ways
 ) -> Callable[[type[Viscous]], type[Viscous]]:
-    """Class decorator: the functions of F = K d^1.5 + c d^a felt(rate), a < 1, with the onset
-    weight of this a."""
+    """Return a class decorator for F = K d^1.5 + c d^a felt(rate), a < 1.
+
+    It sets the functions, with the onset weight of a.
+    """
     polynomial = onset_weight(a)
 
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
@@ -312,7 +320,7 @@ def hertzian(
 
 
 def hertzian_coefficients(a: float) -> tuple[Quantity, ...]:
-    """Of F = K d^1.5 + c d^a rate."""
+    """Return the coefficients of F = K d^1.5 + c d^a rate."""
     return (
         Quantity("stiffness", "N/m^1.5", "K"),
         Quantity("damping", f"N s/m^{1.0 + a:g}", "c"),
@@ -321,13 +329,13 @@ def hertzian_coefficients(a: float) -> tuple[Quantity, ...]:
 
 
 def hertzian_energy(overlap: float, c: tuple, h: tuple) -> float:
-    """Integral of K d^1.5."""
+    """Return the integral of K d^1.5."""
     d = overlap if overlap > OPEN else 0.0
     return 0.4 * c[0] * (d * d * math.sqrt(d))
 
 
 def with_ratio(pair: Pair, inputs: SimpleNamespace, ratio: Any) -> tuple[Any, ...]:
-    """Coefficients of F = K d^1.5 + sqrt(5) zeta sqrt(K m) d^.25 rate."""
+    """Return the coefficients of F = K d^1.5 + sqrt(5) zeta sqrt(K m) d^0.25 rate."""
     stiffness = stiffness_of(pair, inputs)
     return (
         stiffness,
@@ -337,22 +345,22 @@ def with_ratio(pair: Pair, inputs: SimpleNamespace, ratio: Any) -> tuple[Any, ..
 
 
 def quarter(d: float) -> float:
-    """d^(1/4)."""
+    """Return d^(1/4)."""
     return math.sqrt(math.sqrt(d))
 
 
 def half(d: float) -> float:
-    """d^(1/2)."""
+    """Return d^(1/2)."""
     return math.sqrt(d)
 
 
-# Schwager & Pöschel 1998, doi:10.1103/PhysRevE.57.650, as the review of Wang et al. 2022, table 2,
-# has their exponent.
+# Exponent of Schwager & Pöschel 1998, doi:10.1103/PhysRevE.57.650, according to the review of Wang
+# et al. 2022, table 2.
 _SCHWAGER_POESCHEL = 0.65
 
 
 def schwager_poeschel(d: float) -> float:
-    """d^0.65."""
+    """Return d^0.65."""
     return elementary.power(d, _SCHWAGER_POESCHEL)
 
 
@@ -395,8 +403,10 @@ class Tsuji(Quarter):
 
 
 def jankowski_ratio(restitution: Any) -> Any:
-    """zeta = 2 xi/sqrt(5), xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)), from c = 2 xi
-    sqrt(K m) = sqrt(5) zeta sqrt(K m)."""
+    """Return zeta = 2 xi/sqrt(5), xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)).
+
+    This follows from c = 2 xi sqrt(K m) = sqrt(5) zeta sqrt(K m).
+    """
     e = checked(RESTITUTION, restitution)
     return 9.0 * (1.0 - e * e) / (e * (e * (9.0 * math.pi - 16.0) + 16.0))
 
@@ -451,7 +461,7 @@ class JankowskiBothPhases(Quarter):
 
 
 def measured_damping(a: float) -> Quantity:
-    """Input for a damping coefficient that no restitution gives."""
+    """Return the input for a damping coefficient that no restitution gives."""
     return positive("chi", f"N s/m^{1.0 + a:g}", "damping coefficient, to be measured")
 
 
