@@ -29,12 +29,9 @@ from granchain.cli.options import (
     above_zero,
     app,
     conclude,
-    free_keys,
-    law_words,
     loaded_case,
     named_values,
     save_figure,
-    set_words,
     wanted_files,
 )
 from granchain.cli.text import blocks_as_text, print_result, text_table
@@ -69,7 +66,6 @@ def compare(
         typer.Option(
             "--band",
             metavar="KEY=PART",
-            autocompletion=set_words,
             help="Relative standard deviation of a key, instead of the tolerances in the case "
             "and the trace. Repeatable.",
         ),
@@ -146,7 +142,6 @@ def bands(
         typer.Option(
             "--band",
             metavar="KEY=PART",
-            autocompletion=set_words,
             help="Relative standard deviation of a key. Repeatable. Default: the table "
             "[tolerance] of the case.",
         ),
@@ -215,7 +210,6 @@ def equivalent(
         typer.Option(
             "--law",
             metavar="LAW",
-            autocompletion=law_words,
             help='A law to try, also with inputs: \'{ law = "flores", damping = "identified" }\'. '
             "Repeatable.",
         ),
@@ -232,12 +226,7 @@ def equivalent(
     changes: SetOption = None,
     to: Annotated[
         str,
-        typer.Option(
-            "--to",
-            metavar="LAW",
-            help="Reference law to approximate.",
-            autocompletion=law_words,
-        ),
+        typer.Option("--to", metavar="LAW", help="Reference law to approximate."),
     ] = "ma-liu",
     measure: Annotated[
         str, typer.Option(metavar="WHAT", help="Values to compare: peaks, arrivals, or traces.")
@@ -302,7 +291,6 @@ def fit(
         typer.Option(
             "--free",
             metavar="[LAW:]KEY",
-            autocompletion=free_keys,
             help="A key to fit, such as contact.psi, in all laws that have it or in one law: "
             "flores:contact.restitution. Repeatable.",
         ),
@@ -312,7 +300,6 @@ def fit(
         typer.Option(
             "--law",
             metavar="LAW",
-            autocompletion=law_words,
             help="A law to fit and rank with the others by AIC, also with inputs: '{ law = "
             '"flores", damping = "identified" }\'. Repeatable.',
         ),

@@ -17,14 +17,11 @@ import typer
 
 from granchain import __version__
 from granchain.cli.options import (
-    CASES,
-    MECHANISMS,
     JsonOption,
     LawModuleOption,
     LawPackageOption,
     UnsealedOption,
     app,
-    completion,
     known_name,
     load_laws,
 )
@@ -50,11 +47,7 @@ MOST_MEMBER_MESSAGES = 10
 def cases(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Print the file of this case.",
-            autocompletion=completion(CASES, MECHANISMS),
-        ),
+        typer.Argument(metavar="NAME", help="Print the file of this case."),
     ] = None,
     keys: Annotated[
         bool,
@@ -273,7 +266,6 @@ def cite(
             metavar="[CASE|FILE|LAW|DIR]...",
             help="Case, granchain file, contact law, or folder of a trace. Default: granchain "
             "itself.",
-            autocompletion=completion(CASES, "contact:laws", ending=".toml"),
         ),
     ] = None,
     law_module: LawModuleOption = None,

@@ -23,7 +23,6 @@ from granchain.cli.options import (
     app,
     blamed,
     chosen_laws,
-    law_words,
     load_laws,
     save_figure,
 )
@@ -46,9 +45,7 @@ def impact(
     law: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="LAW...",
-            help="Contact laws. With --data, the default is all laws.",
-            autocompletion=law_words,
+            metavar="LAW...", help="Contact laws. With --data, the default is all laws."
         ),
     ] = None,
     speed: Annotated[

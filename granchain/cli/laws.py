@@ -18,9 +18,7 @@ from granchain.cli.options import (
     app,
     blamed,
     chosen_laws,
-    completion,
     known_name,
-    law_words,
     load_laws,
 )
 from granchain.cli.text import (
@@ -42,11 +40,7 @@ LIST_WIDTH = 80
 def laws(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Measure this law and print its verification report.",
-            autocompletion=law_words,
-        ),
+        typer.Argument(metavar="NAME", help="Measure this law and print its verification report."),
     ] = None,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
@@ -140,11 +134,7 @@ def law_facts(law: type[gc.ContactLaw]) -> dict[str, Any]:
 def materials(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            help="Material to print. Default: all.",
-            autocompletion=completion("material:MATERIALS"),
-        ),
+        typer.Argument(metavar="[NAME]", help="Material to print. Default: all."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -7,8 +7,6 @@ import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -37,64 +35,6 @@ app = typer.Typer(
 )
 
 
-def completion(*lists: str, ending: str = "") -> Callable[[str], list[str]]:
-    """Return a function that lists completions of a word for the shell.
-
-    Parameters
-    ----------
-    *lists : str
-        Lists of names, or functions that return them, as "module:name".
-    ending : str
-        Ending of files in the current directory that are also offered.
-    """
-
-    def words(incomplete: str) -> list[str]:
-        names: list[str] = []
-        for place in lists:
-            module, _, name = place.partition(":")
-            found = getattr(import_module(f"granchain.{module}"), name)
-            names += found() if callable(found) else found
-        # A completion must be a single line, so names with line breaks are omitted.
-        files = [
-            path.name
-            for path in sorted(Path().glob(f"*{ending}") if ending else ())
-            if path.is_file() and path.name.isprintable()
-        ]
-        return [name for name in [*names, *files] if name.startswith(incomplete)]
-
-    return words
-
-
-CASES, MECHANISMS = "case.document:case_names", "case:mechanism_names"
-case_words = completion(CASES, ending=".toml")
-# Laws in the user's files are not included, because completion does not run their code.
-law_words = completion("contact:laws")
-
-
-def set_words(context: typer.Context, incomplete: str) -> list[str]:
-    """List completions of a change: keys of a case, and the allowed words of a key after =."""
-    from granchain.case.tables import TABLES
-    from granchain.keys import declared
-
-    keys: dict[str, list[str]] = {
-        f"{table}.{'0.' * (table == 'drive')}{name}": list(declared(model, name)["choices"])
-        for table, model in TABLES.items()
-        for name in model.model_fields
-        if context.info_name != "mechanism" or table == "contact"
-    }
-    keys |= {f"contact.{one.name}": [] for law in gc.laws().values() for one in law.inputs}
-    keys["contact.law"] = list(gc.laws())
-    key, equals, _ = incomplete.partition("=")
-    words = [f"{key}={word}" for word in keys.get(key, ())] if equals else [f"{k}=" for k in keys]
-    return [word for word in words if word.startswith(incomplete)]
-
-
-def free_keys(context: typer.Context, incomplete: str) -> list[str]:
-    """List completions of a key without a value, also after a law and a colon."""
-    law, colon, start = incomplete.rpartition(":")
-    return [law + colon + word.rstrip("=") for word in set_words(context, start)]
-
-
 def above_zero(text: str) -> float:
     """Return a finite number above 0."""
     value = float(text)
@@ -118,7 +58,6 @@ CaseArgument = Annotated[
         metavar="CASE",
         help="Built-in case, or path of a case file.",
         show_default=True,
-        autocompletion=case_words,
     ),
 ]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Result file of a run.")]
@@ -135,7 +74,6 @@ SetOption = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Change a key of the case, for example contact.psi=2.9. Repeatable.",
-        autocompletion=set_words,
     ),
 ]
 LawModuleOption = Annotated[
