@@ -1,7 +1,7 @@
-"""Sphinx: how the documentation is built.
+"""Sphinx configuration of the documentation.
 
-What can be generated is: the reference from the program's own tables, the gallery by drawing it,
-the notebooks from notebooks/.
+The reference is generated from the program's tables, the gallery by plotting its figures, and the
+notebooks from notebooks/.
 """
 
 import os
@@ -32,31 +32,31 @@ extensions = [
     "sphinx_copybutton",
     "mathml",
 ]
-# Where only the pages are checked: without the source's pages and the theme's tree of all pages on
-# each, which take half of the time.
+# True if only the pages are checked: without the pages of the source code and the theme's tree of
+# all pages on each page, which take half of the time.
 CHECKED = os.environ.get("DOCS_PICTURES") == "blank"
 if not CHECKED:
     extensions.append("sphinx.ext.viewcode")
-# Of a console block, the commands are copied, without the prompt and what they print.
+# Copy only the commands of a console block, without the prompt and the output.
 copybutton_prompt_text = "$ "
 exclude_patterns = ["_build", "examples", "jupyter_execute", "reference/law-table.md"]
 
-# Links such as #ma-liu lead to headings.
+# Create anchors for headings, so that links such as #ma-liu work.
 myst_heading_anchors = 3
-# $...$ and $$...$$, drawn by the browser itself.
+# Allow $...$ and $$...$$, which the browser displays as MathML.
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
-# The notebooks are shown as they were run and committed; the tests run them anew.
+# Show the notebooks with their committed output; the tests run them again.
 nb_execution_mode = "off"
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings say types, shapes and units
+autodoc_typehints = "none"  # The docstrings contain types, shapes, and units.
 napoleon_google_docstring = False
 # Types in docstrings link to the documentation of the libraries that define them.
 napoleon_preprocess_types = True
 napoleon_type_aliases = inventories.ALIASES
 intersphinx_mapping = inventories.write(DOCS / "_build" / "inventories")
-# "a, b : kind" are two names.
+# Read "a, b : kind" as two names.
 napoleon_custom_sections = [("Attributes", "params_style")]
 default_role = "code"
 

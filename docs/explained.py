@@ -34,8 +34,10 @@ GAP, END = 1.0 / math.sqrt(23.0), 1.0
 
 
 def onset_run(power: float, n_steps: int, weighted: bool) -> float:
-    """Return the final speed of a unit mass with unit speed in the field F = d^1.5 + d^a rate, after
-    n steps of kick and drift."""
+    """Return the final speed after n steps of kick and drift.
+
+    A unit mass starts with unit speed in the field F = d^1.5 + d^a rate.
+    """
     dt, polynomial = END / n_steps, onset_weight(power)
     d, half, acceleration, closed = -GAP, 1.0, 0.0, False
     for _ in range(n_steps):
@@ -53,7 +55,7 @@ def onset_run(power: float, n_steps: int, weighted: bool) -> float:
 
 @styled
 def onset_weights() -> Figure:
-    """Plot the onset weight versus theta, and the error of a speed with and without it."""
+    """Plot the onset weight versus theta, and the speed error with and without it."""
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     theta = np.linspace(0.01, 1.0, 200)
@@ -91,8 +93,10 @@ def onset_weights() -> Figure:
 
 
 def slopes(axes: Axes, steps: np.ndarray, through: dict[float, float]) -> None:
-    """Plot grey lines of these orders, each through a factor times the step to the power of the
-    order."""
+    """Plot grey lines of these orders.
+
+    Each line passes through a factor times the step to the power of the order.
+    """
     for order, factor in through.items():
         axes.loglog(steps, factor * steps**order, color="#b4b4b4", linewidth=0.8, zorder=0)
         place = (steps[-1], factor * steps[-1] ** order)
@@ -106,7 +110,7 @@ def slopes(axes: Axes, steps: np.ndarray, through: dict[float, float]) -> None:
         )
 
 
-# A unit mass at unit speed: F = d up to the jump, d + J beyond.
+# A unit mass with unit speed; the force is F = d below the jump and d + J above it.
 JUMP_AT, JUMP = 0.3, 0.8
 
 
@@ -128,8 +132,8 @@ def jump_run(n_steps: int, end: float, corrected: bool) -> np.ndarray:
         before, d = d, d + dt * half
         rate, extra = half + 0.5 * dt * acceleration, 0.0
         if corrected and before < JUMP_AT <= d:
-            # s = theta dt, the time since the jump, on the parabola of the step: d - s rate + s^2
-            # A/2 is the overlap of the jump
+            # s = theta dt is the time since the jump, on the parabola of the step: d - s rate + s^2
+            # A/2 is the overlap at the jump.
             s = (
                 2.0
                 * (d - JUMP_AT)
@@ -147,8 +151,10 @@ def jump_run(n_steps: int, end: float, corrected: bool) -> np.ndarray:
 
 @styled
 def force_jump() -> Figure:
-    """Plot a rate near a jump of the force, and the error of an overlap versus the step, with and
-    without the correction."""
+    """Plot a rate near a jump of the force, and the error of an overlap versus the step.
+
+    Both are plotted with and without the correction.
+    """
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     times = np.linspace(0.0, 0.8, 400)
@@ -182,8 +188,10 @@ def force_jump() -> Figure:
 
 @styled
 def energy_guard() -> Figure:
-    """Plot the loss of Stronge's law versus the largest overlap and its unloading curves, as published
-    and corrected."""
+    """Plot the loss of Stronge's law versus the largest overlap, and its unloading curves.
+
+    Both are plotted as published and corrected.
+    """
     law = gc.laws()["stronge"]
     contacts = contact_of_two(law, two_bodies(PAIR, 1.77), PAIR, example_inputs(law))
     c, guarded = tuple(map(float, contacts.c[:, 1])), contacts.model
@@ -230,8 +238,10 @@ def energy_guard() -> Figure:
 
 
 def largest_stable(ratio: float) -> float:
-    """Return the largest omega dt for which all roots of the scheme are within the unit circle, for a
-    given gamma/omega, by bisection."""
+    """Return the largest omega dt at which the scheme is stable, for a given gamma/omega.
+
+    All roots must be within the unit circle; the limit is found by bisection.
+    """
     low, high = 0.0, 4.0
     for _ in range(40):
         step = 0.5 * (low + high)
@@ -244,7 +254,7 @@ def largest_stable(ratio: float) -> float:
 
 @styled
 def time_steps() -> Figure:
-    """Plot the stability limit with the time steps used, and the error of impacts versus the step."""
+    """Plot the stability limit with the time steps used, and impact errors versus the step."""
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     ratio = np.geomspace(1e-2, 1e2, 200)

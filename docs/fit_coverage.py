@@ -1,9 +1,10 @@
-"""Print how many 90 % intervals of a fit contain the true value for each kind of noise, as the
-table in docs/fit-coverage.md.
+"""Print how many 90 % intervals of a fit contain the true value, for each kind of noise.
+
+The output is the table in docs/fit-coverage.md.
 
     python docs/fit_coverage.py
 
-The figures are those that tests/test_fit.py last measured, in docs/reliability.json.
+The values are those that tests/test_fit.py last measured, from docs/reliability.json.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 TEST = "tests/test_fit.py::test_intervals_hold_under_noise_of_any_kind[{}-%s]"
 POOLED = "tests/test_fit.py::test_intervals_hold_as_often_as_they_say[{}]"
 MEASURES = ("traces", "features", "peaks")
-# As the tests call them, and as the page does.
+# Names of the kinds of noise in the tests and on the page.
 KINDS = {
     "white": "white, 1 % of the largest force",
     "50 Hz interference": "50 Hz mains interference of 2 %",
@@ -30,8 +31,10 @@ KINDS = {
 
 
 def table() -> str:
-    """The table, in Markdown: of each kind the keys' shares, in per cent; a dash where the tests
-    have not been run since the page was printed."""
+    """Return the table in Markdown: percentages of intervals by kind of noise and key.
+
+    A dash means that the tests have not been run since the page was written.
+    """
     known = json.loads(Path(__file__).with_name("reliability.json").read_text(encoding="utf-8"))
     lines = [f"| noise | {' | '.join(MEASURES)} |", "| --- |" + " --- |" * len(MEASURES)]
     rows = {TEST % kind: words for kind, words in KINDS.items()} | {POOLED: "the ten together"}

@@ -502,8 +502,8 @@ def slider_kinematics() -> Any:
 
 
 def dispersion_curves() -> Any:
-    """Small waves in a row of heavy and light beads under 20 N: two bands, and the gap between them.
-    `granchain dispersion ... --figure` draws it."""
+    """Small waves in a chain of heavy and light beads under 20 N: two passbands and the band gap
+    between them. `granchain dispersion ... --figure` plots this figure."""
     cell = [{"count": 1, "radius": 2.38e-3}, {"count": 1, "radius": 1.19e-3, "repeat": 20}]
     row = gc.Case(
         chain={"material": "steel-316", "precompression": 20.0, "segment": cell},

@@ -1,11 +1,12 @@
-"""Measure every contact law once, and print what was found: docs/laws.md for readers,
-granchain/contact/certified.json for a run; and the equations of docs/equations as MathML,
-granchain/pages/equations.json, for reports.
+"""Measure every contact law and print the results.
 
-`python docs/laws.py` writes all three, `--equations` the last alone. `--check` fails where a law's
-source is not the one that was measured, or an equation not the one that was printed, which takes a
-moment; `--compare` measures again, and fails where that gives another page or table, which takes a
-minute or two: a long test does it.
+The output is docs/laws.md for readers, granchain/contact/certified.json for runs, and the equations
+of docs/equations as MathML, granchain/pages/equations.json, for reports.
+
+`python docs/laws.py` writes all three, and `--equations` only the last one. `--check` fails if the
+source of a law has changed since it was measured, or if an equation has changed since it was
+printed; this is fast. `--compare` measures again, and fails if the page or the table would change;
+this takes a minute or two, in a long test.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ PAGE = Path(__file__).with_name("laws.md")
 
 
 def entry(one: Certificate) -> dict[str, object]:
-    """What a run has to know of a certificate; two digits of what a cycle creates, as the page
-    has them."""
+    """Return the facts about a verification report that a run requires.
+
+    The energy created in a cycle has two digits, as on the page.
+    """
     created = one.created_as_printed or 0.0
     return {
         "source": source_of(one.law),
@@ -42,8 +45,7 @@ def entry(one: Certificate) -> dict[str, object]:
 
 
 def stale() -> list[str]:
-    """Laws whose source is not the one that was measured, and those that have no section on the
-    page."""
+    """Return the laws whose source has changed since the measurement, or without a section."""
     sections = {
         line.removeprefix("### ")
         for line in PAGE.read_text().splitlines()
@@ -57,8 +59,10 @@ def stale() -> list[str]:
 
 
 def printed_equations() -> str:
-    """The equation of each law as MathML, and its symbols: MathML, meaning, unit, and the input
-    that a symbol is."""
+    """Return the equation of each law as MathML, and its symbols.
+
+    A symbol has its MathML, meaning, unit, and the input that it represents.
+    """
     found = {}
     for name, law in laws().items():
         equation = equations()[name]
@@ -72,7 +76,7 @@ def printed_equations() -> str:
 
 
 def main() -> None:
-    """Measure, then write or compare."""
+    """Measure, and write or compare."""
     if "--check" in sys.argv[1:]:
         if stale():
             sys.exit(

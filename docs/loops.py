@@ -1,8 +1,8 @@
-"""Loop of every contact law: force versus overlap in one impact of two steel beads, plotted when
-the documentation is built.
+"""Plot the loop of every contact law: force versus overlap in one impact of two steel beads.
 
-This module integrates the functions of a law in plain Python, because `gc.impact` compiles a loop
-for each set of functions. A long test compares the two.
+The figures are plotted when the documentation is built. This module integrates the functions of a
+law in plain Python, because `gc.impact` compiles a loop for each set of functions. A long test
+compares the two.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from granchain.errors import CaseError
 from granchain.figures.frame import new_figure, palette, styled
 from granchain.two_body import contact_of_two, example_pair, two_bodies
 
-# Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: the striker of the steel chain
-# [m/s].
+# Speed of the striker of the steel chain [m/s]: Wang, Liu & Liu 2022, sec. 5.2,
+# doi:10.1016/j.ijmecsci.2022.107214.
 SPEED = 1.77
 # Number of steps in a Hertz impact of this pair and speed, and its upper limit: enough for a figure.
 STEPS, MOST = 600, 20000
@@ -44,7 +44,7 @@ class Loop(NamedTuple):
 def loop_of(
     law: type[ContactLaw], speed: float = SPEED, steps: int = STEPS, **changes: object
 ) -> Loop:
-    """Compute one impact of the example pair with a law, from the contact onset until the force ends.
+    """Compute an impact of the example pair with a law, from onset to the end of the force.
 
     Parameters
     ----------
@@ -91,8 +91,10 @@ def loop_of(
 
 
 def loops_of(law: type[ContactLaw]) -> dict[str, Loop]:
-    """Return the loop of a law, and the loops with a tensile contact or without the energy correction
-    if they differ."""
+    """Return the loop of a law.
+
+    Also return the loops with a tensile contact, or without the energy correction, if they differ.
+    """
     found = {"": loop_of(law)}
     for word, changes in (
         ("may pull", {"separation": "tensile"}),

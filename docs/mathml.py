@@ -1,7 +1,7 @@
-"""Mathematics as MathML, which browsers draw by themselves: without a script and without a network.
+"""Write formulas as MathML, which browsers display without a script and without a network.
 
-docutils, on which Sphinx stands, has the converter from LaTeX. The style is that of the reports,
-granchain/pages/mathml.css.
+docutils, which Sphinx requires, contains the converter from LaTeX. The style is that of the
+reports, granchain/pages/mathml.css.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ STYLE = Path(pages.__file__).with_name("mathml.css")
 
 
 def compact(text: str, as_block: bool = False) -> str:
-    """MathML of LaTeX in one line, for a file."""
+    """Return LaTeX as MathML on one line, for a file."""
     return re.sub(r"\s*\n\s*", "", tex2mathml(text, as_block=as_block))
 
 
 def inline(translator: Any, node: nodes.math) -> None:
-    """Mathematics in a line."""
+    """Write an inline formula."""
     translator.body.append(tex2mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def block(translator: Any, node: nodes.math_block) -> None:
-    """A display; where it is wider than the page, it is moved sideways by itself."""
+    """Write a displayed formula, which scrolls if it is wider than the page."""
     translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 
 def with_style(app: Any, config: Any) -> None:
-    """The style goes with the pages."""
+    """Add the style sheet to the static files."""
     config.html_static_path.append(str(STYLE))
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Set up the extension; Sphinx calls this function."""
     app.connect("config-inited", with_style)
     app.add_css_file("mathml.css")
     app.add_html_math_renderer("mathml", (inline, None), (block, None))

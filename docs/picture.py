@@ -1,4 +1,4 @@
-"""The picture of README.md and the landing page: docs/picture.png.
+"""Plot the figure of README.md and the landing page: docs/picture.png.
 
 python docs/picture.py
 """
@@ -19,8 +19,10 @@ FILE = Path(__file__).with_suffix(".png")
 
 
 def draw() -> Figure:
-    """A struck row of beads that yield: on the left where the wave is, on the right what sensor
-    beads feel, beside an elastic row."""
+    """Plot the wave in a chain of yielding beads, and forces at sensor beads.
+
+    The forces are compared with those in an elastic chain.
+    """
     case = gc.load_case("steel-chain")
     yielding, elastic = gc.run(case), gc.run(case.replace(**{"contact.law": "hertz"}))
     with matplotlib.rc_context(gc.figures.style()):

@@ -1,8 +1,8 @@
-"""The pages of the reference that are generated: case file, command line, output file, Python
-names.
+"""Generate pages of the reference: case file, command line, output file, and Python names.
 
-Every page is made from what the program itself reads, checks or prints, so that it cannot say
-something else. `conf.py` writes them into docs/reference/ when the documentation is built.
+Every page is made from the tables that the program reads, checks, or prints, so that it cannot
+differ from the program. `conf.py` writes the pages into docs/reference/ when the documentation is
+built.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     escaped = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
     return markdown_table(columns, escaped)
 
 
 def paragraphs(docstring: str | None) -> str:
-    """A docstring as Markdown paragraphs."""
+    """Return a docstring as Markdown paragraphs."""
     return inspect.cleandoc(docstring or "")
 
 
@@ -53,7 +53,7 @@ def paragraphs(docstring: str | None) -> str:
 
 
 def key_rows(model: type[Table]) -> list[tuple[str, ...]]:
-    """The rows of a table of keys in Markdown."""
+    """Return the rows of a table of keys in Markdown."""
     rows = []
     for name, meaning, allowed, default in listing.key_rows(model):
         said = {"required": "**required**", "none": "none"}.get(default, f"`{default}`")
@@ -65,7 +65,7 @@ KEY_COLUMNS = ("key", "meaning", "allowed", "default")
 
 
 def case_file() -> str:
-    """The keys of a case file."""
+    """Return the page about the keys of a case file."""
     blocks = [
         "# Case file",
         "A case is one TOML file. Numbers are in SI units; where pint is installed, a string with "
@@ -172,7 +172,7 @@ def case_file() -> str:
 
 
 def commands(command: Any, name: str) -> Iterable[tuple[str, Any]]:
-    """A command, or those of a group, with their full names."""
+    """Yield a command, or the commands of a group, with their full names."""
     inner = getattr(command, "commands", None)
     if inner is None:
         yield name, command
@@ -182,7 +182,7 @@ def commands(command: Any, name: str) -> Iterable[tuple[str, Any]]:
 
 
 def parameter_row(parameter: Any) -> tuple[str, str, str]:
-    """Cells of an argument or option."""
+    """Return the cells of an argument or option."""
     if parameter.param_type_name == "argument":
         label = parameter.metavar or parameter.name.upper()
     else:
@@ -200,7 +200,7 @@ def parameter_row(parameter: Any) -> tuple[str, str, str]:
 
 
 def usage(name: str, command: Any) -> str:
-    """The line that says how a command is called."""
+    """Return the usage line of a command."""
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     words = []
     for p in arguments:
@@ -210,7 +210,7 @@ def usage(name: str, command: Any) -> str:
 
 
 def command_line() -> str:
-    """Every command with its arguments and options."""
+    """Return the page of all commands with their arguments and options."""
     program = typer.main.get_command(options.app)
     blocks = [
         "# Command line",
@@ -244,7 +244,7 @@ def variable_table(variables: Mapping[str, Any]) -> str:
 
 
 def output_file() -> str:
-    """The variables of an output file."""
+    """Return the page of the variables of an output file."""
     history: dict[str, Quantity] = {}
     kept: dict[str, list[str]] = {}
     for name, law in gc.laws().items():
@@ -290,7 +290,7 @@ def output_file() -> str:
 # --------------------------------------------------------------------------------------------------
 # Python
 
-# Tasks, each with its public names in the order in which a reader needs them.
+# Public names by task, in the order in which a reader needs them.
 TASKS: dict[str, tuple[str, ...]] = {
     "Run a case": (
         *("load_case", "Case", "run", "Result", "verify", "Verification", "ProgressLine"),
@@ -379,13 +379,13 @@ def python_index() -> str:
 
 
 def law_table() -> str:
-    """Return the alphabetical table of the contact laws, with what was measured of each."""
+    """Return the alphabetical table of the contact laws, with the measured properties."""
     table = law_pages.printed()["Overview"]
     energy, order = table[""].index("energy created"), table[""].index("order")
     rows = []
     for name, law in sorted(gc.laws().items()):
         if name not in table:
-            continue  # a law that another test has loaded
+            continue  # This law was loaded by another test.
         family = law_pages.family_of(law)
         required = ", ".join(f"`{q.name}`" for q in law.inputs if q.required) or "none"
         link = f"[{name}](reference/laws/{family.module}.md#{name})"

@@ -1,9 +1,11 @@
-"""What must be there before a release, and only people can say: names, address, tracker, authorship,
-funding. CONTRIBUTING has the list, under "Before the first release".
+"""List the items that only people can provide and that are missing before a release.
+
+They are names, addresses, tracker, authorship, and funding. CONTRIBUTING has the complete list,
+under "Before the first release".
 
     python docs/release_check.py [TAG]
 
-Prints a line for each that is missing; exit code 1 where there is one.
+Each missing item is printed on one line; the exit code is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -15,20 +17,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# What stands where a person has to write.
+# Placeholder for text that a person must write.
 OPEN = "TO FILL IN"
-# Pages with something that nobody but its authors can say.
+# Pages with text that only the authors can write.
 PAGES = ("paper.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CITATION.cff")
 URLS = ("Homepage", "Repository", "Issues", "Documentation")
 
 
 def text(name: str) -> str:
-    """A file of the project."""
+    """Return the text of a project file."""
     return (ROOT / name).read_text(encoding="utf-8")
 
 
 def missing(tag: str) -> Iterator[str]:
-    """A sentence for each thing that is not there."""
+    """Yield a message for each missing item."""
     project = tomllib.loads(text("pyproject.toml"))["project"]
     version = re.search(r'^__version__ = "(.+)"$', text("granchain/__init__.py"), re.MULTILINE)
     assert version is not None
@@ -50,7 +52,7 @@ def missing(tag: str) -> Iterator[str]:
     if f"version: {version[1]}\n" not in text("CITATION.cff"):
         yield f"CITATION.cff: version: {version[1]}"
     if tag and tag != f"v{version[1]}":
-        yield f"the tag: got {tag}, allowed v{version[1]}"
+        yield f"tag: {tag} does not match the version. It must be v{version[1]}."
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Print docs/steps.md: how far peaks and arrivals are from converged ones at the steps "auto" and
-"fast", law by law.
+"""Print docs/steps.md: errors of peaks and arrivals with the steps "auto" and "fast" for each law.
 
     python docs/steps.py > docs/steps.md
 
-Each law computes an impact of two beads and a struck row, with weak and strong damping, and again
-with a step of a tenth of "auto".
+For each law, an impact of two beads and an impacted chain are computed, with weak and strong
+damping. They are computed again with a tenth of the step "auto" for comparison.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from granchain.errors import GranchainError
 from granchain.simulation import prepare
 from granchain.two_body import example_pair
 
-# Asked restitutions: of metal, of a strongly damped contact, and next to none.
+# Nominal restitutions: of metal, of a strongly damped contact, and almost zero.
 RESTITUTIONS = (0.65, 0.2, 0.01)
-# Steps in automatic steps, and the one that stands for the limit: order two leaves a hundredth of
-# the automatic step's error in it.
+# Steps relative to the automatic step, and the reference step. With order two, the reference has a
+# hundredth of the error of the automatic step.
 STEPS = {"auto": 1.0, "fast": FAST}
 REFERENCE = 0.1
 # Impact speed [m/s] of the steel chain: Wang, Liu & Liu 2022, sec. 5.2,
 # doi:10.1016/j.ijmecsci.2022.107214.
 SPEED = 1.77
-# The row: some beads, those with a sensor, and the part of the first one's peak below which a pulse
-# is no longer looked at.
+# The chain: number of beads, sensor beads, and the fraction of the first bead's peak below which a
+# pulse is ignored.
 BEADS, SENSORS, LEAST = 12, (1, 2, 3, 4, 5), 0.01
 
 HEAD = f"""# Errors of the time step for each law
@@ -46,8 +45,10 @@ restitution. To estimate the errors of your own case, use [`granchain verify`](h
 
 
 def peaks(law: type[ContactLaw], inputs: dict[str, object], step: str | float) -> dict[str, float]:
-    """Peaks [N] and their times [s], of an impact and of the beads of a row, at a step by name
-    or of so many automatic ones."""
+    """Return the peaks [N] and arrivals [s] of an impact and of the beads of a chain.
+
+    The step is a name or a multiple of the automatic step.
+    """
     parts = STEPS[step] if isinstance(step, str) else step
     hit = gc.impact(law=law.name, pair=example_pair(), speed=SPEED, refine=1.0 / parts, **inputs)
     case = row(law, inputs)
@@ -61,7 +62,7 @@ def peaks(law: type[ContactLaw], inputs: dict[str, object], step: str | float) -
 
 
 def row(law: type[ContactLaw], inputs: dict[str, object]) -> gc.Case:
-    """Some beads of the steel chain under a law."""
+    """Return a short steel chain with a law."""
     changes = {
         "chain.beads": BEADS,
         "sensors.beads": SENSORS,
@@ -69,14 +70,14 @@ def row(law: type[ContactLaw], inputs: dict[str, object]) -> gc.Case:
         "sensors.interval": 2e-8,
         "time.end": 2e-4,
         "snapshots": None,
-        # of hardened steel, for the laws that ask for one; its value is the same at every step
+        # Hardness of hardened steel, for the laws that require one; it is the same at every step.
         "chain.material.hardness": 5e9,
     }
     return gc.load_case("steel-chain").replace(contact={"law": law.name, **inputs}, **changes)
 
 
 def errors(law: type[ContactLaw], inputs: dict[str, object]) -> dict[str, float]:
-    """Largest relative error at each step; no number where the law refuses the inputs."""
+    """Return the largest relative error for each step; nan if the law rejects the inputs."""
     try:
         limit = peaks(law, inputs, REFERENCE)
         found = {name: peaks(law, inputs, name) for name in STEPS}
@@ -84,7 +85,7 @@ def errors(law: type[ContactLaw], inputs: dict[str, object]) -> dict[str, float]
         return dict.fromkeys(STEPS, math.nan)
     last = max(value for what, value in limit.items() if what.startswith("arrival"))
     scale = {what: last if what.startswith("arrival") else value for what, value in limit.items()}
-    # a pulse at the edge of what is looked at may be missing at one of the steps
+    # A pulse near the threshold may be missing at one of the steps.
     return {
         name: max(abs(one[what] - limit[what]) / scale[what] for what in limit if what in one)
         for name, one in found.items()
@@ -92,7 +93,7 @@ def errors(law: type[ContactLaw], inputs: dict[str, object]) -> dict[str, float]
 
 
 def line(law: type[ContactLaw]) -> str:
-    """A law's row of the table."""
+    """Return the row of a law in the table."""
     values = {name: value for name, value in vars(example_inputs(law)).items() if value is not None}
     if "restitution" in values:
         columns = [errors(law, values | {"restitution": asked}) for asked in RESTITUTIONS]
@@ -107,9 +108,9 @@ def line(law: type[ContactLaw]) -> str:
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     heads = [f"{name}, e {asked:g}" for name in STEPS for asked in RESTITUTIONS]
-    # another may be registered beside them
+    # Other laws may be registered in addition to those of the package.
     ours = [law for law in gc.laws().values() if law.__module__.startswith("granchain.contact.")]
     rows = [f"| law | {' | '.join(heads)} |", "| --- |" + " --- |" * len(heads), *map(line, ours)]
     return "\n\n".join([HEAD, "\n".join(rows)]) + "\n"

@@ -1,9 +1,9 @@
-"""Print docs/verification.md: what the engine computes against what is known exactly.
+"""Print docs/verification.md: results of the engine compared with exact solutions.
 
     python docs/verification.py > docs/verification.md
 
-Every run goes through a case, as a user's does. The exact values come from granchain/theory/, which
-knows neither the laws nor the loop.
+Every run uses a case, as a user's run does. The exact values come from granchain/theory/, which is
+independent of the laws and of the time loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from granchain import theory
 from granchain.analysis import peak, pulse_width
 from granchain.simulation import prepare
 
-# The steel chain: radius, mass, modulus, striker of Wang, Liu & Liu 2022, table 8 and sec. 5.2,
+# The steel chain: radius, mass, modulus, and striker of Wang, Liu & Liu 2022, table 8 and sec. 5.2,
 # doi:10.1016/j.ijmecsci.2022.107214.
 STEEL = gc.load_case("steel-chain-hertz")
 RADIUS, MASS, SPEED = STEEL.chain.radius, STEEL.chain.mass, STEEL.striker.speed
@@ -29,14 +29,16 @@ MODULUS = STEEL.chain.material.youngs_modulus / (
     2.0 * (1.0 - STEEL.chain.material.poissons_ratio**2)
 )
 STIFFNESS = theory.hertz_stiffness(MODULUS, 0.5 * RADIUS)
-# Nothing is recorded but what a check asks for.
+# Recordings of a case: none, except those that a check adds.
 BARE = {"sensors.beads": [], "sensors.contacts": [], "snapshots": None}
 
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: `allowed` bounds the difference, relative to the exact value unless
-    `absolute`."""
+    """A comparison of a computed and an exact value.
+
+    `allowed` is the largest difference, relative to the exact value unless `absolute`.
+    """
 
     what: str
     computed: float
@@ -47,19 +49,19 @@ class Check:
 
     @property
     def difference(self) -> float:
-        """Of the computed value from the exact one."""
+        """Difference between the computed and the exact value."""
         difference = self.computed - self.exact
         return difference if self.absolute else difference / self.exact
 
     @property
     def holds(self) -> bool:
-        """Whether the difference is within its bound."""
+        """Return whether the difference is within its limit."""
         return abs(self.difference) <= self.allowed
 
 
 @dataclass(frozen=True)
 class Section:
-    """Checks of one kind, with what is compared with what."""
+    """Checks of one kind, with a description."""
 
     title: str
     text: str
@@ -67,14 +69,14 @@ class Section:
 
 
 def run(case: gc.Case, refine: float = 1.0) -> gc.Result:
-    """A case at its automatic step, or a part of it."""
+    """Run a case at its automatic step, or at a fraction of it."""
     if refine != 1.0:
         case = case.replace(**{"time.step": prepare(case)[2].value / refine})
     return gc.run(case)
 
 
 def two_spheres() -> Section:
-    """Impact of two elastic spheres."""
+    """Check the impact of two elastic spheres."""
     pair = gc.Pair(
         effective_radius=0.5 * RADIUS, effective_modulus=MODULUS, effective_mass=0.5 * MASS
     )
@@ -97,8 +99,8 @@ def two_spheres() -> Section:
 
 
 def solitary_wave() -> Section:
-    """Amplitude, speed, shape and rebound of the wave in a struck chain."""
-    interval = 2e-8  # s; some 500 samples over the half-width of the pulse
+    """Check amplitude, speed, shape, and rebound of the wave in an impacted chain."""
+    interval = 2e-8  # s; about 500 samples over the half-width of the pulse
     recorded = {
         "sensors.beads": [30],
         "sensors.contacts": [20, 60],
@@ -166,7 +168,7 @@ def solitary_wave() -> Section:
 
 
 def sixth_root() -> Section:
-    """Wave speed against peak force over three decades of the striker's speed."""
+    """Check wave speed versus peak force over three decades of striker speed."""
     speeds, forces, striker = [], [], np.array([0.01, 0.1, 1.0, 10.0])
     for v in striker:
         # Times scale with v^(-1/5).
@@ -207,10 +209,10 @@ def sixth_root() -> Section:
 
 
 def equal_balls() -> Section:
-    """Final velocities of N equal balls."""
+    """Check the final velocities of N equal balls."""
     checks = []
     for count in (2, 3, 5):
-        # s; at 5 balls the last contact opens before 0.1e-3
+        # s; with 5 balls, the last contact opens before 0.1e-3
         result = run(STEEL.replace(**BARE, **{"chain.beads": count - 1, "time.end": 0.3e-3}), 10.0)
         exact = theory.BALL_VELOCITIES[2] if count == 2 else theory.ball_velocities(count)
         for i in range(count):
@@ -228,9 +230,9 @@ def equal_balls() -> Section:
 
 
 def tapered() -> Section:
-    """A tapered chain with gaps."""
+    """Check a tapered chain with gaps."""
     ratio, count = 0.95, 20
-    # 0.2 mm, some 200 overlaps: every pair has parted before the next one meets
+    # 0.2 mm, about 200 overlaps: every pair has separated before the next one touches.
     beads = [{"count": 1, "radius": 5.0e-3 * ratio**i, "gap": 2e-4} for i in range(count)]
     case = gc.load_case("tapered-chain").replace(
         **BARE, **{"chain.segment": beads, "time.end": 6e-3}
@@ -255,7 +257,7 @@ def tapered() -> Section:
 
 
 def kept_in_dimer(ratio: float) -> float:
-    """Peak force of contact 101 of a dimer in that of contact 31."""
+    """Return the peak force of contact 101 of a dimer chain relative to that of contact 31."""
     cell = [
         {"count": 1, "radius": RADIUS, "mass": ratio * MASS},
         {"repeat": 60, "count": 1, "radius": RADIUS, "mass": MASS},
@@ -268,7 +270,7 @@ def kept_in_dimer(ratio: float) -> float:
 
 
 def dimer() -> Section:
-    """A dimer at and beside the mass ratio of a solitary wave."""
+    """Check a dimer chain at and near the mass ratio of a solitary wave."""
     ratios = theory.DIMER_RATIO + np.array([-0.004, 0.0, 0.004])
     kept = [kept_in_dimer(float(ratio)) for ratio in ratios]
     best = peak(ratios, np.array(kept)).time
@@ -295,7 +297,7 @@ def dimer() -> Section:
 
 
 def gravity() -> Section:
-    """A weak wave in a vertical chain."""
+    """Check a weak wave in a vertical chain."""
     result = run(gc.load_case("vertical-chain").replace(**BARE, **{"snapshots.interval": 3e-6}))
     beads = np.arange(400, 901, 100)
     tops = [peak(result.snapshot_time, result.velocity[:, bead]) for bead in beads]
@@ -335,11 +337,13 @@ def gravity() -> Section:
 def oscillation(
     frequency: float, beads: int, observed: tuple[int, int], end: float
 ) -> tuple[complex, complex]:
-    """Two beads' amplitudes in a precompressed chain whose left end moves as a sine [m], the
-    phase that of the sine."""
+    """Return the amplitudes of two beads in a driven precompressed chain [m].
+
+    The left end moves as a sine, and phases are relative to it.
+    """
     period = 2.0 * math.pi / frequency
     time = np.linspace(0.0, end, math.ceil(64 * end / period) + 1)
-    # 1e-9 m, 4e-4 of the static overlap: small. Begun over 20 periods, without a kink.
+    # 1e-9 m, 4e-4 of the static overlap, is small. It is ramped over 20 periods without a kink.
     ramp = np.clip(time / (20.0 * period), 0.0, 1.0)
     height = 1e-9 * (ramp - np.sin(2.0 * math.pi * ramp) / (2.0 * math.pi))
     drive = {
@@ -347,8 +351,8 @@ def oscillation(
         "time": time.tolist(),
         "value": (height * np.sin(frequency * time)).tolist(),
     }
-    # No ledger: where nothing travels the end takes back what it gave, and there is no energy to
-    # measure a residual against.
+    # Without an energy balance: if no wave propagates, the end takes back the energy that it
+    # supplied, so the residual has no reference.
     changes = {
         "chain.beads": beads,
         "ends.left": drive,
@@ -367,7 +371,7 @@ def oscillation(
 
 
 def precompressed() -> Section:
-    """Small waves in a precompressed chain."""
+    """Check small waves in a precompressed chain."""
     force, near, far = gc.load_case("driven-chain").chain.precompression, 10, 40
     slow = theory.small_wave_speed(STIFFNESS, MASS, force)
     checks = []
@@ -382,8 +386,8 @@ def precompressed() -> Section:
     for q in (0.5, 1.0, 2.0, 2.8):
         frequency = float(theory.small_wave_frequency(q, STIFFNESS, MASS, force))
         group = slow * math.cos(0.5 * q)
-        # s; the begun wave has passed the far bead for good, and what the far end sends back has
-        # not come to it
+        # s; the onset of the wave has passed the far bead, and reflections from the far end have
+        # not reached it
         end = 50.0 * 2.0 * math.pi / frequency + 2.0 * far / group
         one, other = oscillation(frequency, math.ceil(slow * end), (near, far), end)
         phase = math.atan2((one * other.conjugate()).imag, (one * other.conjugate()).real)
@@ -421,7 +425,7 @@ def precompressed() -> Section:
 
 
 def sections() -> Iterator[Section]:
-    """The whole pack, computed."""
+    """Compute all sections."""
     for section in (
         two_spheres,
         solitary_wave,
@@ -446,14 +450,14 @@ laws](laws.md)."""
 
 
 def difference(one: Check) -> str:
-    """The difference as the page prints it."""
+    """Return the difference as text."""
     kind = " (abs.)" if one.absolute else ""
-    # What is smaller is rounding, and another machine's is another.
+    # Smaller differences are rounding, which depends on the machine.
     return f"below 1e-12{kind}" if abs(one.difference) < 1e-12 else f"{one.difference:.1e}{kind}"
 
 
 def page(parts: list[Section]) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     blocks = [HEAD]
     for part in parts:
         rows = [

@@ -19,32 +19,32 @@ PAPER = Paper(
 )
 item = PAPER.item
 
-# The example of section 3: two balls of 1 kg, E 210 GPa, nu .3, 5 m/s. The density is not stated:
-# 7800 kg/m3 gives the printed overlap of Hertz.
+# The example of section 3: two balls of 1 kg, E 210 GPa, nu 0.3, 5 m/s. The paper does not give the
+# density; 7800 kg/m3 gives the published overlap of Hertz.
 MASS, MODULUS, POISSON, SPEED, DENSITY = 1.0, 210e9, 0.3, 5.0, 7800.0
 RADIUS = (3.0 * MASS / (4.0 * math.pi * DENSITY)) ** (1.0 / 3.0)
 BALL = gc.Material(youngs_modulus=MODULUS, poissons_ratio=POISSON, density=DENSITY)
 PAIR = gc.Pair.of_spheres(RADIUS, BALL)
-# Section 3.
+# Nominal restitutions of section 3.
 ASKED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
 NO_NUMBERS = "the figure has no numbers"
 
 
 @cached
 def hertz() -> gc.ImpactResult:
-    """The collision without damping."""
+    """Return the impact without damping."""
     return refined_impact(law="hertz", pair=PAIR, speed=SPEED)
 
 
 @cached
 def collisions() -> dict[float, gc.ImpactResult]:
-    """A collision for each restitution that is asked for."""
+    """Return an impact for each nominal restitution."""
     law = "lankarani-nikravesh"
     return {e: refined_impact(law=law, pair=PAIR, speed=SPEED, restitution=e) for e in ASKED}
 
 
 def histories(x: str, y: str, labels: tuple[str, str], scales: tuple[float, float]) -> Figure:
-    """One quantity of the collisions over another."""
+    """Plot one quantity of the impacts versus another."""
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axes = figure.add_subplot(xlabel=labels[0], ylabel=labels[1])
     for e, one in collisions().items():
@@ -63,13 +63,13 @@ def histories(x: str, y: str, labels: tuple[str, str], scales: tuple[float, floa
     "eq. (3) prints 2.4932 instead of 2.9432, and the exponent of F_H is missing",
 )
 def equation_3() -> Shown:
-    """The elastic collision."""
+    """Compute the elastic impact."""
     one = hertz()
     factor = 2.0 * 0.4 * math.sqrt(math.pi) * math.gamma(0.4) / math.gamma(0.9)
     return Shown(
         [
             Row("factor of eq. (3) [1]", "2.4932", factor, misprint=True),
-            # the print's own digits hold to 5e-5: its density is not stated
+            # The published digits hold to 5e-5, because the density is not given.
             Row("time of approach t_H [s]", "6.80233e-5", one.approach_time, within=5e-5),
             Row("largest overlap x_H [m]", "2.31124e-4", one.max_overlap, within=5e-5),
             Row("largest force F_H [N]", "6.7604e1", one.max_force, misprint=True),
@@ -86,7 +86,7 @@ def equation_3() -> Shown:
     "the figure has no numbers; the paper states that the two differ, and this is confirmed",
 )
 def figure_4() -> Shown:
-    """Delivered over asked."""
+    """Compute the effective versus the nominal restitution."""
     found = collisions()
     figure = Figure(figsize=(5.0, 4.0), layout="constrained")
     axes = figure.add_subplot(xlabel="nominal restitution [1]", ylabel="effective restitution [1]")
@@ -99,44 +99,44 @@ def figure_4() -> Shown:
 
 @item("Fig. 5", "loops of force versus overlap", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_5() -> Shown:
-    """Force over overlap."""
+    """Plot force versus overlap."""
     return Shown(figure=histories("overlap", "force", ("overlap [um]", "force [kN]"), (1e6, 1e-3)))
 
 
 @item("Fig. 6", "force versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_6() -> Shown:
-    """Force over time."""
+    """Plot force versus time."""
     return Shown(figure=histories("time", "force", ("time [us]", "force [kN]"), (1e6, 1e-3)))
 
 
 @item("Fig. 7", "overlap versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_7() -> Shown:
-    """Overlap over time."""
+    """Plot overlap versus time."""
     return Shown(figure=histories("time", "overlap", ("time [us]", "overlap [um]"), (1e6, 1e6)))
 
 
 @item("Fig. 8", "relative velocity versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_8() -> Shown:
-    """Rate over time."""
+    """Plot rate versus time."""
     return Shown(figure=histories("time", "rate", ("time [us]", "rate [m/s]"), (1e6, 1.0)))
 
 
 @item("Fig. 9", "acceleration versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_9() -> Shown:
-    """Acceleration over time."""
+    """Plot acceleration versus time."""
     labels = ("time [us]", "acceleration [km/s2]")
     return Shown(figure=histories("time", "acceleration", labels, (1e6, 1e-3)))
 
 
 @item("Fig. 10", "phase curve: rate versus overlap", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_10() -> Shown:
-    """Rate over overlap."""
+    """Plot rate versus overlap."""
     labels = ("overlap [um]", "rate [m/s]")
     return Shown(figure=histories("overlap", "rate", labels, (1e6, 1.0)))
 
 
 def over_restitution(label: str, **curves: list[float]) -> Figure:
-    """Curves over the restitution that is asked for."""
+    """Plot curves versus the nominal restitution."""
     figure = Figure(figsize=(5.5, 3.8), layout="constrained")
     axes = figure.add_subplot(xlabel="nominal restitution [1]", ylabel=label)
     for name, values in curves.items():
@@ -152,15 +152,15 @@ def over_restitution(label: str, **curves: list[float]) -> Figure:
     "both limits at e = 0; the claims below show that both trends are reversed in the text",
 )
 def figure_11() -> Shown:
-    """Times over that of Hertz."""
+    """Compute approach and separation times relative to Hertz."""
     found, whole = list(collisions().values()), hertz().approach_time
     approach = [one.approach_time / whole for one in found]
     recovery = [one.recovery_time / whole for one in found]
     return Shown(
         [
-            # "about 92 %", in the text; .911 rounds to 91
+            # The text has "about 92 %"; 0.911 rounds to 91 %.
             Row("approach over Hertz's at e = 0 [1]", "0.92", approach[0], within=0.01),
-            # "20 % greater"
+            # The text has "20 % greater".
             Row("separation over Hertz's at e = 0 [1]", "1.20", recovery[0], within=0.005),
         ],
         over_restitution("time over Hertz's [1]", approach=approach, separation=recovery),
@@ -170,7 +170,7 @@ def figure_11() -> Shown:
 
 @item("Fig. 12", "ratio of the times of separation and approach", Verdict.REPRODUCED, "at e = 0")
 def figure_12() -> Shown:
-    """Ratio of the two times."""
+    """Compute the ratio of the two times."""
     ratios = [one.recovery_time / one.approach_time for one in collisions().values()]
     return Shown(
         [Row("separation over approach at e = 0 [1]", "1.32", ratios[0])],
@@ -180,7 +180,7 @@ def figure_12() -> Shown:
 
 @item("Fig. 13", "largest force relative to Hertz's", Verdict.REPRODUCED, "at e = 0")
 def figure_13() -> Shown:
-    """Largest force."""
+    """Compute the largest force relative to Hertz."""
     parts = [one.max_force / hertz().max_force for one in collisions().values()]
     return Shown(
         [Row("largest force over Hertz's at e = 0 [1]", "0.9", parts[0])],
@@ -190,7 +190,7 @@ def figure_13() -> Shown:
 
 @item("Fig. 14", "work of damping in approach and separation", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_14() -> Shown:
-    """Losses as parts of the energy at the start."""
+    """Compute the losses as fractions of the initial energy."""
     energy = 0.5 * PAIR.effective_mass * SPEED**2
     found = collisions()
     approach = [one.dissipated_approach / energy for one in found.values()]
@@ -211,12 +211,12 @@ PAPER.errata += [
 
 
 def of(asked: float) -> gc.ImpactResult:
-    """The collision for one restitution."""
+    """Return the impact for a nominal restitution."""
     return collisions()[asked]
 
 
 def lost(asked: float) -> float:
-    """Part of the energy that is lost."""
+    """Return the fraction of the energy that is lost."""
     return 1.0 - of(asked).restitution ** 2
 
 
@@ -224,19 +224,19 @@ def lost(asked: float) -> float:
     "section 3", "the effective restitution of the law differs from the nominal one", "holds"
 )
 def another() -> str:
-    """Three of them."""
+    """Report three effective restitutions."""
     return ", ".join(f"{e:g} gives {of(e).restitution:.3f}" for e in (0.0, 0.5, 0.8))
 
 
 @PAPER.claim("section 4", "the area of the loop increases with the restitution", "contradicted")
 def area() -> str:
-    """Losses."""
+    """Report the losses at three restitutions."""
     return f"{lost(0.0):.3f} of the energy is lost at e = 0, {lost(0.5):.3f} at 0.5, {lost(0.8):.3f} at 0.8"
 
 
 @PAPER.claim("section 4", "the largest force decreases with increasing restitution", "contradicted")
 def force() -> str:
-    """Forces."""
+    """Report the largest forces."""
     parts = [of(e).max_force / hertz().max_force for e in (0.0, 0.8, 0.999)]
     return "{:.3f} of Hertz's at e = 0, {:.3f} at 0.8, {:.3f} at 0.999".format(*parts)
 
@@ -247,7 +247,7 @@ def force() -> str:
     "contradicted",
 )
 def times() -> str:
-    """Times."""
+    """Report the times of approach and separation."""
     low, high = of(0.0), of(0.999)
     return (
         f"approach {1e6 * low.approach_time:.2f} us at e = 0, {1e6 * high.approach_time:.2f} at 0.999; separation "
@@ -261,7 +261,7 @@ def times() -> str:
     "contradicted",
 )
 def overlaps() -> str:
-    """Overlap and speed."""
+    """Report the largest overlaps and the final speeds."""
     low, high = of(0.0), of(0.999)
     return (
         f"overlap {1e6 * low.max_overlap:.1f} um at e = 0, {1e6 * high.max_overlap:.1f} at 0.999; speed {SPEED * low.restitution:.3f} and "
@@ -275,14 +275,14 @@ def overlaps() -> str:
     "holds",
 )
 def constant() -> str:
-    """Between 0 and .5."""
+    """Report the ratio of the forces at e = 0 and e = 0.5."""
     parts = [of(e).max_force / hertz().max_force for e in (0.0, 0.5)]
     return "{:.3f} at 0, {:.3f} at 0.5".format(*parts)
 
 
 @PAPER.claim("section 4", "more work is lost during approach than during separation", "holds")
 def work() -> str:
-    """Of the energy at e = 0."""
+    """Report the losses in approach and separation at e = 0."""
     energy = 0.5 * PAIR.effective_mass * SPEED**2
     one = of(0.0)
     return f"{one.dissipated_approach / energy:.3f} against {one.dissipated_recovery / energy:.3f} of the energy at e = 0"
@@ -290,5 +290,5 @@ def work() -> str:
 
 @PAPER.claim("section 3", "the law can be used from e = 0.8 to 1", "no criterion is given")
 def useful() -> str:
-    """What it then delivers."""
+    """Report the effective restitution for a nominal value of 0.8."""
     return f"for a nominal value of 0.8, the effective restitution is {of(0.8).restitution:.3f}, {100.0 * (of(0.8).restitution / 0.8 - 1.0):.1f} % higher"

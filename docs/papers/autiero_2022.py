@@ -42,18 +42,19 @@ PAPER = Paper(
 )
 item = PAPER.item
 
-# Steel and aluminium of sections 2 and 4, both bodies alike [MPa]; steel's numbers stand in sec. 4,
-# those of aluminium (70 GPa, .33) are not stated and reproduce tables 3, 5 and 7.
+# Steel and aluminium of sections 2 and 4, the same for both bodies [MPa]. The values of steel are
+# in sec. 4. The values of aluminium (70 GPa, 0.33) are not published, but they reproduce tables 3,
+# 5, and 7.
 STEEL = 207e3 / (2.0 * (1.0 - 0.3**2))
 ALUMINIUM = 70e3 / (2.0 * (1.0 - 0.33**2))
-# Section 3 states no example. Ours: two steel balls of 10 mm radius, 7800 kg/m3, 1 m/s.
+# Section 3 has no example. Our choice: two steel balls of 10 mm radius, 7800 kg/m3, 1 m/s.
 RADIUS, SPEED = 0.010, 1.0
 PAIR = gc.Pair(
     effective_radius=RADIUS / 2.0,
     effective_modulus=1e6 * STEEL,
     effective_mass=7800.0 * 4.0 / 3.0 * math.pi * RADIUS**3 / 2.0,
 )
-# A linear spring that is as deep at 1 m/s as Hertz's: ours [N/m].
+# Linear spring with the largest overlap of Hertz's spring at 1 m/s; our choice [N/m].
 SPRING = 7.8e7
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
 NO_NUMBERS = "the figure has no numbers"
@@ -62,12 +63,12 @@ FORMULA = "a formula without an example; it agrees with the other sources of the
 
 @cached
 def collision(law: str, speed: float = SPEED, **inputs: Any) -> gc.ImpactResult:
-    """The two balls under a law."""
+    """Return an impact of the two balls with a law."""
     return refined_impact(law=law, pair=PAIR, speed=speed, **inputs)
 
 
 def delivered(law: str, asked: tuple[float, ...] = ASKED) -> list[Row]:
-    """Restitution that a law's damping factor comes to."""
+    """Return the effective restitutions that a law's damping factor gives."""
     factors = {e: float(gc.laws()[law].damping_factor(e)) for e in asked}
     return [
         Row(f"effective for nominal {e:g} [1]", "", theory.delivered_restitution(a))
@@ -76,7 +77,7 @@ def delivered(law: str, asked: tuple[float, ...] = ASKED) -> list[Row]:
 
 
 def drawn(x: str, y: str, size: tuple[float, float] = (6.0, 4.0)) -> tuple[Figure, Any]:
-    """A figure with one pair of axes."""
+    """Return a figure with a single panel."""
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.add_subplot(xlabel=x, ylabel=y)
 
@@ -95,7 +96,7 @@ def drawn(x: str, y: str, size: tuple[float, float] = (6.0, 4.0)) -> tuple[Figur
     ),
 )
 def equations_1_to_4() -> Shown:
-    """How what is left of the speed depends on the mass."""
+    """Compute the dependence of the speed on the mass during approach."""
     lost = []
     for mass in (PAIR.effective_mass, 2.0 * PAIR.effective_mass):
         pair = gc.Pair(**{**PAIR.items(), "effective_mass": mass})
@@ -114,7 +115,7 @@ def equations_1_to_4() -> Shown:
     )
 
 
-# K [N/mm^n], n and the largest error [%], as printed, for dR of .5, 5, 10, 30, 60, 80 mm.
+# Published K [N/mm^n], n, and largest error [%] for dR of 0.5, 5, 10, 30, 60, 80 mm.
 CLEARANCES = (0.5, 5.0, 10.0, 30.0, 60.0, 80.0)
 TABLES: dict[int, tuple[str, float, str]] = {
     2: (
@@ -158,21 +159,21 @@ TABLES: dict[int, tuple[str, float, str]] = {
         "10.868e3 1.165 23.6  6.395e3 1.119 14.4  5.691e3 1.110 12.8  4.849e3 1.098 10.7  4.437e3 1.092 9.6  4.286e3 1.090 9.3",
     ),
 }
-# Two of the misprints are single numbers; table 8 has a power of ten, table 9 a column.
+# Two of the misprints are single values; table 8 has a wrong power of ten, table 9 a wrong column.
 MISPRINTS = {(4, 10.0, "K"), (5, 80.0, "n")}
 MISPRINTS |= {(8, dR, "K") for dR in CLEARANCES} | {(9, dR, "n") for dR in CLEARANCES}
-# Most numbers are cut, not rounded: n by up to a unit of its last digit, K by up to a unit of its
-# fifth one. The largest error is taken at the smallest overlap, whose sampling is not stated.
+# Most values are truncated, not rounded: n by up to a unit of its last digit, K by up to a unit of
+# its fifth digit. The largest error is at the smallest overlap, whose sampling is not published.
 WITHIN = {"K": 2.5e-4, "n": 9e-4, "error": 0.035}
 
 
 def fits(number: int) -> list[Row]:
-    """Rows of one of the tables 2 to 9."""
+    """Return the rows of one of the tables 2 to 9."""
     law, modulus, cells = TABLES[number]
     printed = np.array(cells.split()).reshape(-1, 3)
     rows = []
     for dR, (k, n, error) in zip(CLEARANCES, printed, strict=True):
-        # Goldsmith knows the radius too: the outer body has 100 mm
+        # Goldsmith's law also uses the radius: the outer body has 100 mm.
         fit = autiero_tables.tabulated_power_law(law, modulus, dR, 100.0 * (100.0 - dR) / dR)
         found = fit.stiffness, fit.exponent, 100.0 * fit.largest_error
         for (name, unit), text, value in zip(
@@ -192,7 +193,7 @@ HOW = (
 )
 
 
-# The end of section 4's slot: a pin of 7.9 mm in 8 mm, here 10 mm long.
+# The end of the slot in section 4: a pin of 7.9 mm in 8 mm, here 10 mm long.
 PIN = gc.Pair(
     effective_radius=0.632,
     effective_modulus=1e6 * STEEL,
@@ -203,7 +204,7 @@ PIN = gc.Pair(
 
 
 def pin_force(name: str, overlaps: np.ndarray, contact: str = "internal") -> np.ndarray:
-    """Force [N] of a law of cylinders over overlaps [m]."""
+    """Return the force [N] of a law for cylinders at overlaps [m]."""
     law = gc.laws()[name]
     inputs = SimpleNamespace(contact=contact, clearance=None, length=None)
     c = tuple(float(value) for value in law.coefficients_of(PIN, inputs))
@@ -220,7 +221,7 @@ def pin_force(name: str, overlaps: np.ndarray, contact: str = "internal") -> np.
     ),
 )
 def table_1() -> Shown:
-    """Overlap at 100 N/mm: of the laws, and of the formulas as they are printed."""
+    """Compute the overlap at 100 N/mm with the laws and with the published formulas."""
     W, Ri, Rj, L, h = 100.0, 8.0, 7.9, 10.0, 1.0 / STEEL
     dR, F = Ri - Rj, W * L
     R, b = Ri * Rj / dR, 1.6 * math.sqrt(W * Ri * Rj / dR * h)
@@ -260,7 +261,7 @@ def table_1() -> Shown:
     "formulas in mm and MPa without an example; the formula of 2011 is discontinuous between its two branches",
 )
 def table_1_pereira() -> Shown:
-    """Exponents on both sides of the limit between the branches, and forces."""
+    """Compute the exponents on both sides of the limit between the branches, and forces."""
     rows = []
     for law, limit in (("pereira-2011", 0.75e-3), ("pereira-2015", 0.34954e-3)):
         for side, dR in (("below", limit * (1 - 1e-9)), ("above", limit * (1 + 1e-9))):
@@ -277,13 +278,13 @@ def table_1_pereira() -> Shown:
 
 @item("Table 2", "power law of Radzimovsky, steel", Verdict.REPRODUCED)
 def table_2() -> Shown:
-    """Fits for six clearances."""
+    """Fit power laws for six clearances."""
     return Shown(fits(2), text=HOW + " The formula used for this table has 16 instead of 8.")
 
 
 @item("Table 3", "power law of Radzimovsky, aluminium", Verdict.REPRODUCED)
 def table_3() -> Shown:
-    """Fits for six clearances."""
+    """Fit power laws for six clearances."""
     return Shown(fits(3), text=HOW + " The formula used for this table has 16 instead of 8.")
 
 
@@ -294,7 +295,7 @@ def table_3() -> Shown:
     "K at 10 mm is 6.56; the paper prints 6.54",
 )
 def table_4() -> Shown:
-    """Fits for six clearances."""
+    """Fit power laws for six clearances."""
     return Shown(fits(4), text=HOW)
 
 
@@ -305,13 +306,13 @@ def table_4() -> Shown:
     "n at 80 mm is 1.108; the paper prints 1.083",
 )
 def table_5() -> Shown:
-    """Fits for six clearances."""
+    """Fit power laws for six clearances."""
     return Shown(fits(5), text=HOW)
 
 
 @item("Table 6", "power law of Goldsmith, steel", Verdict.REPRODUCED)
 def table_6() -> Shown:
-    """Fits for six clearances."""
+    """Fit power laws for six clearances."""
     return Shown(
         fits(6),
         text=HOW
@@ -321,7 +322,7 @@ def table_6() -> Shown:
 
 @item("Table 7", "power law of Goldsmith, aluminium", Verdict.REPRODUCED)
 def table_7() -> Shown:
-    """Fits for six clearances."""
+    """Fit power laws for six clearances."""
     return Shown(fits(7), text=HOW + " As table 6.")
 
 
@@ -332,7 +333,7 @@ def table_7() -> Shown:
     "K has the factor 10^4; the paper prints 10^3",
 )
 def table_8() -> Shown:
-    """Fits for six clearances."""
+    """Fit power laws for six clearances."""
     return Shown(
         fits(8),
         text=HOW + " The table was computed with h instead of h/pi, which is three times too soft.",
@@ -346,7 +347,7 @@ def table_8() -> Shown:
     "the column of n repeats table 8",
 )
 def table_9() -> Shown:
-    """Fits for six clearances."""
+    """Fit power laws for six clearances."""
     return Shown(fits(9), text=HOW + " As table 8.")
 
 
@@ -361,7 +362,7 @@ def table_9() -> Shown:
     "equations of motion without an example; both agree with Newton's for the two masses",
 )
 def equations_5_and_6() -> Shown:
-    """The pair of eqs. (5), (6), free, under Dubowsky and Freudenstein's force: ours, 1 kg each."""
+    """Solve eqs. (5) and (6) for 1 kg each (our choice), with Dubowsky and Freudenstein's force."""
     M1, M2, play = 1.0, 1.0, 1e-4
     over = np.linspace(0.0, 1e-4, points(2000))
     force = pin_force("dubowsky-freudenstein", over)
@@ -388,7 +389,7 @@ def equations_5_and_6() -> Shown:
     "pi h instead of h/pi, which is pi^2 too soft; eq. (7) is Hertz's law for spheres and gives another force than eq. (8)",
 )
 def equations_7_and_8() -> Shown:
-    """Eq. (8) with h/pi for pi h is Goldsmith's law; and eq. (7) beside it at 10 um."""
+    """Compare eq. (8) with h/pi instead of pi h with Goldsmith's law, and with eq. (7) at 10 um."""
     dubowsky, goldsmith = (
         float(pin_force(law, np.array([1e-5]))[0]) for law in ("dubowsky-freudenstein", "goldsmith")
     )
@@ -409,7 +410,7 @@ def equations_7_and_8() -> Shown:
     "eq. (9): the first line has v_o^2 - v_i^2 for a loss, and the last bracket (1 - alpha v_i^2) must be (1 - alpha v_i)^2",
 )
 def equations_9_to_11() -> Shown:
-    """Loss of a run beside eqs. (9) and (11), alpha .08 s/m."""
+    """Compare the loss of an impact with eqs. (9) and (11), alpha 0.08 s/m."""
     alpha, m = 0.08, PAIR.effective_mass
     lost = collision("hunt-crossley-alpha", alpha=alpha).dissipated
     return Shown(
@@ -429,10 +430,10 @@ def equations_9_to_11() -> Shown:
     "3/2 of alpha K, in the limit of a small loss",
 )
 def equations_12_to_21() -> Shown:
-    """lambda = 1.5 alpha K: the loss of runs under it over alpha m v^3."""
+    """Compare the loss of impacts with lambda = 1.5 alpha K with alpha m v^3."""
     # eq. (19): 2 lambda v int d^n sqrt(1 - (d/d_m)^(n+1)) dd = lambda 4 v d_m^(n+1)/(3 (n+1))
     area = quad(lambda x: 2.0 * x**1.5 * math.sqrt(1.0 - x**2.5), 0.0, 1.0)[0]
-    # the energy m v^2/2 is K d_m^2.5/2.5
+    # The energy m v^2/2 is K d_m^2.5/2.5.
     rows = [Row("lambda/(alpha K) [1]", "1.5", 2.0 / (2.5 * area))]
     for alpha in (0.001, 0.01, 0.1):
         one = collision("hunt-crossley-alpha", alpha=alpha, speed=SPEED, refine=300.0)
@@ -448,14 +449,14 @@ def equations_12_to_21() -> Shown:
 
 @item("Eqs. (22), (23)", "Hunt and Crossley's force", Verdict.NO_NUMBERS, FORMULA)
 def equations_22_and_23() -> Shown:
-    """What it comes to, and a run."""
+    """Compute effective restitutions, and one from an impact."""
     run = collision("hunt-crossley", restitution=0.5).restitution
     return Shown([*delivered("hunt-crossley"), Row("for 0.5, in a run [1]", "", run)])
 
 
 @item("Fig. 2", "Hunt and Crossley's loop", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_2() -> Shown:
-    """Force over overlap for three alphas."""
+    """Plot force versus overlap for three values of alpha."""
     figure, axes = drawn("overlap [um]", "force [N]")
     for alpha in (0.08, 0.32, 1.0):
         one = collision("hunt-crossley-alpha", alpha=alpha)
@@ -468,7 +469,7 @@ def figure_2() -> Shown:
 
 @item("Eqs. (24), (25)", "Herbert and McWhannell's force", Verdict.NO_NUMBERS, FORMULA)
 def equations_24_and_25() -> Shown:
-    """What it comes to, and a run."""
+    """Compute effective restitutions, and one from an impact."""
     run = collision("herbert-mcwhannell", restitution=0.5).restitution
     return Shown([*delivered("herbert-mcwhannell"), Row("for 0.5, in a run [1]", "", run)])
 
@@ -480,7 +481,7 @@ def equations_24_and_25() -> Shown:
     "an empirical formula; the paper gives neither material nor range, and the value is negative above 57 m/s",
 )
 def equation_26() -> Shown:
-    """Restitution at speeds, and the speed at which it is zero."""
+    """Compute the restitution at several speeds, and the speed at which it is zero."""
     rows = [
         Row(f"e at {v:g} m/s [1]", "", theory.herbert_mcwhannell_restitution(v))
         for v in (0.01, 0.1, 1.0, 10.0)
@@ -497,15 +498,15 @@ def equation_26() -> Shown:
     "the exact motion. Eq. (31) has an extra dot",
 )
 def equations_27_to_37() -> Shown:
-    """t_e and zeta_1 of eqs. (36), (37) beside those of the exact motion for a small loss."""
-    # m d'' + zeta d d' + K d = 0, m = K = 1: half a period is pi
+    """Compare t_e and zeta_1 of eqs. (36), (37) with the exact motion for a small loss."""
+    # m d'' + zeta d d' + K d = 0, m = K = 1: half a period is pi.
     small = 1e-4
     motion = solve_ivp(
         lambda t, s: [s[1], -s[0] - small * s[0] * s[1]], (0.0, 3.5), [0.0, 1.0],
         events=lambda t, s: s[0] if t > 1.0 else 1.0, rtol=tolerance(1e-12), atol=tolerance(1e-14),
     )  # fmt: skip
     ended, speed = motion.t_events[0][0], -motion.y_events[0][0][1]
-    # with the term -K^2 t_e^4/(24 m^2) eq. (35) reads 2 = x/2 - x^2/24, x = K t_e^2/m
+    # With the term -K^2 t_e^4/(24 m^2), eq. (35) is 2 = x/2 - x^2/24, x = K t_e^2/m.
     discriminant = 0.25 - 4.0 * 2.0 / 24.0
     return Shown(
         [
@@ -525,7 +526,7 @@ def equations_27_to_37() -> Shown:
     "eq. (38) has an extra rate; the force of eq. (39) has half the nominal loss",
 )
 def equations_38_and_39() -> Shown:
-    """What it comes to, and a run; asked for 1 - alpha_1 v."""
+    """Compute effective restitutions for the nominal value 1 - alpha_1 v."""
     rows = delivered("lee-wang", (*ASKED, 0.99))
     return Shown(
         [
@@ -542,7 +543,7 @@ def equations_38_and_39() -> Shown:
     "eq. (41) has abs(d') instead of abs(d); the figure has no numbers",
 )
 def figure_3() -> Shown:
-    """T_2 over d/eps for the three q that are named."""
+    """Plot T_2 versus d/eps for the three published values of q."""
     x = np.linspace(-0.2, 1.5, 400)
     figure, axes = drawn("overlap over eps [1]", "T2 [1]")
     for q in (2.0, 3.0, 4.0):
@@ -555,7 +556,7 @@ def figure_3() -> Shown:
 
 @item("Eqs. (44), (45)", "Lee and Wang's second force", Verdict.NO_NUMBERS, FORMULA, long=True)
 def equations_44_and_45() -> Shown:
-    """What runs come to: it depends on q and on eps over the largest overlap."""
+    """Compute effective restitutions, which depend on q and on eps over the largest overlap."""
     rows, deep = [], SPEED * math.sqrt(PAIR.effective_mass / SPRING)
     for part in (0.1, 0.5, 1.0):
         for q in (2.0, 4.0):
@@ -580,7 +581,7 @@ def equations_44_and_45() -> Shown:
     ),
 )
 def equations_46_to_53() -> Shown:
-    """The common velocity of eq. (51) for 1 and 2 kg at 3 and 0 m/s, and the energy that is left."""
+    """Compute the common velocity of eq. (51) for 1 and 2 kg at 3 and 0 m/s, and the energy."""
     m1, m2, u1, u2 = 1.0, 2.0, 3.0, 0.0
     right = (m1 * u1 + m2 * u2) / (m1 + m2)
     printed = m2 / (m1 + m2) * u2 + m1 / m2 * u1
@@ -602,7 +603,7 @@ def equations_46_to_53() -> Shown:
     "a formula without an example; it is an equality for an elastic spring and a bound for a damped spring",
 )
 def equation_54() -> Shown:
-    """m (v/d_m)^2 of runs over the spring's stiffness."""
+    """Compute m (v/d_m)^2 of impacts relative to the stiffness of the spring."""
     rows = []
     for e in (0.999, 0.9, 0.5):
         one = collision("kelvin-voigt", restitution=e, stiffness=SPRING, separation="tensile")
@@ -621,7 +622,7 @@ def equation_54() -> Shown:
     ),
 )
 def equations_55_to_70() -> Shown:
-    """The power of e in eq. (58), from a run, and the integral (70) with mu d for the damping."""
+    """Compute the power of e in eq. (58) from an impact, and the integral (70) with mu d."""
     e = 0.5
     one = collision("tsuji", restitution=e, separation="tensile")
     lost = one.dissipated / (0.5 * PAIR.effective_mass * SPEED**2)
@@ -648,7 +649,7 @@ def equations_55_to_70() -> Shown:
     long=True,
 )
 def equations_71_and_72() -> Shown:
-    """The factor of eq. (71) is that of Lankarani and Nikravesh; what it comes to, and a run."""
+    """Compute effective restitutions with eq. (71), Lankarani and Nikravesh's factor."""
     run = collision("khulief-shabana", restitution=0.5, stiffness=SPRING).restitution
     return Shown([*delivered("khulief-shabana"), Row("for 0.5, in a run [1]", "", run)])
 
@@ -660,7 +661,7 @@ def equations_71_and_72() -> Shown:
     "a derivation without numbers; it assumes that the damped motion equals the elastic motion, which is accurate for e near 1",
 )
 def equations_73_to_86() -> Shown:
-    """The loss of eq. (77) over that of runs under eq. (88)."""
+    """Compare the loss of eq. (77) with that of impacts with eq. (88)."""
     rows = []
     for e in (0.99, 0.9, 0.5):
         one = collision("lankarani-nikravesh", restitution=e)
@@ -673,14 +674,14 @@ def equations_73_to_86() -> Shown:
 
 @item("Eqs. (87), (88)", "Lankarani and Nikravesh's force", Verdict.NO_NUMBERS, FORMULA)
 def equations_87_and_88() -> Shown:
-    """What it comes to, and a run."""
+    """Compute effective restitutions, and one from an impact."""
     run = collision("lankarani-nikravesh", restitution=0.5).restitution
     return Shown([*delivered("lankarani-nikravesh"), Row("for 0.5, in a run [1]", "", run)])
 
 
 @item("Fig. 5", "overlap versus time", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_5() -> Shown:
-    """Overlap over time, with the end of compression and of restitution."""
+    """Plot overlap versus time, with the ends of compression and restitution."""
     figure, axes = drawn("time [us]", "overlap [um]")
     for e in (0.999, 0.7, 0.3):
         one = collision("lankarani-nikravesh", restitution=e)
@@ -697,7 +698,10 @@ def figure_5() -> Shown:
     "the figure has no numbers; the text calls chi empirical, and it has a closed form",
 )
 def figure_6() -> Shown:
-    """chi = sqrt(5) |ln e|/sqrt(pi^2 + ln^2 e), as eq. (89) is a linear oscillator in d^(5/4)."""
+    """Compute chi from eq. (89), a linear oscillator in d^(5/4).
+
+    chi = sqrt(5) |ln e|/sqrt(pi^2 + ln^2 e)
+    """
     e = np.linspace(0.01, 1.0, 200)
     chi = math.sqrt(5.0) * np.array([theory.damping_ratio(one) for one in e])
     figure, axes = drawn("restitution [1]", "chi [1]")
@@ -716,7 +720,7 @@ def figure_6() -> Shown:
     "the paper gives neither the material nor the kind of wave; we use sqrt(E/rho)",
 )
 def section_3_8() -> Shown:
-    """For the steel of Wang, Liu & Liu 2022, and Ma-Liu's first yield there."""
+    """Compute the speed for the steel of Wang, Liu & Liu 2022, and first yield with Ma-Liu."""
     bead = gc.Pair(
         effective_radius=1.19e-3,
         effective_modulus=193e9 / 1.82,
@@ -747,7 +751,7 @@ def section_3_8() -> Shown:
     long=True,
 )
 def equations_91_to_97() -> Shown:
-    """A run beside eqs. (94), (95), (97)."""
+    """Compare an impact with eqs. (94), (95), and (97)."""
     e, K, m = 0.7, PAIR.hertz_stiffness, PAIR.effective_mass
     one = collision("lankarani-nikravesh-plastic", restitution=e)
     d_m = (2.5 / (2.0 * K) * m * SPEED**2) ** 0.4
@@ -776,7 +780,7 @@ def equations_91_to_97() -> Shown:
     long=True,
 )
 def figure_7() -> Shown:
-    """Both over time."""
+    """Plot force and overlap versus time."""
     one = collision("lankarani-nikravesh-plastic", restitution=0.7)
     figure = Figure(figsize=(6.0, 4.5), layout="constrained")
     top, below = figure.subplots(2, 1, sharex=True)
@@ -799,7 +803,7 @@ def figure_7() -> Shown:
     ),
 )
 def equations_98_to_105() -> Shown:
-    """The factor of eq. (105), for e = 1 - alpha v, over that of eq. (24)."""
+    """Compare the factor of eq. (105), for e = 1 - alpha v, with that of eq. (24)."""
     rows = []
     for e in ASKED:
         x = 1.0 - e
@@ -811,7 +815,7 @@ def equations_98_to_105() -> Shown:
 
 @item("Eq. (106)", "overlap over rate", Verdict.NO_NUMBERS, FORMULA)
 def equation_106() -> Shown:
-    """Eq. (106) over a run with the same constant, lambda = 1.5 alpha K, at three rates."""
+    """Compare eq. (106) at three rates with an impact with lambda = 1.5 alpha K."""
     alpha, m, K, v0 = 0.32, PAIR.effective_mass, PAIR.hertz_stiffness, SPEED
     one = collision("hunt-crossley-alpha", alpha=alpha)
     rows = []
@@ -830,7 +834,7 @@ def equation_106() -> Shown:
     "the bracket closes before the rate; the correct form is K d^1.5 (1 + [...] d'); eq. (108) is singular at e = 1/3",
 )
 def equations_107_and_108() -> Shown:
-    """What both come to."""
+    """Compute effective restitutions of both forces."""
     run = collision("marhefka-orin", restitution=0.5).restitution
     return Shown(
         [
@@ -848,7 +852,7 @@ def equations_107_and_108() -> Shown:
     "eq. (110) gives the reciprocal: alpha = lambda/K is correct",
 )
 def equations_109_to_113() -> Shown:
-    """The left side of eq. (113) with the restitution of a run."""
+    """Compute the left side of eq. (113) with the restitution of an impact."""
     one = collision("gonthier-exact", restitution=0.5)
     a, e = theory.damping_factor(0.5), one.restitution
     left = a - math.log(1.0 + a) + e * a + math.log(1.0 - e * a)
@@ -862,7 +866,7 @@ def equations_109_to_113() -> Shown:
     "eq. (115) has c instead of e; Hunt and Crossley's d is 3/2 e (1 - e), and the paper prints 3/4",
 )
 def equations_114_to_116() -> Shown:
-    """d of eq. (115), its first guess, and what the guess delivers."""
+    """Compute d of eq. (115), its initial guess, and the effective restitutions."""
     # Hunt and Crossley's alpha v is 1.5 (1 - e), eq. (23), so that d = alpha v e is:
     factor = float(gc.laws()["hunt-crossley"].damping_factor(0.5)) / (1.0 - 0.5)
     rows = [Row("d_HC/(e (1 - e)) [1]", "0.75", factor, misprint=True)]
@@ -879,7 +883,7 @@ def equations_114_to_116() -> Shown:
     "the number of eq. (123), from the integral; eq. (122) has chi instead of lambda, and eq. (124) omits the square of v_ij",
 )
 def equations_117_to_125() -> Shown:
-    """int x^1.5 sqrt(1 - x^2) dx."""
+    """Compute the integral of x^1.5 sqrt(1 - x^2) from 0 to 1."""
     integral = quad(lambda x: x**1.5 * math.sqrt(1.0 - x * x), 0.0, 1.0)[0]
     return Shown([Row("factor of eq. (123) [1]", "0.25", integral)])
 
@@ -891,8 +895,8 @@ def equations_117_to_125() -> Shown:
     "8/5 from the energies of eq. (124)",
 )
 def equations_126_and_127() -> Shown:
-    """lambda v e/(K (1 - e)) from the energies, and what it comes to."""
-    # m v^2/2 = .4 K + lambda v/4 and lambda v (1 + e)/4 = (1 - e^2) m v^2/2, with d_m^2.5 = 1
+    """Compute lambda v e/(K (1 - e)) from the energies, and effective restitutions."""
+    # m v^2/2 = 0.4 K + lambda v/4 and lambda v (1 + e)/4 = (1 - e^2) m v^2/2, with d_m^2.5 = 1
     e, K = 0.5, 1.0
     damping = 4.0 * (1.0 - e) * 0.4 * K / e
     run = collision("flores", restitution=0.5).restitution
@@ -913,7 +917,7 @@ def equations_126_and_127() -> Shown:
     "differs. Because the contact ends at d = 0, no interpretation of the end gives the nominal restitution",
 )
 def equations_128_to_134() -> Shown:
-    """What it comes to: printed is that it returns what is asked."""
+    """Compare effective restitutions with the nominal ones, which the paper claims."""
     factor = gc.laws()["gharib-hurmuzlu"].damping_factor
     rows = [
         Row(
@@ -943,7 +947,7 @@ def equations_128_to_134() -> Shown:
     long=True,
 )
 def equations_135_to_145() -> Shown:
-    """A run with a dent: works in compression and restitution, and the dent."""
+    """Compute works in compression and restitution, and the residual indentation."""
     e = 0.7
     one = collision("gharib-hurmuzlu-plastic", restitution=e)
     at = int(np.argmax(one.overlap))
@@ -971,9 +975,9 @@ def equations_135_to_145() -> Shown:
 
 @item("Eqs. (146) to (151)", "Hu and Guo: energies", Verdict.REPRODUCED, "4/15 and 3/2")
 def equations_146_to_151() -> Shown:
-    """int x^1.5 sqrt(1 - x^2.5) dx, and lambda from the energies."""
+    """Compute the integral of x^1.5 sqrt(1 - x^2.5), and lambda from the energies."""
     integral = quad(lambda x: x**1.5 * math.sqrt(1.0 - x**2.5), 0.0, 1.0)[0]
-    # m v^2/2 = .4 K + I lambda v and I lambda v (1 + e) = (1 - e^2) m v^2/2, with d_m^2.5 = 1
+    # m v^2/2 = 0.4 K + I lambda v and I lambda v (1 + e) = (1 - e^2) m v^2/2, with d_m^2.5 = 1
     return Shown(
         [
             Row("factor of eq. (147), 4/15 [1]", "0.26667", integral),
@@ -984,7 +988,7 @@ def equations_146_to_151() -> Shown:
 
 @item("Eq. (152)", "Hu and Guo's force", Verdict.NO_NUMBERS, FORMULA)
 def equation_152() -> Shown:
-    """What it comes to, and a run."""
+    """Compute effective restitutions, and one from an impact."""
     run = collision("hu-guo", restitution=0.5).restitution
     return Shown([*delivered("hu-guo"), Row("for 0.5, in a run [1]", "", run)])
 
@@ -998,19 +1002,19 @@ DETACHED = (120.0, 300.0)
 
 @cached
 def yoke(law: str, *changes: str) -> gc.Result:
-    """The built-in case under one of table 11's fits, two revolutions."""
-    # a run with so much damping takes a thousand times the steps
+    """Run two revolutions of the built-in case with one of table 11's fits."""
+    # A run with so much damping takes a thousand times as many steps.
     compute = scanned_mechanism if "force.alpha=320" in changes else refined_mechanism
     return compute("scotch-yoke", f"contact.law={law}", *changes)
 
 
 def found(law: str) -> dict[str, float]:
-    """What the second revolution comes to, by name."""
+    """Return the numbers of the second revolution by name."""
     return {check.what: check.value for check in checks_of(yoke(law))}
 
 
 def openings(law: str, *changes: str) -> int:
-    """How often the pin leaves the slot between 120 and 300 degrees of the second revolution."""
+    """Count how often the pin leaves the slot from 120 to 300 degrees of the second revolution."""
     turned, force, _ = last_revolution(yoke(law, *changes))
     part = force[(turned > DETACHED[0]) & (turned < DETACHED[1])]
     return int(np.count_nonzero((part[1:] == 0.0) & (part[:-1] > 0.0)))
@@ -1019,7 +1023,7 @@ def openings(law: str, *changes: str) -> int:
 def over_the_turn(
     quantity: str, scale: float, label: str, part: tuple[float, float] = (0.0, 360.0)
 ) -> Figure:
-    """A quantity of the second revolution for the five laws."""
+    """Plot a quantity of the second revolution for the five laws."""
     figure = Figure(figsize=(6.0, 6.5), layout="constrained")
     for axes, law in zip(figure.subplots(5, 1, sharex=True, sharey=True), LAWS, strict=True):
         result = yoke(law)
@@ -1042,7 +1046,7 @@ def over_the_turn(
     "slot), 31 deg before the dead centre, and K as published",
 )
 def table_10() -> Shown:
-    """What follows from the printed numbers, and what was added."""
+    """Compute what follows from the published values, and list our choices."""
     case = gc.load_mechanism("scotch-yoke")
     Ro, Ri, Rp = (
         1e3 * one for one in (case.slot.outer_radius, case.slot.inner_radius, case.pin.radius)
@@ -1079,11 +1083,11 @@ def table_10() -> Shown:
     "the range of alpha from 0.002 to 0.008 s/in",
 )
 def equation_153() -> Shown:
-    """alpha in s/m; the restitution that .32 s/m comes to."""
+    """Compute alpha in s/m, and the effective restitution for 0.32 s/m."""
     inch = 0.0254
     rows = [
         Row("smallest alpha, 0.002 s/in [s/m]", "0.08", 0.002 / inch),
-        # .315 is printed as .32
+        # 0.315 is published as 0.32.
         Row("largest alpha, 0.008 s/in [s/m]", "0.32", 0.008 / inch, within=0.016),
     ]
     for v in (0.1, 0.5, 1.0, 2.0):
@@ -1092,7 +1096,7 @@ def equation_153() -> Shown:
     return Shown(rows)
 
 
-# Table 11 as printed: K [N/mm^n] and n of the rows R_i, R_o, R_c.
+# Table 11 as published: K [N/mm^n] and n of the rows R_i, R_o, R_c.
 TABLE_11 = {
     "lankarani-nikravesh-cylinder": "1.220e5 1.50  1.424e5 1.50  1.198e6 1.50",
     "radzimovsky": "4.321e4 1.09  4.315e4 1.09  1.846e5 1.22",
@@ -1100,7 +1104,7 @@ TABLE_11 = {
     "goldsmith": "1.717e4 1.04  1.743e4 1.04  2.221e4 1.05",
     "esdu-78035": "1.300e4 1.09  1.254e4 1.09  4.786e4 1.22",
 }
-# The radii of table 10: R_i + R_p, R_o - R_p, R_c - R_p.
+# Radii and dR from table 10 [mm]; dR is R_i + R_p, R_o - R_p, R_c - R_p.
 TRACKS = {"R_i": (52.0, 52.0 + 7.9), "R_o": (68.0, 68.0 - 7.9), "R_c": (8.0, 8.0 - 7.9)}
 
 
@@ -1111,7 +1115,7 @@ TRACKS = {"R_i": (52.0, 52.0 + 7.9), "R_o": (68.0, 68.0 - 7.9), "R_c": (8.0, 8.0
     "the labels 60.1 and 59.9 are interchanged; the row R_i was computed with R_p = 7.5 mm; ESDU's K in this row is a different number",
 )
 def table_11() -> Shown:
-    """K and n with table 10's radii, and the row R_i with R_p = 7.5 mm too."""
+    """Compute K and n with table 10's radii, and also the row R_i with R_p = 7.5 mm."""
     rows = [
         Row("dR of R_i and R_p [mm]", "60.1", 52.0 + 7.9, misprint=True),
         Row("dR of R_o and R_p [mm]", "59.9", 68.0 - 7.9, misprint=True),
@@ -1129,7 +1133,7 @@ def table_11() -> Shown:
                 K, n = fit.stiffness, fit.exponent
             for name, text, value in (("K", printed[at][0], K), ("n", printed[at][1], n)):
                 row = Row(f"{law}, {track}: {name}", str(text), value)
-                # n is cut, not rounded, as in tables 2 to 9
+                # n is truncated, not rounded, as in tables 2 to 9.
                 within = None if row.agrees or name == "K" else 0.009
                 off = not Row("", str(text), value, within).agrees
                 rows.append(Row(row.what, row.printed, value, within, off))
@@ -1150,14 +1154,14 @@ def table_11() -> Shown:
     ),
 )
 def section_4_clearances() -> Shown:
-    """dR_ext - dR_int over the play."""
+    """Compute dR_ext - dR_int relative to the clearance."""
     (_, outside), (_, inside), _ = TRACKS.values()
     play = 68.0 - 52.0 - 2.0 * 7.9
     factor = (outside - inside) / play
     return Shown([Row("(dR_ext - dR_int) over the clearance [1]", "1", factor, misprint=True)])
 
 
-# Overlap of the two laws that section 4 writes out, W in N/mm, lengths in mm.
+# Overlap with the two laws whose formulas are in section 4; W in N/mm, lengths in mm.
 FORMS = {
     "johnson": lambda W, E, dR: W / (math.pi * E) * (np.log(4 * math.pi * dR * E / W) - 1),
     "radzimovsky": lambda W, E, dR: W / (math.pi * E) * (2 / 3 + np.log(8 * dR * E / (1.6**2 * W))),
@@ -1165,7 +1169,7 @@ FORMS = {
 
 
 def stiffness_error(law: str, modulus: float, play: Any) -> Any:
-    """Part by which the overlap at 10 kN/mm differs between the tracks, R_m 60 mm."""
+    """Return the relative difference of the overlaps of the tracks at 10 kN/mm, R_m 60 mm."""
     overlap = FORMS[law]
     return overlap(1e4, modulus, 60.0 + play / 2.0) / overlap(1e4, modulus, 60.0 - play / 2.0) - 1.0
 
@@ -1180,7 +1184,7 @@ def stiffness_error(law: str, modulus: float, play: Any) -> Any:
     ),
 )
 def figure_10() -> Shown:
-    """Difference of the overlaps at 10 kN/mm."""
+    """Compute the difference of the overlaps at 10 kN/mm."""
     play = np.linspace(0.0, 8.0, 81)
     figure, axes = drawn("play [mm]", "difference of the overlaps [%]")
     for law in FORMS:
@@ -1207,12 +1211,12 @@ def figure_10() -> Shown:
     "the time without contact near 100 deg, the only number in the text",
 )
 def figure_11() -> Shown:
-    """Where the pin changes sides, and how large the force is."""
+    """Compute the angle at which the pin changes sides, and the forces."""
     rows = []
     for law in LAWS:
         of = found(law)
         lost, again = of["contact lost at"], of["contact regained at"]
-        # "around 100": the middle within 3 deg
+        # The text has "around 100", so the middle must be within 3 deg.
         rows.append(
             Row(f"{law}: middle of the gap [deg]", "100", 0.5 * (lost + again), within=0.03)
         )
@@ -1225,7 +1229,7 @@ def figure_11() -> Shown:
 
 @item("Fig. 12", "penetration during a revolution", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_12() -> Shown:
-    """Penetration of the five laws."""
+    """Compute the penetration with the five laws."""
     rows = [
         Row(f"{law}: largest [um]", "", 1e6 * found(law)["largest penetration"]) for law in LAWS
     ]
@@ -1234,7 +1238,10 @@ def figure_12() -> Shown:
 
 @item("Fig. 13", "penetration, detail", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_13() -> Shown:
-    """Between 30 and 80 deg, where contact goes on: which part the figure shows is not stated."""
+    """Compute the penetration between 30 and 80 deg, with lasting contact.
+
+    The paper does not give the range of the figure.
+    """
     rows = []
     for law in LAWS:
         turned, _, depth = last_revolution(yoke(law))
@@ -1247,13 +1254,13 @@ def figure_13() -> Shown:
 
 @item("Fig. 14", "contact force, detail of the impacts", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_14() -> Shown:
-    """Between 90 and 140 deg: which part the figure shows is not stated."""
+    """Plot the force between 90 and 140 deg; the paper does not give the range of the figure."""
     return Shown(figure=over_the_turn("contact_force", 1e-3, "contact force [kN]", (90.0, 140.0)))
 
 
 @item("Fig. 15", "loops of one contact and rebound", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_15() -> Shown:
-    """The first impact after the change of sides: which one the figure shows is not stated."""
+    """Compute the first impact after the pin changes sides; the paper does not specify which."""
     figure, axes = drawn("penetration [um]", "contact force [kN]")
     rows = []
     for law in LAWS:
@@ -1280,7 +1287,7 @@ def figure_15() -> Shown:
     "Fig. 16", "position, velocity, and acceleration of the slider", Verdict.NO_NUMBERS, NO_NUMBERS
 )
 def figure_16() -> Shown:
-    """Of Johnson's and Goldsmith's forces, and the largest difference from each other."""
+    """Plot Johnson's and Goldsmith's forces, and compute the largest difference of the laws."""
     figure = Figure(figsize=(6.0, 6.5), layout="constrained")
     names = ("position [mm]", "velocity [m/s]", "acceleration [m/s2]")
     keys = ("slider_position", "slider_velocity", "slider_acceleration")
@@ -1358,15 +1365,15 @@ PAPER.errata += [
     "holds",
 )
 def kelvin_voigt() -> str:
-    """First and last force."""
+    """Report the first and the last force."""
     one = collision("kelvin-voigt", restitution=0.7, stiffness=SPRING, separation="tensile")
     c = 2.0 * theory.damping_ratio(0.7) * math.sqrt(SPRING * PAIR.effective_mass)
     return f"e 0.7, 1 m/s, K {SPRING:g} N/m: {c * SPEED:.1f} N at the contact onset, {one.force.min():.1f} N before the end"
 
 
-# Time of one force under Johnson's law, steel, dR .5 mm, 1000 overlaps from .1 to 10 um [ns]:
-# smallest of 300 (compiled) and 7 (interpreted) rounds, AMD EPYC, Python 3.11, 2026-11-24. Never
-# measured as this page is printed.
+# Time to compute one force with Johnson's law, steel, dR 0.5 mm, 1000 overlaps from 0.1 to 10 um
+# [ns]: smallest of 300 (compiled) and 7 (interpreted) rounds, AMD EPYC, Python 3.11, 2026-11-24.
+# These times are not measured again when this page is printed.
 NANOSECONDS = {
     "compiled": {"power": 13.9, "Newton": 97.0},
     "interpreted": {"power": 81.0, "Newton": 2073.0, "brentq": 23226.0, "fsolve": 115928.0},
@@ -1379,7 +1386,7 @@ NANOSECONDS = {
     "holds for a general root finder in an interpreted language, not for compiled code",
 )
 def faster() -> str:
-    """Stored times."""
+    """Report stored times."""
     compiled, plain = NANOSECONDS["compiled"], NANOSECONDS["interpreted"]
     ratios = ", ".join(
         f"{plain[name] / plain['power']:.0f} ({name})" for name in ("Newton", "brentq", "fsolve")
@@ -1397,7 +1404,7 @@ def faster() -> str:
     "holds; for ESDU too, not for Goldsmith",
 )
 def alike() -> str:
-    """Forces at 10 um of 10 mm pins with dR 15.9 mm."""
+    """Report forces at 10 um of 10 mm pins with dR 15.9 mm."""
     outer = gc.Pair(**{**PIN.items(), "radius_1": 25.9e-3, "radius_2": 10e-3})
     ratios = []
     for name in ("johnson", "radzimovsky", "esdu-78035", "goldsmith"):
@@ -1421,7 +1428,7 @@ def alike() -> str:
     "depends on q and eps",
 )
 def wider() -> str:
-    """Losses for e = .5."""
+    """Report the losses for e = 0.5."""
     first = (
         1.0 - theory.delivered_restitution(float(gc.laws()["lee-wang"].damping_factor(0.5))) ** 2
     )
@@ -1446,7 +1453,7 @@ def wider() -> str:
     "holds for e near 1",
 )
 def same_result() -> str:
-    """Factors."""
+    """Report the ratio of the damping factors."""
     one, other = (gc.laws()[name].damping_factor for name in ("marhefka-orin", "hunt-crossley"))
     return "factor over Hunt and Crossley's: " + ", ".join(
         f"{float(one(e)) / float(other(e)):.3f} at e {e:g}" for e in (0.99, 0.9, 0.5)
@@ -1459,7 +1466,7 @@ def same_result() -> str:
     "holds",
 )
 def two_percent() -> str:
-    """Where 2 % is reached."""
+    """Report the clearance at which the error reaches 2 %."""
     play = np.linspace(0.1, 16.0, points(3200))
     at = {
         f"{law}, {name}": play[int(np.argmax(stiffness_error(law, modulus, play) > 0.02))]
@@ -1479,7 +1486,7 @@ def two_percent() -> str:
     "holds for its mean, not for its oscillations",
 )
 def mean_force() -> str:
-    """Force from 30 to 80 deg over that without play."""
+    """Report the force from 30 to 80 deg relative to the force without clearance."""
     parts = []
     for law in LAWS:
         turned, force, _ = last_revolution(yoke(law))
@@ -1498,7 +1505,7 @@ def mean_force() -> str:
     "holds",
 )
 def depths() -> str:
-    """From figs. 12 and 13's numbers."""
+    """Report numbers of figs. 12 and 13."""
     counts = figure_13().rows
     return (
         ", ".join(
@@ -1515,7 +1522,7 @@ def depths() -> str:
     "holds, except for Goldsmith and ESDU if only K is compared",
 )
 def higher() -> str:
-    """First impacts, in the order of the forces at .1 mm."""
+    """Report the forces of the first impacts, in the order of the forces at 0.1 mm."""
     at = {
         law: float(cells.split()[2]) * 0.1 ** float(cells.split()[3])
         for law, cells in TABLE_11.items()
@@ -1531,7 +1538,7 @@ def higher() -> str:
     "section 4, fig. 14", "Goldsmith's law is the softest of the five", "contradicted by table 11"
 )
 def softest() -> str:
-    """Table 11 as printed."""
+    """Report forces according to table 11 as published."""
     parts = []
     for law in ("goldsmith", "esdu-78035"):
         cells = [float(cell) for cell in TABLE_11[law].split()]
@@ -1552,7 +1559,10 @@ def softest() -> str:
     "contradicted",
 )
 def only_goldsmith() -> str:
-    """Openings of the second revolution for readings of alpha, of the crank and of its start."""
+    """Report the openings in the second revolution for several interpretations.
+
+    They vary alpha, the crank, and its initial angle.
+    """
     readings = {
         "as printed": (),
         "alpha .08 s/m": ("force.alpha=0.08",),
@@ -1580,7 +1590,7 @@ def only_goldsmith() -> str:
     "section 4", "a high K, and so a high damping, makes the contact steadier", "contradicted"
 )
 def steadier() -> str:
-    """Openings, stiffest first."""
+    """Report the openings, for the stiffest law first."""
     return (
         "openings between 120 and 300 deg: "
         + ", ".join(f"{law} {openings(law)}" for law in LAWS)
@@ -1590,7 +1600,7 @@ def steadier() -> str:
 
 @PAPER.claim("section 5", "a high exponent n makes the contact more stable", "contradicted")
 def exponent() -> str:
-    """n = 1.5 beside the others."""
+    """Report the openings for n = 1.5 and for other exponents."""
     return f"openings between 120 and 300 deg: {openings(LAWS[4])} with n 1.5, {openings('goldsmith')} with n 1.04, {openings('esdu-78035')} with 1.09, {openings('johnson')} with 1.10"
 
 
@@ -1600,7 +1610,7 @@ def exponent() -> str:
     "holds",
 )
 def steeper() -> str:
-    """From fig. 15's numbers."""
+    """Report numbers of fig. 15."""
     rows = figure_15().rows
     return ", ".join(
         f"{law} {rows[2 * at].computed:.0f} N and {rows[2 * at + 1].computed:.1f} N/um"
@@ -1614,7 +1624,7 @@ def steeper() -> str:
     "contradicted for the force; we tried the first impact and the largest force of the revolution",
 )
 def between() -> str:
-    """Forces."""
+    """Report the forces of the first impact and the largest forces."""
     return ", ".join(
         f"{law} {found(law)['largest force of the first impact']:.0f} and {found(law)['largest force']:.0f} N"
         for law in LAWS
@@ -1627,7 +1637,7 @@ def between() -> str:
     "holds",
 )
 def slider() -> str:
-    """From fig. 16's numbers."""
+    """Report numbers of fig. 16."""
     return "largest differences between the five laws: " + ", ".join(
         f"{row.what.split(':')[0]} {row.computed:.3g} {row.what.split()[-1]}"
         for row in figure_16().rows

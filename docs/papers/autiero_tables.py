@@ -1,8 +1,8 @@
 """Line contact of cylinders: the power laws of Autiero et al. 2022, doi:10.3390/machines10110966.
 
-Here alone in mm, N and MPa, for n of K [N/mm^n] is part of the dimension. These are the formulas
-that their tables 2 to 9 and 11 were computed with, found by reproducing the tables. Where they are
-not the laws themselves (granchain.contact.cylinder) the line states how.
+Only this module uses mm, N, and MPa, because n of K [N/mm^n] is part of the dimension. The formulas
+are those with which their tables 2 to 9 and 11 were computed; we found them by reproducing the
+tables. If a formula differs from the law (granchain.contact.cylinder), a comment reports how.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from granchain.errors import CaseError
 from granchain.theory.impacts import hertz_stiffness
 from granchain.theory.ranges import require, require_positive
 
-# Lengths of line contact, in mm, are 1: a force per length W [N/mm] is a force.
+# The length of line contact is 1 mm, so that a force per length W [N/mm] is a force.
 TABULATED_LAWS = ("radzimovsky", "johnson", "esdu-78035", "goldsmith")
-# W of the fit: 1 to 1000 N/mm, evenly; largest relative error stated from this overlap [mm] on.
+# Forces W of the fit, evenly spaced: 1 to 1000 N/mm. The largest relative error is over overlaps
+# from this value on [mm].
 _TABULATED_FORCES = (1.0, 1000.0, 1000)
 _TABULATED_FROM = 1e-3
 
@@ -32,8 +33,9 @@ def tabulated_overlap(
     relative_radius: float,
     effective_radius: float | None = None,
 ) -> np.ndarray:
-    """Overlap of two cylinders [mm] as the tables of Autiero et al. 2022 were computed,
-    doi:10.3390/machines10110966.
+    """Return the overlap of two cylinders [mm] as in the tables of Autiero et al. 2022.
+
+    doi:10.3390/machines10110966
 
     Parameters
     ----------
@@ -51,17 +53,19 @@ def tabulated_overlap(
     Raises
     ------
     CaseError
-        For another law, a number that is not above zero, or a missing radius.
+        If the law is unknown, a number is not above zero, or the radius is missing.
     """
     where = "tabulated_overlap"
     if law not in TABULATED_LAWS:
-        raise CaseError(f'{where}: law: got "{law}", allowed: {", ".join(TABULATED_LAWS)}')
+        raise CaseError(
+            f'{where}: law: "{law}" is unknown. It must be one of {", ".join(TABULATED_LAWS)}.'
+        )
     require_positive(where, E=effective_modulus, dR=relative_radius)
     w = np.asarray(line_force, dtype=float)
     require(f"{where}: W", float(w.min()), bool((w > 0.0).all()), "above 0")
     soft = math.pi * effective_modulus
     if law == "radzimovsky":
-        # 16 in place of 8
+        # 16 instead of 8
         return (
             w
             / soft
@@ -70,17 +74,18 @@ def tabulated_overlap(
     if law == "johnson":
         return w / soft * (np.log(4.0 * soft * relative_radius / w) - 1.0)
     if law == "esdu-78035":
-        # E in place of pi E, twice
+        # E instead of pi E, twice
         return w / effective_modulus * (np.log(4.0 * effective_modulus * relative_radius / w) + 1.0)
     radius = math.nan if effective_radius is None else effective_radius
     require_positive(where, R=radius)
-    # 1e8 mm^2 in place of L^2
+    # 1e8 mm^2 instead of L^2
     return w / soft * (np.log(1e8 * soft / (w * radius)) + 1.0)
 
 
 def tabulated_lankarani_nikravesh(effective_modulus: float, effective_radius: float) -> float:
-    """K of F = K d^1.5 [N/mm^1.5] in table 11 of Autiero et al. 2022, doi:10.3390/machines10110966:
-    pi/10 of (4/3) E sqrt(R).
+    """Return K of F = K d^1.5 [N/mm^1.5] in table 11 of Autiero et al. 2022.
+
+    It is pi/10 of (4/3) E sqrt(R); doi:10.3390/machines10110966.
 
     Parameters
     ----------
@@ -106,16 +111,16 @@ def tabulated_power_law(
     relative_radius: float,
     effective_radius: float | None = None,
 ) -> PowerLaw:
-    """Power law W = K d^n of two cylinders, as tables 2 to 9 of Autiero et al. 2022 have it,
-    doi:10.3390/machines10110966.
+    """Fit the power law W = K d^n of two cylinders as in tables 2 to 9 of Autiero et al. 2022.
 
-    K and n minimise the sum of (K d^n - W)^2 over W = 1 to 1000 N/mm: for each n the best K is sum
-    W d^n/sum d^(2n), one unknown is left. The largest relative error is that over d >= .001 mm.
+    K and n minimize the sum of (K d^n - W)^2 over W = 1 to 1000 N/mm. For each n, the best K is sum
+    W d^n/sum d^(2n), so that only n is unknown. The largest relative error is that over d >= 0.001
+    mm. Source: doi:10.3390/machines10110966.
 
     Parameters
     ----------
     law, effective_modulus, relative_radius, effective_radius
-        As `tabulated_overlap`.
+        As in `tabulated_overlap`.
     """
     from scipy.optimize import minimize_scalar
 
@@ -129,14 +134,14 @@ def tabulated_power_law(
     def misfit(n: float) -> float:
         return float(((stiffness(n) * overlap**n - force) ** 2).sum())
 
-    # a line contact is hardly stiffer than linear, and softer than two spheres
+    # A line contact is slightly stiffer than a linear spring, and softer than two spheres.
     n = float(
         minimize_scalar(
             misfit, bounds=(1.0, 1.5), method="bounded", options={"xatol": tolerance(1e-10)}
         ).x
     )
-    # the error is largest at the smallest overlap, between two of the forces: a finer grid, down to
-    # half of the first
+    # The error is largest at the smallest overlap, which is between two of the forces. Therefore
+    # use a finer grid that begins at half of the first force.
     fine = np.linspace(0.5 * force[0], force[-1], points(400) * force.size)
     overlap_fine = tabulated_overlap(
         law, fine, effective_modulus, relative_radius, effective_radius

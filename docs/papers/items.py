@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 # Significant digits of a computed number, if its error allows them.
 DIGITS = 5
-# Smallest stated error, relative: what rounding leaves of a closed form.
+# Smallest relative error that is printed: rounding in a closed form.
 ROUNDING = 1e-12
 # Impacts take this fraction of the automatic step: papers print up to five digits.
 REFINE = 10.0
-# Coarser steps, samples and tolerances, for the second computation that gives the error.
+# Whether steps, samples, and tolerances are coarser, for the second computation that gives the
+# error.
 _COARSE = [False]
 
 
@@ -58,12 +59,12 @@ def cached(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def points(count: int) -> int:
-    """Number of samples or nodes."""
+    """Return the number of samples or nodes; half of it if coarse."""
     return (count + 1) // 2 if _COARSE[0] else count
 
 
 def tolerance(value: float) -> float:
-    """Tolerance of an iteration or an adaptive integration."""
+    """Return the tolerance of an iteration or an adaptive integration; larger if coarse."""
     return 100.0 * value if _COARSE[0] else value
 
 
@@ -81,7 +82,7 @@ def fine_step(case: gc.Case) -> gc.Case:
 
 
 def scan_step(case: gc.Case) -> gc.Case:
-    """Return a case at its automatic step, or at the fast one if coarse: for scans of many runs."""
+    """Return a case at its automatic step, or at the fast one if coarse, for many runs."""
     return case.replace(**{"time.step": "fast"}) if _COARSE[0] else case
 
 
@@ -95,24 +96,24 @@ def refined_mechanism(name: str, *changes: str) -> gc.Result:
 
 
 def scanned_mechanism(name: str, *changes: str) -> gc.Result:
-    """Run a mechanism at its automatic step, or at the fast one if coarse: for long runs."""
+    """Run a mechanism at its automatic step, or at the fast one if coarse, for long runs."""
     step = ("time.step=fast",) if _COARSE[0] else ()
     return gc.run_mechanism(gc.load_mechanism(name, (*changes, *step)))
 
 
 @dataclass(frozen=True)
 class Number:
-    """A computed number with its error; as text, its last digit is no smaller than the error."""
+    """A computed number with its error; the last digit of its text is not below the error."""
 
     value: float
     error: float
 
     @property
     def exponent(self) -> int:
-        """Power of ten of the last digit."""
+        """Exponent of ten of the last digit."""
         first = math.floor(math.log10(abs(self.value))) if self.value else 0
         last = first - DIGITS + 1
-        # 1e-9: an error that is a power of ten may be a little more by rounding
+        # 1e-9: rounding may make an error that is a power of ten slightly larger.
         return max(last, math.ceil(math.log10(self.error) - 1e-9)) if self.error else last
 
     def __str__(self) -> str:
@@ -121,7 +122,7 @@ class Number:
         if self.value == round(self.value) and abs(self.value) < 1e5 and self.error < 1e-9:
             return f"{self.value:.0f}"
         number = round(Decimal(self.value), -self.exponent)
-        # a last digit above 1 shows in a power of ten only
+        # Only a power of ten can have its last digit above 1.
         plain = self.exponent <= 0 and (not number or 1e-4 <= abs(number) < 1e5)
         if plain:
             return f"{number:.{-self.exponent}f}"
@@ -132,7 +133,7 @@ class Number:
 
     @property
     def error_text(self) -> str:
-        """The error, rounded up to one digit."""
+        """Error, rounded up to one digit."""
         if not self.error:
             return "0"
         unit = 10.0 ** math.floor(math.log10(self.error))
@@ -140,15 +141,15 @@ class Number:
 
 
 def _short_exponent(match: re.Match[str]) -> str:
-    """An exponent without its plus sign and leading zeros."""
+    """Return an exponent without its plus sign and leading zeros."""
     return f"e{match[1].replace('+', '')}{match[2]}"
 
 
 def number_of(fine: float, rough: float) -> Number:
-    """The number of the finer of two computations.
+    """Return the finer of two computed numbers with its error.
 
-    Halving a step divides the error by 4 if the order is 2, by 2 if it is 1: the difference is at
-    least the error that remains.
+    Halving a step divides the error by 4 if the order is 2, and by 2 if it is 1, so the difference
+    is at least the remaining error.
     """
     if math.isnan(fine) and math.isnan(rough):
         return Number(fine, 0.0)
@@ -159,8 +160,11 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?")
 
 
 def settled_text(fine: str, rough: str) -> str:
-    """The finer of two computed texts: a number that differs between them loses digits, until its
-    last digit is no smaller than the difference."""
+    """Return the finer of two computed texts.
+
+    A number that differs between them has fewer digits, so that its last digit is not below the
+    difference.
+    """
     if fine == rough:
         return fine
     numbers, roughs = _NUMBER.findall(fine), _NUMBER.findall(rough)
@@ -171,7 +175,7 @@ def settled_text(fine: str, rough: str) -> str:
 
 
 def _settled(fine: str, rough: str) -> str:
-    """One number of a text."""
+    """Return one number of a text with fewer digits."""
     if fine == rough:
         return fine
     sign = "+" if fine.startswith("+") else ""
@@ -181,7 +185,7 @@ def _settled(fine: str, rough: str) -> str:
 
 
 class Verdict(Enum):
-    """What becomes of an item when it is computed."""
+    """Outcome of an item."""
 
     REPRODUCED = "reproduced"
     MISPRINT = "reproduced except for a misprint"
@@ -192,20 +196,19 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Row:
-    """One printed number beside the computed one.
+    """A published value and the computed one.
 
     Parameters
     ----------
     what : str
-        Its name and unit, e.g. "restitution at 4 m/s [1]".
+        Name and unit, e.g. "restitution at 4 m/s [1]".
     printed : str
-        As it stands in the paper, e.g. "1.1152e-4"; "" where nothing is printed.
+        Text of the value in the paper, e.g. "1.1152e-4"; "" if there is no published value.
     computed : float
     within : float, optional
-        Largest part of the printed number by which the computed one may differ; without it, half a
-        unit of the last printed digit. A wider one has its reason in the item's text.
-    misprint : bool
-        Whether the printed number is taken for a mistake of printing.
+        Largest relative difference of the computed value from the published one. Default: half a
+        unit of the last published digit. The item's text gives the reason for a larger value.
+        Whether the published value is a misprint.
     error : float, optional
         Error of the computed number, from a second, coarser computation; None before that.
     """
@@ -219,7 +222,7 @@ class Row:
 
     @property
     def number(self) -> Number:
-        """The computed number with its error.
+        """Computed number with its error.
 
         Raises
         ------
@@ -234,7 +237,7 @@ class Row:
 
     @property
     def off(self) -> float:
-        """Computed less printed, as part of the printed number; nan without one."""
+        """Relative difference of computed and published value; nan without a published one."""
         if not self.printed:
             return math.nan
         value = float(self.printed)
@@ -242,7 +245,7 @@ class Row:
 
     @property
     def agrees(self) -> bool:
-        """Whether the computed number rounds to the printed one, or lies within what is stated."""
+        """Return whether the computed value agrees with the published one."""
         if not self.printed:
             return True
         value = float(self.printed)
@@ -252,7 +255,7 @@ class Row:
 
 
 def half_a_digit(printed: str) -> float:
-    """Half a unit of the last digit of a printed number: "1.115e-4" is good to 5e-8."""
+    """Return half a unit of the last digit of a number: "1.115e-4" gives 5e-8."""
     mantissa, _, exponent = printed.lower().partition("e")
     decimals = len(mantissa.partition(".")[2])
     return 0.5 * 10.0 ** (int(exponent or 0) - decimals)
@@ -301,7 +304,7 @@ class Item:
     long: bool = False
 
     def shown(self) -> Shown:
-        """Compute the item twice: the finer numbers, with their errors."""
+        """Compute the item twice, and return the finer numbers with their errors."""
         with coarse():
             rough = self.compute()
         fine = self.compute()
@@ -317,17 +320,17 @@ class Item:
 
     @property
     def name(self) -> str:
-        """Of its figure's file."""
+        """Name of the file of the item's figure."""
         return re.sub(r"[^a-z0-9]+", "-", self.place.lower()).strip("-")
 
     @property
     def lines(self) -> str:
-        """The body of its function, without its docstring."""
+        """Code of its function, without the docstring."""
         body = inspect.getsource(self.compute).partition("-> Shown:\n")[2]
         return textwrap.dedent(body.partition('"""')[2].partition('"""\n')[2]).strip()
 
     def problems(self, shown: Shown) -> list[str]:
-        """Rows that do not bear the verdict out."""
+        """Return the rows that contradict the outcome."""
         off = [row for row in shown.rows if not row.agrees]
         numbers = any(row.printed for row in shown.rows)
         found = []
@@ -372,7 +375,7 @@ class Claim:
     evidence: Callable[[], str]
 
     def shown(self) -> str:
-        """The evidence, computed twice: no number has more digits than are settled."""
+        """Compute the evidence twice, and keep only the digits that agree."""
         with coarse():
             rough = self.evidence()
         return settled_text(self.evidence(), rough)
@@ -380,7 +383,7 @@ class Claim:
 
 @dataclass
 class Paper:
-    """One paper's page.
+    """Page of a paper.
 
     Parameters
     ----------
@@ -402,7 +405,7 @@ class Paper:
     def item(
         self, place: str, title: str, verdict: Verdict, why: str = "", long: bool = False
     ) -> Callable[[Callable[[], Shown]], Callable[[], Shown]]:
-        """Decorator: the function computes this item."""
+        """Register the decorated function, which computes this item."""
 
         def kept(compute: Callable[[], Shown]) -> Callable[[], Shown]:
             self.items.append(Item(place, title, verdict, why, compute, long))
@@ -413,7 +416,7 @@ class Paper:
     def claim(
         self, place: str, says: str, verdict: str
     ) -> Callable[[Callable[[], str]], Callable[[], str]]:
-        """Decorator: the function gives the evidence for or against this claim."""
+        """Register the decorated function, which returns the evidence on this claim."""
 
         def kept(evidence: Callable[[], str]) -> Callable[[], str]:
             self.claims.append(Claim(place, says, verdict, evidence))
@@ -519,7 +522,7 @@ def section(item: Item, shown: Shown) -> str:
 
 
 def difference(row: Row) -> str:
-    """Return the difference between computed and published, in per cent or as a factor if large."""
+    """Return the difference in per cent, or as a factor if it is large."""
     if not row.printed:
         return "-"
     error = row.number.error / (abs(float(row.printed)) or 1.0)

@@ -56,7 +56,7 @@ BEADS = gc.Pair(
 SPEED = 1.77
 BEAD = {"psi": 2.84, "xi": 13.0}
 
-# Table 5: a ball of 2.00 cm in a socket of 2.05 cm that stays; the softer body's yield stress.
+# Table 5: a ball of 2.00 cm in a fixed socket of 2.05 cm, with the yield stress of the softer body.
 # psi and xi: Wang, Liu & Liu 2022, sec. 4.
 MODULUS = 1.0 / ((1.0 - 0.29**2) / 200e9 + (1.0 - 0.33**2) / 65e9)
 BALL = 4.0 / 3.0 * math.pi * 0.02**3 * 7800.0
@@ -64,7 +64,7 @@ SOCKET = {"psi": 3.0, "xi": 13.0}
 
 
 def table_5(radius: float = 0.0205 * 0.0200 / 0.0005, mass: float = BALL) -> gc.Pair:
-    """The pair of table 5 in a reading of its radius and mass."""
+    """Return the pair of table 5 with an interpretation of its radius and mass."""
     return gc.Pair(
         effective_radius=radius, effective_modulus=MODULUS, effective_mass=mass, yield_stress=30e6
     )
@@ -72,7 +72,7 @@ def table_5(radius: float = 0.0205 * 0.0200 / 0.0005, mass: float = BALL) -> gc.
 
 @cached
 def socket(speed: float, law: str = "ma-liu") -> gc.ImpactResult:
-    """Table 5: Ma-Liu, or a dashpot with the restitution that it gives."""
+    """Return an impact of table 5 with Ma-Liu, or a dashpot with the restitution of Ma-Liu."""
     inputs: dict[str, float] = SOCKET if law in ("ma-liu", "wang-liu-hysteretic") else {}
     if law != "ma-liu":
         inputs = inputs | {"restitution": socket(speed).restitution}
@@ -80,17 +80,17 @@ def socket(speed: float, law: str = "ma-liu") -> gc.ImpactResult:
 
 
 def first_yield(pair: gc.Pair) -> float:
-    """Overlap of first yield d_y of Ma and Liu [m]."""
+    """Return the overlap of first yield d_y of Ma and Liu [m]."""
     return float(yield_overlap(pair, 1.61 * pair.yield_stress))
 
 
 def beads(law: str, speed: float = SPEED, **inputs: Any) -> gc.ImpactResult:
-    """An impact of two beads of the chain."""
+    """Return an impact of two beads of the chain."""
     return refined_impact(law=law, pair=BEADS, speed=speed, **inputs)
 
 
 def axes_of(x: str, y: str, columns: int = 1) -> tuple[Figure, Any]:
-    """A figure with one or two axes."""
+    """Return a figure with one or two panels."""
     figure = Figure(figsize=(6.0 if columns == 1 else 8.0, 4.0), layout="constrained")
     axes = figure.subplots(1, columns, squeeze=False)[0]
     for one in axes:
@@ -105,7 +105,7 @@ def axes_of(x: str, y: str, columns: int = 1) -> tuple[Figure, Any]:
     "eq. (2) takes the root of R twice; with a single root, the published overlap of section 4.1 is reproduced",
 )
 def equation_2() -> Shown:
-    """The largest overlap of section 4.1 with both radii."""
+    """Compute the largest overlap of section 4.1 with both radii."""
     radius = 0.0205 * 0.0200 / 0.0005
     once, twice = (
         refined_impact(law="ma-liu", pair=table_5(R), speed=4.0, **SOCKET)
@@ -127,7 +127,10 @@ def equation_2() -> Shown:
     "3/2 for every exponent, if the speed of the undamped approach is used",
 )
 def equation_21() -> Shown:
-    """chi = factor (1 - c_r) K/v0, from eqs. (10), (16), (19), (20); d_max = K = M = 1."""
+    """Compute the factor in chi = factor (1 - c_r) K/v0 with d_max = K = M = 1.
+
+    It follows from eqs. (10), (16), (19), and (20).
+    """
     nodes, weights = np.polynomial.legendre.leggauss(points(50))
     d = 0.5 * (nodes + 1.0)
     rows = []
@@ -144,7 +147,7 @@ def equation_21() -> Shown:
     )
 
 
-# Table 1, in its order.
+# The laws of table 1, in its order.
 HYSTERESIS = (
     "hunt-crossley",
     "herbert-mcwhannell",
@@ -167,7 +170,7 @@ ASKED = (0.1, 0.3, 0.5, 0.7, 0.85, 0.9, 0.95)
 
 @cached
 def table_1() -> dict[str, dict[float, gc.ImpactResult]]:
-    """Two beads under each law of table 1 for each restitution."""
+    """Return impacts of two beads with each law of table 1, for each restitution."""
     return {law: {e: beads(law, restitution=e) for e in ASKED} for law in HYSTERESIS}
 
 
@@ -181,7 +184,7 @@ def table_1() -> dict[str, dict[float, gc.ImpactResult]]:
     ),
 )
 def delivered_of_table_1() -> Shown:
-    """Delivered over asked."""
+    """Compute the effective versus the nominal restitution."""
     found = table_1()
     figure, axes = axes_of("nominal restitution [1]", "delivered [1]")
     for i, (law, ones) in enumerate(found.items()):
@@ -205,7 +208,7 @@ def delivered_of_table_1() -> Shown:
     "the figure has no numbers, and the paper does not give its laws, pair, and restitution",
 )
 def figure_3() -> Shown:
-    """Force over overlap of two beads, .7 asked for."""
+    """Plot force versus overlap of two beads with a nominal restitution of 0.7."""
     figure, axes = axes_of("overlap [um]", "force [N]")
     for i, (law, ones) in enumerate(table_1().items()):
         style = ("-", "--", ":")[i // 6]
@@ -221,7 +224,7 @@ def figure_3() -> Shown:
     "eqs. (29) and (30) both lack a minus sign; together they are correct",
 )
 def equation_31() -> Shown:
-    """Against the closed form, K that of eq. (45)."""
+    """Compare an impact with the closed form, with K of eq. (45)."""
     K, M, e = linearised_plastic_stiffness(BEADS, **BEAD), BEADS.effective_mass, 0.65
     D = 2.0 * abs(math.log(e)) * math.sqrt(K * M / (math.pi**2 + math.log(e) ** 2))  # (31)
     duration = math.pi / math.sqrt(K / M - (D / (2.0 * M)) ** 2)  # (27)
@@ -249,7 +252,7 @@ def equation_31() -> Shown:
     NO_NUMBERS + "; the effective restitution is exactly the nominal one if the contact may pull",
 )
 def equation_39() -> Shown:
-    """Tsuji's law, pulling until d = 0, and with its force clamped at zero."""
+    """Compute Tsuji's law with tension until d = 0, and with the force clamped at zero."""
     rows = []
     for e in (0.3, 0.5, 0.7, 0.9):
         for separation in ("tensile", "clamped"):
@@ -263,8 +266,8 @@ def equation_39() -> Shown:
     )
 
 
-# Table 2: what is asked for, and coefficients of a size that damps two beads visibly; the table
-# has none.
+# Inputs of the laws of table 2: restitutions, and coefficients that damp two beads visibly, because
+# the table gives none.
 HERTZ = BEADS.hertz_stiffness
 VISCOUS: dict[str, tuple[str, dict[str, Any]]] = {
     "Kuwabara-Kono": ("kuwabara-kono", {"chi": 1e-6 * HERTZ}),
@@ -299,7 +302,7 @@ VISCOUS: dict[str, tuple[str, dict[str, Any]]] = {
     long=True,
 )
 def laws_of_table_2() -> Shown:
-    """Restitution over speed."""
+    """Compute the restitution versus speed."""
     speeds = (0.1, 0.3, 1.0, 3.0, 10.0)
     figure, axes = axes_of("impact speed [m/s]", "restitution [1]")
     rows = []
@@ -318,7 +321,7 @@ def laws_of_table_2() -> Shown:
     )
 
 
-# Section 1.3: two steel balls of 2 cm at 8 m/s; the density is not stated, 7800 kg/m3 that of
+# Section 1.3: two steel balls of 2 cm at 8 m/s. The density is not published; 7800 kg/m3 is that of
 # table 5.
 BALLS = gc.Pair(
     effective_radius=0.01,
@@ -329,7 +332,7 @@ BALLS = gc.Pair(
 
 @cached
 def damped(law: str, e: float) -> tuple[gc.ImpactResult, np.ndarray]:
-    """An impact of section 1.3, and the part of its force that Hertz's spring does not make."""
+    """Return an impact of section 1.3, and its force without that of Hertz's spring."""
     ends = {"separation": "tensile"} if law == "tsuji" else {}
     one = refined_impact(law=law, pair=BALLS, speed=8.0, restitution=e, **ends)
     return one, one.force - BALLS.hertz_stiffness * np.clip(one.overlap, 0.0, None) ** 1.5
@@ -342,7 +345,7 @@ def damped(law: str, e: float) -> tuple[gc.ImpactResult, np.ndarray]:
     "restitution and density are missing. With 7800 kg/m3, the 8000 N of section 1.3 require a restitution of 0.717",
 )
 def figures_5_and_6() -> Shown:
-    """Damping force and whole force over overlap, .7 asked for."""
+    """Plot damping force and total force versus overlap, with nominal restitution 0.7."""
     figure, panels = axes_of("overlap [um]", "damping force [kN]", 2)
     panels[1].set_ylabel("force [kN]")
     rows = []
@@ -381,7 +384,7 @@ def figures_5_and_6() -> Shown:
     ),
 )
 def yield_speed() -> Shown:
-    """Speed at which two equal spheres yield at 1.61 s_y, over sqrt(E/rho); any radius."""
+    """Compute the speed at which equal spheres yield at 1.61 s_y, relative to sqrt(E/rho)."""
     rows = []
     for name in ("steel-316", "steel-304", "steel-52100", "aluminium-6061-t6", "polycarbonate"):
         one = MATERIALS[name]
@@ -399,7 +402,7 @@ def yield_speed() -> Shown:
     )
 
 
-# Table 3, in its order; what the table leaves to be fitted: the examples of the laws' own pages.
+# The laws of table 3, in its order. Inputs that the table leaves open are the examples of the laws.
 ELASTOPLASTIC: dict[str, dict[str, float]] = {
     "thornton": {},
     "stronge": {},
@@ -415,7 +418,7 @@ ELASTOPLASTIC: dict[str, dict[str, float]] = {
 
 @cached
 def table_3() -> dict[str, dict[float, gc.ImpactResult]]:
-    """Two beads under each law of table 3, at three speeds."""
+    """Return impacts of two beads with each law of table 3, at three speeds."""
     return {
         law: {v: beads(law, v, **inputs) for v in (0.2, SPEED, 10.0)}
         for law, inputs in ELASTOPLASTIC.items()
@@ -433,7 +436,7 @@ def table_3() -> dict[str, dict[float, gc.ImpactResult]]:
     long=True,
 )
 def laws_of_table_3() -> Shown:
-    """Restitution at three speeds."""
+    """Compute the restitution at three speeds."""
     found = table_3()
     lines = [
         (
@@ -466,7 +469,10 @@ def laws_of_table_3() -> Shown:
 
 @cached
 def as_printed() -> dict[str, float]:
-    """Restitution at .2 or 1.77 m/s of the laws of table 3 whose guard acts there, without it."""
+    """Return restitutions without the energy correction, at 0.2 or 1.77 m/s.
+
+    Only the laws of table 3 that the energy correction changes are included.
+    """
     slow = {"stronge": 0.2, "brake": SPEED, "burgoyne-daraio": 0.2}
     return {
         law: beads(law, v, as_printed=True, **ELASTOPLASTIC[law]).restitution
@@ -485,7 +491,7 @@ def as_printed() -> dict[str, float]:
     long=True,
 )
 def energy_of_table_3() -> Shown:
-    """Restitutions above 1."""
+    """Compute the restitutions above 1."""
     return Shown(
         [Row(f"{law}: restitution as published [1]", "", e) for law, e in as_printed().items()],
         text="The misprints are corrected and the energy correction is off: Stronge and Burgoyne-Daraio at 0.2 m/s, Brake at 1.77 m/s. There, "
@@ -502,7 +508,7 @@ def energy_of_table_3() -> Shown:
     long=True,
 )
 def figure_8() -> Shown:
-    """Force over overlap of two beads."""
+    """Plot force versus overlap of two beads."""
     figure, axes = axes_of("overlap [um]", "force [N]")
     for i, (law, ones) in enumerate(table_3().items()):
         one = ones[SPEED]
@@ -513,7 +519,7 @@ def figure_8() -> Shown:
 
 @item("Fig. 9", "the three phases of an elastoplastic contact", Verdict.NO_NUMBERS, "a sketch")
 def figure_9() -> Shown:
-    """Ma-Liu with its overlaps of first yield and of full plasticity, table 5 at 8 m/s."""
+    """Plot Ma-Liu with the overlaps of first yield and of full plasticity, table 5 at 8 m/s."""
     one, d_y = socket(8.0), first_yield(table_5())
     d_p = 0.5 * SOCKET["xi"] ** 2 * d_y
     figure, axes = axes_of("overlap [um]", "force [kN]")
@@ -537,7 +543,7 @@ def figure_9() -> Shown:
 
 
 def impulse_and_work(one: gc.ImpactResult) -> tuple[float, float]:
-    """Eqs. (42) and (43): recovery over approach, of the impulse and of the work."""
+    """Return eqs. (42) and (43): the ratios of recovery and approach, of impulse and of work."""
     top = int(one.overlap.argmax())
     parts = [slice(top, None), slice(0, top + 1)]
     impulse = [np.trapezoid(one.force[part], one.time[part]) for part in parts]
@@ -552,7 +558,7 @@ def impulse_and_work(one: gc.ImpactResult) -> tuple[float, float]:
     "eq. (43) is -e^2, so Stronge's restitution is the root of its negative. All agree in a central impact",
 )
 def four_restitutions() -> Shown:
-    """Newton's, Poisson's and eq. (43) of impacts of two beads."""
+    """Compute Newton's and Poisson's restitution and eq. (43) of impacts of two beads."""
     rows = []
     for law, inputs in (
         ("ma-liu", BEAD),
@@ -583,7 +589,7 @@ def four_restitutions() -> Shown:
     long=True,
 )
 def formulas_of_table_4() -> Shown:
-    """Two beads, over speed; out of its range a formula is refused."""
+    """Compute two beads versus speed; a formula outside its range is rejected."""
     E, R, m = BEADS.effective_modulus, BEADS.effective_radius, BEADS.effective_mass
     s_y, nu = BEADS.yield_stress, BEADS.poissons_ratio
     v_y = theory.thornton_yield_speed(E, R, m, 1.6 * s_y)
@@ -620,7 +626,7 @@ def formulas_of_table_4() -> Shown:
 
 
 def within_range(formula: Any, speed: float) -> float:
-    """A formula's restitution, nan where it is refused."""
+    """Return a formula's restitution; nan outside its range."""
     try:
         return float(formula(speed))
     except gc.errors.CaseError:
@@ -634,7 +640,7 @@ def within_range(formula: Any, speed: float) -> float:
     "table 5 interchanges its two densities; after correction, radii and masses agree, and so do the three numbers of section 4.1",
 )
 def equation_53() -> Shown:
-    """Numbers of section 4.1, and the masses of two spheres."""
+    """Compute the numbers of section 4.1, and the masses of two spheres."""
     sphere = 4.0 / 3.0 * math.pi
     one, dashpot = socket(4.0), socket(4.0, "wang-liu-hysteretic")
     other = [
@@ -680,7 +686,7 @@ def equation_53() -> Shown:
     "the losses differ by 0.79 %, not by 0.25 % at most; at 8 m/s they differ by 1.06 %",
 )
 def figure_10() -> Shown:
-    """Force over overlap, and what is lost."""
+    """Plot force versus overlap, and compute the loss."""
     figure, axes = axes_of("overlap [um]", "force [kN]")
     rows = []
     for speed in (4.0, 8.0):
@@ -720,7 +726,7 @@ def figure_10() -> Shown:
     NO_NUMBERS + "; exact if the contact ends at d = 0",
 )
 def equation_55() -> Shown:
-    """Two beads of the chain, .65 asked for."""
+    """Compute two beads of the chain with nominal restitution 0.65."""
     K, M, e = linearised_plastic_stiffness(BEADS, **BEAD), BEADS.effective_mass, 0.65
     inputs = BEAD | {"restitution": e}
     tensile = beads("wang-liu-viscous", separation="tensile", **inputs)
@@ -750,7 +756,7 @@ CHAIN_E = 0.65
 
 @cached
 def chain(law: str, **inputs: Any) -> gc.Result:
-    """A run of the chain."""
+    """Run the chain."""
     named = {f"contact.{name}": value for name, value in inputs.items()}
     case = CASES[law].replace(
         **{"sensors.contacts": [], "snapshots": None, "time.end": 0.7e-3, **named}
@@ -760,7 +766,7 @@ def chain(law: str, **inputs: Any) -> gc.Result:
 
 @cached
 def peaks(law: str, **inputs: Any) -> np.ndarray:
-    """Peak force at each sensor [N]."""
+    """Return the peak force at each sensor [N]."""
     return np.array([one.peak for one in gc.analysis.summary(chain(law, **inputs)).sensors])
 
 
@@ -768,7 +774,7 @@ SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
 
 
 def waves(laws: Sequence[str]) -> Shown:
-    """Forces at the sensors, peaks and arrivals."""
+    """Return the forces at the sensors, peaks, and arrivals."""
     figure, panels = axes_of("time [us]", "force at a bead [N]", 2)
     colours = {"wang-liu-viscous": "C3", "tsuji": "C0", "ma-liu": "k"}
     rows = []
@@ -795,13 +801,13 @@ MISSING = "the paper gives neither the restitution of the chain nor a measured f
 
 @item("Fig. 12", "the chain with eq. (55)", Verdict.NOT_STATED, MISSING)
 def figure_12() -> Shown:
-    """Forces of eq. (55) at the eight sensors."""
+    """Compute the forces of eq. (55) at the eight sensors."""
     return waves(["wang-liu-viscous"])
 
 
 @item("Fig. 13", "eq. (55) and the law of EDEM", Verdict.NOT_STATED, MISSING)
 def figure_13() -> Shown:
-    """Forces of both, and of Ma-Liu in place of the experiment."""
+    """Compute the forces of both laws, and of Ma-Liu instead of the experiment."""
     shown = waves(["wang-liu-viscous", "tsuji", "ma-liu"])
     return Shown(
         shown.rows,
@@ -810,28 +816,31 @@ def figure_13() -> Shown:
     )
 
 
-# Table 6, in percent of the measured peak force.
+# Table 6, in per cent of the measured peak force.
 ERRORS = {
     "wang-liu-viscous": (4.23, 6.68, 19.44, 1.44, 9.12, 0.50, 12.33, 25.39),
     "tsuji": (5.36, 7.39, 22.44, 10.03, 10.19, 16.38, 26.54, 36.79),
 }
-# As many restitutions as are tried.
+# Restitutions that are tried.
 SCANNED = tuple(round(0.30 + 0.01 * i, 2) for i in range(70))
 
 
 def ratios(of_model: bool) -> np.ndarray:
-    """(4, 8): peak of eq. (55) over EDEM's that table 6 allows, for each pair of signs."""
+    """Return the ratios of peaks of eq. (55) and of EDEM's law that table 6 allows.
+
+    The shape is (4, 8), with a row for each pair of signs.
+    """
     new, edem = (0.01 * np.array(ERRORS[law]) for law in ("wang-liu-viscous", "tsuji"))
     signs = [(a, b) for a in (1.0, -1.0) for b in (1.0, -1.0)]
     if of_model:
-        # an error over the computed peak: measured = computed (1 +- error)
+        # An error relative to the computed peak: measured = computed (1 +- error).
         return np.array([(1.0 + b * edem) / (1.0 + a * new) for a, b in signs])
     return np.array([(1.0 + a * new) / (1.0 + b * edem) for a, b in signs])
 
 
 @cached
 def best_pair(of_model: bool) -> tuple[float, float, float, str, str]:
-    """Smallest worst mismatch of the eight ratios over all pairs of restitutions, and where."""
+    """Return the smallest worst mismatch of the eight ratios, and its pair of restitutions."""
     allowed = ratios(of_model)
     found = []
     for first in ("clamped", "tensile"):
@@ -846,7 +855,7 @@ def best_pair(of_model: bool) -> tuple[float, float, float, str, str]:
 
 
 def deviation(law: str, e: float) -> float:
-    """Mean part by which the eight peaks of a dashpot miss Ma-Liu's."""
+    """Return the mean relative deviation of the eight peaks of a dashpot from Ma-Liu."""
     return float(np.mean(np.abs(peaks(law, restitution=e) / peaks("ma-liu") - 1.0)))
 
 
@@ -861,7 +870,7 @@ def deviation(law: str, e: float) -> float:
     long=True,
 )
 def table_6() -> Shown:
-    """Ratios of the two laws' peaks, beside those that the two rows allow."""
+    """Compare the ratios of the peaks of the two laws with those that table 6 allows."""
     allowed = ratios(of_model=False)
     lines = []
     for e in (0.5, CHAIN_E, 0.8, 0.9, 0.95):
@@ -878,7 +887,7 @@ def table_6() -> Shown:
         axes.plot(SENSORS, both[0] / both[1], "o-", label=f"both with nominal {e:g}")
     axes.legend()
     off, off_model = best_pair(of_model=False)[0], best_pair(of_model=True)[0]
-    # which pair is the best one, of several that are alike, is a matter of the finer runs
+    # If several pairs are almost equal, the finer runs determine the best one.
     with coarse(False):
         _, e1, e2, first, second = best_pair(of_model=False)
         _, f1, f2, first_model, second_model = best_pair(of_model=True)
@@ -935,7 +944,7 @@ PAPER.errata += [
     "holds",
 )
 def at_rest() -> str:
-    """What granchain does instead."""
+    """Report how granchain treats this case."""
     found = gc.analysis.summary(
         gc.run(
             fine_step(
@@ -957,7 +966,7 @@ def at_rest() -> str:
     "contradicted for the nominal loss; in both, the loss reduces the kinetic energy",
 )
 def balance() -> str:
-    """Loss over the loss that is asked for."""
+    """Report the ratio of the loss to the nominal loss."""
     parts = []
     for law, ends in (("hunt-crossley", {}), ("flores", {}), ("tsuji", {"separation": "tensile"})):
         one = beads(law, restitution=0.5, **ends)
@@ -971,7 +980,7 @@ def balance() -> str:
     "holds",
 )
 def tension() -> str:
-    """Smallest forces."""
+    """Report the smallest forces."""
     return ", ".join(
         f"{law} {damped(law, 0.7)[0].force.min():.0f} N" for law in ("hunt-crossley", "tsuji")
     )
@@ -983,7 +992,7 @@ def tension() -> str:
     "true for the force; the reason is not valid below e of about 0.6",
 )
 def smaller() -> str:
-    """Both forces for several restitutions."""
+    """Report both forces for several restitutions."""
     parts = []
     for e in (0.7, 0.5):
         (one, first), (other, second) = damped("hunt-crossley", e), damped("tsuji", e)
@@ -996,7 +1005,7 @@ def smaller() -> str:
 
 @PAPER.claim("section 1.3", "the tension hardly affects the wave in a chain of beads", "holds")
 def no_matter() -> str:
-    """Largest difference of the peaks."""
+    """Report the largest difference of the peaks."""
     parts = []
     for law in ("tsuji", "wang-liu-viscous"):
         both = [peaks(law, restitution=CHAIN_E, separation=one) for one in ("tensile", "clamped")]
@@ -1010,7 +1019,7 @@ def no_matter() -> str:
     "wrong for the first, correct for the second as published",
 )
 def dimensions() -> str:
-    """In words."""
+    """Explain the dimensions."""
     return (
         "K (N/m^1.5) times viscosity divided by modulus (s) times d^0.5 times a rate is in N; sqrt(K M) times a rate is in N/m^0.25 for K "
         "in N/m^1.5, and in N for the linear spring of Lee and Wang"
@@ -1021,7 +1030,7 @@ def dimensions() -> str:
     "section 1.5, fig. 3", "a law of table 1 with a larger loss has a smaller overlap", "holds"
 )
 def smaller_overlap() -> str:
-    """Ends of the row."""
+    """Report the laws with the smallest and the largest loss."""
     ones = sorted((found[0.7] for found in table_1().values()), key=lambda one: one.dissipated)
     overlaps = [one.max_overlap for one in ones]
     falls = all(a >= b * (1.0 - 1e-6) for a, b in pairwise(overlaps))
@@ -1037,7 +1046,7 @@ def smaller_overlap() -> str:
     "holds",
 )
 def too_large() -> str:
-    """Largest forces over Ma-Liu's at 4 m/s."""
+    """Report the largest forces relative to Ma-Liu at 4 m/s."""
     parts = [
         f"{law} {100.0 * (socket(4.0, law).max_force / socket(4.0).max_force - 1.0):+.1f} %"
         for law in ("hunt-crossley", "lankarani-nikravesh", "flores")
@@ -1051,7 +1060,7 @@ def too_large() -> str:
     "holds",
 )
 def phases() -> str:
-    """Ma-Liu's, table 5 at 8 m/s: how far the middle branch is from a line."""
+    """Report how far Ma-Liu's middle branch is from a line, for table 5 at 8 m/s."""
     one, d_y = socket(8.0), first_yield(table_5())
     d_p = 0.5 * SOCKET["xi"] ** 2 * d_y
     loading = one.time < one.approach_time
@@ -1073,7 +1082,7 @@ def phases() -> str:
     "contradicted for three laws as published",
 )
 def areas() -> str:
-    """Restitutions above 1."""
+    """Report the restitutions above 1."""
     return "restitution " + ", ".join(f"{law} {e:.3f}" for law, e in as_printed().items())
 
 
@@ -1083,7 +1092,7 @@ def areas() -> str:
     "it must store them, but it can be computed",
 )
 def repeated() -> str:
-    """Energy of the chain under Ma-Liu."""
+    """Report the energy balance of the chain with the law of Ma and Liu."""
     balance = gc.analysis.energy_balance(chain("ma-liu"))
     return (
         f"a chain of 70 beads with Ma-Liu, including reflections: the energy-balance error of the run is {balance.largest_residual:.0e} of "
@@ -1097,7 +1106,7 @@ def repeated() -> str:
     "holds, with eq. (43) corrected",
 )
 def the_same() -> str:
-    """Ma-Liu."""
+    """Report the restitutions for Ma-Liu."""
     one = beads("ma-liu", refine=20.0, **BEAD)
     impulse, work = impulse_and_work(one)
     return f"Ma-Liu: {one.restitution:.4f}, {impulse:.4f}, {math.sqrt(-work):.4f}"
@@ -1109,7 +1118,7 @@ def the_same() -> str:
     "contradicted for the loss",
 )
 def range_of_use() -> str:
-    """Laws whose delivered restitution is within 2 % of the asked one."""
+    """Report the laws whose effective restitution is within 2 % of the nominal one."""
     good = {
         e: [law for law in HYSTERESIS if abs(table_1()[law][e].restitution / e - 1.0) < 0.02]
         for e in (0.3, 0.5, 0.7, 0.9)
@@ -1127,7 +1136,7 @@ def range_of_use() -> str:
     "contradicted: 0.79 %",
 )
 def equal_loss() -> str:
-    """Both losses."""
+    """Report both losses."""
     one, other = socket(4.0), socket(4.0, "wang-liu-hysteretic")
     return (
         f"{other.dissipated:.4f} J against {one.dissipated:.4f} J at 4 m/s, {100.0 * (other.dissipated / one.dissipated - 1.0):.2f} %; "
@@ -1141,7 +1150,7 @@ def equal_loss() -> str:
     "no criterion is given",
 )
 def go_with() -> str:
-    """At 4 m/s."""
+    """Report the differences at 4 m/s."""
     one, other = socket(4.0), socket(4.0, "wang-liu-hysteretic")
     return (
         f"at 4 m/s force {100.0 * (other.max_force / one.max_force - 1.0):+.1f} %, overlap {100.0 * (other.max_overlap / one.max_overlap - 1.0):+.1f} %, "
@@ -1155,7 +1164,7 @@ def go_with() -> str:
     "cannot be checked; compared with Ma-Liu, it depends on the restitution",
 )
 def nearer() -> str:
-    """Mean deviation of the peaks from Ma-Liu's, at .65 and at the best."""
+    """Report the mean deviation of the peaks from Ma-Liu, at 0.65 and at the best value."""
     parts = []
     for law in ("wang-liu-viscous", "tsuji"):
         best = min(SCANNED, key=lambda e: deviation(law, e))
@@ -1172,7 +1181,7 @@ def nearer() -> str:
     "not found in an impact",
 )
 def coarse_steps() -> str:
-    """A step of a tenth of the contact's duration, or so: twenty times the automatic one."""
+    """Report errors with twenty times the automatic step, about a tenth of the duration."""
     parts = []
     for law, inputs in (
         ("ma-liu", BEAD),

@@ -44,8 +44,9 @@ item = PAPER.item
 HERE = Path(__file__).parent
 NO_NUMBERS = "the figure has no numbers"
 
-# Table 1: a ball of 20 mm in a socket of 20.5 mm, the yield stress of the body that yields first;
-# the mass is that of a ball of body 2's radius and body 1's density, against a body that stays.
+# Table 1: a ball of 20 mm in a socket of 20.5 mm, with the yield stress of the body that yields
+# first. The mass is that of a ball with body 2's radius and body 1's density; the other body is
+# fixed.
 CONSTANTS = {"psi": 3.0, "xi": 13.0}
 MODULUS = 1.0 / ((1.0 - 0.29**2) / 200e9 + (1.0 - 0.33**2) / 65e9)
 PAIR = gc.Pair(
@@ -64,7 +65,7 @@ LAWS = {
 
 
 class Impact(NamedTuple):
-    """What tables 2 to 7 print of an impact: restitution [1], largest force [N], energy lost [J]."""
+    """Published numbers of an impact: restitution [1], largest force [N], energy lost [J]."""
 
     restitution: float
     force: float
@@ -73,7 +74,10 @@ class Impact(NamedTuple):
 
 @cached
 def impact(law: str, speed: float) -> gc.ImpactResult:
-    """Table 1's bodies under a law; a dashpot with the restitution of Ma and Liu's at that speed."""
+    """Return an impact of table 1's bodies with a law.
+
+    A dashpot has the restitution of Ma and Liu's law at that speed.
+    """
     given: dict[str, Any] = CONSTANTS if law in ("ma-liu", "wang-liu-hysteretic") else {}
     if law != "ma-liu":
         given = given | {"restitution": impact("ma-liu", speed).restitution}
@@ -82,7 +86,10 @@ def impact(law: str, speed: float) -> gc.ImpactResult:
 
 @cached
 def impacts(speed: float) -> dict[str, Impact]:
-    """The five models; the new dashpot by eq. (18) alone, as two bodies in the paper, exactly."""
+    """Return the numbers of the five models.
+
+    The new dashpot uses eq. (18) only, as for the two bodies in the paper, and its exact solution.
+    """
     mass, e = PAIR.effective_mass, impact("ma-liu", speed).restitution
     found = {"Ma-Liu": impact("ma-liu", speed)} | {
         name: impact(law, speed) for name, law in list(LAWS.items())[:3]
@@ -96,14 +103,14 @@ def impacts(speed: float) -> dict[str, Impact]:
 
 
 def errors(speed: float, quantity: str) -> dict[str, float]:
-    """Eq. (19) of the computed impacts [%]."""
+    """Return the errors of the computed impacts according to eq. (19) [%]."""
     table = impacts(speed)
     right = getattr(table["Ma-Liu"], quantity)
     return {name: 100.0 * abs(getattr(table[name], quantity) / right - 1.0) for name in LAWS}
 
 
 def loops(speed: float, *names: str) -> Figure:
-    """Force over overlap; and, of more than one dashpot, rate over time."""
+    """Plot force versus overlap and, for several dashpots, rate versus time."""
     wide = len(names) > 1
     figure = Figure(figsize=(8.0 if wide else 5.5, 3.8), layout="constrained")
     all_axes = figure.subplots(1, 2 if wide else 1, squeeze=False)[0]
@@ -127,11 +134,11 @@ def loops(speed: float, *names: str) -> Figure:
     "eq. (4) prints d_y instead of d_max",
 )
 def equations_1_to_8() -> Shown:
-    """The law, and eq. (4) as it stands."""
+    """Compute the law, and eq. (4) as published."""
     one, d_y = impact("ma-liu", 4.0), float(ma_liu_points(PAIR, **CONSTANTS)[0])
     energy = 0.5 * PAIR.effective_mass * 4.0**2
-    # eqs. (3), (4), (7): R_e = R F_e/F_max, and the curve goes through (d_max, F_max), so that what
-    # is given back is W = (2/5) F_max (d_max - d_r), d_max - d_r = (F_max/(K sqrt(R_e/R)))^(2/3)
+    # eqs. (3), (4), (7): R_e = R F_e/F_max, and the curve passes through (d_max, F_max), so the
+    # work returned is W = (2/5) F_max (d_max - d_r), d_max - d_r = (F_max/(K sqrt(R_e/R)))^(2/3)
     hertz, force = PAIR.hertz_stiffness, one.max_force
     returned = {
         name: 0.4 * force * (force / (hertz * math.sqrt(hertz * d**1.5 / force))) ** (2.0 / 3.0)
@@ -162,7 +169,7 @@ def equations_1_to_8() -> Shown:
     "formulas; eq. (17) is intended to give the nominal restitution, but does so for nearly elastic impacts only",
 )
 def equations_9_to_18() -> Shown:
-    """Eq. (18): what it delivers of what it is asked for."""
+    """Compute the effective versus the nominal restitution with eq. (18)."""
     asked = np.linspace(0.02, 0.999, 50)
     delivered = [theory.delivered_restitution(1.5 * (1.0 - e) / e) for e in asked]
     figure = Figure(figsize=(5.0, 3.8), layout="constrained")
@@ -194,7 +201,7 @@ def equations_9_to_18() -> Shown:
     "each mass corresponds to the density of the other body",
 )
 def table_1() -> Shown:
-    """Masses of full balls."""
+    """Compute the masses of solid balls."""
     ball_1, ball_2 = (4.0 / 3.0 * math.pi * r**3 for r in (0.0205, 0.0200))
     outside = 0.0205 * 0.0200 / (0.0205 + 0.0200) / PAIR.effective_radius
     d_y = float(ma_liu_points(PAIR, **CONSTANTS)[0])
@@ -216,7 +223,7 @@ def table_1() -> Shown:
 
 @item("Fig. 3", "restitution versus the two constants", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_3() -> Shown:
-    """Restitution at 4 m/s for xi from 13 to 20 and psi from 2.6 to 3."""
+    """Compute the restitution at 4 m/s for xi from 13 to 20 and psi from 2.6 to 3."""
     psis, xis = (2.6, 2.7, 2.8, 2.9, 3.0), range(13, 21)
     grid = np.array([[restitution(psi, xi) for xi in xis] for psi in psis])
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")
@@ -239,24 +246,28 @@ def figure_3() -> Shown:
 
 @cached
 def restitution(psi: float, xi: float, speed: float = 4.0) -> float:
-    """Of table 1's pair under Ma and Liu's law."""
+    """Return the restitution of table 1's pair with the law of Ma and Liu."""
     return refined_impact(law="ma-liu", pair=PAIR, speed=speed, psi=psi, xi=float(xi)).restitution
 
 
 @item("Fig. 4", "loops at 4 m/s", Verdict.NO_NUMBERS, NO_NUMBERS, long=True)
 def figure_4() -> Shown:
-    """Ma and Liu, and the new dashpot."""
+    """Plot Ma and Liu's law and the new dashpot."""
     return Shown(figure=loops(4.0, "new dashpot"))
 
 
 @item("Fig. 5", "forces and velocities at 4 m/s", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_5() -> Shown:
-    """All five models."""
+    """Plot all five models."""
     return Shown(figure=loops(4.0, *LAWS))
 
 
 def energy_rows(speed: float, printed: dict[str, tuple[str, str]], *wrong: str) -> list[Row]:
-    """Energies of a table, their errors by eq. (19) from the table's own energies, and computed."""
+    """Return the rows of a table of energies.
+
+    They have the energies, the errors by eq. (19) from the published energies, and the errors
+    computed here.
+    """
     table, off = impacts(speed), errors(speed, "lost")
     right = {4.0: 1.0929, 8.0: 5.0348}[speed]
     rows = [Row("Ma-Liu, energy lost [J]", f"{right}", table["Ma-Liu"].lost)]
@@ -285,7 +296,7 @@ def energy_rows(speed: float, printed: dict[str, tuple[str, str]], *wrong: str) 
     ),
 )
 def table_2() -> Shown:
-    """Energies, and other ways to the one of the new dashpot."""
+    """Compute the energies, and other ways to compute the energy of the new dashpot."""
     printed = {
         "Hunt-Crossley": ("0.8727", "20.15"),
         "Lankarani-Nikravesh": ("0.7780", "28.81"),
@@ -302,7 +313,7 @@ def table_2() -> Shown:
 
 
 def other_energies(speed: float) -> str:
-    """Other ways to the energy that the new dashpot loses, none of them the printed one."""
+    """Describe other ways to compute the energy lost in the new dashpot; none is as published."""
     mass, e = PAIR.effective_mass, impact("ma-liu", speed).restitution
     a, delivered = 1.5 * (1.0 - e) / e, impacts(speed)["new dashpot"].restitution
     deepest = theory.hysteresis_impact(K_P, mass, speed, a, exponent=1.0).max_overlap
@@ -328,7 +339,7 @@ def other_energies(speed: float) -> str:
 
 
 def polygons(speed: float) -> str:
-    """Part of the energy that a loop of 20 points, even in time, misses."""
+    """Return the fraction of the energy that a loop with 20 points, evenly timed, lacks."""
     parts = []
     for name, law in LAWS.items():
         one = impact(law, speed)
@@ -341,7 +352,7 @@ def polygons(speed: float) -> str:
 
 @item("Table 3", "velocities after the impact, 4 m/s", Verdict.REPRODUCED)
 def table_3() -> Shown:
-    """Velocities and restitutions."""
+    """Compute velocities and restitutions."""
     printed = {
         "Hunt-Crossley": ("3.0503", "0.7626"),
         "Lankarani-Nikravesh": ("3.1677", "0.7919"),
@@ -352,11 +363,11 @@ def table_3() -> Shown:
 
 
 def velocity_rows(speed: float, printed: dict[str, tuple[str, str]]) -> list[Row]:
-    """Velocities and restitutions of a table."""
+    """Return the velocities and restitutions of a table."""
     table = impacts(speed)
     rows = []
     for name, (velocity, e) in printed.items():
-        # the restitution that goes in was rounded to four digits: 2e-5 in velocity, 1e-4 in e
+        # The restitution of the input was rounded to four digits: 2e-5 in velocity, 1e-4 in e.
         rows += [
             Row(f"{name}, velocity [m/s]", velocity, speed * table[name].restitution, within=2e-5),
             Row(f"{name}, restitution [1]", e, table[name].restitution, within=1e-4),
@@ -365,13 +376,13 @@ def velocity_rows(speed: float, printed: dict[str, tuple[str, str]]) -> list[Row
 
 
 def force_rows(speed: float, right: str, printed: dict[str, tuple[str, str]]) -> list[Row]:
-    """Largest forces of a table, and their errors by eq. (19)."""
+    """Return the largest forces of a table, and their errors by eq. (19)."""
     table, off = impacts(speed), errors(speed, "force")
     rows = [Row("Ma-Liu, largest force [N]", right, table["Ma-Liu"].force)]
     for name, (force, percent) in printed.items():
         rows += [
             Row(f"{name}, largest force [N]", force, table[name].force),
-            # the errors are those of forces rounded to five digits
+            # The published errors are those of forces rounded to five digits.
             Row(f"{name}, error [%]", percent, off[name], within=2e-3),
         ]
     return rows
@@ -379,7 +390,7 @@ def force_rows(speed: float, right: str, printed: dict[str, tuple[str, str]]) ->
 
 @item("Table 4", "largest forces at 4 m/s", Verdict.REPRODUCED)
 def table_4() -> Shown:
-    """Forces."""
+    """Compute the largest forces."""
     printed = {
         "Hunt-Crossley": ("5.2235e4", "25.23"),
         "Lankarani-Nikravesh": ("5.2544e4", "25.97"),
@@ -395,7 +406,7 @@ def table_4() -> Shown:
 
 @item("Fig. 6", "loops at 8 m/s", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_6() -> Shown:
-    """Ma and Liu, and the new dashpot."""
+    """Plot Ma and Liu's law and the new dashpot."""
     return Shown(figure=loops(8.0, "new dashpot"))
 
 
@@ -407,7 +418,7 @@ def figure_6() -> Shown:
     "velocities of the paper; the error of the new dashpot is 1.05 %, not 0.22 %",
 )
 def table_5() -> Shown:
-    """Energies, and two percentages."""
+    """Compute the energies and two percentages."""
     printed = {
         "Hunt-Crossley": ("3.9110", "25.66"),
         "Lankarani-Nikravesh": ("3.4293", "28.81"),
@@ -427,7 +438,7 @@ def table_5() -> Shown:
 
 @item("Table 6", "velocities after the impact, 8 m/s", Verdict.REPRODUCED)
 def table_6() -> Shown:
-    """Velocities and restitutions."""
+    """Compute velocities and restitutions."""
     printed = {
         "Hunt-Crossley": ("5.8276", "0.7285"),
         "Lankarani-Nikravesh": ("6.1393", "0.7674"),
@@ -439,7 +450,7 @@ def table_6() -> Shown:
 
 @item("Table 7", "largest forces at 8 m/s", Verdict.REPRODUCED)
 def table_7() -> Shown:
-    """Forces."""
+    """Compute the largest forces."""
     printed = {
         "Hunt-Crossley": ("1.1944e5", "37.51"),
         "Lankarani-Nikravesh": ("1.2011e5", "38.28"),
@@ -455,12 +466,12 @@ def table_7() -> Shown:
 
 @item("Fig. 7", "forces and velocities at 8 m/s", Verdict.NO_NUMBERS, NO_NUMBERS)
 def figure_7() -> Shown:
-    """All five models."""
+    """Plot all five models."""
     return Shown(figure=loops(8.0, *LAWS))
 
 
-# Section 5.1: yield stresses and constants as printed; radii, modulus and Poisson's ratio are those
-# that the literature is remembered to give for the rig.
+# Section 5.1: yield stresses and constants as published. Radii, modulus, and Poisson's ratio are
+# those that the literature gives for the rig, from memory.
 JOINT: dict[str, Any] = {
     "effective_radius": 0.010 * 0.0095 / (0.010 - 0.0095),
     "effective_modulus": 207e9 / (2.0 * (1.0 - 0.3**2)),
@@ -478,7 +489,7 @@ JOINT: dict[str, Any] = {
     ),
 )
 def section_5_1() -> Shown:
-    """Statics of the joint; restitution and overlap at .5 m/s, for two masses."""
+    """Compute the joint at rest, and restitution and overlap at 0.5 m/s for two masses."""
     light, slider = (gc.Pair(**JOINT, effective_mass=mass) for mass in (0.04423, 1.013))
     found = [
         refined_impact(law="ma-liu", pair=pair, speed=0.5, **CONSTANTS) for pair in (light, slider)
@@ -502,7 +513,7 @@ def section_5_1() -> Shown:
 
 @cached
 def slider_crank(*changes: str) -> gc.Result:
-    """Two revolutions of the built-in case."""
+    """Run two revolutions of the built-in case."""
     return refined_mechanism("slider-crank", *changes)
 
 
@@ -517,7 +528,7 @@ def slider_crank(*changes: str) -> gc.Result:
     long=True,
 )
 def figure_9() -> Shown:
-    """Second revolution, the new dashpot and Ma and Liu's law."""
+    """Plot the second revolution with the new dashpot and with Ma and Liu's law."""
     figure = Figure(figsize=(7.0, 4.6), layout="constrained")
     all_axes = figure.subplots(2, 1, sharex=True)
     rows = []
@@ -564,7 +575,7 @@ STEEL = SimpleNamespace(
 
 @item("Table 8", "the steel beads and their yield point", Verdict.REPRODUCED)
 def table_8() -> Shown:
-    """First yield and full plasticity of two beads."""
+    """Compute first yield and full plasticity of two beads."""
     d_y, _, d_p, _ = ma_liu_points(STEEL.pair, STEEL.psi, STEEL.xi)
     ball = 4.0 / 3.0 * math.pi * 2.38e-3**3
     return Shown(
@@ -583,7 +594,7 @@ def table_8() -> Shown:
     "the value 0.81 is reproduced with the mass of a bead instead of the effective mass, which is half of it",
 )
 def section_5_2() -> Shown:
-    """Two beads at 1.77 m/s; and a bead of half the mass, and a wall's radius."""
+    """Compute two beads at 1.77 m/s, also with other masses and radii."""
     masses = {
         "effective mass, half a bead's": {},
         "a bead's mass": {"effective_mass": 0.45e-3},
@@ -595,14 +606,14 @@ def section_5_2() -> Shown:
 
 
 def first_pair(speed: float = 1.77, **change: float) -> float:
-    """Restitution of two beads under Ma and Liu's law."""
+    """Return the restitution of two beads with the law of Ma and Liu."""
     pair = gc.Pair(**(STEEL.pair.items() | change))
     constants = {"psi": STEEL.psi, "xi": STEEL.xi}
     return refined_impact(law="ma-liu", pair=pair, speed=speed, **constants).restitution
 
 
 class Wave(NamedTuple):
-    """First pulse at the eight sensors: peaks [N], times of them [s]; and the run."""
+    """First pulse at the eight sensors, peaks [N] and arrivals [s], and the run."""
 
     peaks: np.ndarray
     arrivals: np.ndarray
@@ -611,7 +622,7 @@ class Wave(NamedTuple):
 
 def wave(case: gc.Case) -> Wave:
     """Run a chain."""
-    # closely, for the largest velocities are those of snapshots
+    # Snapshots are dense, because the largest velocities are those of snapshots.
     run = gc.run(fine_step(case.replace(**{"snapshots.interval": 5e-7 / points(20)})))
     pulses = gc.analysis.sensor_pulses(run)
     return Wave(
@@ -621,12 +632,12 @@ def wave(case: gc.Case) -> Wave:
 
 @cached
 def chain(name: str) -> Wave:
-    """A built-in chain."""
+    """Run a built-in chain."""
     return wave(gc.load_case(name))
 
 
 def traces(waves: dict[str, Wave]) -> Figure:
-    """Forces at the eight sensors."""
+    """Plot the forces at the eight sensors."""
     figure = Figure(figsize=(8.0, 6.0), layout="constrained")
     all_axes = figure.subplots(4, 2, sharex=True, sharey=True)
     for place, axes in enumerate(all_axes.T.ravel()):
@@ -650,7 +661,7 @@ def traces(waves: dict[str, Wave]) -> Figure:
     ),
 )
 def figure_11() -> Shown:
-    """The two built-in chains."""
+    """Compute the two built-in chains."""
     waves = {"Ma-Liu": chain("steel-chain"), "new dashpot": chain("steel-chain-dashpot")}
     rows = []
     for name, one in waves.items():
@@ -679,7 +690,7 @@ def figure_11() -> Shown:
     long=True,
 )
 def figure_11_readings() -> Shown:
-    """Laws of the file wang_liu_readings.py beside the built-in one."""
+    """Compare the laws of wang_liu_readings.py with the built-in one."""
     right, rows = chain("steel-chain"), []
     waves = {"jumps at d_y, as built in": chain("steel-chain-dashpot")} | readings()
     for name, one in waves.items():
@@ -704,7 +715,10 @@ def figure_11_readings() -> Shown:
 
 @cached
 def readings() -> dict[str, Wave]:
-    """The chain's dashpot in other readings; their laws are forgotten again after it."""
+    """Run the chain with other interpretations of the dashpot.
+
+    Their laws are unregistered afterwards.
+    """
     before, case = registered(), gc.load_case("steel-chain-dashpot")
     load_law_module(HERE / "wang_liu_readings.py")
     found = {
@@ -726,7 +740,7 @@ def readings() -> dict[str, Wave]:
     long=True,
 )
 def figure_11_dashpots() -> Shown:
-    """Peaks at .65, and at the restitution with the least residual."""
+    """Compute the peaks at restitution 0.65, and at the one with the smallest residual."""
     right, case = chain("steel-chain"), gc.load_case("steel-chain-dashpot")
     laws = ("flores", "tsuji", "wang-liu-viscous", "wang-liu-hysteretic")
     rows = [
@@ -746,7 +760,7 @@ def figure_11_dashpots() -> Shown:
 
 
 def with_law(case: gc.Case, law: str) -> gc.Case:
-    """The dashpot's chain under another dashpot, restitution .65."""
+    """Return the dashpot's chain with another dashpot, restitution 0.65."""
     return gc.load_case("steel-chain").replace(
         **{"contact": {"law": law, "restitution": 0.65}}
         if law in ("flores", "tsuji")
@@ -761,7 +775,7 @@ def with_law(case: gc.Case, law: str) -> gc.Case:
     "the curves have no numbers, neither here nor in the other available papers; set-up, speed, and sensors are given",
 )
 def figure_11_experiment() -> Shown:
-    """Nothing to compute."""
+    """Return an empty result, because nothing can be computed."""
     return Shown()
 
 
@@ -775,7 +789,7 @@ def figure_11_experiment() -> Shown:
     ),
 )
 def figure_12() -> Shown:
-    """Largest closing speeds, and velocities of beads."""
+    """Compute the largest closing speeds, and velocities of beads."""
     waves = {"Ma-Liu": chain("steel-chain"), "new dashpot": chain("steel-chain-dashpot")}
     figure, rows = Figure(figsize=(7.0, 4.4), layout="constrained"), []
     axes = figure.add_subplot(xlabel="time [us]", ylabel="closing speed, bead and next [m/s]")
@@ -831,7 +845,7 @@ PAPER.errata += [
     "section 2.2", "Newton's and Stronge's restitutions are equal for the same impact", "holds"
 )
 def newton_and_stronge() -> str:
-    """Speeds, and energies."""
+    """Report the restitution from speeds and from work."""
     one = impact("ma-liu", 4.0)
     back = 0.5 * PAIR.effective_mass * (4.0 * one.restitution) ** 2
     taken = back + one.dissipated_approach
@@ -844,7 +858,7 @@ def newton_and_stronge() -> str:
     "contradicted",
 )
 def same_energy() -> str:
-    """By the velocities, and in closed form."""
+    """Report the difference according to the velocities, and in closed form."""
     found = [errors(speed, "lost")["new dashpot"] for speed in (4.0, 8.0)]
     printed = [
         100.0 * (0.5 * PAIR.effective_mass * (v**2 - out**2) / right - 1.0)
@@ -864,7 +878,7 @@ def same_energy() -> str:
     "holds",
 )
 def delivered() -> str:
-    """At 4 m/s."""
+    """Report the effective restitutions at 4 m/s."""
     table = impacts(4.0)
     found = ", ".join(f"{name} {table[name].restitution:.3f}" for name in list(LAWS)[:3])
     return f"asked .691: {found}"
@@ -876,7 +890,7 @@ def delivered() -> str:
     "holds",
 )
 def forces_too_high() -> str:
-    """Both speeds."""
+    """Report the errors of the forces at both speeds."""
     found = {speed: errors(speed, "force") for speed in (4.0, 8.0)}
     return "; ".join(
         f"{speed:g} m/s: {min(list(one.values())[:3]):.1f} to {max(list(one.values())[:3]):.1f} %, "
@@ -887,7 +901,7 @@ def forces_too_high() -> str:
 
 @PAPER.claim("section 4, fig. 3", "restitution decreases with xi and increases with psi", "holds")
 def trends() -> str:
-    """Along both, at 4 and 8 m/s."""
+    """Check the trends with xi and psi, at 4 and 8 m/s."""
     for speed in (4.0, 8.0):
         along_xi = [restitution(3.0, xi, speed) for xi in range(13, 21)]
         along_psi = [restitution(psi, 13, speed) for psi in (2.6, 2.7, 2.8, 2.9, 3.0)]
@@ -897,7 +911,7 @@ def trends() -> str:
 
 @PAPER.claim("section 4.1", "the pair of table 1 already yields at 0.03 m/s", "holds")
 def yields() -> str:
-    """Largest overlap, and the speed of first yield."""
+    """Report the largest overlap and the speed of first yield."""
     d_y = float(ma_liu_points(PAIR, **CONSTANTS)[0])
     first = math.sqrt(0.8 * PAIR.hertz_stiffness * d_y**2.5 / PAIR.effective_mass)
     at = impact("ma-liu", 0.03).max_overlap / d_y
@@ -906,7 +920,7 @@ def yields() -> str:
 
 @PAPER.claim("section 4.2", "at 8 m/s the contact is fully plastic", "holds")
 def fully_plastic() -> str:
-    """Largest overlap, and the speed of full plasticity."""
+    """Report the largest overlap and the speed of full plasticity."""
     d_p = float(ma_liu_points(PAIR, **CONSTANTS)[2])
     work = gc.laws()["ma-liu"].coefficients_of(PAIR, SimpleNamespace(**CONSTANTS))[-1]
     onset = math.sqrt(2.0 * work / PAIR.effective_mass)
@@ -920,10 +934,10 @@ def fully_plastic() -> str:
     "contradicted for the overlaps of the chain",
 )
 def stiffer() -> str:
-    """Static forces at the overlap of Ma and Liu's law for two contact forces."""
+    """Report two static forces at overlaps of Ma and Liu's law."""
     hertz = STEEL.pair.hertz_stiffness
     k_p = float(linearised_plastic_stiffness(STEEL.pair, STEEL.psi, STEEL.xi))
-    # the loading of eq. (1), from the law itself
+    # The loading force of eq. (1), from the law itself.
     law = gc.laws()["ma-liu"]
     c = law.coefficients_of(STEEL.pair, SimpleNamespace(psi=STEEL.psi, xi=STEEL.xi))
     found = [
@@ -943,7 +957,7 @@ def stiffer() -> str:
     "contradicted",
 )
 def impossible() -> str:
-    """Two revolutions under ma-liu."""
+    """Run two revolutions with Ma and Liu's law, and report the energy balance."""
     run = slider_crank("contact.law=ma-liu")
     force, residual = run.contact_force, np.abs(run.energy_residual).max()
     closed = int(((force[1:] > 0.0) & (force[:-1] == 0.0)).sum())
@@ -960,7 +974,7 @@ def impossible() -> str:
     "contradicted",
 )
 def inefficient() -> str:
-    """Stored timings of benchmarks/throughput, never measured while the page is printed."""
+    """Report stored timings of benchmarks/throughput, which are not measured again here."""
     stored = json.loads((HERE / "../../benchmarks/results/throughput.json").read_text())["over"]
     machine, found = stored["machine"], stored["laws"]["wang-liu-hysteretic"]
     ratios = [found[where]["median"] for where in ("all beads", "behind the front")]
@@ -978,7 +992,7 @@ def inefficient() -> str:
     "cannot be judged, because no number is published",
 )
 def slider() -> str:
-    """Part of the second revolution near the curve without play."""
+    """Report the fraction of the second revolution near the curve without clearance."""
     run = slider_crank()
     second = run.crank_angle >= 2.0 * np.pi
     off = np.abs(run.slider_acceleration - run.ideal_acceleration)[second]
@@ -994,7 +1008,7 @@ def slider() -> str:
     "contradicted",
 )
 def lower_restitution() -> str:
-    """Ma and Liu's restitution grows as the impact slows."""
+    """Report Ma and Liu's restitution, which increases as the impact slows."""
     found = ", ".join(f"{first_pair(v):.3f} at {v:g} m/s" for v in (1.77, 0.9, 0.4, 0.2))
     law, of_contact = gc.laws()["ma-liu"], []
     c = law.coefficients_of(STEEL.pair, SimpleNamespace(psi=STEEL.psi, xi=STEEL.xi))
@@ -1014,7 +1028,7 @@ def lower_restitution() -> str:
     "contradicted in four interpretations",
 )
 def coincides() -> str:
-    """How early, how fast, how high."""
+    """Report differences in arrival, speed, and peaks."""
     right, new = chain("steel-chain"), chain("steel-chain-dashpot")
     early = 1e6 * (right.arrivals - new.arrivals)
     over = 100.0 * (new.peaks / right.peaks - 1.0)
@@ -1038,7 +1052,7 @@ def coincides() -> str:
     "holds for the built-in law",
 )
 def larger() -> str:
-    """At how many sensors."""
+    """Report the number of sensors with larger peaks."""
     over = chain("steel-chain-dashpot").peaks / chain("steel-chain").peaks
     return (
         f"at {int((over > 1.0).sum())} of 8 sensors, by factors {over.min():.2f} to {over.max():.2f}; in the interpretation that is nearest "
@@ -1052,7 +1066,7 @@ def larger() -> str:
     "contradicted",
 )
 def close_velocities() -> str:
-    """Closing speeds, and velocities of beads."""
+    """Report closing speeds and velocities of beads."""
     parts = []
     for bead in (BEADS[0], BEADS[-1]):
         velocities = [chain(name).run.velocity for name in ("steel-chain-dashpot", "steel-chain")]
@@ -1066,7 +1080,7 @@ def close_velocities() -> str:
 
 @PAPER.claim("section 5.2", "in the chain both lose nearly the same energy", "contradicted")
 def chain_losses() -> str:
-    """Part of the striker's energy that is lost by the time the dashpot's pulse peaks at bead 63, and at the end."""
+    """Report the fraction of the striker's energy lost when each pulse peaks at bead 63."""
     parts = []
     for name, label in (("steel-chain", "Ma-Liu"), ("steel-chain-dashpot", "new dashpot")):
         run, at = chain(name).run, chain(name).arrivals[-1]
@@ -1083,7 +1097,7 @@ def chain_losses() -> str:
     "holds for the restitution, less so for the energy",
 )
 def above_nine_tenths() -> str:
-    """At .9."""
+    """Report the effective restitution and the loss at 0.9."""
     e = theory.delivered_restitution(0.75 * (1.0 - 0.9**2))
     lost = (1.0 - e**2) / (1.0 - 0.9**2)
     return (
@@ -1098,7 +1112,7 @@ def above_nine_tenths() -> str:
     "holds",
 )
 def dents() -> str:
-    """Table 1's pair at 4 m/s."""
+    """Report final overlaps of table 1's pair at 4 m/s."""
     one, new = impact("ma-liu", 4.0), impact("wang-liu-hysteretic", 4.0)
     return (
         f"at 4 m/s the overlap at the end is {1e6 * one.residual_overlap:.1f} um of {1e6 * one.max_overlap:.1f} with Ma and Liu's law, "

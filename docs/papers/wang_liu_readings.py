@@ -1,10 +1,11 @@
-"""Three other readings of the chain's dashpot of Wang, Liu & Liu 2022, section 5.2, as laws of a
-file of one's own: `granchain run steel-chain-dashpot --law-module docs/papers/wang_liu_readings.py
---set contact.law=wang-liu-offset`.
+"""Three other interpretations of the chain's dashpot of Wang, Liu & Liu 2022, section 5.2.
 
-The paper switches from Flores et al. to its eq. (18) where a contact yields, and does not say
-whether the force is continuous there: as its equations stand it jumps. In all of these c is (d_y,
-K, a/v0 below, K_p, a/v0 above, lowest force).
+They are contact laws in a user's file: `granchain run steel-chain-dashpot --law-module
+docs/papers/wang_liu_readings.py --set contact.law=wang-liu-offset`.
+
+The paper switches from Flores et al. to its eq. (18) when a contact yields, and does not specify
+whether the force is continuous there. As published, it jumps. In all three laws, c is (d_y, K, a/v0
+below, K_p, a/v0 above, lowest force).
 """
 
 import math
@@ -16,18 +17,18 @@ SOURCE = Source("Wang, Liu & Liu 2022", "a reading of sec. 5.2", "10.1016/j.ijme
 
 
 def below(d, rate, c):
-    """Flores et al. [N]."""
+    """Return the force of Flores et al. [N]."""
     return c[1] * (d * math.sqrt(d)) * (1.0 + c[2] * rate)
 
 
 def clamped(force, c):
-    """A force that does not pull, where it may not [N]."""
+    """Return the force, at least the lowest force, so that tension is excluded if required [N]."""
     return force if force > c[5] else c[5]
 
 
 class Shifted(WangLiuHysteretic):
-    """Above d_y the spring is F_y + K_p (d - d_y), so that it does not jump at d_y, and the damping is a
-    part of all of it."""
+    """Above d_y the spring is F_y + K_p (d - d_y), so that it does not jump at d_y, and the damping
+    is proportional to this force."""
 
     name = "wang-liu-shifted"
     source = SOURCE
@@ -52,7 +53,8 @@ class Shifted(WangLiuHysteretic):
 
 
 class Offset(Shifted):
-    """Above d_y the spring is F_y + K_p (d - d_y), and the damping that of eq. (18), a part of K_p d."""
+    """Above d_y the spring is F_y + K_p (d - d_y), and the damping is that of eq. (18),
+    proportional to K_p d."""
 
     name = "wang-liu-offset"
     source = SOURCE
@@ -70,8 +72,8 @@ class Offset(Shifted):
 
 
 class Softer(WangLiuHysteretic):
-    """K_p d only where it is softer than Hertz's K d^1.5: the switch is at d = (K_p/K)^2, and the spring
-    does not jump."""
+    """K_p d is used only if it is softer than Hertz's K d^1.5: the switch is at d = (K_p/K)^2, so
+    that the spring does not jump."""
 
     name = "wang-liu-softer"
     source = SOURCE
