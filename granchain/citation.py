@@ -1,5 +1,5 @@
-"""BibTeX entries of what a computation rests on: granchain, the sources of its contact laws,
-and the data it was compared with."""
+"""BibTeX entries for a computation: granchain, the sources of its contact laws, and the data that
+it was compared with."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from granchain.contact.law import Source
 from granchain.errors import GranchainError
 from granchain.store.provenance import granchain_version
 
-# A work as a source names it: authors, year, and what else it says.
+# A work in the text of a source: authors, year, and further details.
 _WORK = re.compile(r"(?P<who>.+?),? (?P<year>1[5-9]\d\d|20\d\d)\b,? ?(?P<rest>.*)", re.DOTALL)
 _STATED_DOI = re.compile(r",? ?\bdoi:(10\.\S+)")
-# What stands for signs that have a meaning in BibTeX and TeX; a brace must be half of a pair even
-# behind a backslash.
+# Replacements of characters with a meaning in BibTeX and TeX. A brace must be one of a pair, even
+# after a backslash.
 _TEX_SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_"},
     "{": r"{\textbraceleft}",
@@ -33,7 +33,7 @@ _TEX_SIGNS = {
 
 
 class BibliographyEntry(NamedTuple):
-    """One entry: its key, its kind, and its fields in their order."""
+    """BibTeX entry: its key, its kind, and its fields in order."""
 
     key: str
     kind: str
@@ -48,7 +48,7 @@ class BibliographyEntry(NamedTuple):
 
 @cache
 def references() -> dict[str, BibliographyEntry]:
-    """The entries of references.bib, by key: authors and year as a law's source has them."""
+    """Return the entries of references.bib by key, which is authors and year."""
     text = resources.files("granchain").joinpath("references.bib").read_text(encoding="utf-8")
     found = {}
     for kind, key, body in re.findall(
@@ -101,7 +101,7 @@ def cite(*objects: Any) -> str:
             if law is not None:
                 source = str(law.source)
                 entries += works_of(law.source)
-            # outside an entry BibTeX skips everything but an @
+            # Outside entries, BibTeX ignores everything except "@".
             line = f"% contact law {name}: {source}".replace("@", "(at)")
             comments.append(" ".join(line.split()))
         entries += _entry_of_data(about)
@@ -112,7 +112,7 @@ def cite(*objects: Any) -> str:
 
 
 def _laws_of(item: Any) -> list[str]:
-    """Names of the contact laws of what is cited, each once."""
+    """Return the names of the contact laws of a cited object, each once."""
     if isinstance(item, str):
         if item not in laws():
             raise GranchainError(
@@ -121,27 +121,29 @@ def _laws_of(item: Any) -> list[str]:
             )
         return [item]
     names = []
-    # a case, what was found for one, or many of them
+    # A case, a result for one case, or results for many cases.
     try:
         for case in (getattr(item, "case", None) or item, *getattr(item, "cases", ())):
             tables = {name: getattr(case, name, None) for name in ("contact", "chain", "ends")}
             names += laws_in(tables)
     except (GranchainError, AttributeError):
-        # the case of a file is not there, or this version cannot read it
+        # The case of a file is missing, or this version cannot read it.
         names = []
-    # of a row of several laws they are in one word
+    # If there are several laws, `law` is one string.
     met = [part.law for part in getattr(item, "results", ())]
     met += [item.law] if hasattr(item, "law") and not (names or met) else []
     return list(dict.fromkeys([*names, *(law for several in met for law in several.split(", "))]))
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:
-    """The law of a table [contact], or of those in a table of tables, and those that restitutions
-    in it and in its pairs of materials are from."""
+    """Return the law of a table [contact] or of a table of tables, and of restitutions in it.
+
+    Restitutions in pairs of materials are included.
+    """
     names = [str(contact["law"])] if isinstance(contact.get("law"), str) else []
     for value in contact.values():
         for table in value if isinstance(value, list | tuple) else (value,):
-            # a table that was read, or one as it was written
+            # The table may be validated, or as it was written.
             names += laws_in(dict(table)) if isinstance(table, (Mapping, BaseModel)) else []
     return list(dict.fromkeys(names))
 
@@ -158,9 +160,9 @@ def _package(version: str) -> BibliographyEntry:
 
 
 def works_of(source: Source) -> list[BibliographyEntry]:
-    """The works that a source names; a DOI that it states goes to the first one that has none."""
+    """Return the works of a source; a separate DOI belongs to the first work without one."""
     named = [part.strip() for part in source.text.split(";") if part.strip()]
-    # what has no year, such as the name of a model, is no work beside one
+    # Text without a year, such as the name of a model, is ignored if there are works.
     works = [part for part in named if _WORK.fullmatch(part)] or named
     listed = {entry.fields.get("doi") for entry in references().values()}
     dois = [doi.strip() for doi in source.doi.split(";")]
@@ -168,7 +170,7 @@ def works_of(source: Source) -> list[BibliographyEntry]:
     found = []
     for work in works:
         inline = _STATED_DOI.search(work)
-        # of several works, a source does not say which one its equation is in
+        # With several works, the source does not specify which one contains the equation.
         entry = _work(
             _STATED_DOI.sub("", work).strip(" ,"),
             inline[1] if inline else "",
@@ -181,8 +183,7 @@ def works_of(source: Source) -> list[BibliographyEntry]:
 
 
 def _work(words: str, doi: str, equation: str = "") -> BibliographyEntry:
-    """One work, from authors and year and what follows them: as references.bib has it, or else
-    with these alone."""
+    """Return one work: the entry of references.bib, or one made from the text alone."""
     match = _WORK.fullmatch(words)
     who, year, rest = match.group("who", "year", "rest") if match else ("", "", "")
     key = slug(f"{who} {year}" if match else words)
@@ -200,14 +201,14 @@ def _work(words: str, doi: str, equation: str = "") -> BibliographyEntry:
         "year": year,
         "doi": _clean_doi(doi),
         "note": "; ".join(tex_text(part) for part in (rest, equation) if part),
-        # what BibTeX sorts by where there is no author
+        # BibTeX sorts by this field if there is no author.
         "key": "" if match else tex_text(words),
     }
     return BibliographyEntry(key, "misc", fields)
 
 
 def _entry_of_data(about: Any) -> list[BibliographyEntry]:
-    """The data of a trace; nothing where nothing says whose they are."""
+    """Return the entry for the data of a trace; empty if their origin is unknown."""
     title, who, doi, figure, kind = (
         str(getattr(about, name, "") or "") for name in ("title", "who", "doi", "figure", "kind")
     )
@@ -223,8 +224,10 @@ def _entry_of_data(about: Any) -> list[BibliographyEntry]:
 
 
 def _merged(entries: Iterable[BibliographyEntry]) -> list[BibliographyEntry]:
-    """Each work once; what several laws take from it stands in one note. Two works of one name
-    have keys of their own."""
+    """Merge the entries of equal works, with one note for all laws.
+
+    Two different works with the same key get different keys.
+    """
     found: dict[str, BibliographyEntry] = {}
     for entry in entries:
         key, doi = entry.key, entry.fields.get("doi")
@@ -239,18 +242,18 @@ def _merged(entries: Iterable[BibliographyEntry]) -> list[BibliographyEntry]:
 
 
 def _clean_doi(doi: str) -> str:
-    """Without what would end a field."""
+    """Remove characters that would end a field."""
     return re.sub(r"[{}\\\s]", "", doi)
 
 
 def tex_text(text: str) -> str:
-    """Text for TeX, on one line: what has a meaning there is escaped."""
+    """Return text on one line for TeX, with special characters escaped."""
     signs = (_TEX_SIGNS.get(sign, sign) for sign in " ".join(text.split()))
     return "".join(sign for sign in signs if unicodedata.category(sign[0])[0] != "C")
 
 
 def slug(text: str) -> str:
-    """A key: letters, digits and hyphens."""
+    """Return a key of letters, digits, and hyphens."""
     ascii_only = (
         unicodedata.normalize("NFKD", text.replace(" et al.", ""))
         .encode("ascii", "ignore")

@@ -6,7 +6,7 @@ Every message has the form `location: problem. Requirement. Fix.`
 import contextlib
 import sys
 
-# In place of typing's own, which takes longer to import than all of this module.
+# Replaces the one of typing, which takes longer to import than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class GranchainError(Exception):
-    """Base of all errors that a wrong input, a failed run or a file can cause."""
+    """Base of all errors from invalid input, failed runs, or files."""
 
 
 class _MistakesError(GranchainError):
@@ -73,8 +73,10 @@ class FileError(GranchainError):
 
 @contextlib.contextmanager
 def finite_force(law: "Any") -> "Iterator[None]":
-    """Report an arithmetic error in a law of the package with the name of the law. In a user's law,
-    Python reports the line."""
+    """Report an arithmetic error in a law of the package with the name of the law.
+
+    In a user's law, Python reports the line.
+    """
     try:
         yield
     except (ArithmeticError, ValueError) as error:
@@ -88,7 +90,7 @@ def finite_force(law: "Any") -> "Iterator[None]":
 
 
 def nearest(word: str, words: "Iterable[str]") -> str | None:
-    """The one of the allowed words that was meant, if any is like it."""
+    """Return the allowed word that is most similar to a word; None if none is similar."""
     from difflib import get_close_matches
 
     found = get_close_matches(word[:60], list(words), 1)
@@ -113,14 +115,15 @@ def error_text(where: str, problem: str, requirement: str, fix: str = "") -> str
 
 
 def printable(text: str) -> str:
-    """Text in one line without control characters, safe to show on a terminal whatever its
-    origin."""
+    """Return text on one line without control characters, safe to show on a terminal."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def clean(text: str) -> str:
-    """Text without control characters, safe to show on a terminal or a page whatever its
-    origin; lines stay lines."""
+    """Return text without control characters, safe to show on a terminal or a page.
+
+    Line breaks are unchanged.
+    """
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
@@ -133,14 +136,17 @@ class MissingPackage(GranchainError, ModuleNotFoundError):  # noqa: N818
 
 
 class _Missing:
-    """Asked last for a module that nobody has found: of these, where a module of granchain asks,
-    the sentence says how to install it. Other code that looks for it gets Python's own message."""
+    """Last finder of missing modules.
+
+    If a module of granchain imports one of these packages, the error explains how to install it.
+    Other code that imports it gets Python's own message.
+    """
 
     PACKAGES = ("scipy", "matplotlib", "xarray", "h5netcdf")
 
     @classmethod
     def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
-        """Nothing, but for the sentence."""
+        """Raise the error, or return None."""
         frame = sys._getframe(1)
         while frame.f_back and frame.f_globals.get("__name__", "").startswith("importlib."):
             frame = frame.f_back

@@ -1,8 +1,7 @@
-"""The keys of a TOML table: their units and limits, and the messages about their errors, which are
-reported together.
+"""Keys of a TOML table: their units and limits, and the messages about errors in them.
 
 The meaning, unit, and limits of a key are declared once. Messages, checks, and tables of the
-documentation are derived from them.
+documentation are derived from them. All errors are reported together.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ PROBLEMS = 100
 
 
 def shown(value: Any, length: int = 60) -> str:
-    """A value as a sentence shows it: short, on one line, without control characters."""
+    """Return a value as text for a message: short, on one line, printable."""
     if isinstance(value, (Mapping, BaseModel, Material)):
         return "a table"
     if isinstance(value, (list, tuple)):
@@ -46,8 +45,8 @@ class Problems:
 
     def __init__(self) -> None:
         self._sentences: dict[str, None] = {}
-        # keys with an error, and the tables around them: sets, so that the check of one key takes
-        # the same time whatever the number of errors
+        # Keys with an error, and the tables around them, as sets, so that a check takes the same
+        # time for any number of errors.
         self._places: set[str] = set()
         self._above: set[str] = set()
         self._more = 0
@@ -66,12 +65,12 @@ class Problems:
         Parameters
         ----------
         where : str
-            The key, with dots.
+            Key, with dots.
         problem, requirement, fix : str
-            Sentences without a full stop, such as "-3 is out of range", "It must be 1 or more",
-            "Count the beads without the striker". Leave out a fix that repeats the requirement.
+            Parts of the message without a full stop, such as "-3 is out of range", "It must be 1 or
+            more", "Count the beads without the striker". Omit a fix that repeats the requirement.
         word, words : optional
-            A word, and those that it may have meant. A similar one replaces the fix.
+            An unknown word, and the known ones. A suggestion of a similar word replaces the fix.
         """
         self._places.add(where)
         self._above.update(above(where))
@@ -79,7 +78,7 @@ class Problems:
             self._more += 1
         else:
             parts = [shown(part)[1:-1] for part in where.split(".")]
-            # a name that is empty or contains a colon would hide the end of the location
+            # An empty name, or one with a colon, would hide the end of the location.
             plain = where and not (problem == "unknown key" and (":" in where or not parts[-1]))
             place = ".".join(parts) if plain else ".".join([*parts[:-1], f'"{parts[-1]}"'])
             fix = suggestion(word, words, fix)
@@ -114,8 +113,10 @@ class Problems:
         return [*self._sentences] + [more] * (self._more > 0)
 
     def clear(self, *places: str) -> bool:
-        """Whether nothing is wrong at these keys, above or below them: what a check across keys
-        may use."""
+        """Check that these keys, and those above and below them, have no errors.
+
+        A check of several keys may then use them.
+        """
         return not any(
             place in self._above or not self._places.isdisjoint((place, *above(place)))
             for place in places
@@ -134,7 +135,7 @@ def check_integer(
 
 
 def above(place: str) -> list[str]:
-    """The tables that a key is in: chain and chain.segment of chain.segment.0."""
+    """Return the tables that contain a key: chain and chain.segment for chain.segment.0."""
     parts = place.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
@@ -145,20 +146,20 @@ def above(place: str) -> list[str]:
 _NUMBER_TEXT = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _UNIT_FACTOR = r"[A-Za-zµμ]+(?:\^-?[0-9](?:\.[0-9]{1,2})?)?"
 _WITH_UNIT = re.compile(rf"({_NUMBER_TEXT}) ?({_UNIT_FACTOR}(?:[*/]{_UNIT_FACTOR}){{0,4}})")
-# Megametres and gigaseconds: a prefix meant small.
+# Megametres and gigaseconds: the user probably meant a small prefix.
 _GIANT = re.compile(r"(?<![A-Za-zµμ])([MGTPEZY])([msg])(?![A-Za-zµμ])")
 
 
 def in_si(text: str, unit: str) -> float:
     """Read "2.38 mm" as a number in `unit`.
 
-    Only one number, at most one space and up to five unit factors reach pint: by itself it reads
-    "2,38 mm" as 238 mm and computes 9**9**9.
+    Only one number, at most one space, and up to five unit factors are passed to pint. Without this
+    check, pint reads "2,38 mm" as 238 mm and computes 9**9**9.
 
     Raises
     ------
     ValueError
-        With what to do about it.
+        If the text is not valid. The message describes the fix.
     """
     if unit in ("", "1"):
         raise ValueError("Write a number without quotes and without a unit")
@@ -218,13 +219,13 @@ def key(
     unit: str | None = None,
     **more: Any,
 ) -> Any:
-    """A key: its meaning and its allowed values, for messages and tables."""
+    """Return a key with its meaning and allowed values, for messages and tables."""
     about: Any = {"allowed": allowed, "choices": list(choices), "unit": unit}
     return Field(default, description=meaning, json_schema_extra=about, **more)
 
 
 def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
-    """A key with a number, with the limits of a `Quantity`: above, low, high."""
+    """Return a key for a number, with the limits of a `Quantity`: above, low, high."""
     names = {"above": "gt", "low": "ge", "high": "le"}
     bounds: Any = {names[name]: limit for name, limit in limits.items()}
     allowed = Quantity("", unit, **limits).range  # type: ignore[arg-type]
@@ -232,7 +233,7 @@ def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> 
 
 
 def integer_key(meaning: str, default: Any = ...) -> Any:
-    """A key with a whole number, 1 or more."""
+    """Return a key for a whole number, 1 or more."""
     return key(meaning, "a whole number, 1 or more", default, ge=1)
 
 
@@ -241,13 +242,13 @@ TITLE_LENGTH = 1000
 
 
 def text_key(meaning: str) -> Any:
-    """A key with one line of printable text: no control character reaches a terminal."""
+    """Return a key for one line of printable text, safe to show on a terminal."""
     allowed = f"one line of printable text, at most {TITLE_LENGTH} characters"
     return key(meaning, allowed, "", pattern=r"^\P{C}*$", max_length=TITLE_LENGTH)
 
 
 def choice(meaning: str, words: tuple[str, ...], default: Any = ..., otherwise: str = "") -> Any:
-    """A key with one of a few words, or something else."""
+    """Return a key for one of several words, or something else."""
     *most, last = [f'"{word}"' for word in words] + ([otherwise] if otherwise else [])
     return key(meaning, f"{', '.join(most)} or {last}", default, words)
 
@@ -256,12 +257,12 @@ KEYS = "\nParameters\n----------"
 
 
 def without_keys(table: type) -> str:
-    """What a table's docstring says before its keys."""
+    """Return the docstring of a table without the list of its keys."""
     return inspect.cleandoc(table.__doc__ or "").partition(KEYS)[0].rstrip()
 
 
 def own_names(kind: type) -> set[str]:
-    """Public names of a table's class that are ours: keys, and what our classes define."""
+    """Return the public names that granchain defines in a table: keys and methods."""
     ours = [one for one in kind.__mro__ if one.__module__.startswith("granchain.")]
     names = {name for one in ours for name in (*vars(one), *one.__annotations__)}
     names -= {"model_config", "model_post_init"}
@@ -275,14 +276,14 @@ else:
 
 
 class TableClass(ModelMetaclass):
-    """The class of the classes of tables: `help` and the tab key show what is ours."""
+    """Metaclass of tables: `help` and tab completion list only granchain's names."""
 
     def __dir__(self) -> list[str]:
         return sorted(own_names(self))
 
 
 class Table(BaseModel, metaclass=TableClass):
-    """A table of a case: no unknown keys, no conversion but of units, no inf or nan."""
+    """A table of a case: no unknown keys, no conversions except of units, no inf or nan."""
 
     def __dir__(self) -> list[str]:
         return sorted({*own_names(type(self)), *(self.model_extra or {})})
@@ -330,7 +331,7 @@ class Table(BaseModel, metaclass=TableClass):
 
 
 def declared(model: type[BaseModel], name: str) -> dict[str, Any]:
-    """What `key` declares of a key, with its meaning."""
+    """Return the declaration of a key, with its meaning."""
     field: Any = model.model_fields[name]
     return {**field.json_schema_extra, "meaning": field.description}
 
@@ -340,7 +341,7 @@ def declared(model: type[BaseModel], name: str) -> dict[str, Any]:
 
 
 def read_table(model: type[Table], where: str, value: Any, problems: Problems) -> Any:
-    """A table, or what is left of it without its faulty keys; None where that is not a table."""
+    """Return a table without its invalid keys; None if it is not a table."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -357,18 +358,18 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
 
 
 def add_missing(model: type[BaseModel], name: str, where: str, problems: Problems) -> None:
-    """Add that a key is missing."""
+    """Add an error for a missing key."""
     about = declared(model, name)
     problems.add(where, "missing", give(about["meaning"], about["allowed"]))
 
 
 def give(meaning: str, allowed: str) -> str:
-    """Ask for a missing key."""
+    """Return the requirement for a missing key."""
     return f"Give {meaning}{' in' if allowed.startswith('a table [') else ':'} {allowed}"
 
 
 def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -> None:
-    """Add one fault that pydantic found: walk down to its key, which knows what is allowed."""
+    """Add one error that pydantic found, with the declaration of its key."""
     place = [where] if where else []
     about: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": []}
     about["meaning"] = f"its keys under [{where}]"
@@ -395,7 +396,7 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
 
 
 def rejected(value: Any) -> str:
-    """Describe a value that a key does not take, as the problem of an error."""
+    """Describe an invalid value of a key, as the problem of an error."""
     if value is None:
         return "missing"
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -403,7 +404,7 @@ def rejected(value: Any) -> str:
 
 
 def table_in(annotation: Any) -> type[Table] | None:
-    """The table that a key's annotation names, if any."""
+    """Return the table in the annotation of a key, if any."""
     if isinstance(annotation, type) and issubclass(annotation, Table):
         return annotation
     found = (table_in(part) for part in get_args(annotation))

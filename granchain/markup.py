@@ -1,4 +1,4 @@
-"""Small tables of HTML: what notebooks show of our objects, with nothing to fetch or run."""
+"""Small HTML tables for notebooks, without external files or scripts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from granchain.errors import clean
 
-# What stands to the right in a column.
+# Cells that are aligned to the right.
 NUMBER_PATTERN = re.compile(
     r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( (\+-|to) [0-9.e+-]+)?( \([0-9.e+-]+( %)?\))?|-|nan|not yet"
 )
 
 
 def escaped(text: str) -> str:
-    """Text as HTML that shows it: what is markup in it is shown, and what turns or hides the
-    text beside it is blank."""
+    """Return text as HTML.
+
+    Markup is shown as text, and characters that reverse or hide other text are blank.
+    """
     return html.escape(clean(text))
 
 
@@ -26,18 +28,18 @@ def table(
     cell: Callable[[str], str] = escaped,
     styled: bool = False,
 ) -> str:
-    """A table; columns of numbers stand to the right.
+    """Return an HTML table; columns of numbers are aligned to the right.
 
     Parameters
     ----------
     columns : sequence of str
-        Headings; none where there is no row of them.
+        Headings; empty if the table has no heading.
     rows : iterable of sequence
-        Their cells are text: markup in them is shown as text.
+        Rows of cells; markup in them is shown as text.
     cell : callable
-        Makes HTML of the text of a cell or a heading.
+        Function that returns the HTML of the text of a cell or heading.
     styled : bool
-        Whether the style is in the table: a notebook has none of ours.
+        True if the table contains its style, because a notebook has none for it.
     """
     lines = [[one if isinstance(one, str) else str(one) for one in row] for row in rows]
     count = len(lines[0]) if lines else len(columns)
@@ -63,17 +65,17 @@ def table(
 def facts_card(
     heading: str, facts: Iterable[Sequence[str]], *sections: str, notes: Iterable[str] = ()
 ) -> str:
-    """A heading, and under it names with values and units, other parts, and sentences."""
+    """Return a heading, names with values and units, other sections, and notes as HTML."""
     return card(heading, table((), facts, styled=True), *sections, notes=notes)
 
 
 def card(heading: str, *sections: str, notes: Iterable[str] = ()) -> str:
-    """A heading, and under it parts that are HTML already, and sentences."""
+    """Return a heading, sections that are HTML already, and notes as HTML."""
     rows = [(note,) for note in notes]
     shown = [*sections, table((), rows, styled=True) if rows else ""]
     return f"<div><b>{escaped(heading)}</b>{''.join(shown)}</div>"
 
 
 def folded(heading: str, content: str) -> str:
-    """HTML that is folded until it is opened."""
+    """Return HTML that is collapsed until the user opens it."""
     return f"<details><summary>{escaped(heading)}</summary>{content}</details>"

@@ -1,4 +1,4 @@
-"""Materials: what a contact law needs to know of a bead's substance."""
+"""Materials of beads and walls, with the constants that contact laws need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from granchain.markup import facts_card
 
-# What the numbers of a material are called, and their units.
+# Names of the constants of a material, and their units.
 CONSTANTS = {
     "youngs_modulus": ("Young's modulus", "Pa"),
     "poissons_ratio": ("Poisson's ratio", "1"),
@@ -55,11 +55,11 @@ class Material:
     name: str | None = None
 
     def constants(self) -> dict[str, Any]:
-        """The constants that are given, by name."""
+        """Return the given constants by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: its constants with their units, and where they come from."""
+        """Return HTML for a notebook: the constants with their units, and the source."""
         rows = [
             (CONSTANTS[name][0], f"{value:g}", CONSTANTS[name][1])
             for name, value in self.constants().items()
@@ -73,14 +73,14 @@ class Material:
         return (1.0 - self.poissons_ratio * self.poissons_ratio) / self.youngs_modulus
 
 
-# A pound-force per square inch [Pa], and a pound per cubic inch [kg/m3], from the pound [kg],
-# standard gravity [m/s2] and the inch [m], which are exact by definition: NIST Special Publication
-# 811 (2008), appendix B.
+# Pound-force per square inch [Pa], and pound per cubic inch [kg/m3], from the pound [kg], standard
+# gravity [m/s2], and the inch [m], which are exact by definition: NIST Special Publication 811
+# (2008), appendix B.
 _POUND_PER_CUBIC_INCH = 0.45359237 / (0.0254 * 0.0254 * 0.0254)
 _POUND_PER_SQUARE_INCH = 0.0254 * _POUND_PER_CUBIC_INCH * 9.80665
 
-# Each value with its source; a named material is expanded into its values when a case is read.
-# Where sources give a range, or none, a value is left out: a law that needs it says so.
+# Each value has a source. A named material is expanded into its values when a case is read. If
+# sources give a range, or no value, the constant is omitted, and a law that needs it reports this.
 _VALUES: dict[str, Material] = {
     # Wang, Liu & Liu 2022, table 8 (radius 2.38 mm, mass 0.45 g: density 0.45e-3/(4/3 pi 0.00238^3)
     # = 7968.8 kg/m3), doi:10.1016/j.ijmecsci.2022.107214. The table gives no hardness.
@@ -100,8 +100,8 @@ _VALUES: dict[str, Material] = {
         source="Alaci et al., Dynamic aspects of damped elastic impact, part 1, the example's "
         "spheres",
     ),
-    # Annealed: Poisson's ratio, density and yield stress of RoyMech, 302 stainless steel; modulus
-    # of MatWeb, AISI Type 302, which has the same Poisson's ratio and density.
+    # Annealed: Poisson's ratio, density, and yield stress from RoyMech, 302 stainless steel;
+    # modulus from MatWeb, AISI Type 302, which has the same Poisson's ratio and density.
     "steel-302": Material(
         youngs_modulus=193e9,
         poissons_ratio=0.25,
@@ -125,7 +125,7 @@ _VALUES: dict[str, Material] = {
     ),
     # Hardened from 1900 F, quenched in oil, tempered at 600 F: Rolled Alloys, data sheet of 440C,
     # 30.4e6 psi (dynamic), 0.275 lb/in3, 275 ksi,
-    # https://www.scribd.com/document/499750878/440C-DS-US-EN; Poisson's ratio of MakeItFrom,
+    # https://www.scribd.com/document/499750878/440C-DS-US-EN; Poisson's ratio from MakeItFrom,
     # annealed 440C.
     "steel-440c": Material(
         youngs_modulus=round(30.4e6 * _POUND_PER_SQUARE_INCH, -8),
@@ -139,9 +139,9 @@ _VALUES: dict[str, Material] = {
             "https://makeitfrom.com/material-properties/Annealed-440C-Stainless-Steel"
         ),
     ),
-    # Balls through hardened to 60 to 67 HRC: 29.5e6 psi, 0.283 lb/in3, 295 ksi of a maker's sheet,
-    # AISI 52100 chrome steel, https://ja.scribd.com/document/252517093; Poisson's ratio of Fleming
-    # 2011, Hertzian line contact analysis with MATLAB.
+    # Balls hardened throughout to 60 to 67 HRC: 29.5e6 psi, 0.283 lb/in3, 295 ksi from the data
+    # sheet of a manufacturer, AISI 52100 chrome steel, https://ja.scribd.com/document/252517093;
+    # Poisson's ratio from Fleming 2011, Hertzian line contact analysis with MATLAB.
     "steel-52100": Material(
         youngs_modulus=round(29.5e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.3,
@@ -154,8 +154,8 @@ _VALUES: dict[str, Material] = {
             "https://documents.pub/document/hertzian-line-contact.html"
         ),
     ),
-    # The Aluminum Association's typical values, as Glemco gives them; Poisson's ratio estimated
-    # there from similar alloys.
+    # Typical values of the Aluminum Association, as quoted by Glemco, which estimates Poisson's
+    # ratio from similar alloys.
     "aluminium-6061-t6": Material(
         youngs_modulus=68.9e9,
         poissons_ratio=0.33,
@@ -166,8 +166,8 @@ _VALUES: dict[str, Material] = {
             "https://www.glemco.com/capabilities/material-expertise/aluminum-6061-t6/"
         ),
     ),
-    # CuZn30 rolled half hard: 16e6 psi, 8.53 g/cm3, 350 N/mm2 of Olin Brass, C26000 (ASTM B36);
-    # Poisson's ratio of AZoM, article 6341.
+    # CuZn30 rolled half hard: 16e6 psi, 8.53 g/cm3, 350 N/mm2 from Olin Brass, C26000 (ASTM B36);
+    # Poisson's ratio from AZoM, article 6341.
     "brass-260-half-hard": Material(
         youngs_modulus=round(16e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.34,
@@ -179,8 +179,8 @@ _VALUES: dict[str, Material] = {
             "cartridge brass UNS C26000, http://www.azom.com/article.aspx?ArticleID=6341"
         ),
     ),
-    # Phosphor bronze rolled hard: 16e6 psi, 8.86 g/cm3, 560 N/mm2 of Olin Brass, C51000 (ASTM
-    # B103); Poisson's ratio of MakeItFrom.
+    # Phosphor bronze rolled hard: 16e6 psi, 8.86 g/cm3, 560 N/mm2 from Olin Brass, C51000 (ASTM
+    # B103); Poisson's ratio from MakeItFrom.
     "bronze-510-hard": Material(
         youngs_modulus=round(16e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.34,
@@ -211,8 +211,8 @@ _VALUES: dict[str, Material] = {
         source="Pilkington 2013, technical bulletin ATS-129, soda-lime silica float glass, "
         "https://ar.scribd.com/document/387726298",
     ),
-    # DURAN, borosilicate glass 3.3 of ISO 3585, as Matmatch gives its maker's values. Glass breaks
-    # and does not yield.
+    # DURAN, borosilicate glass 3.3 of ISO 3585: the manufacturer's values as quoted by Matmatch.
+    # Glass breaks and does not yield.
     "glass-borosilicate": Material(
         youngs_modulus=63e9,
         poissons_ratio=0.2,
@@ -220,7 +220,7 @@ _VALUES: dict[str, Material] = {
         source="Matmatch, DURAN, borosilicate glass 3.3 (ISO 3585), "
         "https://matmatch.com/materials/shgt005-duran-",
     ),
-    # Kharaz, Gorham & Salman 2001, as the documentation of MOOSE's discrete elements quotes it.
+    # Kharaz, Gorham & Salman 2001, as quoted by the documentation of MOOSE's discrete elements.
     # Alumina breaks and does not yield.
     "alumina": Material(
         youngs_modulus=380e9,
@@ -230,8 +230,8 @@ _VALUES: dict[str, Material] = {
         "documentation of MOOSE (DEM)",
     ),
     # FreeCAD's card of generic PTFE, which quotes MatWeb, datasheet
-    # 4d14eac958e5401a8fd152e1261b6843. The modulus of PTFE rises with the rate of strain: in an
-    # impact it is higher.
+    # 4d14eac958e5401a8fd152e1261b6843. The modulus of PTFE increases with the strain rate, so it is
+    # higher in an impact.
     "ptfe": Material(
         youngs_modulus=564e6,
         poissons_ratio=0.46,
@@ -263,8 +263,8 @@ _VALUES: dict[str, Material] = {
             "http://apacinfrastructure.com.au/material-specifications-acetal-polyoxymethylene"
         ),
     ),
-    # SABIC, Lexan ML6031: tensile modulus at 1 mm/min and yield by ISO 527; Poisson's ratio of
-    # Designs & Signs, polycarbonate.
+    # SABIC, Lexan ML6031: tensile modulus at 1 mm/min and yield stress according to ISO 527;
+    # Poisson's ratio from Designs & Signs, polycarbonate.
     "polycarbonate": Material(
         youngs_modulus=2.34e9,
         poissons_ratio=0.37,

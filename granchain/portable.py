@@ -1,11 +1,11 @@
-"""What differs between Linux, macOS and Windows: files, signals, processors. Every other module is
-the same on all three."""
+"""Differences between Linux, macOS, and Windows: files, signals, and processors. All other modules
+are independent of the system."""
 
 import os
 import signal
 import sys
 
-# In place of typing's own: until this module is loaded a signal is a traceback.
+# Replaces the one of typing: until this module is loaded, a signal prints a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,15 +13,18 @@ if TYPE_CHECKING:
 
 WINDOWS = sys.platform == "win32"
 
-# What ends a process: Ctrl-C, a batch system; of Windows Ctrl-Break and a console that is closed.
+# Signals that end a process: Ctrl-C, a batch system, and on Windows Ctrl-Break or a closed console.
 ENDING = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
 )
 
 
 def send_again(number: int) -> None:
-    """Send a signal to the main thread once more: it ends a sleep that began when the signal had
-    come and no line of Python had been run since. Windows' own sleep hears Ctrl-C."""
+    """Send a signal to the main thread again.
+
+    This ends a sleep that began after the signal arrived but before any line of Python ran. On
+    Windows, Ctrl-C itself ends a sleep.
+    """
     if hasattr(signal, "pthread_kill"):
         import threading
 
@@ -29,62 +32,65 @@ def send_again(number: int) -> None:
 
 
 def flags(*names: str) -> int:
-    """Those of these flags of `os.open` that there are."""
+    """Combine the flags of `os.open` that exist on this system."""
     found = 0
     for name in names:
         found |= getattr(os, name, 0)
     return found
 
 
-# No file is handed on to another program, none is translated, and no link followed when one is
-# written.
+# Files are not inherited by other programs, line ends are not converted, and links are not followed
+# when a file is written.
 _ALONE = flags("O_CLOEXEC", "O_NOINHERIT", "O_BINARY")
 TO_WRITE = os.O_WRONLY | flags("O_NOFOLLOW") | _ALONE
-# One that must not be there yet.
+# The file must not exist yet.
 NEW_FILE = TO_WRITE | os.O_CREAT | os.O_EXCL
-# Of a pipe without a writer: at once.
+# Opening a pipe that has no writer returns at once.
 TO_READ = os.O_RDONLY | flags("O_NONBLOCK") | _ALONE
 
-# Names that Windows has for devices in every folder, with any ending (Microsoft, Naming Files,
-# Paths, and Namespaces).
+# Names of devices on Windows, in each folder and with any ending (Microsoft, Naming Files, Paths,
+# and Namespaces).
 _DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"} | {
     f"{port}{digit}" for port in ("COM", "LPT") for digit in "0123456789\u00b9\u00b2\u00b3"
 }
-# How long another program may have a file open that is to be replaced, and how often that is tried
-# [s]: what looks for viruses opens each file that has been written.
+# Maximum time to replace a file that another program has open, and the time between attempts [s].
+# Virus scanners open each file that was written.
 PATIENCE, EACH_TRY = 5.0, 0.05
-# Bytes of zeros written at once.
+# Number of zero bytes written at a time.
 ZEROS = 2**20
 
 
 def is_device(path: str | os.PathLike[str]) -> bool:
-    """Whether Windows takes a file's name for that of a device, whatever its folder."""
+    """Check if Windows uses a file name for a device, whatever its folder."""
     stem = os.path.basename(path).partition(".")[0].rstrip(" ").upper()
     return WINDOWS and stem in _DEVICES
 
 
 def flush(descriptor: int) -> None:
-    """Have a file that is open for writing on the disk; `fsync` of macOS leaves it in the disk's
-    own memory."""
+    """Write an open file to the disk.
+
+    On macOS, `fsync` leaves it in the memory of the disk.
+    """
     if sys.platform == "darwin":
         import fcntl
 
         try:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
             return
-        except OSError:  # a disk in the network has no such thing
+        except OSError:  # A network disk may not support this.
             pass
     os.fsync(descriptor)
 
 
 def flush_folder(path: str | os.PathLike[str]) -> None:
-    """Have the names in a folder on the disk; Windows has no call for that, its journal of names
-    is flushed by itself.
+    """Write the names in a folder to the disk.
+
+    Windows has no call for this; it flushes its journal of names automatically.
 
     Raises
     ------
     OSError
-        Where the file system cannot.
+        If the file system does not support this.
     """
     if WINDOWS:
         return
@@ -96,13 +102,15 @@ def flush_folder(path: str | os.PathLike[str]) -> None:
 
 
 def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Give a file its name, in the place of the one that has it. Windows refuses that as long as
-    another program has one of them open; it is tried for some seconds.
+    """Rename a file, and replace an existing one.
+
+    Windows refuses this while another program has one of the files open, so it is tried for some
+    seconds.
 
     Raises
     ------
     OSError
-        As `os.replace`.
+        As for `os.replace`.
     """
     import time
 
@@ -118,12 +126,12 @@ def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> N
 
 
 def reserve_space(descriptor: int, size: int) -> None:
-    """Reserve so many bytes of disk for a file; its content stays.
+    """Reserve disk space for a file; its content is unchanged.
 
     Raises
     ------
     OSError
-        Where they are not free.
+        If the space is not available.
     """
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, size)
@@ -134,8 +142,10 @@ def reserve_space(descriptor: int, size: int) -> None:
 
 
 def content_of(file: "BinaryIO") -> memoryview:
-    """All of a file, read as it is looked at. Windows neither cuts off nor replaces a file that is
-    read so: there it is in memory."""
+    """Return the content of a file, mapped into memory.
+
+    Windows cannot truncate or replace a mapped file, so there the content is read.
+    """
     import mmap
 
     size = os.fstat(file.fileno()).st_size
@@ -145,14 +155,14 @@ def content_of(file: "BinaryIO") -> memoryview:
 
 
 def usable_processors() -> int:
-    """Processors that this process may use, where the system says that; else all there are."""
+    """Return the number of processors that this process may use, or of all processors."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def processor_name() -> str:
-    """What the processor is called."""
+    """Return the name of the processor."""
     import platform
 
     try:
@@ -166,6 +176,6 @@ def processor_name() -> str:
 
 
 def after_fork(function: "Callable[[], Any]") -> None:
-    """Call a function in each process that is forked from this one; Windows forks none."""
+    """Call a function in each process that is forked from this one; never on Windows."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=function)
