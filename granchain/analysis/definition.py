@@ -327,9 +327,7 @@ def parabola(t: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def crossings(time: np.ndarray, force: np.ndarray, top: int, height: float) -> tuple[float, float]:
     """Return the times at which a trace crosses a height around sample `top`.
 
-    One time is before the sample, one after it. The samples are joined by lines.
-
-    The samples are joined by lines.
+    One time is before the sample, and one after it. The samples are joined by lines.
 
     A time is nan if the trace does not go below the height on that side.
     """

@@ -1,2 +1,4 @@
-"""Waves in a row of beads: measured in a run (`spectra`, `bands`), and of its case
-(`dispersion`)."""
+"""Waves in a chain of beads.
+
+They are measured in a run (`spectra`, `bands`) or computed from its case (`dispersion`, `modes`).
+"""

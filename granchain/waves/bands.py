@@ -1,5 +1,4 @@
-"""Waves along a recorded row: cos q at each frequency, edges of bands with their errors, and
-the map."""
+"""Waves along a recorded chain: cos q versus frequency, band edges, and map."""
 
 from __future__ import annotations
 
@@ -9,32 +8,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-# Cos q is taken where this part of the motion of three beads a cell apart has one phase from cell
-# to cell, and where the motion's power is above this part of the largest: the sidelobes of a Hann
-# window are there some 15 lines away, and fall with the sixth power of that.
+# cos q is computed if this fraction of the motion of three beads one cell apart has one phase from
+# cell to cell, and if the power of the motion is above this fraction of the largest. The sidelobes
+# of a Hann window have this power about 15 lines away, and decrease with the sixth power of the
+# distance.
 SINGLE_PHASE, STRONG = 0.9, 1e-10
-# A gap is one where abs(cos q) exceeds 1 by three standard deviations: 1 in 700 by chance.
+# A gap requires that abs(cos q) exceeds 1 by three standard deviations: 1 in 700 by chance.
 MOST_SCATTER = 3.0
-# Ours: an edge that is not known within so many lines of the spectrum is withheld.
+# An edge with an error of more than this many lines of the spectrum is not reported (our choice).
 MOST_LINES = 4.0
-# Places from the middle of a gap to an edge at which that is asked, ours: deep in a wide gap
-# nothing moves, and the curve is known beside its edges alone.
+# Number of points from the middle of a gap to an edge at which the gap is tested (our choice). Deep
+# in a wide gap nothing moves, and the curve is known only near its edges.
 IN_GAP = 100
-# An extreme between two bands that stays so far inside of 1, and by three standard deviations, is
-# none of a row of equal cells: ours, a tenth of the bands' width.
+# An extreme between two bands that is inside of 1 by this much, and by three standard deviations,
+# does not belong to a chain of equal cells. It is our choice, a tenth of the width of the bands.
 INSIDE = 0.2
-# Neighbouring lines that are summed before they are squared: under a Hann window two lines are
-# alike when they stand within two of each other.
+# Number of neighbouring lines that are summed before they are squared. With a Hann window, two
+# lines are correlated if they are within two of each other.
 ALIKE = 8
-# Ours, in lines: what a window of one piece moves an edge by. The modes of a finite row leak into
-# the lines between them, which the scatter of cos q does not show. With it errors hold 94 of
-# 100 edges of random cells (tests/test_spectrum.py), without it 39.
+# Shift of an edge by the window of one segment, in lines (our choice). The modes of a finite chain
+# leak into the lines between them, which the scatter of cos q does not show. With this term, the
+# errors cover 94 of 100 edges of random cells (tests/test_spectrum.py), compared with 39 without
+# it.
 LINE_FRACTION = 0.32
-# Ours: larger values of abs(cos q) are left out of the fit: 57 dB within five cells.
+# Larger values of abs(cos q) are excluded from the fit (our choice): 57 dB within five cells.
 DEEP = 2.0
-# Loss angles from which the least squares are sought, ours: fifteen steps below a right angle.
+# Initial loss angles of the least-squares fit [rad] (our choice): fifteen steps below a right
+# angle.
 ANGLES = tuple(0.1 * k for k in range(16))
-# Ours: rounds of weighting.
+# Number of reweighting iterations (our choice).
 ROUNDS = 8
 NO_CURVE = (
     "no band edges: cos q deviates from the curve of a chain of equal cells by more than its "
@@ -49,21 +51,21 @@ TOO_FEW = (
 
 
 class RecordedRow(NamedTuple):
-    """Motion of the beads of a periodic row, without their values at the start.
+    """Motion of the beads of a periodic chain relative to their first values.
 
     Parameters
     ----------
     values : (n, n_beads) array
     beads : (n_beads,) array
-        Labels, rising.
+        Labels in ascending order.
     interval : float
-        [s].
+        Sampling interval [s].
     measured : str
         Name of the variable.
     size : int
-        Beads of a cell.
+        Number of beads in a cell.
     length : int
-        Instants of a piece.
+        Number of samples in a segment.
     """
 
     values: np.ndarray
@@ -75,7 +77,7 @@ class RecordedRow(NamedTuple):
 
     @property
     def middles(self) -> np.ndarray:
-        """Places of the beads whose neighbours a cell away, on both sides, are there too."""
+        """Indices of the beads with recorded neighbours one cell away on both sides."""
         return np.flatnonzero(
             np.isin(self.beads - self.size, self.beads)
             & np.isin(self.beads + self.size, self.beads)
@@ -83,16 +85,21 @@ class RecordedRow(NamedTuple):
 
     @property
     def gapless(self) -> bool:
-        """Whether no bead between the first and the last is left out, and there are two cells
-        or more."""
+        """True if no bead between the first and the last is missing.
+
+        The chain must also have two or more cells.
+        """
         return len(self.beads) >= 2 * self.size and self.beads[-1] - self.beads[0] + 1 == len(
             self.beads
         )
 
 
 def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Frequencies, cos q at each by least squares over all beads and pieces, and its scatter there,
-    as the part of the motion that it leaves gives it; nan where it is not seen."""
+    """Return frequencies, cos q, and the scatter of cos q.
+
+    cos q is a least-squares estimate over all beads and segments. Its scatter follows from the part
+    of the motion that it does not explain. Both are nan if no waves are visible.
+    """
     from scipy.signal import csd, welch
 
     middles = row.middles
@@ -116,8 +123,11 @@ def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 class Bands(NamedTuple):
-    """Edges of all bands of a cell [Hz], a row for each, within which errors they lie, why some are
-    nan, in a few words, and what to do about it."""
+    """Edges of all bands of a cell [Hz], one row per band, and their errors [Hz].
+
+    `reasons` contains a short reason for each edge that is nan. `messages` give the reasons and the
+    fixes.
+    """
 
     edges: np.ndarray
     errors: np.ndarray
@@ -129,18 +139,20 @@ NO_BANDS = Bands(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros((0, 2), dtype=obje
 
 
 class Curve(NamedTuple):
-    """Cos q of a row of equal cells, fitted: a polynomial in z, the square of the frequency over
-    the highest one at which it was seen.
+    """Polynomial fitted to cos q of a chain of equal cells.
+
+    The variable z is the square of the frequency divided by the highest frequency at which cos q
+    was measured.
 
     Parameters
     ----------
     cosine : Chebyshev
     variance : (size, size) array
-        Of its coefficients.
+        Covariance of its coefficients.
     change : (size,) array
-        By how much dampings that differ change them at first order.
+        First-order change of the coefficients if dampings differ.
     misfit : float
-        What it leaves of one piece and one bead, in standard deviations of these: median.
+        Median residual of one segment and one bead in standard deviations.
     """
 
     cosine: chebyshev.Chebyshev
@@ -149,14 +161,14 @@ class Curve(NamedTuple):
     misfit: float
 
     def beyond(self, z: Any, level: Any) -> tuple[np.ndarray, np.ndarray]:
-        """By how much it exceeds a level of 1 or -1, and one standard deviation of that."""
+        """Return the excess of the curve beyond 1 or -1 and its standard deviation."""
         by = terms(z, len(self.change))
         sure = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", by, self.variance, by), 1e-300))
         return level * np.asarray(self.cosine(z)) - 1.0, sure
 
 
 def terms(z: Any, size: int) -> np.ndarray:
-    """Polynomials of degrees 1 to `size` that are 0 at z = 0."""
+    """Return polynomials of degrees 1 to `size` that are 0 at z = 0."""
     at_rest = chebyshev.chebvander(-1.0, size)[0, 1:]
     return np.asarray(chebyshev.chebvander(2.0 * z - 1.0, size)[..., 1:] - at_rest)
 
@@ -164,21 +176,21 @@ def terms(z: Any, size: int) -> np.ndarray:
 def curve_of(
     x: np.ndarray, y: np.ndarray, scatter: np.ndarray, blocks: np.ndarray, size: int
 ) -> Curve:
-    """The curve of cos q, by least squares.
+    """Fit the curve of cos q by least squares.
 
-    Of n masses and n springs cos q is a polynomial of degree n in z = omega^2, 1 at 0 (half the
-    trace of the cell's transfer matrix; Brillouin 1946, Wave Propagation in Periodic Structures,
-    ch. 3); damped alike, z = omega^2/(1 + i omega tau); of dampings that differ, to the first
-    order, i omega times another such polynomial is added.
+    For n masses and n springs, cos q is a polynomial of degree n in z = omega^2 that is 1 at 0
+    (half the trace of the cell's transfer matrix; Brillouin 1946, Wave Propagation in Periodic
+    Structures, ch. 3). If all springs have the same damping time tau, z = omega^2/(1 + i omega
+    tau). If the dampings differ, i omega times another such polynomial is added to first order.
 
     Parameters
     ----------
     x, y, scatter : array (line,)
-        Frequencies over the highest, cos q there, and its scatter.
+        Frequencies divided by the highest one, cos q, and its scatter.
     blocks : array (line,)
-        Number of the block of neighbours that each is in.
+        Index of the block of neighbouring lines.
     size : int
-        Beads of a cell.
+        Number of beads in a cell.
     """
     from scipy.optimize import minimize_scalar
 
@@ -197,12 +209,12 @@ def curve_of(
     def squares(angle: float) -> float:
         return float(np.sum(fitted(math.tan(angle), False)[1] ** 2))
 
-    # resonances that ring longer than a piece leave lines far from the curve: weights of Cauchy
-    # (Holland & Welsch 1977, doi:10.1080/03610927708827533, with their constant)
+    # Cauchy weights, because resonances that last longer than a segment leave lines far from the
+    # curve (Holland & Welsch 1977, doi:10.1080/03610927708827533, with their constant)
     scaled = weight
     for _ in range(ROUNDS):
-        # by the loss angle at the highest frequency, which is below a right angle; a row of which
-        # a part is seen has two minima, and the lower one is its own
+        # search over the loss angle at the highest frequency, which is below a right angle; if only
+        # some bands are visible, there are two minima, and the lower one is correct
         nearest = min(ANGLES, key=squares)
         bounds = max(nearest - ANGLES[1], 0.0), min(nearest + ANGLES[1], ANGLES[-1])
         tau = math.tan(float(minimize_scalar(squares, bounds=bounds, method="bounded").x))
@@ -211,8 +223,8 @@ def curve_of(
         weight = scaled / np.sqrt(1.0 + (off / (2.385 * max(float(np.median(off)), 1e-300))) ** 2)
     alike = fitted(tau, False)[0]
     numbers, left, columns = fitted(tau, True)
-    # neighbours err alike: lines are summed in blocks before they are squared (the variance of
-    # clusters; Liang & Zeger 1986, doi:10.1093/biomet/73.1.13)
+    # errors of neighbouring lines are correlated, so lines are summed in blocks before they are
+    # squared (cluster variance; Liang & Zeger 1986, doi:10.1093/biomet/73.1.13)
     count = int(blocks.max()) + 1
     score = np.zeros((count, len(numbers)))
     np.add.at(score, np.concatenate([blocks, blocks]), columns * left[:, None])
@@ -227,13 +239,15 @@ def curve_of(
 
 
 def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, size: int) -> Bands:
-    """Edges of the bands of a cell, from a fit to cos q at all frequencies, see `curve_of`: bands
-    lie where it is from -1 to 1, gaps about its n - 1 extremes."""
+    """Return the edges of the bands of a cell from a fit to cos q. See `curve_of`.
+
+    In the bands, cos q is between -1 and 1. The gaps are about its n - 1 extremes.
+    """
     from scipy.stats import t as student
 
     edges, errors = np.full((2, size, 2), math.nan)
     reasons = np.full((size, 2), "", dtype=object)
-    # deep in a gap little moves, and what leaks there from other lines bends cos q
+    # deep in a gap there is little motion, and leakage from other lines distorts cos q
     with np.errstate(invalid="ignore"):
         seen = np.flatnonzero(np.abs(cosine) < DEEP)
     blocks = np.unique(seen // ALIKE, return_inverse=True)[1]
@@ -248,8 +262,8 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     levels = np.where(np.arange(size) % 2 == 0, -1.0, 1.0)
     above, sure = curve.beyond(turns, levels[:-1])
     inside = (turns > 0.0) & (turns < 1.0) & (above < -np.maximum(MOST_SCATTER * sure, INSIDE))
-    # scatter is that of one piece and one bead: what a curve leaves of their mean is less, or the
-    # curve is not theirs
+    # the scatter is that of one segment and one bead; the residual of their mean must be smaller,
+    # otherwise the curve does not apply
     if curve.misfit > 1.0 or inside.any():
         reasons[:] = "too much damping"
         return Bands(edges, errors, reasons, [NO_CURVE])
@@ -257,11 +271,11 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     messages = []
     edges[0, 0], errors[0, 0] = 0.0, float(frequency[seen[0]])
     for k in range(size):
-        # band k runs from (-1)^k to -(-1)^k, and ends there
+        # in band k, cos q runs from (-1)^k to -(-1)^k
         level = float(levels[k])
         crossed = np.asarray((curve.cosine - level).roots(), dtype=complex)
         roots: np.ndarray = np.sort(crossed.real[np.abs(crossed.imag) < 1e-9])
-        # cos q is 1 at 0, which is no edge
+        # cos q is 1 at 0, which is not an edge
         roots = roots[roots > x[0] ** 2]
         if k == size - 1:
             pair = [(k, 1, roots[roots > (turns[-1] if len(turns) else 0.0)][:1])]
@@ -292,7 +306,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
             place = top * math.sqrt(z)
             by_scatter = math.sqrt(max(float(by @ curve.variance @ by), 0.0))
             off = factor * 0.5 * top / math.sqrt(z) * by_scatter
-            # what differing dampings change at first order bounds what is left out at second order
+            # the first-order change by different dampings bounds the neglected second-order change
             differs = 0.5 * top / math.sqrt(z) * float(by @ curve.change)
             error = math.hypot(off, differs, LINE_FRACTION * line)
             near = np.abs(frequency[seen] - place) < MOST_LINES * line
@@ -315,8 +329,10 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
 
 
 def mapped(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
-    """Wavenumbers, and power over frequency and wavenumber: of each bead of a cell by itself,
-    along the cells, and added."""
+    """Return wavenumbers, and power versus frequency and wavenumber.
+
+    The power is computed along the cells for each bead of a cell, and summed over these beads.
+    """
     from scipy.signal.windows import hann
 
     cells = len(row.beads) // row.size

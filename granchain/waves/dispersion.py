@@ -1,4 +1,4 @@
-"""Small waves in the chain of a case: its repeated cell, linearised at the precompression."""
+"""Small waves in the chain of a case: its repeated cell, linearized at the precompression."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from granchain.simulation import prepare
 from granchain.theory.lattice import MOST_MASSES, Dispersion
 from granchain.theory.lattice import dispersion as of_lattice
 
-# Beads and contacts are alike within this part: static forces and overlaps are sums and roots of
-# double numbers.
+# Beads and contacts are equal within this relative tolerance, because static forces and overlaps
+# are sums and roots of double-precision numbers.
 EQUAL_TOLERANCE = 1e-9
-# Part of the static overlap over which the slope of a force is taken; with a second one of half the
-# size the error goes with its fourth power, 1e-12, and rounding adds 1e-16 over it.
+# Step for the slope of a force, as a fraction of the static overlap. With a second step of half the
+# size, the error is of fourth order, 1e-12. Rounding adds 1e-16 divided by the step.
 _STEP = 1e-3
 
 
@@ -62,20 +62,20 @@ def dispersion(case: Case) -> Dispersion:
 
 
 class Cell(NamedTuple):
-    """The cell of a case's chain.
+    """Repeated cell of a case's chain.
 
     Parameters
     ----------
     first, last : int
-        Labels of the first and last bead of the part in which it is repeated.
+        Labels of the first and last bead of the periodic part.
     masses, stiffnesses : (n,) array
-        Of its beads [kg], and of the contact behind each [N/m].
+        Masses of the beads [kg], and stiffnesses of the contacts after each bead [N/m].
     length : float
-        [m].
+        Length of the cell [m].
     on_site : (n,) array
         Stiffness between each bead and the ground [N/m].
     resonators : (n_resonators, 3) array
-        Place of the bead of each, its mass [kg] and stiffness [N/m].
+        Index of the bead that contains each resonator, mass [kg], and stiffness [N/m].
     """
 
     first: int
@@ -88,7 +88,7 @@ class Cell(NamedTuple):
 
 
 def cell_of(case: Case) -> Cell:
-    """The cell of a case's chain, see `dispersion`."""
+    """Return the cell of a case's chain. See `dispersion`."""
     chain, contacts, _ = prepare(case)
     beads = periodic_bodies(case, chain)
     between = range(beads.start + 1, beads.stop)
@@ -108,7 +108,7 @@ def cell_of(case: Case) -> Cell:
         for size in range(1, min(rows[0].size // 2, MOST_MASSES) + 1)
         if all(np.allclose(row[size:], row[:-size], rtol=EQUAL_TOLERANCE, atol=0.0) for row in rows)
     )
-    # the smallest cell that comes at least twice and fills the row, whole or begun
+    # smallest cell that occurs at least twice and fills the chain; the last one may be incomplete
     size = next(sizes, None)
     if size is None:
         stiffening = (
@@ -135,7 +135,7 @@ def cell_of(case: Case) -> Cell:
 
 
 def periodic_bodies(case: Case, chain: Chain) -> slice:
-    """The bodies of the largest group of segments that is repeated, or all beads."""
+    """Return the bodies of the largest repeated group of segments, or all beads."""
     first, best = chain.first_loaded, slice(chain.first_loaded, chain.n_bodies)
     longest = 0
     for repeat, group in case.chain.groups():
@@ -147,10 +147,13 @@ def periodic_bodies(case: Case, chain: Chain) -> slice:
 
 
 def at_rest(contacts: Contacts, which: range, mass: float) -> tuple[np.ndarray, np.ndarray]:
-    """Slopes of the force over the overlap [N/m] and over the rate [N s/m] at rest, with the
-    history as it is, but with the whole damping of a contact whose onset is long past; refuses
-    contacts that are open. Of a force that is damped in approach only, the mean of both ways. The
-    mass [kg] says what a small rate is."""
+    """Return the slopes of the contact forces at rest.
+
+    They are the slopes versus the overlap [N/m] and versus the overlap rate [N s/m] with the
+    current history. Damping that sets in at the contact onset is fully active. If a force is damped
+    only in approach, the slope is the mean of both directions. The mass [kg] determines the size of
+    a small rate. Raise CaseError if a contact is open.
+    """
     model = contacts.model
     force, onset = model.functions.force, model.remembered("onset_weight")
     found: dict[tuple, tuple[float, float]] = {}

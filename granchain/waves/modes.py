@@ -1,5 +1,4 @@
-"""Modes of a finite chain at rest: frequencies, shapes, how many beads take part, how fast each
-decays."""
+"""Modes of a finite chain at rest: frequencies, shapes, participation, and decay."""
 
 from __future__ import annotations
 
@@ -17,7 +16,8 @@ from granchain.plain_data import plain_data
 from granchain.simulation import prepare
 from granchain.waves.dispersion import at_rest, dispersion
 
-# Ours: the modes of n beads take n^3 operations, some ten seconds for so many.
+# Largest number of beads (our choice). The modes of n beads take n^3 operations, about ten seconds
+# for this number.
 MOST_BEADS = 2048
 
 
@@ -76,7 +76,7 @@ class Modes:
         )
 
     def rows(self) -> list[tuple[str, ...]]:
-        """A heading, and the numbers of each mode as text."""
+        """Return a heading, and the values of each mode as text."""
         gap = () if self.in_gap is None else ("in a gap",)
         rows = [("mode", "frequency [Hz]", "damping [1/s]", "participating beads", *gap)]
         for i, frequency in enumerate(self.frequencies.tolist()):
@@ -88,12 +88,12 @@ class Modes:
         return rows
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return an HTML table for notebooks."""
         heading, *rows = self.rows()
         return card(f"Modes of {self.title}, {self.law}", table(heading, rows, styled=True))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, words and lists."""
+        """Return numbers, strings, and lists."""
         return dict(plain_data(dict(self.__dict__)))
 
 
@@ -150,7 +150,8 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
             f"{MOST_BEADS} beads. Use a shorter chain, or gc.dispersion (granchain dispersion) "
             "of its cell."
         )
-    # contact k lies between bodies k - 1 and k; the striker's, which carries nothing, is left out
+    # contact k lies between bodies k - 1 and k; the contact of the striker carries no force and is
+    # left out
     present = range(
         first if chain.contact_exists[0] and first == 0 else first + 1,
         n + int(chain.contact_exists[-1]),
@@ -184,7 +185,8 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     rates, overdamped = decay(omega, vectors @ dashpots @ vectors.T)
     shapes = vectors / np.sqrt(mass)
     size = np.abs(shapes)
-    # those of a symmetric chain are equal but for rounding, which differs by the processor
+    # displacements of a symmetric chain are equal except for rounding, which depends on the
+    # processor
     largest = (size > (1.0 - 1e-9) * size.max(axis=1, keepdims=True)).argmax(axis=1)[:, None]
     energy = vectors * vectors
     frequencies = omega / (2.0 * math.pi)
@@ -203,8 +205,10 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
 
 
 def outside_bands(frequencies: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Whether each frequency lies in none of the bands; at an edge, to 1e-9 of the highest, it
-    lies in the band."""
+    """Return whether each frequency is outside all bands.
+
+    A frequency at an edge, to within 1e-9 of the highest edge, counts as inside.
+    """
     near = 1e-9 * float(edges[-1, 1])
     low, high = edges[:, 0] - near, edges[:, 1] + near
     inside = (frequencies[:, None] >= low) & (frequencies[:, None] <= high)
@@ -212,18 +216,18 @@ def outside_bands(frequencies: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def decay(omega: np.ndarray, dashpots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rates of decay [1/s] of the damped modes, and which of them are overdamped.
+    """Return the decay rates of the damped modes [1/s], and which are overdamped.
 
     y'' + D y' + omega^2 y = 0 in the modes' coordinates (Tisseur & Meerbergen 2001,
-    doi:10.1137/S0036144500381988, eq. (3.8)). Each oscillation, and of each overdamped pair the
-    slower part, goes to the mode that it resembles most.
+    doi:10.1137/S0036144500381988, eq. (3.8)). Each oscillation is assigned to the mode that it
+    resembles most, and so is the slower part of each overdamped pair.
     """
     from scipy.optimize import linear_sum_assignment
 
     rates, overdamped = np.zeros(omega.size), np.zeros(omega.size, dtype=bool)
     if not dashpots.any():
         return rates, overdamped
-    # a chain that moves freely as a whole does so without loss
+    # a free chain translates without loss
     free = int(omega[0] == 0.0 and np.abs(dashpots[0]).max() <= 1e-12 * np.abs(dashpots).max())
     omega, dashpots, n = omega[free:], dashpots[free:, free:], omega.size - free
     # scaled by the highest frequency, so that both halves are of one size

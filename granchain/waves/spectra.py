@@ -1,5 +1,4 @@
-"""Waves measured in a run: transmission from one place to another, frequency over wavenumber,
-and band edges with their errors."""
+"""Waves measured in a run: transmission, power versus wavenumber, and band edges."""
 
 from __future__ import annotations
 
@@ -23,13 +22,13 @@ from granchain.theory import Dispersion, dispersion
 from granchain.waves.bands import NO_BANDS, Bands, RecordedRow, bands_of, mapped, relation
 from granchain.waves.dispersion import Cell, cell_of
 
-# Beyond this part of the force at rest, waves are no longer small: a Hertz contact's stiffness goes
-# with the cube root of its force (Johnson 1985, Contact Mechanics, eq. (4.23),
-# doi:10.1017/CBO9781139171731). A row of steel and brass beads under noise had the edges of its
-# bands where forces deviated by .23, and no longer its upper band where they deviated by .79
-# (measured).
+# Above this fraction of the static force, waves are no longer small, because the stiffness of a
+# Hertz contact is proportional to the cube root of its force (Johnson 1985, Contact Mechanics, eq.
+# (4.23), doi:10.1017/CBO9781139171731). In a chain of steel and brass beads driven by noise, the
+# band edges were correct if forces deviated by 0.23, but the upper band was missing if they
+# deviated by 0.79 (measured).
 SMALL_WAVES = 0.25
-# Below this coherence less than half of the power at the sensor comes from the source.
+# Below this coherence, less than half of the power at the sensor comes from the source.
 INCOHERENT = 0.5
 
 
@@ -71,7 +70,7 @@ class Spectrum:
         Wavenumbers of the map: phase from cell to cell, or without a cell from bead to bead, -pi to
         pi [rad]. Positive for waves to the right.
     power : (m, k) array
-        Power over `cell_frequency` and `wavenumber`, with the largest value 1 [1]. Empty if the
+        Power versus `cell_frequency` and `wavenumber`, with the largest value 1 [1]. Empty if the
         recorded beads do not allow a map.
     measured : str
         Variable from which cosine and map are computed: "velocity" of the snapshots,
@@ -128,12 +127,11 @@ class Spectrum:
 
     @property
     def resolution(self) -> float:
-        """Distance of two frequencies [Hz]."""
+        """Interval between two frequencies [Hz]."""
         return float(self.frequency[1])
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, words, lists and dicts, without cosine and map; a number that is not
-        finite is None."""
+        """Return plain data without cosine and map. Nonfinite numbers become None."""
         names = ("title", "law", "source", "sensor", "unit", "resolution", "measured")
         edge_names = ("band_edges", "band_edge_errors", "band_edge_reasons")
         arrays = ("frequency", "transmission", "coherence", *edge_names)
@@ -157,8 +155,8 @@ def spectrum(
 
     The record is cut into half-overlapping segments, each with a Hann window (Welch 1967,
     doi:10.1109/TAU.1967.1161901). All waves in a chain of equal cells, including reflected and
-    standing waves, obey u(n - p) + u(n + p) = 2 cos q u(n), where p is the number of beads per cell
-    (the trace of the transfer matrix of a cell; Brillouin 1946, Wave Propagation in Periodic
+    standing waves, satisfy u(n - p) + u(n + p) = 2 cos q u(n), where p is the number of beads per
+    cell (the trace of the transfer matrix of a cell; Brillouin 1946, Wave Propagation in Periodic
     Structures, ch. 3). cos q is computed from all beads whose neighbours one cell away were also
     recorded, so ends and reflections have no influence. A polynomial of as many terms as the cell
     has beads is fitted to it, weighted by its scatter. A band ends where the polynomial passes 1 or
@@ -282,7 +280,7 @@ def spectrum(
 
 
 # --------------------------------------------------------------------------------------------------
-# From place to place
+# Transmission between two positions
 
 
 def name_of_bead(bead: int) -> str:
@@ -290,7 +288,7 @@ def name_of_bead(bead: int) -> str:
 
 
 def sensor_place(result: Result, bead: Any, what: str) -> int:
-    """Place of a bead among the sensors."""
+    """Return the index of a bead among the sensors."""
     with_sensor = result.sensor_bead.tolist()
     if isinstance(bead, bool) or bead not in with_sensor:
         known = ", ".join(map(str, with_sensor[:20])) + (" ..." if len(with_sensor) > 20 else "")
@@ -302,8 +300,10 @@ def sensor_place(result: Result, bead: Any, what: str) -> int:
 
 
 def deviation(result: Result, name: str, count: int, places: Any = slice(None)) -> np.ndarray:
-    """What a variable does at the first so many instants beside its first value; refuses values
-    that are no numbers."""
+    """Return a variable at the first `count` times minus its first value.
+
+    Raise GranchainError if a value is not finite.
+    """
     values = np.asarray(result.variables[name].data[:count, places], dtype=float)
     if not np.isfinite(values).all():
         raise GranchainError(
@@ -314,7 +314,7 @@ def deviation(result: Result, name: str, count: int, places: Any = slice(None)) 
 
 
 def driven_ends(result: Result) -> list[str]:
-    """The ends that are driven; none without a case that this version can read."""
+    """Return the driven ends, or none if the case cannot be read."""
     ends = getattr(case_of(result), "ends", None)
     return [side for side in ("left", "right") if hasattr(getattr(ends, side, None), "drive")]
 
@@ -322,7 +322,7 @@ def driven_ends(result: Result) -> list[str]:
 def source_signal(
     result: Result, source: int | str, driven: list[str], time: np.ndarray, sensor: int
 ) -> tuple[np.ndarray, str, str]:
-    """The signal at the source, what it is called, and the unit of a force over it."""
+    """Return the signal at the source, its name, and the unit of the transmission."""
     if isinstance(source, str):
         if source not in driven:
             known = " or ".join(f'"{side}"' for side in driven) or "none, because no end is driven"
@@ -332,7 +332,7 @@ def source_signal(
             )
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
-        # cubics through the table of the drive; behind its end its last value
+        # cubics through the table of the drive, and its last value after the end
         at, value, slope = result.case.driven(f"ends.{source}", own_clock=True)
         curve = (
             PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
@@ -351,7 +351,10 @@ def source_signal(
 def transferred(
     cause: np.ndarray, effect: np.ndarray, interval: float, length: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Frequencies, transmission and coherence; nan where the source does not move."""
+    """Return frequencies, transmission, and coherence.
+
+    The values are nan at frequencies where the source does not move.
+    """
     from scipy.signal import csd, welch
 
     how: dict[str, Any] = {"fs": 1.0 / interval, "nperseg": length}
@@ -367,13 +370,16 @@ def transferred(
 
 
 # --------------------------------------------------------------------------------------------------
-# From cell to cell
+# Waves from cell to cell
 
 
 def known_waves(
     result: Result, interval: float, messages: list[str]
 ) -> tuple[Cell | None, Dispersion | None]:
-    """The cell of a run's row and its small waves; none where the row has none, with the reason."""
+    """Return the cell of a run's chain and its small waves.
+
+    If there is no cell, both are None, and a message gives the reason.
+    """
     try:
         if result.case is None:
             raise CaseError("the file has no case")
@@ -394,8 +400,10 @@ def known_waves(
 
 
 def stays_small(result: Result, count: int, messages: list[str]) -> bool:
-    """Whether the forces of a row that is pressed together stay near those at rest, at all
-    sensors."""
+    """Return whether the forces stay near the static forces at all sensors.
+
+    Sensors without a static force are ignored.
+    """
     force = np.asarray(result.sensor_force[:count], dtype=float)
     pressed = np.flatnonzero(force[0] > 0.0)
     if not pressed.size:
@@ -418,7 +426,10 @@ def stays_small(result: Result, count: int, messages: list[str]) -> bool:
 def edges_in(
     row: RecordedRow, cell: Cell | None, waves_are_small: bool, messages: list[str]
 ) -> tuple[Bands, np.ndarray, np.ndarray]:
-    """Edges of the bands, frequencies, and cos q at each; no edges and no cos q without a cell."""
+    """Return band edges, frequencies, and cos q.
+
+    Without a cell there are no edges and no cos q.
+    """
     frequency, cosine, scatter = relation(row)
     if cell is None:
         return NO_BANDS, frequency, np.zeros(0, complex)
@@ -436,8 +447,11 @@ def edges_in(
 
 
 def recorded_row(result: Result, cell: Cell | None, segments: int) -> RecordedRow | None:
-    """The record that has the most beads a cell apart: velocities of snapshots, or forces of
-    sensors; the more frequent of two alike."""
+    """Return the record with the most beads that are one cell apart.
+
+    It contains velocities of snapshots or forces of sensors. If both have as many beads, the record
+    with the smaller interval is used.
+    """
     size = 1 if cell is None else len(cell.masses)
     found = []
     for name, axis, labels in (
@@ -453,7 +467,7 @@ def recorded_row(result: Result, cell: Cell | None, segments: int) -> RecordedRo
         elif name == "velocity":
             inside = (beads >= cell.first) & (beads <= cell.last)
         else:
-            # the force of the outermost is that of a contact with a wall or another bead, too
+            # the outermost forces include that of a contact with a wall or another bead
             inside = (beads > cell.first) & (beads < cell.last)
         length = 2 * len(time) // (segments + 1)
         places = np.flatnonzero(inside)[np.argsort(beads[inside])]
