@@ -1,4 +1,4 @@
-"""Chains of elastic balls, touching: struck by one more equal ball, and of unlike balls."""
+"""Chains of touching elastic balls: struck by an equal ball, and of different balls."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ import numpy as np
 from granchain.theory.ranges import require
 from granchain.theory.waves import solitary_force, solitary_speed, solitary_wave
 
-# In units of the striker's speed v0; peak force of the first contact in k^(2/5) (m v0^2)^(3/5).
-# Computed with `struck_chain` (scipy DOP853, rtol 1e-13), to the digits shown: 48 balls for the
-# peaks, each by a parabola through samples 5e-4 apart. The peak velocities of the beads fall by
-# ever smaller steps, ratio 0.56 from one bead to the next; the limit is the wave's.
+# Peak velocity in units of the striker's speed v0, and peak force of the first contact in units of
+# k^(2/5) (m v0^2)^(3/5). They were computed with `struck_chain` (scipy DOP853, rtol 1e-13) to the
+# digits shown, with 48 balls for the peaks, each from a parabola through samples 5e-4 apart. The
+# peak velocities of the beads decrease by ever smaller steps, with the ratio 0.56 from one bead to
+# the next. Their limit is the peak velocity of the wave.
 STRUCK_PEAK_VELOCITY = 0.6816315
 STRUCK_FIRST_FORCE = 0.7584203
-# The striker first, then beads 1 to 3, when the wave has gone for good; 60 and 90 balls agree.
+# Final velocities of the striker and beads 1 to 3, long after the wave has passed. Chains of 60 and
+# 90 balls agree.
 STRUCK_REBOUND = (-0.07108502, -0.03027379, -0.01583340, -0.00888570)
 
-# Final velocities of N equal touching Hertz balls, the first of them the striker, in its speed:
-# computed with `ball_velocities` (scipy DOP853, rtol 1e-13), to the digits shown. Two balls
-# exchange their velocities exactly.
+# Final velocities of N equal touching Hertz balls in units of the striker's speed. The first ball
+# is the striker. They were computed with `ball_velocities` (scipy DOP853, rtol 1e-13) to the digits
+# shown. Two balls exchange their velocities exactly.
 BALL_VELOCITIES: dict[int, tuple[float, ...]] = {
     2: (0.0, 1.0),
     3: (-0.07095235, 0.07640304, 0.99454931),
@@ -36,17 +38,17 @@ class StruckChain:
     Attributes
     ----------
     peak_velocity : float
-        Of a bead in the wave [m/s].
+        Peak velocity of a bead in the wave [m/s].
     first_force : float
         Peak force between striker and first bead [N].
     peak_force : float
-        Of a contact in the wave [N].
+        Peak force of a contact in the wave [N].
     sensor_force : float
         Peak of the mean of a bead's two contact forces in the wave [N].
     wave_speed : float
-        [beads/s].
+        Wave speed [beads/s].
     wave_energy : float
-        Part of the striker's energy that the wave carries [1].
+        Fraction of the striker's energy that the wave carries [1].
     rebound : tuple of float
         Final velocities of the striker and beads 1 to 3 [m/s].
     """
@@ -61,21 +63,20 @@ class StruckChain:
 
 
 def equal_striker(stiffness: float, mass: float, speed: float) -> StruckChain:
-    """Wave that one equal striker makes in a long chain of touching beads under Hertz's law.
+    """Compute the wave of one equal striker in a long chain of touching Hertz beads.
 
-    Everything scales: velocities with v0, forces with k^(2/5) (m v0^2)^(3/5). The pure numbers are
-    `STRUCK_PEAK_VELOCITY`, `STRUCK_FIRST_FORCE` and `STRUCK_REBOUND`, computed here by integrating
-    the chain, and those of `solitary_wave`. The problem is reviewed by Sen et al. 2008,
-    doi:10.1016/j.physrep.2007.10.007.
+    Velocities scale with v0, and forces with k^(2/5) (m v0^2)^(3/5). The dimensionless numbers are
+    `STRUCK_PEAK_VELOCITY`, `STRUCK_FIRST_FORCE`, and `STRUCK_REBOUND`, computed by integrating the
+    chain, and those of `solitary_wave`. Review: Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
 
     Parameters
     ----------
     stiffness : float
-        k of a contact [N/m^1.5].
+        Stiffness k of a contact [N/m^1.5].
     mass : float
-        m of a bead and of the striker [kg].
+        Mass m of a bead and of the striker [kg].
     speed : float
-        v0 of the striker [m/s].
+        Speed v0 of the striker [m/s].
     """
     wave = solitary_wave()
     peak_velocity = STRUCK_PEAK_VELOCITY * speed
@@ -86,30 +87,32 @@ def equal_striker(stiffness: float, mass: float, speed: float) -> StruckChain:
         peak_force=peak_force,
         sensor_force=wave.bead_force * peak_force,
         wave_speed=solitary_speed(stiffness, mass, peak_velocity=peak_velocity),
-        # energy of the wave in m v_m^2, over the striker's m v0^2/2
+        # energy of the wave in units of m v_m^2, divided by that of the striker, m v0^2/2
         wave_energy=2.0 * wave.energy * STRUCK_PEAK_VELOCITY * STRUCK_PEAK_VELOCITY,
         rebound=tuple(share * speed for share in STRUCK_REBOUND),
     )
 
 
 def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Motion of equal touching Hertz balls, the first of which comes in with speed 1; k = m = 1.
+    """Compute the motion of equal touching Hertz balls after the first has struck.
 
-    An integration independent of the engine: scipy's DOP853 (Hairer, Norsett & Wanner 1993,
-    doi:10.1007/978-3-540-78862-1), rtol 1e-13. Unit of length (m v0^2/k)^(2/5), of time that over
-    v0.
+    The first ball has the speed 1, and k = m = 1.
+
+    The integration is independent of the engine: scipy's DOP853 (Hairer, Norsett & Wanner 1993,
+    doi:10.1007/978-3-540-78862-1), rtol 1e-13. The unit of length is (m v0^2/k)^(2/5), and the unit
+    of time is this length divided by v0.
 
     Parameters
     ----------
     count : int
-        Number of balls, the striker counted; at least 2.
+        Number of balls including the striker, at least 2.
     times : array
         Increasing times [1], the first at least 0.
 
     Returns
     -------
     displacement, velocity : array (n_times, count)
-        [1].
+        Displacements and velocities [1].
     """
     from scipy.integrate import solve_ivp
 
@@ -126,8 +129,8 @@ def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
 
     start = np.zeros(2 * count)
     start[count] = 1.0
-    # Lengths and speeds are of order one: an absolute tolerance a hundredth of the relative one
-    # leaves the latter in charge.
+    # Lengths and speeds are of order one. The absolute tolerance is a hundredth of the relative
+    # one, so the relative one decides.
     solution = solve_ivp(
         rates, (0.0, float(times[-1])), start, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-15
     )
@@ -135,24 +138,26 @@ def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ball_velocities(count: int) -> np.ndarray:
-    """Final velocities of N equal touching Hertz balls after the first has struck, in the striker's
-    speed.
+    """Compute the final velocities of N equal touching Hertz balls.
 
-    Integrates (`struck_chain`) until every contact is open and no ball catches up with the next.
-    Momentum 1 and energy 1/2 are conserved. The problem is reviewed by Sen et al. 2008,
+    The first ball is the striker. The velocities are divided by its speed.
+
+    The motion is integrated (`struck_chain`) until every contact is open and no ball catches up
+    with the next. Momentum 1 and energy 1/2 are conserved. Review: Sen et al. 2008,
     doi:10.1016/j.physrep.2007.10.007.
 
     Parameters
     ----------
     count : int
-        Number of balls, the striker counted; at least 2.
+        Number of balls including the striker, at least 2.
 
     Returns
     -------
     array (count,)
-        [1].
+        Final velocities [1].
     """
-    # A wave passes a ball in about one unit of time; doubled until the balls have parted.
+    # A wave passes a ball in about one unit of time. The end is doubled until the balls have
+    # separated.
     end = 4.0 * count
     while True:
         displacement, velocity = (history[-1] for history in struck_chain(count, [0.0, end]))
@@ -162,12 +167,13 @@ def ball_velocities(count: int) -> np.ndarray:
 
 
 # --------------------------------------------------------------------------------------------------
-# Unlike elastic balls
+# Different elastic balls
 
 
 def pairwise_velocity(mass: Any) -> float:
-    """Return the velocity of the last of several elastic balls, divided by that of the first, if
-    only two collide at a time.
+    """Return the velocity of the last of several elastic balls divided by the first.
+
+    Only two balls collide at a time.
 
     The ratio is the product of 2 m_i/(m_i + m_(i+1)), which follows from the momentum and the
     energy of each pair and is valid for every elastic force law. For beads tapered by q, m_(i+1) =
@@ -181,13 +187,13 @@ def pairwise_velocity(mass: Any) -> float:
     Returns
     -------
     float
-        [1].
+        Velocity ratio [1].
     """
     m = np.asarray(mass, dtype=float)
     return float(np.prod(2.0 * m[:-1] / (m[:-1] + m[1:])))
 
 
-# Light over heavy mass of a touching dimer of equal contacts at which a solitary wave exists, the
-# largest ratio below 1: Jayaprakash, Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606,
-# to the four digits printed.
+# Ratio of the light to the heavy mass of a touching dimer with equal contacts at which a solitary
+# wave exists, the largest ratio below 1: Jayaprakash, Starosvetsky & Vakakis 2011,
+# doi:10.1103/PhysRevE.83.036606, to the four digits published.
 DIMER_RATIO = 0.3428

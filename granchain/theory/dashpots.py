@@ -1,10 +1,12 @@
-"""Impacts with a dashpot: hysteresis dashpots, F = K d^n (1 + a rate/v0), and the linear
-oscillator, whose dashpot may set in over a transition.
+"""Impacts with hysteresis dashpots, and of a linear oscillator with a dashpot.
+
+The hysteresis dashpots have the force F = K d^n (1 + a rate/v0). The dashpot of the linear
+oscillator may set in over a transition.
 
 With w = rate/v0 the equation of motion m v0^2 w dw/dd = -K d^n (1 + a w) separates:
     K d^(n+1)/(n+1) = (m v0^2/a^2) (Phi(a) - Phi(a w)),   Phi(z) = z - ln(1 + z)
 The contact ends at d = 0 with w = -e, so Phi(a) = Phi(-a e), which is a (1 + e) = ln[(1 + a)/(1 - a
-e)], whatever n, K, m and v0. For n = 1.5 it is the equation that Gonthier et al. 2004,
+e)] for any n, K, m, and v0. For n = 1.5, it is the equation that Gonthier et al. 2004,
 doi:10.1023/B:MUBO.0000029392.21648.bc, approximate by a = (1 - e^2)/e.
 """
 
@@ -19,15 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 from granchain.theory.impacts import elastic_impact
 from granchain.theory.ranges import require, require_positive, root
 
-# Below this argument Phi is summed as a series: z - log1p(z) would lose the digits that cancel. Its
-# terms up to j = 19 are enough:
-# 0.1^20/20 is below 1e-18 of 0.1^2/2.
+# Below this argument, Phi is summed as a series, because z - log1p(z) would lose digits by
+# cancellation. Its terms up to j = 19 are enough: 0.1^20/20 is below 1e-18 of 0.1^2/2.
 _SERIES_BELOW = 0.1
 _SERIES = range(2, 20)
 
 
 def _phi(z: float) -> float:
-    """Phi(z) = z - ln(1 + z), to full precision near 0 too."""
+    """Return Phi(z) = z - ln(1 + z) with full precision, also near 0."""
     if abs(z) >= _SERIES_BELOW:
         return z - math.log1p(z)
     # z - ln(1 + z) = z^2/2 - z^3/3 + z^4/4 - ...
@@ -35,7 +36,7 @@ def _phi(z: float) -> float:
 
 
 def _phi_of_log(y: float) -> float:
-    """Phi(-s) with s = 1 - exp(-y): y + exp(-y) - 1, finite for every s below 1."""
+    """Return Phi(-s) with s = 1 - exp(-y): y + exp(-y) - 1, finite for all s < 1."""
     if y >= _SERIES_BELOW:
         return y + math.expm1(-y)
     # y + exp(-y) - 1 = y^2/2! - y^3/3! + ...
@@ -72,7 +73,9 @@ def delivered_restitution(damping_factor: float) -> float:
 
 
 def damping_factor(restitution: float) -> float:
-    """Return the damping factor a with which F = K d^n (1 + a rate/v0) delivers a restitution.
+    """Return the damping factor a that gives a restitution.
+
+    The force is F = K d^n (1 + a rate/v0).
 
     Solves a (1 + e) = ln[(1 + a)/(1 - a e)] for a (Gonthier et al. 2004,
     doi:10.1023/B:MUBO.0000029392.21648.bc, before their approximation). It is the inverse of
@@ -101,7 +104,7 @@ def damping_factor(restitution: float) -> float:
 
 @dataclass(frozen=True)
 class HysteresisImpact:
-    """Impact under a hysteresis dashpot: `restitution` [1], `max_overlap` [m], `max_force` [N]."""
+    """Impact with a hysteresis dashpot: `restitution` [1], `max_overlap` [m], `max_force` [N]."""
 
     restitution: float
     max_overlap: float
@@ -115,8 +118,9 @@ def hysteresis_impact(
     damping_factor: float,
     exponent: float = 1.5,
 ) -> HysteresisImpact:
-    """Compute the restitution, the largest overlap, and the largest force of an impact with F = K
-    d^n (1 + a rate/v0), where v0 is the impact speed.
+    """Compute restitution, largest overlap, and largest force of an impact.
+
+    The force is F = K d^n (1 + a rate/v0), where v0 is the impact speed.
 
     K d_max^(n+1)/(n+1) = m v0^2 [a - ln(1 + a)]/a^2. The force has its maximum where its derivative
     along the motion is zero, which is Phi(a) - Phi(a w) = n a w/(n + 1) with w = rate/v0. Both
@@ -153,13 +157,15 @@ def hysteresis_impact(
     return HysteresisImpact(restitution, overlap(phi), stiffness * at_peak**n * (1.0 + a * w))
 
 
-# Herbert & McWhannell 1977, doi:10.1115/1.3439270, as Autiero et al. 2022, eq. (26),
-# doi:10.3390/machines10110966, print it: the loss at 1 mm/s.
+# Loss of restitution at 1 mm/s: Herbert & McWhannell 1977, doi:10.1115/1.3439270, as cited by
+# Autiero et al. 2022, eq. (26), doi:10.3390/machines10110966.
 _HERBERT_MCWHANNELL_LOSS = 0.026
 
 
 def herbert_mcwhannell_restitution(speed: float) -> float:
-    """Return the empirical restitution of Herbert and McWhannell, which decreases with the speed.
+    """Return the empirical restitution of Herbert and McWhannell.
+
+    It decreases with the speed.
 
     e = 1 - 0.026 v^(1/3) with v in mm/s, which is 1 - 0.26 v^(1/3) with v in m/s. Herbert &
     McWhannell 1977, doi:10.1115/1.3439270, as Autiero et al. 2022, eq. (26),
@@ -187,16 +193,17 @@ def herbert_mcwhannell_restitution(speed: float) -> float:
 
 
 # --------------------------------------------------------------------------------------------------
-# Linear oscillator with a dashpot, F = K d + C rate (Kelvin-Voigt), and Tsuji's law, which delivers
-# the same
+# Linear oscillator with a dashpot, F = K d + C rate (Kelvin-Voigt), and Tsuji's law, which has the
+# same restitution
 
 
 def damping_ratio(restitution: float) -> float:
-    """Return the damping ratio with which a linear oscillator delivers a restitution after half a
-    period.
+    """Return the damping ratio that gives a linear oscillator a restitution.
+
+    The contact lasts half a period.
 
     e = exp(-pi zeta/sqrt(1 - zeta^2)), so zeta = -ln e/sqrt(pi^2 + ln^2 e) and C = 2 zeta sqrt(K
-    m); the contact ends at d = 0. Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
+    m). The contact ends at d = 0. Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
 
     Parameters
     ----------
@@ -209,8 +216,9 @@ def damping_ratio(restitution: float) -> float:
 
 
 def clamped_restitution(asked: float) -> float:
-    """Return the restitution of the Kelvin-Voigt law or Tsuji's law if the contact ends at F = 0
-    instead of d = 0.
+    """Return the restitution of a Kelvin-Voigt or Tsuji contact that ends at F = 0.
+
+    Without the no-tension cutoff, the contact ends at d = 0.
 
     With t = -ln e/pi, the force vanishes at the fraction 1 - (2/pi) atan(t) of the half period, and
     the restitution is e^(1 - (2/pi) atan t) = exp(-2 t acot t), which is above exp(-2). Schwager &
@@ -219,8 +227,8 @@ def clamped_restitution(asked: float) -> float:
     Parameters
     ----------
     asked : float
-        Restitution e of the same dashpot with a contact that may pull until d = 0 [1], above 0 and
-        at most 1.
+        Nominal restitution e of the same dashpot, whose contact may pull until d = 0 [1]. It must
+        be above 0 and at most 1.
     """
     require("asked", asked, 0.0 < asked <= 1.0, "above 0 and at most 1")
     t = -math.log(asked) / math.pi
@@ -228,18 +236,19 @@ def clamped_restitution(asked: float) -> float:
 
 
 def asked_for_clamped(delivered: float) -> float:
-    """Return the restitution to request so that a Kelvin-Voigt or Tsuji contact with a no-tension
-    cutoff delivers a given one.
+    """Return the nominal restitution for a contact with a no-tension cutoff.
+
+    A Kelvin-Voigt or Tsuji contact with this cutoff then has the effective restitution.
 
     Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
 
     Parameters
     ----------
     delivered : float
-        Wanted restitution [1], above exp(-2) = 0.1353 and at most 1. A contact with a no-tension
-        cutoff always returns more than exp(-2).
+        Effective restitution [1], above exp(-2) = 0.1353 and at most 1. With a no-tension cutoff,
+        it is always above exp(-2).
     """
-    # The smallest restitution that can be asked for as a normal float.
+    # Smallest nominal restitution that is a normal float.
     smallest = np.finfo(float).tiny
     least = clamped_restitution(smallest)
     require(
@@ -256,8 +265,9 @@ def asked_for_clamped(delivered: float) -> float:
 
 
 def lee_wang_transition(overlap: ArrayLike, q: float, epsilon: float) -> NDArray[np.float64]:
-    """Return the fraction T of the dashpot that acts at an overlap in Lee and Wang's second law, F
-    = K d + c T rate.
+    """Return the fraction T of the dashpot in Lee and Wang's second law.
+
+    The force is F = K d + c T rate.
 
     T = (d + abs(d))/(2 d) exp{(q/epsilon) [(d - epsilon) - abs(d - epsilon)]}. It is 0 if the
     contact is open, exp(-2 q (1 - d/epsilon)) up to epsilon, and 1 above it. Lee & Wang 1983, part

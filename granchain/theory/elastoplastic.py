@@ -1,4 +1,4 @@
-"""Restitution of an elastoplastic impact, and the speed from which an impact is one.
+"""Restitution of elastoplastic impacts, and impact speeds at first yield.
 
 Formulas of table 4 of the review of Wang et al. 2022 (Research progress of contact force models in
 the collision mechanics of multibody system), in the consistent form: the table has misprints, and
@@ -17,7 +17,7 @@ from granchain.theory.ranges import require, require_positive
 def thornton_yield_speed(
     effective_modulus: float, effective_radius: float, effective_mass: float, yield_pressure: float
 ) -> float:
-    """Return the impact speed at which the largest Hertz pressure reaches the yield pressure.
+    """Return the impact speed at which the Hertz pressure reaches the yield pressure.
 
     V_y = (pi/(2 E))^2 (8 pi R^3/(15 m))^(1/2) p_y^(5/2): m V_y^2/2 is the Hertz work up to d_y =
     pi^2 R p_y^2/(4 E^2). Thornton 1997, doi:10.1115/1.2787319.
@@ -46,8 +46,9 @@ def thornton_yield_speed(
 
 
 def lankarani_nikravesh_yield_speed(youngs_modulus: float, density: float) -> float:
-    """Return the impact speed above which metal bodies have residual indentation, by a rule of
-    thumb.
+    """Return the impact speed at which metal bodies yield, by a rule of thumb.
+
+    Above this speed they have residual indentation.
 
     V = 1e-5 (E/rho)^(1/2), 1e-5 of the speed of an elastic wave. Lankarani & Nikravesh 1994,
     doi:10.1007/BF00045676, cited by Autiero et al. 2022, sec. 3.8, doi:10.3390/machines10110966,
@@ -72,8 +73,9 @@ def lankarani_nikravesh_yield_speed(youngs_modulus: float, density: float) -> fl
 
 
 def thornton_restitution(speed: float, yield_speed: float) -> float:
-    """Return the restitution of Thornton's elastic, perfectly plastic spheres, as the law
-    `thornton` delivers it.
+    """Return the restitution of Thornton's elastic, perfectly plastic spheres.
+
+    The law `thornton` has this restitution.
 
     e = (6 sqrt(3)/5)^(1/2) (1 - x^2/6)^(1/2) (x/(x + 2 (6/5 - x^2/5)^(1/2)))^(1/4), with x = V_y/V.
     Up to V_y the impact is elastic and e = 1. Thornton 1997, doi:10.1115/1.2787319.
@@ -108,7 +110,7 @@ def chang_ling_restitution(
 
     e^2 = (8/15) E sqrt(R) w_c (w_m (2 - w_c/w_m))^1.5/((8/15) E sqrt(R) w_c^2.5 + pi K Y R w_m (w_m
     - w_c)), w_c = (pi K Y/(2 E))^2 R, K = 1.282 + 1.158 nu, and the largest overlap w_m follows
-    from the denominator, which is m V^2/2. The contact obeys Hertz's law up to w_c and then has a
+    from the denominator, which is m V^2/2. The contact follows Hertz's law up to w_c and then has a
     plastic core at constant pressure. An elastic impact has e = 1. Chang & Ling 1992,
     doi:10.1115/1.2920903. We derived the formula again, because in the review the bracket contains
     another w_c and has the power 1.5, so that the dimensions do not agree.
@@ -139,7 +141,7 @@ def chang_ling_restitution(
     excess = kinetic - hertz * critical**2.5
     if excess <= 0.0:
         return 1.0
-    # the require_positive root of pi K Y R w_m (w_m - w_c) = what is left of the kinetic energy
+    # positive root of pi K Y R w_m (w_m - w_c) = remaining kinetic energy
     largest = 0.5 * (
         critical
         + math.sqrt(critical * critical + 4.0 * excess / (math.pi * pressure * effective_radius))
@@ -154,8 +156,9 @@ WU_FIRST, WU_SECOND = 2.08, 0.62
 def wu_restitution(
     speed: float, yield_speed: float, yield_stress: float, effective_modulus: float
 ) -> float:
-    """Return the restitution that Wu, Li, and Thornton fitted to finite-element results far above
-    first yield.
+    """Return the restitution fitted by Wu, Li, and Thornton far above first yield.
+
+    It is a fit to finite-element results.
 
     The first branch is 2.08 (V/V_y)^(-1/4). The second branch, for finite plastic deformation, is
     0.62 (V s_y/(V_y E))^(-1/2) and starts where the two are equal: V/V_y = (0.62/2.08)^4 (E/s_y)^2.
@@ -248,7 +251,7 @@ def jackson_critical_speed(
     yield_stress: float,
     poissons_ratio: float,
 ) -> float:
-    """Return the impact speed at which a sphere first yields with the law of Jackson and Green.
+    """Return the impact speed of first yield with the law of Jackson and Green.
 
     m V_c^2/2 = (8/15) E sqrt(R) d_c^2.5, d_c = (pi C s_y/(2 E))^2 R, C = 1.295 exp(0.736 nu).
     Jackson, Green & Marghitu 2010, doi:10.1007/s11071-009-9591-z.
@@ -283,8 +286,9 @@ def jackson_critical_speed(
 
 
 def jackson_restitution(speed: float, critical_speed: float, yield_strain: float) -> float:
-    """Return the restitution that Jackson, Green, and Marghitu fitted to impacts with the law of
-    Jackson and Green.
+    """Return the restitution fitted by Jackson, Green, and Marghitu.
+
+    It is a fit to impacts with the law of Jackson and Green.
 
     With v = V/V_c, the restitution is 1 for v up to 1, 1 - 0.1 ln(v) ((v - 1)/59)^0.156 for v up to
     60, and 1 - 0.1 ln(60) - 0.1 ln(v/60) (v - 60)^(2.36 s_y/E) for v up to 1000. Jackson, Green &
@@ -328,8 +332,9 @@ def ma_liu_plastic_restitution(
     psi: float,
     xi: float,
 ) -> float:
-    """Return the restitution of the Ma-Liu law for fully plastic loading, an asymptote that is a
-    few percent too large.
+    """Return the restitution of the Ma-Liu law for fully plastic loading.
+
+    It is an asymptote that is a few percent too large.
 
     e = 0.81 E^(-1/3) R_p^(-1/6) k1^(5/12) m^(-1/12) V^(-1/6) with k1 = 2 pi R psi s_y and R_p = R
     (4/3) E sqrt(R) d_p^1.5/F_p, the unloading radius of full plasticity. Ma & Liu 2015,

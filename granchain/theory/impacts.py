@@ -27,8 +27,9 @@ def hertz_stiffness(effective_modulus: float, effective_radius: float) -> float:
 
 
 def impact_duration_factor(exponent: float = 1.5) -> float:
-    """Return the duration of an elastic impact multiplied by its speed and divided by its largest
-    overlap [1].
+    """Return the dimensionless duration of an elastic impact.
+
+    It is the duration multiplied by the speed and divided by the largest overlap [1].
 
     With x = d/d_max, (dx/dt)^2 = (v/d_max)^2 (1 - x^(n+1)), so the factor is 2 times the integral
     of (1 - x^(n+1))^(-1/2) over 0..1: 2/(n+1) B(1/(n+1), 1/2), B the Beta function. For n = 1 it is
@@ -57,8 +58,9 @@ class ElasticImpact:
 def elastic_impact(
     stiffness: float, effective_mass: float, speed: float, exponent: float = 1.5
 ) -> ElasticImpact:
-    """Compute the largest overlap, the largest force, and the duration of an elastic impact with
-    the force K d^n.
+    """Compute largest overlap, largest force, and duration of an elastic impact.
+
+    The force is K d^n.
 
     K d_max^(n+1)/(n+1) = m v^2/2; for Hertz d_max = (5 m v^2/(4 K))^(2/5) = (15 m v^2/(16 E
     sqrt(R)))^(2/5). Hertz 1882, doi:10.1515/crll.1882.92.156; Johnson 1985, Contact Mechanics, sec.

@@ -1,4 +1,4 @@
-"""Small waves in a periodic row of masses and springs: frequencies, bands and group speeds."""
+"""Small waves in a periodic chain of masses and springs: frequencies, bands, and group speeds."""
 
 from __future__ import annotations
 
@@ -13,39 +13,40 @@ from granchain.errors import CaseError
 from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data
 
-# Ours: the frequencies of a cell of n masses take n^3 operations at each wavenumber, a second for
-# so many.
+# Largest number of masses in a cell (our choice). Its frequencies take n^3 operations at each
+# wavenumber, about a second for this number.
 MOST_MASSES = 1024
-# How near to the edges of the zone a group speed is taken, where branches that touch would be
-# mixed: its relative change over so little is as small, for the speed is a smooth function of the
-# wavenumber inside the zone.
+# Distance from the edges of the zone at which a group speed is computed, because branches that
+# touch there would be mixed. The relative error is as small as this distance, because the speed is
+# a smooth function of the wavenumber inside the zone.
 _NEAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Dispersion:
-    """Frequencies of small waves versus wavenumber, in a chain of equal cells of n masses and n
-    springs.
+    """Frequencies of small waves versus wavenumber in a periodic chain.
 
-    Spring j joins mass j and mass j + 1 of a cell, the last one the last mass and the first of the
-    next cell (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3). With u_j the motion
-    of a mass times sqrt(m_j), the stretches of the springs times sqrt(s_j) are B u, two entries a
-    row; the angular frequencies are the singular values of B, n of them at each wavenumber q, the
-    phase from cell to cell. An on-site spring is a row with one entry, a resonator a column and a
-    row more.
+    The chain has equal cells of n masses and n springs.
+
+    Spring j joins masses j and j + 1 of a cell. The last spring joins the last mass and the first
+    mass of the next cell (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3). With u_j
+    the motion of a mass times sqrt(m_j), the elongations of the springs times sqrt(s_j) are B u,
+    where each row of B has two entries. The angular frequencies are the n singular values of B at
+    each wavenumber q, the phase from cell to cell. An on-site spring adds a row with one entry to
+    B. A resonator adds a row and a column.
 
     Attributes
     ----------
     masses : (n,) array
-        Of a cell [kg].
+        Masses of a cell [kg].
     stiffnesses : (n,) array
-        Of the springs behind each of them [N/m].
+        Stiffnesses of the springs after each mass [N/m].
     length : float or None
-        Of a cell [m], where it is known.
+        Length of a cell [m], if known.
     on_site : (n,) array or None
         Stiffnesses of springs between each mass and the ground [N/m].
     resonators : (n_resonators, 3) array or None
-        Place of the mass that each is in, from 0, its own mass [kg] and its stiffness [N/m].
+        Index of the mass that contains each resonator (from 0), mass [kg], and stiffness [N/m].
     """
 
     masses: np.ndarray
@@ -56,19 +57,23 @@ class Dispersion:
 
     @cached_property
     def band_edges(self) -> np.ndarray:
-        """Lowest and highest frequency of each band, an (n, 2) array [Hz]. The extremes of each
-        branch are at q = 0 and q = pi."""
+        """Lowest and highest frequency of each band, an (n, 2) array [Hz].
+
+        The extremes of each branch are at q = 0 and q = pi.
+        """
         edges = np.sort(self.frequency([0.0, math.pi]), axis=0).T.copy()
         if self.on_site is None:
-            # the row as a whole moves freely
+            # the complete chain moves freely
             edges[0, 0] = 0.0
         return edges
 
     @property
     def gaps(self) -> np.ndarray:
-        """Lowest and highest frequency of each band gap, an (n_gaps, 2) array [Hz]. In a chain with
-        on-site springs, the first gap is below the first band. Bands closer than 1e-9 of the
-        highest frequency have no gap between them."""
+        """Lowest and highest frequency of each band gap, an (n_gaps, 2) array [Hz].
+
+        In a chain with on-site springs, the first gap is below the first band. Bands closer than
+        1e-9 of the highest frequency have no gap between them.
+        """
         edges = self.band_edges
         if self.on_site is not None:
             edges = np.vstack([np.zeros((1, 2)), edges])
@@ -77,8 +82,11 @@ class Dispersion:
 
     @property
     def long_wave_speed(self) -> float:
-        """Speed of waves much longer than a cell [cells/s]. It is 1/sqrt(sum(m) sum(1/s)), as in a
-        rod of the same mass (with resonators) and compliance, and 0 with on-site springs."""
+        """Speed of waves much longer than a cell [cells/s].
+
+        It is 1/sqrt(sum(m) sum(1/s)), as in a rod of the same mass (with resonators) and
+        compliance, and 0 with on-site springs.
+        """
         if self.on_site is not None:
             return 0.0
         mass = float(self.masses.sum())
@@ -86,14 +94,13 @@ class Dispersion:
         return 1.0 / math.sqrt(mass * float((1.0 / self.stiffnesses).sum()))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the masses, the springs, the bands, the gaps, and the speed of long waves as
-        numbers and lists."""
+        """Return masses, springs, bands, gaps, and long-wave speed as plain data."""
         own = {name: getattr(self, name) for name in self.__dataclass_fields__}
         derived = ("band_edges", "gaps", "long_wave_speed")
         return dict(plain_data(own | {name: getattr(self, name) for name in derived}))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: its bands, the gaps between them, the speed of long waves."""
+        """Return an HTML table for notebooks: bands, gaps, and speed of long waves."""
         facts = [("speed of long waves", f"{self.long_wave_speed:.6g}", "cells/s")]
         if self.length is not None:
             facts += [
@@ -149,7 +156,7 @@ class Dispersion:
         return np.asarray(speed[..., ::-1])
 
     def _stretch(self, wavenumber: Any) -> tuple[np.ndarray, np.ndarray]:
-        """B and its derivative over the wavenumber."""
+        """Return B and its derivative with respect to the wavenumber."""
         phase = np.exp(1j * np.asarray(wavenumber, dtype=float))
         n = self.masses.size
         heavy, stiff = np.sqrt(self.masses), np.sqrt(self.stiffnesses)
@@ -182,11 +189,11 @@ def dispersion(
     """Compute the dispersion of small waves in a periodic chain of masses and springs.
 
     One mass: f = sqrt(s/m) abs(sin(q/2))/pi. Two masses and equal springs: omega^2 = s (1/m1 + 1/m2
-    +- sqrt((1/m1 + 1/m2)^2 - 4 sin^2(q/2)/(m1 m2))), with a gap from sqrt(2 s/m) of the heavier to
-    that of the lighter (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3). One mass
-    with an on-site spring k: omega^2 = (k + 4 s sin^2(q/2))/m. Mass in mass, a resonator (m2, k2)
-    in each m1: m1 m2 omega^4 - ((m1 + m2) k2 + 4 s m2 sin^2(q/2)) omega^2 + 4 s k2 sin^2(q/2) = 0
-    (Huang, Sun & Huang 2009, doi:10.1016/j.ijengsci.2008.12.007).
+    +- sqrt((1/m1 + 1/m2)^2 - 4 sin^2(q/2)/(m1 m2))), with a gap between sqrt(2 s/m) of the heavier
+    and of the lighter mass (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3). One
+    mass with an on-site spring k: omega^2 = (k + 4 s sin^2(q/2))/m. Mass in mass, a resonator (m2,
+    k2) in each m1: m1 m2 omega^4 - ((m1 + m2) k2 + 4 s m2 sin^2(q/2)) omega^2 + 4 s k2 sin^2(q/2) =
+    0 (Huang, Sun & Huang 2009, doi:10.1016/j.ijengsci.2008.12.007).
 
     Parameters
     ----------
@@ -196,7 +203,7 @@ def dispersion(
         Stiffnesses of the springs, each after its mass; the last spring leads to the next cell
         [N/m].
     length : float, optional
-        Of a cell [m].
+        Length of a cell [m].
     on_site : (n,) array, optional
         Stiffnesses of springs between each mass and the ground [N/m], 0 for none.
     resonators : sequence of (place, mass, stiffness), optional

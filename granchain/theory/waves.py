@@ -1,14 +1,15 @@
-"""Waves in a chain of equal beads: the solitary wave of touching beads, and small waves in a
-precompressed chain.
+"""Waves in a chain of equal beads: solitary waves of touching beads, and small waves.
 
-The solitary wave, without precompression, F = k d^1.5:
+Small waves require a precompressed chain.
 
-A wave of V beads per second has overlaps d(x), x = bead number - V t, with m V^2 d''(x) = F(x + 1)
-- 2 F(x) + F(x - 1). In Fourier space that is m V^2 d = sinc^2(q/2) F, sinc(z) = sin(z)/z: the wave
-is a fixed point of "force, then smooth", and iterating it with the peak set to 1 converges (English
-& Pego 2005, Proc. Am. Math. Soc. 133, 1763, prove the decay, faster than any exponential, that
-makes a window of a few beads enough). The velocity of a bead at x from the crest follows from m V
-v'(x) = F(x + 1/2) - F(x - 1/2).
+The solitary wave travels without precompression, with the force F = k d^1.5.
+
+A wave of V beads per second has the overlaps d(x), x = bead number - V t, with m V^2 d''(x) = F(x +
+1) - 2 F(x) + F(x - 1). In Fourier space this is m V^2 d = sinc^2(q/2) F, sinc(z) = sin(z)/z. The
+wave is therefore a fixed point of a map that computes the force and smooths it, and iterating this
+map with the peak set to 1 converges. English & Pego 2005, Proc. Am. Math. Soc. 133, 1763, prove
+that the wave decays faster than any exponential, so a window of a few beads is enough. The velocity
+of a bead at x from the crest follows from m V v'(x) = F(x + 1/2) - F(x - 1/2).
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from granchain.theory.ranges import require, root
 
 # Window of the wave in beads: at 8 beads from the crest the overlap is below 1e-300 of its peak.
 _WINDOW = 16
-# Samples in one bead's length, even: the modes of the wave are below 1e-16 of the first at 32
-# already.
+# Number of samples per bead, which is even. With 32 samples, the highest modes of the wave are
+# already below 1e-16 of the first.
 _SAMPLES = 64
 
 
 @dataclass(frozen=True)
 class SolitaryWave:
-    """The exact solitary wave of a Hertz chain, as pure numbers.
+    """Exact solitary wave of a Hertz chain, as dimensionless numbers.
 
     k is the stiffness of a contact in N/m^1.5, m the mass of a bead, v_m the peak velocity of a
     bead, F_m the peak force of a contact.
@@ -68,17 +69,24 @@ class SolitaryWave:
     _overlap_modes: tuple[float, ...]
 
     def bead_velocity(self, position: Any) -> np.ndarray:
-        """Return the velocity of a bead divided by v_m, at a position [beads] relative to the
-        crest."""
+        """Return the velocity of a bead divided by v_m.
+
+        The position is relative to the crest [beads].
+        """
         return _cosine_series(self._velocity_modes, position)
 
     def overlap(self, position: Any) -> np.ndarray:
-        """Return the overlap of a contact divided by its maximum, at a position [beads] relative to
-        the crest."""
+        """Return the overlap of a contact divided by its maximum.
+
+        The position is relative to the crest [beads].
+        """
         return _cosine_series(self._overlap_modes, position)
 
     def width(self, level: float = 0.5) -> float:
-        """Return the width [beads] of the velocity pulse at a fraction (1e-6 to 1) of its peak."""
+        """Return the width of the velocity pulse at a fraction of its peak [beads].
+
+        The fraction is at least 1e-6 and below 1.
+        """
         require("level", level, 1e-6 <= level < 1.0, "at least 1e-6 and below 1")
         return 2.0 * root(lambda x: float(self.bead_velocity(x)) - level, 0.0, _WINDOW / 3.0)
 
@@ -94,9 +102,9 @@ def _cosine_series(modes: tuple[float, ...], position: Any) -> np.ndarray:
 def solitary_wave() -> SolitaryWave:
     """Compute the shape and the coefficients of the solitary wave of a Hertz chain.
 
-    Solves the travelling-wave equation of the discrete chain by fixed-point iteration in Fourier
-    space (derivation above). The continuum limit of the same equation is Nesterenko's, see
-    `solitary_speed`; the discrete wave is reviewed by Sen et al. 2008,
+    The travelling-wave equation of the discrete chain is solved by fixed-point iteration in Fourier
+    space (see the description of this module). Its continuum limit is Nesterenko's equation (see
+    `solitary_speed`). Review of the discrete wave: Sen et al. 2008,
     doi:10.1016/j.physrep.2007.10.007.
     """
     n = _WINDOW * _SAMPLES
@@ -110,7 +118,7 @@ def solitary_wave() -> SolitaryWave:
     while True:
         force = np.maximum(overlap, 0.0) ** 1.5
         smooth = np.fft.irfft(sinc * sinc * np.fft.rfft(force), n)
-        # With k = m = 1 and the largest overlap 1, what the smoothing leaves at the crest is V^2.
+        # With k = m = 1 and the largest overlap 1, the smoothed force at the crest is V^2.
         speed_squared = float(smooth[crest])
         last, change = change, float(np.abs(smooth / speed_squared - overlap).max())
         overlap = smooth / speed_squared
@@ -126,7 +134,7 @@ def solitary_wave() -> SolitaryWave:
     kinetic = 0.5 * velocity * velocity
     # Energy of a contact: the integral of d^1.5.
     elastic = 0.4 * np.maximum(overlap, 0.0) ** 2.5
-    # At an instant the beads sit at x0, x0 + 1, ... and the contacts half a bead further.
+    # At any time, the beads are at x0, x0 + 1, ... and the contacts half a bead further.
     kinetic_now = kinetic.reshape(_WINDOW, _SAMPLES).sum(axis=0)
     elastic_now = np.roll(elastic, half).reshape(_WINDOW, _SAMPLES).sum(axis=0)
     share_now = kinetic_now / (kinetic_now + elastic_now)
@@ -151,9 +159,9 @@ def solitary_wave() -> SolitaryWave:
     )
 
 
-# Nesterenko 1983, doi:10.1007/BF00905892: the soliton of his long-wave equation has V = (2/sqrt(5))
-# k^(1/3) m^(-1/2) F_m^(1/6) beads per second; with F_m = k (v_m/V)^1.5, the overlap of a long wave,
-# that is V = (16/25)^(1/5) (k/m)^(2/5) v_m^(1/5).
+# The soliton of Nesterenko's long-wave equation (1983, doi:10.1007/BF00905892) has V = (2/sqrt(5))
+# k^(1/3) m^(-1/2) F_m^(1/6) beads per second. With F_m = k (v_m/V)^1.5, from the overlap of a long
+# wave, this is V = (16/25)^(1/5) (k/m)^(2/5) v_m^(1/5).
 LONG_WAVE_SPEED_FROM_FORCE = 2.0 / math.sqrt(5.0)
 LONG_WAVE_SPEED_FROM_VELOCITY = (16.0 / 25.0) ** 0.2
 
@@ -178,7 +186,7 @@ def solitary_speed(
     stiffness : float
         Stiffness k of a contact [N/m^1.5].
     mass : float
-        m of a bead [kg].
+        Mass m of a bead [kg].
     peak_velocity, peak_force : float
         Peak velocity of a bead [m/s] or peak force of a contact [N]. Give exactly one of them.
     long_wave : bool
@@ -204,7 +212,7 @@ def solitary_speed(
 
 
 def solitary_force(stiffness: float, mass: float, peak_velocity: float) -> float:
-    """Return the peak contact force of a solitary wave with a given peak velocity of the beads.
+    """Return the peak contact force of a solitary wave from the peak bead velocity.
 
     F_m = 1.013019 k^(2/5) (m v_m^2)^(3/5). The coefficient is computed by `solitary_wave`. Review:
     Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
@@ -212,11 +220,11 @@ def solitary_force(stiffness: float, mass: float, peak_velocity: float) -> float
     Parameters
     ----------
     stiffness : float
-        k of a contact [N/m^1.5].
+        Stiffness k of a contact [N/m^1.5].
     mass : float
-        m of a bead [kg].
+        Mass m of a bead [kg].
     peak_velocity : float
-        v_m [m/s].
+        Peak velocity v_m of the beads [m/s].
 
     Returns
     -------
@@ -235,16 +243,16 @@ def solitary_force(stiffness: float, mass: float, peak_velocity: float) -> float
 
 
 def precompressed_stiffness(stiffness: float, precompression: float) -> float:
-    """Return the slope of the Hertz force at a static force, (3/2) k^(2/3) F0^(1/3) [N/m].
+    """Return the slope of the Hertz force at a static force [N/m].
 
-    This is the derivative of F = k d^1.5 at d0 = (F0/k)^(2/3).
+    It is (3/2) k^(2/3) F0^(1/3), the derivative of F = k d^1.5 at d0 = (F0/k)^(2/3).
 
     Parameters
     ----------
     stiffness : float
-        k of a contact [N/m^1.5].
+        Stiffness k of a contact [N/m^1.5].
     precompression : float
-        F0 [N].
+        Static force F0 [N].
     """
     return float(1.5 * stiffness ** (2.0 / 3.0) * precompression ** (1.0 / 3.0))
 
@@ -252,23 +260,23 @@ def precompressed_stiffness(stiffness: float, precompression: float) -> float:
 def small_wave_frequency(
     wave_number: Any, stiffness: float, mass: float, precompression: float
 ) -> np.ndarray:
-    """Return the angular frequency of a small wave in a precompressed chain of equal beads.
+    """Return the angular frequency of a small wave in a precompressed chain.
 
-    omega = 2 sqrt(s/m) abs(sin(q/2)), s = (3/2) k^(2/3) F0^(1/3): the lattice of masses and linear
-    springs (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 2) with the slope of the
-    Hertz force. The largest frequency is at q = pi. Reviewed for beads by Sen et al. 2008,
-    doi:10.1016/j.physrep.2007.10.007.
+    For equal beads, omega = 2 sqrt(s/m) abs(sin(q/2)), s = (3/2) k^(2/3) F0^(1/3). This is the
+    lattice of masses and linear springs (Brillouin 1946, Wave Propagation in Periodic Structures,
+    ch. 2) with the slope of the Hertz force. The largest frequency is at q = pi. Review for beads:
+    Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
 
     Parameters
     ----------
     wave_number : array
         q [rad per bead].
     stiffness : float
-        k of a contact [N/m^1.5].
+        Stiffness k of a contact [N/m^1.5].
     mass : float
-        m of a bead [kg].
+        Mass m of a bead [kg].
     precompression : float
-        F0 [N].
+        Static force F0 [N].
 
     Returns
     -------
@@ -288,11 +296,11 @@ def small_wave_speed(stiffness: float, mass: float, precompression: float) -> fl
     Parameters
     ----------
     stiffness : float
-        k of a contact [N/m^1.5].
+        Stiffness k of a contact [N/m^1.5].
     mass : float
-        m of a bead [kg].
+        Mass m of a bead [kg].
     precompression : float
-        F0 [N].
+        Static force F0 [N].
 
     Returns
     -------
@@ -311,8 +319,9 @@ class DepthExponents:
 
 
 def depth_exponents(exponent: float = 1.5) -> DepthExponents:
-    """Return the exponents with which a small wave changes with depth in a vertical chain under
-    gravity.
+    """Return the exponents of a small wave versus depth in a vertical chain.
+
+    Gravity compresses the chain.
 
     For the force K d^p, the velocity of the beads is proportional to h^(-(1/4)(1/3 + 1/p)) and the
     speed of the wave to h^((1/2)(1 - 1/p)). For Hertz contacts the exponents are -1/4 and 1/6. They
@@ -331,8 +340,9 @@ def depth_exponents(exponent: float = 1.5) -> DepthExponents:
 def evanescent_decay(
     frequency: float, stiffness: float, mass: float, precompression: float
 ) -> float:
-    """Return the decay [nepers per bead] of a small oscillation above the cutoff frequency of a
-    precompressed chain.
+    """Return the decay of a small oscillation above the cutoff frequency.
+
+    The chain is precompressed. The decay is in nepers per bead.
 
     The dispersion relation with q = pi + i kappa gives omega = omega_max cosh(kappa/2) (Brillouin
     1946, Wave Propagation in Periodic Structures, ch. 2).
@@ -342,11 +352,11 @@ def evanescent_decay(
     frequency : float
         Angular frequency, above `small_wave_frequency(pi, ...)` [rad/s].
     stiffness : float
-        k of a contact [N/m^1.5].
+        Stiffness k of a contact [N/m^1.5].
     mass : float
-        m of a bead [kg].
+        Mass m of a bead [kg].
     precompression : float
-        F0 [N].
+        Static force F0 [N].
 
     Returns
     -------
