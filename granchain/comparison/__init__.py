@@ -1,7 +1,7 @@
-"""Measured against computed, traces and impacts: does the law describe the experiment?
+"""Comparison of measured and computed traces and impacts.
 
-Impacts are in `granchain.comparison.impacts`, which needs the engine; traces are compared without
-it.
+Impacts are in `granchain.comparison.impacts`, which needs the engine. The comparison of traces does
+not need it.
 """
 
 from granchain.comparison.agreement import (

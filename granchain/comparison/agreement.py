@@ -1,4 +1,4 @@
-"""What a comparison finds: each number measured, with its uncertainty, and computed."""
+"""Results of a comparison: measured values with uncertainties, and computed values."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ UNITS_COMPARED = {
     "speed": "m/s",
     "residual": "1",
 }
-# Those whose tolerance is a part of the measured value; the arrival's is a time, the residual is a
-# part already.
+# Quantities with a relative tolerance. The tolerance of the arrival is a time, and that of the
+# residual is already relative.
 RELATIVE = ("peak", "width", "impulse", "speed")
 
 
 class Agreement(NamedTuple):
-    """One number, measured with its uncertainty (one standard deviation) and computed; nan
-    where there is none."""
+    """One quantity: measured value, its standard uncertainty, and computed value.
+
+    nan means that there is no value.
+    """
 
     measured: float
     uncertainty: float
@@ -46,14 +48,17 @@ class Agreement(NamedTuple):
         return self.difference / self.measured if self.measured else math.nan
 
 
-# Part of the members between the ends of a band.
+# Fraction of the members between the limits of a band.
 IN_BAND = 0.95
 
 
 class Band(NamedTuple):
-    """The interval in which 95 % of the members of a band lie, and the one in which 95 % of
-    measurements of them would, as uncertain as
-    this one; in the unit of the number."""
+    """Intervals that contain 95 % of the members of a band.
+
+    `low` and `high` are the limits for the computed values. `low_measured` and `high_measured` are
+    the limits for measurements of them with the uncertainty of this measurement. All have the unit
+    of the quantity.
+    """
 
     low: float
     high: float
@@ -61,17 +66,20 @@ class Band(NamedTuple):
     high_measured: float
 
     def holds(self, measured: float) -> bool | None:
-        """Whether a measured number lies in the interval of measurements; None where there is
-        none."""
+        """Return whether a measured value is in the interval of measurements.
+
+        Return None if there is no such value or interval.
+        """
         if not math.isfinite(measured + self.low_measured + self.high_measured):
             return None
         return self.low_measured <= measured <= self.high_measured
 
 
 class ForceBand(NamedTuple):
-    """The same of the force at one sensor, at the times of its pulse (n,) [N], and the part of its
-    samples in the interval of
-    measurements [1]."""
+    """Limits of the force at one sensor, at the times of its pulse, arrays (n,) [N].
+
+    `inside` is the fraction of measured samples in the interval of measurements [1].
+    """
 
     low: np.ndarray
     high: np.ndarray
@@ -80,31 +88,31 @@ class ForceBand(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SensorAgreement:
-    """One sensor bead, measured against computed.
+    """Comparison of the measured and the computed pulse of one sensor bead.
 
     Attributes
     ----------
     bead : int
     position : float
-        Of its centre, the first body's at 0 [m].
+        Position of its centre [m]. The first body is at 0.
     peak, arrival, width, impulse, speed : Agreement
         Peak force [N], time of the peak on the clock of the measurement [s], width at half height
-        [s], impulse of the pulse [N s], speed from here to the next sensor [m/s].
+        [s], impulse of the pulse [N s], and speed from here to the next sensor [m/s].
     residual : Agreement
-        Norm of computed minus measured force over the pulse, relative to the norm of the measured
-        force: `computed` is what was found, `measured` is 0, `uncertainty` what noise alone would
-        make [1].
+        Norm of computed minus measured force over the pulse, divided by the norm of the measured
+        force [1]. `computed` is the result, `measured` is 0, and `uncertainty` is the residual that
+        noise alone would cause.
     time, measured, computed : array (n,)
-        The forces over the pulse, filtered, on the clock of the measurement [s], [N].
+        Times on the clock of the measurement [s], and filtered forces over the pulse [N].
     noise : float
         Standard deviation of the filtered measured force [N].
     merged : tuple of str
-        Of "measured" and "computed", where a second, larger pulse has merged with the first
-        (`analysis.has_merged`): no speed is from it.
+        "measured" or "computed" or both, if a second, larger pulse has merged with the first
+        (`analysis.has_merged`). No speed is then computed from it.
     peak_band, arrival_band : Band, optional
-        Where there are tolerances: what they make of peak and arrival.
+        Bands of peak and arrival, if there are tolerances.
     force_band : ForceBand, optional
-        And of the force.
+        Band of the force, if there are tolerances.
     """
 
     bead: int
@@ -127,22 +135,23 @@ class SensorAgreement:
 
 @dataclass(frozen=True, eq=False)
 class ResultAgreement:
-    """One result against the trace.
+    """Comparison of one result with the trace.
 
     Attributes
     ----------
     label, law : str
     shift, shift_uncertainty : float
-        To be added to the computed time [s].
+        Shift that is added to the computed time, and its standard uncertainty [s].
     sensors : tuple of SensorAgreement
     wave_speed : Agreement
-        By least squares, from all sensors at which neither pulse has merged with another [m/s].
+        Wave speed from a least-squares line, with all sensors at which neither pulse has merged
+        with another [m/s].
     missed : tuple of str
-        A sentence for each stated tolerance that was missed.
+        One message for each specified tolerance that is exceeded.
     tolerance : dict of str to float or dict
-        Of the keys of its case, where there are bands.
+        Tolerances of the parameters of its case, if there are bands.
     members : int
-        Of the bands.
+        Number of members of the bands.
     """
 
     label: str
@@ -195,11 +204,11 @@ class Comparison:
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """All stated tolerances that were missed."""
+        """Messages for all specified tolerances that are exceeded."""
         return tuple(sentence for result in self.results for sentence in result.missed)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: peak and arrival at each sensor, measured and computed."""
+        """Return HTML tables for notebooks: peak and arrival at each sensor."""
         tables = []
         for name, factor, unit in (("peak", 1.0, "N"), ("arrival", 1e6, "us")):
             columns = [
@@ -220,7 +229,7 @@ class Comparison:
         return card(heading, *tables, notes=(*self.messages, *self.missed))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, words, lists and dicts; a number that is not finite is None."""
+        """Return plain data. Nonfinite numbers become None."""
 
         def number(agreement: Agreement) -> dict[str, float]:
             return {

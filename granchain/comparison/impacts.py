@@ -1,5 +1,7 @@
-"""Contact laws against measured impacts of two bodies: restitution, time of contact, size of
-the indentation."""
+"""Comparison of contact laws with measured impacts of two bodies.
+
+Compared are the restitution, the contact time, and the size of the indentation.
+"""
 
 from __future__ import annotations
 
@@ -28,32 +30,34 @@ from granchain.errors import CaseError, GranchainError, LawError
 from granchain.keys import Problems, shown
 from granchain.two_body import impact
 
-# What may be fitted, one number a law.
+# Quantities that can be fitted, one per law.
 FITS = {
     YIELD_STRESS_RATIO: "hardness divided by yield stress",
     "damping": "the damping constant of a law: its chi, alpha, or restitution",
 }
-# A ratio is looked for up to a factor 4 to both sides of 2.8, the hardness of metals over their
-# yield stress (Johnson 1985, Contact Mechanics, sec. 6.3, doi:10.1017/CBO9781139171731).
+# The ratio is searched up to a factor of 4 on both sides of 2.8, the hardness of metals divided by
+# their yield stress (Johnson 1985, Contact Mechanics, sec. 6.3, doi:10.1017/CBO9781139171731).
 RATIOS = (0.7, 11.2)
-# A damping coefficient, in units of the one whose force at the largest overlap and the impact's
-# speed is Hertz's: below the first the restitution differs from 1 by less than any measurement, at
-# the last it is below .1 (measured: kuwabara-kono .03).
+# Range of a damping coefficient, in units of the one whose force at the largest overlap and the
+# impact speed equals Hertz's. Below the first value, the restitution differs from 1 by less than
+# any measurement. At the last value it is below 0.1 (measured: kuwabara-kono 0.03).
 DAMPINGS = (1e-4, 10.0)
 RESTITUTIONS = (0.01, 1.0)
-# Values of a parameter at which a minimum is looked for, before it is closed in; as long as one has
-# a minimum, two do not lie closer.
+# Number of parameter values at which a minimum is searched before it is refined. Two minima are not
+# closer than these values, as long as each has one.
 STARTS = 9
-# How near a fitted parameter is closed in, in parts of it: rms differs in the square of that.
+# Relative accuracy of a fitted parameter. The rms changes with its square.
 NEARNESS = 1e-4
-# A parameter that ends this near its bound, in parts of it, was not found inside.
+# A parameter within this relative distance of its bound was not found inside.
 AT_BOUND = 1e-2
 
 
 @dataclass(frozen=True)
 class ComparedImpact:
-    """A measured number beside the computed one; `computed` is None where the law gives none,
-    and `problem` says why."""
+    """Measured value and computed value.
+
+    `computed` is None if the law gives no value, and `problem` contains the reason.
+    """
 
     measured: MeasuredImpact
     computed: float | None
@@ -61,33 +65,33 @@ class ComparedImpact:
 
     @property
     def residual(self) -> float:
-        """Computed less measured; nan where nothing is computed."""
+        """Computed minus measured value; nan if nothing is computed."""
         return math.nan if self.computed is None else self.computed - self.measured.measured
 
 
 @dataclass(frozen=True)
 class LawAgainstImpacts:
-    """One law against a folder of measured impacts.
+    """Comparison of one law with a folder of measured impacts.
 
     Parameters
     ----------
     law : str
-        Its name.
+        Name of the law.
     inputs : dict
-        What it was given.
+        Inputs of the law.
     rows : tuple of ComparedImpact
-        In the order of the folder.
+        Compared values, in the order of the folder.
     rms : float or None
-        Of computed less measured, over the rows that laws are ranked by; None where one of them is
-        missing.
+        Root mean square of computed minus measured over the rows that rank the laws. None if one of
+        them has no computed value.
     parameter : str
-        What was fitted: "yield_stress_ratio", or the input of that name; empty where nothing was.
+        Fitted quantity: "yield_stress_ratio", or the name of an input. Empty without a fit.
     fitted : float or None
-        Its value, in SI.
+        Fitted value in SI units.
     unit : str
-        Its unit.
+        Unit of the fitted value.
     problem : str
-        Why there is nothing to compare, or why nothing was fitted, in one sentence.
+        Reason why nothing was compared or fitted.
     """
 
     law: str
@@ -131,8 +135,10 @@ class ImpactComparison:
 
     @property
     def ranking(self) -> list[str]:
-        """Names of the laws with a value in each row that laws are ranked by, the nearest
-        first; with a fit, of those that were fitted."""
+        """Names of the laws with a value in each ranking row, the nearest first.
+
+        With a fit, only laws with a fitted value are listed.
+        """
         return [
             one.law
             for one in self.laws.values()
@@ -140,7 +146,7 @@ class ImpactComparison:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types, for JSON."""
+        """Return all data in plain types, for JSON."""
         found = {
             name: {
                 "rms": of_law.rms,
@@ -237,7 +243,7 @@ def compare_impacts(
         )
     problems.close()
     if pair:
-        Pair(**pair)  # refuses what is not above 0
+        Pair(**pair)  # raises an error for values that are not above 0
         measured = replace(
             measured,
             rows=tuple(replace(row, stated={**pair, **row.stated}) for row in measured.rows),
@@ -257,7 +263,7 @@ def compare_impacts(
 def _inputs_by_law(
     laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, known: Mapping[str, Any]
 ) -> dict[str, Mapping[str, Any]]:
-    """Each law that is asked for with the inputs that it is given."""
+    """Return each requested law with its inputs."""
     if laws is None:
         return {name: {} for name in known}
     asked = (
@@ -297,13 +303,13 @@ def _inputs_by_law(
 
 
 class NotComputable(GranchainError):  # noqa: N818
-    """A number that a law does not give; the sentence says why."""
+    """Error if a law does not give a value. The message contains the reason."""
 
 
 def _law_compared(
     law: type[ContactLaw], asked: dict[str, Any], data: MeasuredImpacts, fit: str | None
 ) -> LawAgainstImpacts:
-    """A law against all rows, with its parameter fitted where one is asked for."""
+    """Compare a law with all rows. Fit its parameter if requested."""
     inputs = {
         quantity.name: data.inputs[quantity.name]
         for quantity in law.inputs
@@ -320,7 +326,7 @@ def _law_compared(
         elif fitted is not None:
             inputs[parameter] = fitted
     rows = tuple(_row_compared(law, inputs, row, ratio) for row in data.rows)
-    # over the rows that laws are ranked by
+    # over the rows that rank the laws
     residuals = np.array([row.residual for row in rows if row.measured.use != "show"])
     known = residuals.size and np.isfinite(residuals).all()
     rms = float(np.sqrt(np.mean(residuals * residuals))) if known else None
@@ -328,7 +334,7 @@ def _law_compared(
 
 
 def _missing(law: type[ContactLaw], known: Iterable[str]) -> str:
-    """A sentence where a law needs inputs that are not known; else empty."""
+    """Return a message if a law needs inputs that are not known, else an empty string."""
     missing = [
         quantity.name for quantity in law.inputs if quantity.required and quantity.name not in known
     ]
@@ -345,7 +351,7 @@ def _row_compared(
     row: MeasuredImpact,
     ratio: float | None = None,
 ) -> ComparedImpact:
-    """What a law gives for one row, or why it gives nothing."""
+    """Return the value of a law for one row, or the reason why there is none."""
     pair, speed = _pair_of_row(row, ratio), row.stated.get("speed")
     lacking = [name for name in ("effective_radius", "effective_mass") if not pair.has(name)]
     if problem := _missing(law, inputs):
@@ -371,8 +377,10 @@ def _row_compared(
 
 
 def _pair_of_row(row: MeasuredImpact, ratio: float | None = None) -> Pair:
-    """The two bodies of a row; where only the hardness is measured, the yield stress is a part
-    of it."""
+    """Return the two bodies of a row.
+
+    If only the hardness was measured, the yield stress is a fraction of it.
+    """
     stated = {name: value for name, value in row.stated.items() if name in PAIR_QUANTITIES}
     if ratio is None and "yield_stress" not in stated:
         ratio = row.stated.get(YIELD_STRESS_RATIO)
@@ -388,13 +396,14 @@ def _pair_of_row(row: MeasuredImpact, ratio: float | None = None) -> Pair:
 def _fitted_parameter(
     law: type[ContactLaw], inputs: Mapping[str, Any], data: MeasuredImpacts, fit: str
 ) -> tuple[str, float, str]:
-    """Name, value and unit of a law's parameter with the least sum of squares over the rows of use
-    "fit".
+    """Fit a parameter of a law to the rows with use = "fit" by least squares.
+
+    Return its name, value, and unit.
 
     Raises
     ------
     NotComputable
-        Where the law has no such parameter, or has no value in each of these rows whatever it is.
+        If the law has no such parameter, or if no value of it gives a result in each of these rows.
     """
     rows = [row for row in data.rows if row.use == "fit"]
     if not rows:
@@ -409,7 +418,7 @@ def _fitted_parameter(
     why = ""
 
     def mean_square(value: float) -> float:
-        """Over the rows; infinite where one has no value."""
+        """Return the mean square over the rows, infinite if one has no value."""
         nonlocal why
         trial, ratio = (
             ({**inputs, name: value}, None) if name != YIELD_STRESS_RATIO else (inputs, value)
@@ -435,7 +444,7 @@ def _fitted_parameter(
 def _check_yield_stress(
     law: type[ContactLaw], inputs: Mapping[str, Any], rows: Iterable[MeasuredImpact]
 ) -> None:
-    """Refuse a law that the yield stress does not change, and rows without a hardness."""
+    """Raise NotComputable if the yield stress has no effect, or without a hardness."""
     given = SimpleNamespace(
         **{q.name: inputs.get(q.name, None if q.required else q.default) for q in law.inputs}
     )
@@ -455,10 +464,10 @@ def _check_yield_stress(
 
 
 def _damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, float, float]:
-    """Name, unit and range of the one damping constant of a law.
+    """Return name, unit, and range of the only damping constant of a law.
 
-    A coefficient is looked for about the one whose force at the largest overlap of the elastic
-    impact, at the impact's speed, is Hertz's.
+    A coefficient is searched about the value whose force at the largest overlap of the elastic
+    impact, at the impact speed, equals Hertz's.
     """
     for quantity in law.inputs:
         if quantity.name == "restitution":
@@ -482,11 +491,13 @@ def _damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, f
 
 
 def minimum_of(square: Callable[[float], float], low: float, high: float) -> float | None:
-    """Where a function of one positive number is least; None where it is finite nowhere.
+    """Return where a function of one positive number has its minimum, or None.
 
-    A bounded minimum is closed in beside the least of some values, spread evenly over the
-    logarithm: where the law ends the function is infinite, and a search over all of the range may
-    not find the rest of it.
+    The result is None if the function is finite nowhere.
+
+    A bounded search starts next to the smallest of some values, which are evenly spaced in the
+    logarithm. Outside the range of the law the function is infinite, so a search over the complete
+    range may miss the finite part.
     """
     from scipy.optimize import minimize_scalar
 
@@ -496,7 +507,7 @@ def minimum_of(square: Callable[[float], float], low: float, high: float) -> flo
         return None
     k = int(np.argmin(values))
     inside = np.log(places[max(k - 1, 0)]), np.log(places[min(k + 1, STARTS - 1)])
-    # a number instead of infinity, so that parabolas through it are numbers
+    # a finite number instead of infinity, so that parabolas through it are finite
     worst = 1e6 * (1.0 + float(values[np.isfinite(values)].max()))
     found = minimize_scalar(
         lambda x: min(square(math.exp(x)), worst),
@@ -509,7 +520,7 @@ def minimum_of(square: Callable[[float], float], low: float, high: float) -> flo
 
 
 def at_bound(fitted_law: LawAgainstImpacts) -> bool:
-    """Whether a fitted ratio or restitution ended at the limit of what was looked through."""
+    """Return whether a fitted ratio or restitution is at a bound of its range."""
     bounds = {YIELD_STRESS_RATIO: RATIOS, "restitution": RESTITUTIONS}.get(fitted_law.parameter)
     return (
         fitted_law.fitted is not None
@@ -519,6 +530,6 @@ def at_bound(fitted_law: LawAgainstImpacts) -> bool:
 
 
 def shown_quantity(quantity: str) -> str:
-    """A quantity with its unit, for tables and figures."""
+    """Return a quantity with its unit, for tables and figures."""
     unit = MEASURABLE[quantity][0]
     return quantity.replace("_", " ") + ("" if unit == "1" else f" [{unit}]")

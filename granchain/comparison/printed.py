@@ -1,5 +1,7 @@
-"""Measured impacts as they are printed: a folder with `about.toml` and `impacts.csv`, each
-number with its unit and its source."""
+"""Measured impacts as published: a folder with `about.toml` and `impacts.csv`.
+
+Each number has its unit and its source.
+"""
 
 from __future__ import annotations
 
@@ -31,18 +33,18 @@ from granchain.traces.folder import ABOUT, content_of, document_of
 
 IMPACTS = "impacts.csv"
 
-# What of an impact is compared, with its unit and its meaning.
+# Compared quantities of an impact, with unit and meaning.
 MEASURABLE: dict[str, tuple[str, str]] = {
     "restitution": ("1", "separation speed divided by approach speed"),
     "duration": ("s", "time of contact"),
     "contact_diameter": ("m", "diameter of the largest contact circle"),
 }
-# Hardness over yield stress: no quantity of a pair, and what gives one its yield stress where only
-# its hardness is measured.
+# Ratio of hardness to yield stress. It is not a quantity of a pair, but it gives the yield stress
+# of a pair if only the hardness was measured.
 YIELD_STRESS_RATIO = "yield_stress_ratio"
-# What a row, or the folder for all rows, may state of the two bodies.
+# Quantities of the two bodies that a row may specify, or the folder for all rows.
 STATED: dict[str, str] = {"speed": "m/s", **PAIR_QUANTITIES, YIELD_STRESS_RATIO: "1"}
-# What a row is for.
+# Purposes of a row.
 USES = {
     "fit": "parameters are fitted to it, and laws are ranked by it",
     "rank": "laws are ranked by it",
@@ -55,13 +57,13 @@ REQUIRED_COLUMNS = TABLE_COLUMNS[:-1]
 
 
 def required_text_key(meaning: str) -> Any:
-    """A key that must hold one line of printable text."""
+    """Return a key that requires one line of printable text."""
     allowed = f"one line of printable text, at most {TITLE_LENGTH} characters"
     return key(meaning, allowed, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH)
 
 
 class SourceTable(Table):
-    """Where numbers are printed."""
+    """Published source of numbers."""
 
     name: str = key(
         "the word by which rows and constants name it",
@@ -73,7 +75,7 @@ class SourceTable(Table):
 
 
 class ConstantTable(Table):
-    """A number that holds for all rows that state none of their own."""
+    """Value for all rows that do not specify one."""
 
     name: str = required_text_key("the quantity of the two bodies, or the input of a law")
     value: float = key("the number", "a finite number")
@@ -83,7 +85,7 @@ class ConstantTable(Table):
 
 
 class ImpactsTable(Table):
-    """All that is said of a folder of measured impacts."""
+    """Description of a folder of measured impacts."""
 
     title: str = required_text_key("a title")
     kind: Literal["measured", "printed"] = choice(
@@ -101,24 +103,24 @@ class ImpactsTable(Table):
 
 @dataclass(frozen=True)
 class MeasuredImpact:
-    """One measured number of one impact.
+    """Measured value of one impact.
 
     Parameters
     ----------
     case : str
-        Its name.
+        Name of the impact.
     quantity : str
-        "restitution", "duration" or "contact_diameter".
+        "restitution", "duration", or "contact_diameter".
     measured : float
-        In the unit of `MEASURABLE`.
+        Measured value in the unit of `MEASURABLE`.
     uncertainty : float or None
-        The same; None where it is not stated.
+        Uncertainty in the same unit, or None if it is not specified.
     stated : dict
-        Speed and quantities of the two bodies, in SI, by name; what is not stated is not there.
+        Specified speed and quantities of the two bodies by name, in SI units.
     use : {"fit", "rank", "show"}
-        What it is for.
+        Purpose of the row.
     source, doubt : str
-        Name of the source, and why the number may be wrong.
+        Name of the source, and reason why the value may be wrong.
     """
 
     case: str
@@ -133,8 +135,11 @@ class MeasuredImpact:
 
 @dataclass(frozen=True)
 class MeasuredImpacts:
-    """A folder of measured impacts: what `about.toml` says, inputs of laws that it states, and
-    the rows of `impacts.csv`."""
+    """Folder of measured impacts.
+
+    `about` is the content of `about.toml`, `inputs` are the inputs of laws that it specifies, and
+    `rows` are the rows of `impacts.csv`.
+    """
 
     about: ImpactsTable
     inputs: dict[str, float]
@@ -147,7 +152,7 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
     Parameters
     ----------
     folder : str or path
-        With `about.toml` and `impacts.csv`: see docs/how-to/measured-impacts.md.
+        Folder with `about.toml` and `impacts.csv`. See docs/how-to/measured-impacts.md.
 
     Returns
     -------
@@ -156,9 +161,9 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
     Raises
     ------
     FileError
-        Where the folder or one of its files is missing.
+        If the folder or one of its files is missing.
     TraceError
-        With everything that is missing or wrong in it: units, sources, unknown columns.
+        If units, sources, or columns are missing or invalid. The message lists every error.
     """
     if not Path(folder).is_dir():
         raise FileError(
@@ -196,7 +201,7 @@ def _constants_of(
     sources: Sequence[str],
     problems: Problems,
 ) -> dict[str, float]:
-    """Numbers of `about.toml` in SI, by name."""
+    """Return the numbers of `about.toml` in SI units, by name."""
     found: dict[str, float] = {}
     for table in tables:
         where = f"{kind}.{table.name}"
@@ -220,7 +225,7 @@ def _constants_of(
 
 
 def _check_source(source: str, sources: Sequence[str], where: str, problems: Problems) -> None:
-    """A source must be one of the listed ones."""
+    """Report a source that is not one of the listed ones."""
     if source not in sources:
         requirement = (
             f"It must be the name of a [[source]] of {ABOUT}: "
@@ -237,7 +242,7 @@ def _check_source(source: str, sources: Sequence[str], where: str, problems: Pro
 
 
 def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float:
-    """A number with its unit, in SI; nan where it is none."""
+    """Return a number with its unit in SI units, or nan if it is invalid."""
     advice = f"Write a number [{si}]"
     try:
         value = float(cell) if unit == si else in_si(f"{cell} {unit}", si)
@@ -251,7 +256,7 @@ def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) ->
 
 
 def _cells_of(path: Path) -> list[list[str]]:
-    """The cells of a CSV file, without empty rows and comments."""
+    """Return the cells of a CSV file without empty rows and comments."""
     try:
         cells = [row for _, row in csv_rows(content_of(path, Limit()).decode("utf-8-sig"))]
     except UnicodeDecodeError:
@@ -272,9 +277,9 @@ def _measured_rows(
     sources: Sequence[str],
     problems: Problems,
 ) -> tuple[MeasuredImpact, ...]:
-    """The rows under the headings; none where a heading is wrong.
+    """Return the rows under the headings, or none if a heading is invalid.
 
-    A column with a number of the two bodies has its unit in brackets.
+    A column with a quantity of the two bodies has its unit in brackets.
     """
     parts = (cell.partition("[") for cell in cells[0])
     units = {name.strip(): rest.rstrip("] ") for name, _, rest in parts}
@@ -338,7 +343,7 @@ def _measured_row(
     where: str,
     problems: Problems,
 ) -> MeasuredImpact:
-    """One row in SI; a number that cannot be read is nan."""
+    """Return one row in SI units. Invalid numbers are nan."""
     stated = dict(constants)
     for name, cell in cells.items():
         if name in STATED and cell:

@@ -1,9 +1,9 @@
-"""Measured trace against computed: does the law describe the experiment?
+"""Comparison of measured and computed traces, pulse by pulse.
 
-Both sides go through the same sensor. One time shift for all sensors puts the computed run on the
-clock of the measurement: what is left of the arrivals is physics. Then pulse by pulse: peak,
-arrival, width, impulse, speed, residual, each with the uncertainty of the measurement; and of
-several results, which law is nearest.
+Both traces pass the same sensor model. One time shift for all sensors aligns the run with the clock
+of the measurement, so the remaining differences of arrivals are physical. The comparison then lists
+peak, arrival, width, impulse, speed, and residual of each pulse, with the uncertainty of the
+measurement. With several results, it also gives the law that agrees best.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from granchain.errors import TraceError
 from granchain.store import Result
 from granchain.traces import Trace, read_trace
 
-# Part of the uncertainty of the mean arrival that is one of the time shift; set by what covers, as
-# in docs/reliability.md, N12.
+# Fraction of the uncertainty of the mean arrival that contributes to the uncertainty of the time
+# shift. It is chosen so that the uncertainty covers the errors, see docs/reliability.md, N12.
 OF_ARRIVALS = 0.25
 
 
@@ -45,13 +45,14 @@ def compare_pulses(
     cutoff: float | None = None,
     tolerances: Mapping[str, float] | None = None,
 ) -> Comparison:
-    """Compare results with a measured trace, pulse by pulse, as `granchain.compare` does, which
-    adds bands.
+    """Compare results with a measured trace, pulse by pulse.
+
+    `granchain.compare` does the same and adds bands.
 
     Raises
     ------
     TraceError
-        Where no sensor is common to trace and results, or a tolerance is not known.
+        If no sensor is common to the trace and all results, or if a tolerance is unknown.
     """
     if not results:
         raise TraceError(
@@ -116,7 +117,10 @@ def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
 def _common_beads(
     results: Sequence[Result], words: Sequence[str], trace: Trace, messages: list[str]
 ) -> list[int]:
-    """Beads that the trace and all results have a sensor in, in the order of the trace."""
+    """Return the beads with a sensor in the trace and in all results.
+
+    They are in the order of the trace.
+    """
     wanted = trace.sensor_bead.tolist()
     problems, beads = [], wanted
     for result, word in zip(results, words, strict=True):
@@ -161,30 +165,31 @@ def time_shift(
     noise: ArrayLike | Sequence[Noise] = 0.0,
     near: tuple[float, float] | None = None,
 ) -> Number:
-    """Shift between two sets of traces on one interval: the peak of the sum of their
-    cross-correlations, by a parabola.
+    """Return the time shift between two sets of traces with the same interval.
 
-    Each trace has a weight by itself: its force squared, which is that of least squares with the
-    same noise at all sensors.
+    It is the peak of the sum of their cross-correlations, from a parabola.
+
+    The weight of each trace is its squared force, as in least squares with the same noise at all
+    sensors.
 
     Parameters
     ----------
     interval : float
-        Between samples [s].
+        Sampling interval [s].
     measured : array (n, n_sensors)
-        [N].
+        Measured forces [N].
     computed : array (m, n_sensors)
-        [N].
+        Computed forces [N].
     noise : float, array (n_sensors,) or sequence of Noise
-        Of the measured force; a number is the standard deviation of white noise [N].
+        Noise of the measured force. A number is the standard deviation of white noise [N].
     near : (float, float), optional
-        Least and largest shift that is looked at [s].
+        Smallest and largest shift of the search [s].
 
     Returns
     -------
     Number
-        From the first sample of the computed to the first of the measured traces: 0 where
-        measured[i] is computed[i]. nan where nothing correlates.
+        Shift from the first sample of the computed traces to the first sample of the measured
+        traces. It is 0 if measured[i] is computed[i], and nan if nothing correlates.
     """
     from scipy.signal import correlate, correlation_lags
 
@@ -199,14 +204,14 @@ def time_shift(
     if near is not None:
         total[(lags * interval < near[0]) | (lags * interval > near[1])] = 0.0
     i = int(np.argmax(total))
-    # What the transforms leave of no correlation at all is rounding, 1e-16 of the norms.
+    # Without any correlation, the transforms give rounding errors, 1e-16 of the norms.
     nothing = 1e-9 * float(np.linalg.norm(real) * np.linalg.norm(model))
     if not total[i] > nothing or i in (0, len(total) - 1):
         return Number(math.nan, math.nan)
     _, at = vertex(lags[i - 1 : i + 2].astype(float), total[i - 1 : i + 2])
-    # The peak is where the derivative of the correlation, sum over f'(t) g(t - s), passes 0. White
-    # noise of size sigma makes it sigma |g'| large, and its slope there is -f'.g': for g = f this
-    # is the Cramer-Rao bound sigma/|f'|.
+    # The peak is the zero of the derivative of the correlation, sum over f'(t) g(t - s). White
+    # noise of size sigma changes this derivative by sigma |g'|, and its slope there is -f'.g'. For
+    # g = f this is the Cramer-Rao bound sigma/|f'|.
     slope = np.gradient(model, axis=0)
     lag = int(lags[i])
     slopes = slope[max(0, -lag) : len(real) - lag] if lag < len(real) else slope[:0]
@@ -222,11 +227,11 @@ def time_shift(
 def _shift_between(
     measured: Measured, computed: Computed, label: str, messages: list[str]
 ) -> Number:
-    """The shift that lays the first pulses over each other, whatever follows them."""
+    """Return the shift that aligns the first pulses, without later parts of the traces."""
     step = measured.interval
     pairs = list(enumerate(zip(measured.readings, computed.pulses, strict=True)))
     both = [k for k, (real, model) in pairs if math.isfinite(real.arrival.value + model.arrival)]
-    # A clipped pulse has an arrival, but not the shape that is laid over another.
+    # A clipped pulse has an arrival, but no shape that can be aligned.
     both = [k for k in both if measured.readings[k].sound] or both
     if not both:
         raise TraceError(
@@ -248,7 +253,7 @@ def _shift_between(
     ours, theirs = np.zeros_like(model), np.zeros_like(real)
     for i, k in enumerate(both):
         pulse = computed.pulses[k]
-        # As much of both: by which the measured pulse lies elsewhere is what is looked for.
+        # Equally much of both, because the offset of the measured pulse is the unknown.
         for part, whole, time, at in (
             (ours, model, grid, pulse.arrival),
             (theirs, real, measured.time, float(pulse.arrival + apart[i])),
@@ -274,8 +279,8 @@ def _shift_between(
             f"{1e6 * (other - value):+.3g} us, but then no first pulse matches a first pulse. "
             "The first pulses were aligned instead"
         )
-    # A law whose wave is too slow makes a straight line of the differences over the row; a pulse
-    # that is another one lies off it.
+    # If the wave of a law is too slow, the differences are a straight line along the chain. A
+    # different pulse is off this line.
     off = apart - _straight_line(np.array(computed.positions)[both], apart)
     for place in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)).tolist():
         side = "later" if off[place] > 0.0 else "earlier"
@@ -284,10 +289,11 @@ def _shift_between(
             f"us {side} than at the other sensors compared with {label}, which is more than its "
             "width. It may be a different pulse"
         )
-    # Beside noise, a part of what shape, sampling and baseline leave open of the mean arrival: a
-    # pulse is laid over another as a whole.
+    # Besides noise, a fraction of the uncertainty of the mean arrival due to shape, sampling, and
+    # baseline, because complete pulses are aligned.
     mean = float(np.sum(sure**-2.0)) ** -0.5
-    # Pulses that differ too much for a bound of their correlation have that of their arrivals.
+    # If the pulses differ too much for a bound of their correlation, the uncertainty is that of
+    # their arrivals.
     return Number(
         value,
         math.hypot(found.uncertainty, OF_ARRIVALS * mean)
@@ -297,8 +303,10 @@ def _shift_between(
 
 
 def _straight_line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The line through points that a few wrong ones do not move (Theil 1950, Sen 1968,
-    doi:10.1080/01621459.1968.10480934)."""
+    """Return the line through points, insensitive to outliers.
+
+    Theil 1950, Sen 1968, doi:10.1080/01621459.1968.10480934.
+    """
     from scipy.stats import theilslopes
 
     if len(x) < 3 or not np.isfinite(x).all():
@@ -411,9 +419,11 @@ def _result_against(
 def _window_of_pulse(
     measured: Measured, k: int, computed: Sequence[Computed], shifts: Sequence[Number]
 ) -> slice:
-    """Samples of a measured pulse and half a width on both sides, whatever it is compared with.
+    """Return the samples of a measured pulse and half a width on both sides.
 
-    Where the pulse was not recorded whole, those of the computed ones.
+    They do not depend on the compared result.
+
+    If the pulse was not completely recorded, the window of the computed pulses is used.
     """
     real = measured.readings[k]
     if real.sound:
@@ -443,7 +453,7 @@ def _speed_between(
     readings: Sequence[SensorReading],
     clocks: Sequence[float],
 ) -> Agreement:
-    """Speed between two sensors; the common shift does not matter to it."""
+    """Return the speed between two sensors. The common shift has no effect."""
     way, (first, second) = places[1] - places[0], arrivals
     delay, computed = second.measured - first.measured, second.computed - first.computed
     sure = math.hypot(*(reading.arrival.uncertainty for reading in readings), *clocks)
@@ -459,13 +469,17 @@ def _wave_agreement(
     known: Sequence[int],
     clocks: Sequence[float],
 ) -> Agreement:
-    """Speed from the sensors with a measured arrival, and a computed one in every result."""
+    """Return the speed from the sensors with a measured arrival.
+
+    The sensors must also have a computed arrival in every result.
+    """
     x = np.array([places[k] for k in known])
     measured = wave_speed(x, [arrivals[k].measured for k in known])
     computed = wave_speed(x, [arrivals[k].computed for k in known])
     if not math.isfinite(measured):
         return Agreement(measured, math.nan, computed)
-    # Slope of the line sum((x - mean) t)/sum((x - mean)^2), its error by the errors of the times.
+    # Slope of the line, sum((x - mean) t)/sum((x - mean)^2), and its error from the errors of the
+    # times.
     u = np.array([math.hypot(readings[k].arrival.uncertainty, clocks[k]) for k in known])
     x = x - x.mean()
     slope = float(np.linalg.norm(x * u) / (x @ x))
@@ -491,7 +505,10 @@ def _missed(
 
 
 def _doubt(noise: Noise, nearest: SensorAgreement, rival: SensorAgreement) -> float:
-    """By which noise may let the residuals of two results differ; see `_nearest_laws`."""
+    """Return how much noise may change the difference of two residuals.
+
+    See `_nearest_laws`.
+    """
     n = min(len(nearest.computed), len(rival.computed))
     apart = nearest.computed[:n] - rival.computed[:n]
     size = float(np.linalg.norm(apart))
@@ -502,14 +519,16 @@ def _doubt(noise: Noise, nearest: SensorAgreement, rival: SensorAgreement) -> fl
 def _nearest_laws(
     measured: Measured, results: Sequence[ResultAgreement]
 ) -> dict[int, tuple[str, ...]]:
-    """Bead by bead, the result with the smallest residual r, and those that noise does not
-    distinguish from it.
+    """Return the results that agree best with each bead.
 
-    Measured force m and computed ones c_i, c_j: noise n moves r_j^2 - r_i^2 = (|c_j - m|^2 - |c_i -
-    m|^2)/|m|^2 by 2 n.(c_i - c_j)/|m|^2, which has the standard deviation
-    2 sigma |c_i - c_j|/|m|^2, sigma that of n.(c_i - c_j)/|c_i - c_j|, the size of one sample where
-    the noise is white. This is at most 2 sigma (r_i + r_j)/|m|. Twice that: not distinguished up to
-    r_j - r_i = 4 sigma/|m|.
+    These are the result with the smallest residual r, and those that noise does not distinguish
+    from it.
+
+    For a measured force m and computed forces c_i, c_j, noise n changes r_j^2 - r_i^2 = (|c_j -
+    m|^2 - |c_i - m|^2)/|m|^2 by 2 n.(c_i - c_j)/|m|^2. Its standard deviation is 2 sigma |c_i -
+    c_j|/|m|^2, where sigma is the standard deviation of n.(c_i - c_j)/|c_i - c_j|, which is that of
+    one sample for white noise. This is at most 2 sigma (r_i + r_j)/|m|. With twice this value,
+    results are not distinguished up to r_j - r_i = 4 sigma/|m|.
     """
     found: dict[int, tuple[str, ...]] = {}
     for k, rows in enumerate(zip(*(result.sensors for result in results), strict=True)):

@@ -1,5 +1,4 @@
-"""The two sides of a comparison, through the same sensor: measured forces and computed ones,
-and the first pulse of each."""
+"""Measured and computed forces with the same sensor model, and their first pulses."""
 
 from __future__ import annotations
 
@@ -22,14 +21,16 @@ from granchain.sensor import NYQUIST, Sensor
 from granchain.store import Result
 from granchain.traces import Trace
 
-# Where no filter is given and there is noise, forces are drawn and subtracted with a cutoff of so
-# many times the inverse of the narrowest measured pulse's width.
+# If no filter is specified and there is noise, forces are plotted and subtracted with a cutoff of
+# this many times the inverse of the narrowest measured pulse width.
 CUTOFF_WIDTHS = 4.0
 
 
 class Computed:
-    """The computed side: forces on the piezo above the static force, filtered; numbers of the
-    pulses through the stated filter alone."""
+    """Computed side of a comparison: filtered forces on the piezo.
+
+    The forces are above the static force. The results for the pulses use the specified filter only.
+    """
 
     def __init__(
         self,
@@ -50,10 +51,10 @@ class Computed:
         plain = stated.smooth(self.interval, above)
         filtered = stated.cutoff is not None
         changed = filtered or stated.low_pass is not None
-        # a low-pass filter leaves no jump; the jumps that a result holds are those of the mean of a
-        # bead's two forces
+        # a low-pass filter removes jumps; the jumps in a result are those of the mean of a bead's
+        # two forces
         smooth = changed or is_smooth(result)
-        # before the wave comes there is rounding, whose largest is no pulse
+        # before the wave arrives there are only rounding errors, which are not a pulse
         least = PULSE_BEGINS**2 * float(plain.max(initial=0.0))
         self.pulses = []
         for k, bead in enumerate(beads):
@@ -77,7 +78,7 @@ class Computed:
         self._spline = CubicSpline(self.time, self.force, axis=0)
 
     def at(self, times: np.ndarray) -> np.ndarray:
-        """Forces at other times: none before the start, nan after the end."""
+        """Return forces at other times: 0 before the start, nan after the end."""
         values = np.where(
             (times < self.time[0])[:, np.newaxis],
             0.0,
@@ -89,8 +90,10 @@ class Computed:
 def piezo_force(
     result: Result, bead: int, sensor: Sensor, messages: list[str] | None = None
 ) -> np.ndarray:
-    """Force on the piezo of a bead, from its two contact forces where the sensor's halves are
-    unequal and the result holds them; at a free end there is one.
+    """Return the force on the piezo of a bead.
+
+    If the sensor halves are unequal and the result contains the two contact forces, it is computed
+    from these. At a free end there is only one.
 
     Parameters
     ----------
@@ -98,12 +101,12 @@ def piezo_force(
     bead : int
     sensor : Sensor
     messages : list of str, optional
-        Gets a sentence where the halves are unequal and the contacts were not recorded.
+        Receives a message if the halves are unequal and the contacts were not recorded.
 
     Returns
     -------
     array (n_samples,)
-        [N].
+        Force on the piezo [N].
     """
     if sensor.front_mass is not None:
         recorded = result.sensor_contact.tolist() if "contact_force" in result.variables else []
@@ -126,15 +129,16 @@ def piezo_force(
 
 
 class Measured:
-    """The measured side: what each sensor read, and the forces above their baselines, filtered,
-    with their noise.
+    """Measured side of a comparison: first pulses, and filtered forces with noise.
+
+    The forces are above their baselines.
 
     Parameters
     ----------
     trace : Trace
     beads : sequence of int
     stated : Sensor
-        With the filter that is asked for or stated, which the numbers of the pulses go through.
+        Sensor with the requested or specified filter, which is used for the results of the pulses.
     """
 
     def __init__(self, trace: Trace, beads: Sequence[int], stated: Sensor):
@@ -144,8 +148,7 @@ class Measured:
         self.time, self.interval = trace.time, trace.interval
         self.raw_noise = [noise_of(trace, column) for column in columns]
         stated_by, count = trace.about.uncertainty, len(labels)
-        # one standard deviation each: of a force by its calibrations [1], of an arrival by its
-        # clock [s]
+        # standard deviations: of a force from its calibration [1], of an arrival from its clock [s]
         self.gain_error, self.time_error = (
             [found[column] for column in columns]
             for found in (stated_by.all_gain(count), stated_by.own("time", count))
@@ -158,8 +161,8 @@ class Measured:
         self._through = [noise.through(self._response(stated)) for noise in self.noises]
         filtered = stated.smooth(self.interval, raw)
         self.readings = self.read(filtered)
-        # where the pulse begins is known now, and so are more quiet samples; what was not taken for
-        # it is no noise
+        # the start of the pulse is known now, which gives more quiet samples; an ignored
+        # disturbance is not noise
         for k, reading in enumerate(self.readings):
             quiet = raw[: reading.baseline.samples, k]
             if len(quiet) > quiet_samples(raw[:, k]) and math.isnan(reading.disturbed):
@@ -174,8 +177,10 @@ class Measured:
         self.filter(stated)
 
     def read(self, force: np.ndarray) -> list[SensorReading]:
-        """Read forces (sample, sensor) [N] on the clock of the trace, which went through its
-        filter, as if they had its noise."""
+        """Analyse forces (sample, sensor) [N] on the clock of the trace.
+
+        The forces have passed the filter of the trace and are analysed with its noise.
+        """
         return readings_of(
             self.time,
             force,
@@ -185,13 +190,13 @@ class Measured:
         )
 
     def filter(self, sensor: Sensor) -> None:
-        """Filter the forces; the numbers that were read stay."""
+        """Filter the forces. The results of the pulses do not change."""
         self.force = sensor.smooth(self.interval, self._above)
         response = self._response(sensor)
         self.noise = [noise.through(response).sample for noise in self.noises]
 
     def _response(self, sensor: Sensor) -> np.ndarray:
-        """What a filter makes of one sample among many zeros."""
+        """Return the response of a filter to one sample."""
         if sensor.cutoff is None:
             return np.empty(0)
         count = max(64, math.ceil(8.0 * sensor.order / (sensor.cutoff * self.interval)))
@@ -200,7 +205,7 @@ class Measured:
         return sensor.smooth(self.interval, one)
 
     def messages(self) -> list[str]:
-        """What is wrong with the trace, bead by bead."""
+        """Return the problems of the trace for each bead."""
         return [
             f"bead {bead}: {note}"
             for bead, reading in zip(self.beads, self.readings, strict=True)
@@ -209,8 +214,10 @@ class Measured:
 
 
 def stated_sensor(trace: Trace, beads: Sequence[int], cutoff: float | None) -> Sensor:
-    """The sensors of these beads of the trace with the filter that is asked for, or stated in
-    about.toml; else without."""
+    """Return the sensors of beads with the requested filter.
+
+    Without one, the filter specified in about.toml is used, if any.
+    """
     about, labels = trace.about.sensor, trace.sensor_bead.tolist()
     high = about.high_pass
     return Sensor(
@@ -224,12 +231,14 @@ def stated_sensor(trace: Trace, beads: Sequence[int], cutoff: float | None) -> S
 
 
 def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str]) -> Sensor:
-    """The sensor for forces over each other: with the stated filter, or, where nothing is
-    stated and there is noise, one of its own."""
+    """Return the sensor with which forces are plotted and subtracted.
+
+    It has the specified filter. If none is specified and there is noise, a filter is chosen.
+    """
     stated, about = measured.stated, measured.trace.about.sensor
     if cutoff is not None or about.cutoff is not None:
         return stated
-    # A sensor that read no width does not count, neither for noise nor for width.
+    # Sensors without a width are ignored, both for the noise and for the width.
     both = zip(measured.readings, measured.raw_noise, strict=True)
     read = [(reading, noise) for reading, noise in both if math.isfinite(reading.width.value)]
     if not read:
