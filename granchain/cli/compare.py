@@ -18,7 +18,6 @@ from granchain.cli.options import (
     FigureOption,
     JsonOption,
     LawModuleOption,
-    LawPackageOption,
     NumbersOption,
     OverwriteOption,
     SetOption,
@@ -159,7 +158,6 @@ def bands(
     ] = False,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
     out: NumbersOption = None,
@@ -169,7 +167,7 @@ def bands(
     """Propagate parameter uncertainties to peaks and arrivals at the sensors."""
     from granchain.pages.rest import band_tables
 
-    asked = loaded_case(case, changes, law_module, law_package)
+    asked = loaded_case(case, changes, law_module)
     stated = read_bands(band or ()) or None
     conclude(
         "bands",
@@ -236,7 +234,6 @@ def equivalent(
     ] = True,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
@@ -245,7 +242,7 @@ def equivalent(
     """Find the inputs with which other laws best approximate a law in a chain."""
     from granchain.pages.conclusions import equivalence_tables
 
-    asked = loaded_case(case, changes, law_module, law_package)
+    asked = loaded_case(case, changes, law_module)
     shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, count=2))
     laws = read_laws(law)
     conclude(
@@ -314,7 +311,6 @@ def fit(
     cutoff: CutoffOption = None,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
@@ -327,7 +323,7 @@ def fit(
     """
     from granchain.pages.conclusions import fit_tables, fits_tables
 
-    asked = loaded_case(case, changes, law_module, law_package)
+    asked = loaded_case(case, changes, law_module)
     common, own = by_law(dict.fromkeys(free))
     laws: Any = with_free_keys(read_laws(law or ()), own) or None
     conclude(

@@ -19,7 +19,6 @@ from granchain import __version__
 from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
-    LawPackageOption,
     UnsealedOption,
     app,
     known_name,
@@ -269,10 +268,9 @@ def cite(
         ),
     ] = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
 ) -> None:
     """Print BibTeX entries for granchain, contact laws, and data."""
-    load_laws(law_module, law_package)
+    load_laws(law_module)
     from granchain.citation import cite as cited
 
     print_text(cited(*(one for name in what or () for one in objects_of(name))).rstrip("\n"))

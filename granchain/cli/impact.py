@@ -18,7 +18,6 @@ import granchain as gc
 from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
-    LawPackageOption,
     OverwriteOption,
     app,
     blamed,
@@ -89,7 +88,6 @@ def impact(
         ),
     ] = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -112,7 +110,7 @@ def impact(
 
     The output lists restitution, largest overlap and force, times, and losses.
     """
-    load_laws(law_module, law_package)
+    load_laws(law_module)
     from granchain.case.document import set_values
     from granchain.cli.plot import draw_all, new_pictures
     from granchain.keys import Problems

@@ -14,7 +14,6 @@ from granchain.cli.options import (
     MISSED,
     JsonOption,
     LawModuleOption,
-    LawPackageOption,
     app,
     blamed,
     chosen_laws,
@@ -43,7 +42,6 @@ def laws(
         typer.Argument(metavar="NAME", help="Measure this law and print its verification report."),
     ] = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
     as_markdown: Annotated[
         bool,
@@ -59,7 +57,7 @@ def laws(
     """
     if as_json and as_markdown:
         raise CaseError("laws: --json and --markdown cannot be combined. Use one of them.")
-    load_laws(law_module, law_package)
+    load_laws(law_module)
 
     if name is None and not as_markdown:
         facts = {"laws": [law_facts(law) for law in gc.laws().values()]}

@@ -84,14 +84,6 @@ LawModuleOption = Annotated[
         help="Load contact laws from this Python file. Its code is run.",
     ),
 ]
-LawPackageOption = Annotated[
-    str | None,
-    typer.Option(
-        "--law-package",
-        metavar="NAME",
-        help="Load contact laws from this installed package. Its code is run.",
-    ),
-]
 OutOption = Annotated[
     str | None,
     typer.Option(
@@ -317,29 +309,22 @@ def save_figure(
     gc.figures.save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
 
 
-def load_laws(law_module: str | None, law_package: str | None) -> None:
-    """Load the contact laws of a user's file and of an installed package.
+def load_laws(law_module: str | None) -> None:
+    """Load the contact laws of a user's file, if there is one.
 
-    Text that their code prints goes to standard error.
+    Text that its code prints goes to standard error.
     """
-    if law_module is None and law_package is None:
+    if law_module is None:
         return
-    from granchain.contact.user import load_law_module, load_law_package
+    from granchain.contact.user import load_law_module
 
-    for load, name, what in (
-        (load_law_package, law_package, "law package"),
-        (load_law_module, law_module, "law file"),
-    ):
-        if name is not None:
-            with contextlib.redirect_stdout(sys.stderr), Waiting(f"the code of {what} {name}"):
-                load(name)
+    with contextlib.redirect_stdout(sys.stderr), Waiting(f"the code of law file {law_module}"):
+        load_law_module(law_module)
 
 
-def loaded_case(
-    case: str, changes: list[str] | None, law_module: str | None, law_package: str | None
-) -> gc.Case:
+def loaded_case(case: str, changes: list[str] | None, law_module: str | None) -> gc.Case:
     """Load a case after the contact laws that it may use."""
-    load_laws(law_module, law_package)
+    load_laws(law_module)
     return gc.load_case(case, changes or ())
 
 
@@ -347,14 +332,14 @@ def loaded_case(
 def blamed(law: str | type[gc.ContactLaw]) -> Iterator[Waiting | None]:
     """Name the user's contact law in the message if its code fails or does not end."""
     from granchain.contact import law_named
-    from granchain.contact.user import PREFIX, blame, from_outside, package_of
+    from granchain.contact.user import blame, file_of, from_outside
 
     law = law_named(law)
-    file, package = getattr(sys.modules.get(law.__module__), "__file__", None), package_of(law)
-    if file is None or (package is None and not law.__module__.startswith(PREFIX)):
+    file = file_of(law)
+    if file is None:
         yield None
         return
-    named = f'contact law "{law.name}" of {file if package is None else package.package}'
+    named = f'contact law "{law.name}" of {file}'
     try:
         with Waiting(f"compiling and running the functions of {named}") as waiting:
             yield waiting

@@ -18,7 +18,6 @@ from granchain.cli.options import (
     FilesArgument,
     JsonOption,
     LawModuleOption,
-    LawPackageOption,
     NumbersOption,
     OverwriteOption,
     SetOption,
@@ -408,7 +407,6 @@ def spectrum(
         ),
     ] = 8,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
     no_title: TitleOption = False,
@@ -422,7 +420,7 @@ def spectrum(
     The output lists band edges with their errors, and the figure shows frequency versus
     wavenumber.
     """
-    load_laws(law_module, law_package)
+    load_laws(law_module)
 
     starts = [
         int(one) if one and one.isdecimal() and len(one) < 10 else one
@@ -476,7 +474,6 @@ def dispersion(
     case: CaseArgument,
     changes: SetOption = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
     out: NumbersOption = None,
@@ -490,7 +487,7 @@ def dispersion(
 
     from granchain.pages.rest import dispersion_tables
 
-    asked = loaded_case(case, changes, law_module, law_package)
+    asked = loaded_case(case, changes, law_module)
     conclude(
         "dispersion",
         case,
@@ -515,7 +512,6 @@ def modes(
         typer.Option(metavar="CASE", help="Case whose repeated cell defines the gaps."),
     ] = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
     out: NumbersOption = None,
@@ -529,7 +525,7 @@ def modes(
 
     from granchain.pages.rest import modes_table
 
-    asked = loaded_case(case, changes, law_module, law_package)
+    asked = loaded_case(case, changes, law_module)
     of = None if cell is None else gc.load_case(cell)
     conclude(
         "modes",
@@ -561,7 +557,6 @@ def report(
     ] = "",
     overwrite: OverwriteOption = False,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     unsealed: UnsealedOption = False,
 ) -> None:
     """Write a self-contained HTML report about result files."""
@@ -569,7 +564,7 @@ def report(
     from granchain.store.files import check_new
 
     check_new(out, PAGES, overwrite)
-    load_laws(law_module, law_package)
+    load_laws(law_module)
     gc.report(
         files,
         out,

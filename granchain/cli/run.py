@@ -22,7 +22,6 @@ from granchain.cli.options import (
     ChainThreadsOption,
     JsonOption,
     LawModuleOption,
-    LawPackageOption,
     OutOption,
     OverwriteOption,
     ResumeOption,
@@ -79,7 +78,6 @@ def run(
     ] = 30.0,
     threads: ChainThreadsOption = 1,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress line.")] = False,
     write_case: Annotated[
@@ -98,7 +96,7 @@ def run(
         Interruption(bool(context.obj), as_json) as interruption,
     ):
         interruption.in_vain = lambda: IN_VAIN.format(target)
-        asked = loaded_case(case, changes, law_module, law_package)
+        asked = loaded_case(case, changes, law_module)
         if write_case is not None:
             asked.save(write_case, overwrite)
         shown = not quiet and sys.stderr.isatty()
@@ -343,13 +341,12 @@ def mechanism(
     out: OutOption = None,
     overwrite: OverwriteOption = False,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a mechanism with clearance in a joint, write the result file, and print its checks."""
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
     with no_collection():
-        load_laws(law_module, law_package)
+        load_laws(law_module)
         from granchain.store import claim
 
         asked = gc.load_mechanism(case, changes or ())

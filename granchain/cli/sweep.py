@@ -19,7 +19,6 @@ from granchain.cli.options import (
     CaseArgument,
     JsonOption,
     LawModuleOption,
-    LawPackageOption,
     OutOption,
     OverwriteOption,
     ResumeOption,
@@ -82,7 +81,6 @@ def sweep(
         ),
     ] = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a case for many values of its keys."""
@@ -91,7 +89,7 @@ def sweep(
     with Interruption(bool(context.obj), as_json) as interruption:
         # Finished members are in FILE.part, so that an interruption loses nothing.
         interruption.in_vain = partial(interrupted, target)
-        load_laws(law_module, law_package)
+        load_laws(law_module)
         from granchain.studies.elsewhere import dask_at
         from granchain.studies.sweep import estimate, load_sweep, swept
 
@@ -204,7 +202,6 @@ def verify(
         ),
     ] = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a case at three or four time steps and estimate its errors.
@@ -213,7 +210,7 @@ def verify(
     With --tolerance, the exit code is 5 if an error bar is larger, or if the order isn't that of
     the law.
     """
-    asked = loaded_case(case, changes, law_module, law_package)
+    asked = loaded_case(case, changes, law_module)
     with blamed(asked.contact.law):
         found = gc.verify(asked, 1e-3 if tolerance is None else tolerance)
     facts = {"case": case, **found.as_dict(), "tolerance_stated": tolerance is not None}
@@ -372,7 +369,6 @@ def optimize(
     resume: ResumeOption = False,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
-    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Minimize a value of a run over bounded numbers of the case.
@@ -387,7 +383,7 @@ def optimize(
         interruption.in_vain = lambda: f"interrupted; {kept}"
         from granchain.studies.optimize import optimize as optimized
 
-        asked = loaded_case(case, changes, law_module, law_package)
+        asked = loaded_case(case, changes, law_module)
         limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", count=2)
         progress = Progress(interruption, Path(out or case), sys.stderr.isatty(), asked.title)
         with progress, blamed(asked.contact.law):

@@ -34,10 +34,8 @@ def law_named(law: str | type[ContactLaw], where: str = "contact law") -> type[C
     _import_all()
     known = registered()
     if law not in known:
-        from granchain.contact.user import advice_about
-
         names = f"The laws are {', '.join(sorted(known))}"
-        fix = advice_about(law) or suggestion(law, known, "")
+        fix = suggestion(law, known, "")
         raise LawError(error_text(where, f'unknown law "{law[:60]}"', names, fix))
     return known[law]
 

@@ -56,11 +56,8 @@ def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] |
         if base is ContactLaw
         else "It must be an elastoplastic law: " + ", ".join(known)
     )
-    from granchain.contact.user import advice_about
-
-    installed = advice_about(name)
-    fix = installed or "To load a law from your own file, use --law-module"
-    return Slip("", "law", name, requirement, fix, () if installed else tuple(known))
+    fix = "To load a law from your own file, use --law-module"
+    return Slip("", "law", name, requirement, fix, tuple(known))
 
 
 def filled(

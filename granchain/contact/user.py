@@ -1,5 +1,4 @@
-"""User-defined contact laws, from a file that is loaded by its path or from an installed package
-that announces its laws with the entry point `granchain.laws`."""
+"""User-defined contact laws, from a file that is loaded by its path."""
 
 from __future__ import annotations
 
@@ -12,19 +11,14 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterator
-from functools import lru_cache
-from importlib import import_module
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import NamedTuple
 
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, registered, reinstate
-from granchain.errors import FileError, LawError, error_text, printable, suggestion
+from granchain.errors import FileError, LawError
 
-# Entry-point group in which a package announces laws: the name of a law and its module.
-ANNOUNCED = "granchain.laws"
 # Prefix of the name of a user's module; the stem of its file follows.
 PREFIX = "granchain_law_"
 # Folders whose files are not edited during the development of a law: those of Python, of installed
@@ -113,109 +107,6 @@ def loaded_content(path: str | os.PathLike[str]) -> str | None:
 def module_name(file: Path) -> str:
     """Return the name of the module that is made from a law file."""
     return PREFIX + re.sub(r"\W", "_", file.stem)
-
-
-class Announced(NamedTuple):
-    """Location of a law in an installed package."""
-
-    package: str
-    version: str
-    module: str
-
-
-def announced() -> dict[str, Announced]:
-    """Return the laws that installed packages announce, by name, without loading their code."""
-    from importlib.metadata import entry_points
-
-    return {
-        point.name: Announced(point.dist.name, point.dist.version, point.module)
-        for point in entry_points(group=ANNOUNCED)
-        if point.dist is not None
-    }
-
-
-def load_law_package(package: str) -> dict[str, type[ContactLaw]]:
-    """Import the modules of an installed package that define contact laws.
-
-    The package announces them with the entry point `granchain.laws`. Cases can then use the laws.
-
-    Parameters
-    ----------
-    package : str
-        Name of the installed package.
-
-    Returns
-    -------
-    dict
-        Laws of the package, by name.
-
-    Raises
-    ------
-    LawError
-        If no such package announces a law, if its code fails, or if it does not define the laws
-        that it announces.
-    """
-    known = announced()
-    named = {law: one for law, one in known.items() if _plain(one.package) == _plain(package)}
-    if not named:
-        others = sorted({one.package for one in known.values()})
-        raise LawError(
-            error_text(
-                "law package",
-                f'"{printable(package[:60])}" not found',
-                f"The installed packages with contact laws are {', '.join(others) or 'none'}",
-                suggestion(package, others, "Install the package with pip"),
-            )
-        )
-    before = laws()
-    for module in dict.fromkeys(one.module for one in named.values()):
-        try:
-            import_module(module)
-        except BaseException as error:
-            reinstate(before)
-            if from_outside(error):
-                raise
-            raise LawError(
-                f"law package {package}: {module}: {blame(error, '').rstrip('.')}. The module must "
-                "run without errors. Install another version."
-            ) from error
-    missing = sorted(named.keys() - registered().keys())
-    if missing:
-        raise LawError(
-            f"law package {package}: law {', '.join(missing)} not found. A package must define the "
-            "laws that it announces. Ask its authors."
-        )
-    return {law: registered()[law] for law in named}
-
-
-def _plain(package: str) -> str:
-    """Return the normalized name of a package (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", package).lower()
-
-
-def package_of(law: type[ContactLaw]) -> Announced | None:
-    """Return the package that announces a law; None for granchain or a file."""
-    module = law.__module__
-    return None if module.startswith(("granchain.", PREFIX)) else _announced_by(law.name, module)
-
-
-@lru_cache
-def _announced_by(law: str, module: str) -> Announced | None:
-    found = announced().get(law)
-    return found if found is not None and found.module == module else None
-
-
-def advice_about(law: object) -> str:
-    """Return the advice for an unknown law that an installed package has; empty if none has."""
-    found = announced().get(law) if isinstance(law, str) else None
-    return (
-        ""
-        if found is None
-        else (
-            f"The installed package {found.package} {found.version} has this law. Load it with "
-            f"--law-package {found.package} (in Python: import {found.module})"
-        )
-    )
 
 
 def check_imports(module: ModuleType, file: Path) -> None:

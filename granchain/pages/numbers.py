@@ -104,7 +104,6 @@ PROVENANCE = (
     "granchain_version",
     "versions",
     "platform",
-    "law_packages",
     "source_hash",
     "case_sha256",
     "data_sha256",

@@ -26,7 +26,7 @@ from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.files import room_beside
-from granchain.store.provenance import granchain_version, law_packages, source_hash, versions
+from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.reader import LARGEST_ENSEMBLE
 from granchain.store.result import Result
 from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
@@ -238,7 +238,6 @@ class EnsembleWriter:
             "run_sha256": canonical(self._hashes),
             "started": started,
             "wall_time": wall_time,
-            **law_packages(laws),
         }
         fill_file(self._file, found, attributes, about, self._packed)
 

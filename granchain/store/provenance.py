@@ -7,15 +7,13 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 
-from granchain.contact import laws
-from granchain.contact.user import package_of
 from granchain.store.variables import Variable
 
 # /provenance: what is written there as text, as a number; `messages` is a JSON list, `versions` a
@@ -31,7 +29,6 @@ TEXTS = (
     "versions",
     "source_hash",
     "platform",
-    "law_packages",
     "started",
 )
 NUMBERS = {"wall_time": ("s", "duration of the run, without compilation")}
@@ -57,15 +54,6 @@ def granchain_version() -> str:
     """Version of the package that is loaded."""
     loaded = getattr(sys.modules.get("granchain"), "__version__", None)
     return str(loaded) if loaded else metadata.version("granchain")
-
-
-def law_packages(names: Iterable[str]) -> dict[str, str]:
-    """The installed packages that have some of these laws, each with its version; nothing where
-    all are granchain's or in files."""
-    known = laws()
-    found = filter(None, (package_of(known[name]) for name in names if name in known))
-    told = ", ".join(dict.fromkeys(f"{one.package} {one.version}" for one in found))
-    return {"law_packages": told} if told else {}
 
 
 @cache

@@ -18,13 +18,7 @@ from granchain.markup import card, folded, table
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.files import LARGEST_FILE, claim
-from granchain.store.provenance import (
-    data_sha256,
-    granchain_version,
-    law_packages,
-    source_hash,
-    versions,
-)
+from granchain.store.provenance import data_sha256, granchain_version, source_hash, versions
 from granchain.store.variables import (
     FORMAT,
     SPARSE,
@@ -331,7 +325,6 @@ class Result:
                 # As the case hashes it, but for what changes nothing.
                 "case_resolved_json": canonical(self._case.resolved()),
                 "case_sha256": self._case.sha256,
-                **law_packages(self.law.split(", ")),
             }
         return {
             "granchain_version": granchain_version(),

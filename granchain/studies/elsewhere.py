@@ -26,14 +26,7 @@ from typing import Any
 from granchain.case import Case, case_as_given
 from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
-from granchain.contact.user import (
-    announced,
-    file_of,
-    load_law_module,
-    load_law_package,
-    loaded_content,
-    package_of,
-)
+from granchain.contact.user import file_of, load_law_module, loaded_content
 from granchain.errors import GranchainError, GranchainWarning, LawError, RunError
 from granchain.keys import shown
 from granchain.plain_data import canonical
@@ -58,7 +51,7 @@ Places = tuple[int, ...]
 
 
 def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
-    """Return the path and the loaded hash of each law file, or the law package and its version.
+    """Return the path and the loaded hash of each law file.
 
     A warning lists each file that was edited after it was loaded.
 
@@ -78,8 +71,6 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
             loaded = loaded_content(file) or content_hash(file)
             warn_if_edited(file, loaded)
             found.append({"path": os.path.abspath(file), "sha256": loaded})
-        elif (package := package_of(law)) is not None:
-            found.append({"package": package.package, "version": package.version})
         elif not law.__module__.startswith("granchain."):
             raise LawError(
                 f'executor: the law "{name}" is not in a file. It must be a law of granchain, or '
@@ -127,7 +118,7 @@ def compute(text: str) -> bytes:
             "restart the worker."
         )
     for law in task["laws"]:
-        (load_same if "path" in law else load_same_package)(**law)
+        load_same(**law)
     base = case_as_given(task["case"])
     cases = [base.replace(**changes) for changes in task["changes"]]
     LOG.info(
@@ -177,18 +168,6 @@ def load_same(path: str, sha256: str) -> None:
             "identical. Copy the file again, and restart the worker."
         )
     load_law_module(path)
-
-
-def load_same_package(package: str, version: str) -> None:
-    """Load the laws of a package on a worker, if the version is the requested one."""
-    here = {one.version for one in announced().values() if one.package == package}
-    if here != {version}:
-        raise GranchainError(
-            f"worker: the law package {package} has version "
-            f"{', '.join(here) or 'not installed'}, but the study started with {version}. "
-            "Install that version."
-        )
-    load_law_package(package)
 
 
 class Elsewhere:

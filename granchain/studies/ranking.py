@@ -11,7 +11,6 @@ import numpy as np
 
 from granchain.contact import laws as known_laws
 from granchain.contact.law import Quantity
-from granchain.contact.user import advice_about
 from granchain.keys import Problems, shown, suggestion
 from granchain.markup import card, table
 from granchain.plain_data import plain_data
@@ -84,14 +83,13 @@ class Apart(NamedTuple):
 def is_law(where: str, name: Any, problems: Problems) -> bool:
     """Return whether a law of this name exists, and report it if not."""
     known = known_laws()
-    installed = advice_about(name)
     advice = "Check the name. To load a law from your own file, use --law-module"
     return problems.check(
         isinstance(name, str) and name in known,
         where,
         f"{shown(name)} is unknown",
         'It must be a law that "granchain laws" lists',
-        installed or suggestion(name, known, advice),
+        suggestion(name, known, advice),
     )
 
 
