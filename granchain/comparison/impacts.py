@@ -334,7 +334,7 @@ def _law_compared(
 
 
 def _missing(law: type[ContactLaw], known: Iterable[str]) -> str:
-    """Return a message if a law needs inputs that are not known, else an empty string."""
+    """Return a message if a law needs inputs that are not known, or ""."""
     missing = [
         quantity.name for quantity in law.inputs if quantity.required and quantity.name not in known
     ]

@@ -227,7 +227,10 @@ def time_shift(
 def _shift_between(
     measured: Measured, computed: Computed, label: str, messages: list[str]
 ) -> Number:
-    """Return the shift that aligns the first pulses, without later parts of the traces."""
+    """Return the shift that aligns the first pulses.
+
+    Later parts of the traces are ignored.
+    """
     step = measured.interval
     pairs = list(enumerate(zip(measured.readings, computed.pulses, strict=True)))
     both = [k for k, (real, model) in pairs if math.isfinite(real.arrival.value + model.arrival)]

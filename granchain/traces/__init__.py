@@ -1,5 +1,4 @@
-"""Measured traces: from the file of an instrument to a clean trace with its source and its
-uncertainty."""
+"""Measured traces: import of instrument files, with source and uncertainty."""
 
 from granchain.traces.about import AboutTable
 from granchain.traces.columns import Asked

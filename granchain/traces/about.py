@@ -1,5 +1,7 @@
-"""`about.toml` beside a trace: what it is, whose, how it was obtained, how sure it is, and what
-else is known of the experiment."""
+"""Metadata of a trace in `about.toml`: description, source, method, and uncertainty.
+
+It may also contain other facts about the experiment.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from granchain.case.tolerances import tolerances_of
 from granchain.errors import TraceError
 from granchain.keys import Problems, Table, choice, key, number_key, read_table, text_key
 
-# A number for all sensors, or one for each, in the order of the trace.
+# One number for all sensors, or one per sensor in the order of the trace.
 _EACH = "a number of 0 or more, or a list of such numbers in the order of the sensors"
 _EACH_ABOVE_ZERO = _EACH.replace("from", "above")
 EachSensor = (
@@ -30,7 +32,7 @@ EachAboveZero = (
 
 
 class UncertaintyTable(Table):
-    """How sure the trace is: one standard deviation each."""
+    """Uncertainties of the trace, one standard deviation each."""
 
     gain: EachSensor = key(
         "the relative calibration uncertainty of each sensor, the same for all its samples",
@@ -53,17 +55,17 @@ class UncertaintyTable(Table):
     )
 
     def own(self, name: Literal["gain", "time"], count: int) -> list[float]:
-        """What is each sensor's own, for so many sensors: gains [1] or times [s]."""
+        """Return the individual gain errors [1] or clock errors [s] of `count` sensors."""
         stated = getattr(self, name)
         return [float(one) for one in stated] if isinstance(stated, list) else [stated] * count
 
     def all_gain(self, count: int) -> list[float]:
-        """The uncertainty of one force of each sensor by both of its calibrations [1]."""
+        """Return the relative force errors of the sensors from both calibrations [1]."""
         return [math.hypot(one, self.common_gain) for one in self.own("gain", count)]
 
 
 class SensorTable(Table):
-    """The sensor bead and its instrument; both sides of a comparison go through it."""
+    """Sensor bead and instrument, which apply to both sides of a comparison."""
 
     front_mass: float | None = number_key(
         "kg",
@@ -102,7 +104,7 @@ class SensorTable(Table):
 
 
 class FactTable(Table):
-    """One thing that is known of the experiment."""
+    """One known fact about the experiment."""
 
     what: str = text_key("a description")
     value: Any = key("the value", "a number, a text, or a list of them")
@@ -150,18 +152,19 @@ class AboutTable(Table):
 
 
 def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> AboutTable:
-    """What a document states about a trace; where there is no curve yet, nobody has to say how it
-    was read.
+    """Return the metadata of a trace from a document.
+
+    If there is no curve yet, the method of reading is not required.
 
     Raises
     ------
     TraceError
-        With every mistake.
+        If the metadata are invalid. The message lists every error.
     """
     problems = Problems()
     about: AboutTable | None = read_table(AboutTable, "", document, problems)
     if about is not None:
-        # the keys are those of a case, which is not known here
+        # the keys belong to a case, which is unknown here
         tolerances_of(about.tolerance or {}, "tolerance", problems)
         high, low = about.sensor.high_pass, about.sensor.low_pass
         problems.check(
@@ -190,7 +193,7 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
 
 
 def written(about: AboutTable) -> str:
-    """The text of an about.toml; what is at its default is left out."""
+    """Return the text of an about.toml without default values."""
     tables: dict[str, Any] = {
         name: value
         for name, value in about

@@ -1,7 +1,8 @@
-"""Columns of numbers in files that are no text: NumPy, HDF5, MATLAB, TDMS and Excel; the kind is
-found from their content, not from their name.
+"""Columns of numbers in binary files: NumPy, HDF5, MATLAB, TDMS, and Excel.
 
-What a file claims is counted before anything of it is unpacked.
+The kind of a file is determined from its content, not from its name.
+
+The size that a file declares is checked before anything is unpacked.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from granchain.traces.headings import TIME_UNITS, Clock, Preamble, factor_in, si
 from granchain.traces.text import text_columns
 from granchain.traces.trace import LEAST_SAMPLES
 
-# Arrays that are left out, and named.
+# Largest number of ignored arrays that a message lists.
 NAMED = 5
-# Classes of MATLAB's arrays of numbers.
+# MATLAB classes of numeric arrays.
 _MATLAB_NUMBERS = ("double", "single", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)))
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 
 
 def binary_columns(path: Path, content: bytes, asked: Asked, limit: Limit) -> Record | None:
-    """Columns of a file that is no text, and its metadata; None for a text.
+    """Return the columns and metadata of a binary file, or None for a text file.
 
     Raises
     ------
@@ -77,7 +78,7 @@ _Arrays = tuple[dict[str, np.ndarray], dict[str, str | None], Clock | None]
 
 
 def _numpy(content: bytes, where: str, limit: Limit) -> _Arrays:
-    """Arrays of an .npy or .npz file; nothing in it is executed."""
+    """Return the arrays of an .npy or .npz file. Nothing in it is executed."""
     unpacked = _unpacked_size(content) if content.startswith(b"PK") else len(content)
     limit.check(where, len(content) + unpacked)
     loaded = np.load(io.BytesIO(content), allow_pickle=False)
@@ -93,18 +94,18 @@ def _numpy(content: bytes, where: str, limit: Limit) -> _Arrays:
 
 
 def _unpacked_size(content: bytes) -> int:
-    """Bytes of all that is in a zip file."""
+    """Return the unpacked size of a zip file [bytes]."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return sum(member.file_size for member in archive.infolist())
 
 
 def _optional(module: str, package: str, kind: str, where: str) -> Any:
-    """A module of an optional package.
+    """Return a module of an optional package.
 
     Raises
     ------
     FileError
-        Where it is not there.
+        If the package is not installed.
     """
     try:
         return importlib.import_module(module)
@@ -117,14 +118,17 @@ def _optional(module: str, package: str, kind: str, where: str) -> Any:
 
 
 def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes:
-    """The only sheet with rows of numbers, or the one that is asked for, as text: a line a row,
-    with tabs between the cells; numbers to their last bit, formulas by the values that were
-    saved."""
+    """Return a sheet of a workbook as text.
+
+    It is the requested sheet, or the only one with rows of numbers. The text has one line per row,
+    with tabs between the cells. Numbers have full precision, and formulas are replaced by the saved
+    values.
+    """
     openpyxl = _optional("openpyxl", "openpyxl", "an Excel workbook", where)
-    # of the shortest cell, 15 bytes <c><v>1</v></c>, the text takes 23, and is held three times
+    # the shortest cell, <c><v>1</v></c>, has 15 bytes; its text has 23 and is stored three times
     limit.check(where, len(content) + 5 * _unpacked_size(content))
     with warnings.catch_warnings():
-        # of styles, which are of no use here
+        # warnings about styles, which are irrelevant here
         warnings.simplefilter("ignore")
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     if asked.sheet is not None and asked.sheet not in book.sheetnames:
@@ -134,8 +138,8 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
             f"{names}."
         )
     found = {}
-    # a cell takes 15 bytes and more, but a row number alone makes a reader go through all the rows
-    # before it, and a column letter through all the cells
+    # a cell has at least 15 bytes, but a single row number makes a reader go through all rows
+    # before it, and a column letter through all cells
     rows_and_cells, most = 0, len(content) + _unpacked_size(content)
     for sheet in book.worksheets if asked.sheet is None else [book[asked.sheet]]:
         lines, numbers, plain, commas = [], 0, False, ""
@@ -173,18 +177,18 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
 
 
 def _cell_text(value: Any, decimal: str | None) -> str:
-    """A cell as text: a number in a form that has one meaning, with the decimal sign asked for."""
+    """Return a cell as text. Numbers are unambiguous, with the given decimal sign."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        # 17 digits give a double again
+        # 17 digits reproduce a double exactly
         return f"{value:.16e}".replace(".", decimal or ".")
     return "" if value is None else " ".join(str(value).split())
 
 
 def _matlab(content: bytes, where: str, limit: Limit) -> _Arrays:
-    """Arrays of a file of MATLAB before 7.3, which is HDF5."""
+    """Return the arrays of a MATLAB file of a version before 7.3, which uses HDF5."""
     from scipy.io import loadmat, whosmat
 
-    # scipy's types ask for a file
+    # the type hints of scipy require a file
     stream: Any = io.BytesIO(content)
     claimed = {name: shape for name, shape, kind in whosmat(stream) if kind in _MATLAB_NUMBERS}
     limit.check(where, 2 * len(content), sum(math.prod(shape) for shape in claimed.values()))
@@ -203,7 +207,7 @@ def _matlab(content: bytes, where: str, limit: Limit) -> _Arrays:
 
 def _tdms(content: bytes, where: str, limit: Limit) -> _Arrays:
     TdmsFile = _optional("nptdms", "npTDMS", "a TDMS file", where).TdmsFile
-    # Its lengths first: npTDMS takes the memory that a channel claims.
+    # Check the lengths first, because npTDMS allocates the memory that a channel declares.
     groups = TdmsFile.read_metadata(io.BytesIO(content)).groups()
     claimed = sum(len(channel) for group in groups for channel in group.channels())
     limit.check(where, 2 * len(content), claimed)
@@ -250,13 +254,17 @@ def _columns_of(
     clock: Clock | None,
     asked: Asked,
 ) -> Record:
-    """Columns of named arrays: those that are as long as the time and beside it or below it, all
-    where a clock is stated, or those of the only table, its longer axis that of the samples."""
+    """Return the columns of named arrays.
+
+    These are the arrays as long as the time, in its group or below it, or all arrays if a clock is
+    specified. If there is only one table, they are its columns, with the samples along the longer
+    axis.
+    """
     arrays = {name: np.squeeze(np.asarray(values, float)) for name, values in arrays.items()}
     scalars = {name.lower(): float(one) for name, one in arrays.items() if one.ndim == 0}
     interval = scalars.get("tinterval", 0.0)
     if 0.0 < interval < math.inf:
-        # PicoScope's, in seconds ("Importing into MATLAB", PicoScope 6)
+        # variables of PicoScope, in seconds ("Importing into MATLAB", PicoScope 6)
         clock = Clock(interval, scalars.get("tstart", 0.0), "s", f"Tinterval {interval:g}")
     arrays = {name: values for name, values in arrays.items() if values.ndim}
     names = ", ".join(map(shown, list(arrays)[:10])) or "none"

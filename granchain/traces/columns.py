@@ -1,5 +1,7 @@
-"""Columns of a file, with their units, and what makes a trace of them: which is the time, which
-bead is which, how much a unit is."""
+"""Columns of a file with their units, and their conversion to a trace.
+
+The conversion determines the time column, the beads, and the units.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +34,19 @@ from granchain.traces.trace import MOST_UNEVEN, Trace
 
 _TIME_NAME = re.compile(r"\s*(t|time|zeit|x-axis|x_value|x)\b", re.IGNORECASE)
 _UNNAMED = re.compile("column [0-9]+")
-# By how much the mean step of a column of times may differ from the interval that the lines above
-# state: both are printed rounded.
+# Largest relative difference between the mean step of a time column and the interval in the lines
+# above. Both are rounded.
 _SAME_CLOCK = 0.01
-# By how much a time may differ from a whole multiple of its last digit, in parts of that: a double
-# of some seconds has 1e-15 of it, 1e-5 of a digit of 1e-10 s.
+# Largest distance of a time from a multiple of its last digit, as a fraction of that digit. A
+# double of a few seconds is accurate to 1e-15 of its value, which is 1e-5 of a digit of 1e-10 s.
 MULTIPLE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers with the name and the unit that stand above them.
+    """Numbers with the name and the unit above them.
 
-    `factor` is a number in the name that may have to be applied.
+    `factor` is a number in the name by which the values may have to be multiplied.
     """
 
     name: str
@@ -55,8 +57,10 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Columns of a file, what stands above them, and the first line without numbers in their
-    midst."""
+    """Columns of a file with the lines above them.
+
+    `broken` is the first line without numbers in between.
+    """
 
     columns: Sequence[Column]
     preamble: Preamble = field(default_factory=Preamble)
@@ -65,28 +69,30 @@ class Record:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the file does not say, or says wrongly.
+    """Information that is missing or wrong in the file.
 
     Parameters
     ----------
     beads : sequence of int or None, optional
-        Bead of each force column, None for one to leave out; of several files in their order.
+        Bead of each force column, or None to leave a column out. Columns of several files are in
+        the order of the files.
     time_unit, force_unit : str, optional
-        A symbol, or a number of one: "10 N".
+        Unit symbol, or a multiple of it, such as "10 N".
     gain : float or sequence of float, optional
-        Reading per newton [V/N], where the file holds volts; or that of each sensor.
+        Reading per newton [V/N] if the file contains volts. It can be one value per sensor.
     interval : float, optional
-        Between two samples, of a file without a time column [s].
+        Sampling interval of a file without a time column [s].
     resample : float, optional
-        Interval of an even grid to put uneven samples on, by straight lines between them [s].
+        Interval of an even grid on which uneven samples are interpolated linearly [s].
     decimal : str, optional
-        The decimal sign of a text, "." or ",".
+        Decimal sign of a text, "." or ",".
     time : str, optional
-        The heading of the column of time, or the name of that array.
+        Heading of the time column, or name of the time array.
     time_constant : float or sequence of float, optional
-        Of the charge amplifier that recorded the forces, or of that of each sensor [s].
+        Time constant of the charge amplifier that recorded the forces [s]. It can be one value per
+        sensor.
     sheet : str, optional
-        The sheet of a workbook that has several with numbers.
+        Sheet of a workbook, if several contain numbers.
     """
 
     beads: Sequence[int | None] | None = None
@@ -103,7 +109,7 @@ class Asked:
 
 @contextmanager
 def in_file(where: str) -> Iterator[None]:
-    """Put the name of a file in front of what is wrong with it."""
+    """Add the name of a file to the front of its error messages."""
     try:
         yield
     except TraceError as error:
@@ -111,12 +117,12 @@ def in_file(where: str) -> Iterator[None]:
 
 
 def joined(records: Mapping[str, Record], asked: Asked) -> tuple[Record, Asked]:
-    """The columns of several files of one clock as one record, and what is still asked of it.
+    """Return the columns of several files with one clock, and the remaining request.
 
     Raises
     ------
     TraceError
-        With what is wrong with each file, or which of them has another clock.
+        If a file is invalid or has another clock. The message lists every error.
     """
     if len(records) == 1:
         return next(iter(records.values())), asked
@@ -155,12 +161,12 @@ def joined(records: Mapping[str, Record], asked: Asked) -> tuple[Record, Asked]:
 
 
 def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit: Limit) -> Trace:
-    """Time and forces in SI units, within a limit of memory.
+    """Return a trace in SI units, within a memory limit.
 
     Raises
     ------
     TraceError
-        With everything that cannot be found from the columns, or is wrong with them.
+        If the columns are incomplete or invalid. The message lists every error.
     """
     problems: list[str] = []
     times, forces = _timed(record, asked, problems)
@@ -211,7 +217,10 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
 
 
 def _timed(record: Record, asked: Asked, problems: list[str]) -> tuple[np.ndarray, list[Column]]:
-    """The times in seconds, and the other columns with the units that the lines above give."""
+    """Return the times in seconds and the other columns.
+
+    The columns have the units that the lines above them specify.
+    """
     lengths = sorted({len(column.values) for column in record.columns})
     if len(lengths) != 1:
         got = (
@@ -236,7 +245,10 @@ def _timed(record: Record, asked: Asked, problems: list[str]) -> tuple[np.ndarra
 
 
 def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column, list[Column]]:
-    """The column of time, in the file or made from what is given of its clock, and the others."""
+    """Return the time column and the other columns.
+
+    The times are in the file, or are computed from its clock.
+    """
     columns, clock = list(record.columns), record.preamble.clock
     if asked.interval is not None:
         clock = Clock(asked.interval, 0.0, "s", "--interval")
@@ -257,7 +269,7 @@ def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column,
             "the column that contains the times."
         )
     time = named[0] if named else columns[0]
-    # Tektronix writes the times again in front of each channel, with a heading or without.
+    # Tektronix repeats the times before each channel, with or without a heading.
     again = [
         column
         for column in columns
@@ -315,7 +327,7 @@ def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column,
 
 
 def _time_of_clock(record: Record, clock: Clock) -> Column:
-    """A column of time from a clock alone: the file must be one record."""
+    """Return a time column from a clock alone. The file must contain one record."""
     if record.broken is not None:
         raise TraceError(
             f"line {record.broken}: this line without numbers divides a record that has no "
@@ -331,7 +343,7 @@ def _time_of_clock(record: Record, clock: Clock) -> Column:
 
 
 def _with_unit(column: Column, unit: str, problems: list[str]) -> Column:
-    """A column with the unit that the lines above give."""
+    """Return a column with the unit from the lines above it."""
     if column.unit is not None and not same(column.unit, unit):
         problems.append(
             f"{shown(column.name)}: the unit is {column.unit}, but the lines above specify "
@@ -343,7 +355,7 @@ def _with_unit(column: Column, unit: str, problems: list[str]) -> Column:
 def _size(
     column: Column, asked: str | None, units: dict[str, float], what: str, problems: list[str]
 ) -> float:
-    """What one unit of the column is in SI."""
+    """Return the SI value of one unit of the column."""
     unit = asked if asked is not None else column.unit
     size = size_of(unit, units)
     option, one = f"--{what}-unit", "us" if what == "time" else "N"
@@ -368,7 +380,7 @@ def _size(
 
 
 def _newton(column: Column, gain: float | None, asked: Asked, problems: list[str]) -> float:
-    """Newtons of a unit of the column."""
+    """Return the number of newtons per unit of the column."""
     size = _size(column, asked.force_unit, FORCE_UNITS | READING_UNITS, "force", problems)
     unit = asked.force_unit if asked.force_unit is not None else column.unit
     readings = size_of(unit, READING_UNITS) is not None
@@ -387,23 +399,26 @@ def _newton(column: Column, gain: float | None, asked: Asked, problems: list[str
 
 
 def _evened(times: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Times on the even grid from which rounding to printed digits has moved them, where that alone
-    can have done it, with a note."""
+    """Return the times on an even grid, with a note, if they deviate by rounding.
+
+    Otherwise return them unchanged.
+    """
     n, none = len(times), ()
     if n < 3 or not np.isfinite(times).all():
         return times, none
     step = float(times[-1] - times[0]) / (n - 1)
     if not step > 0.0 or np.abs(np.diff(times) / step - 1.0).max() <= MOST_UNEVEN:
         return times, none
-    # the last digit: all times are whole multiples of it; a coarser one than a tenth of the step
-    # hides what the clock did, one below 1e-4 of it makes no step uneven
+    # last digit, of which all times are multiples; a digit larger than a tenth of the step hides
+    # the behaviour of the clock, and one below 1e-4 of the step does not make steps uneven
     for digit in 10.0 ** (math.floor(math.log10(step)) + np.arange(1.0, -5.0, -1.0)):
         whole = times / digit
         if np.abs(whole - np.round(whole)).max() < MULTIPLE_TOLERANCE:
             break
     else:
         return times, none
-    # half a digit at each end of the line through the samples, and half at the sample: 1 at most
+    # half a digit at each end of the line through the samples, and half a digit at the sample: at
+    # most 1
     slope, start = np.polyfit(np.arange(n), times, 1)
     grid = start + slope * np.arange(n)
     if digit > 0.1 * step or np.abs(times - grid).max() > digit:
@@ -417,7 +432,7 @@ def _evened(times: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
 def _resampled(
     time: np.ndarray, force: np.ndarray, interval: float, where: str, limit: Limit
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times and forces on an even grid, by straight lines between the samples."""
+    """Return times and forces on an even grid, with linear interpolation."""
     if not (np.isfinite(time).all() and np.isfinite(force).all() and (np.diff(time) > 0.0).all()):
         raise TraceError(
             "--resample: some samples are not finite or not in order. All numbers must be "

@@ -1,5 +1,4 @@
-"""A trace on disk: a folder with `about.toml` and `trace.csv`; reading and writing it, and
-importing a file from elsewhere."""
+"""Traces on disk: folders with `about.toml` and `trace.csv`, and import of files."""
 
 from __future__ import annotations
 
@@ -27,21 +26,21 @@ from granchain.traces.text import text_columns
 from granchain.traces.trace import Trace
 
 ABOUT, CURVES = "about.toml", "trace.csv"
-# Rows that are written at once.
+# Number of rows per write.
 ROWS = 10_000
-# Words in a file that show that no instrument recorded it.
+# Words that show that a file was not recorded by an instrument.
 COMPUTED_WORDS = ("synthetic", "simulat")
 
 
 def content_of(path: str | os.PathLike[str], limit: Limit) -> bytes:
-    """All bytes of a file."""
+    """Return all bytes of a file."""
     with open_for_reading(path, "a file with text or numbers", sys.maxsize) as file:
         limit.check(os.fspath(path), os.fstat(file.fileno()).st_size)
         return file.read()
 
 
 def read_about(folder: str | os.PathLike[str]) -> AboutTable:
-    """The content of `about.toml` in a folder.
+    """Return the content of `about.toml` in a folder.
 
     Raises
     ------
@@ -57,7 +56,7 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
 
 
 def document_of(path: Path) -> dict[str, Any]:
-    """The tables of an `about.toml`.
+    """Return the tables of an `about.toml`.
 
     Raises
     ------
@@ -115,7 +114,7 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
             f"FILE --kind {about.kind} --out {folder}."
         )
     allowed = Limit(limit, "granchain.read_trace(FOLDER, limit={0:.1e})")
-    # As it was written here: a point is the decimal sign.
+    # The file was written by granchain, with decimal points.
     with in_file(str(path)):
         record = text_columns(content_of(path, allowed), str(path), ".", allowed)
         _check_kind(about.kind, f"{path.name} {record.preamble.words}")
@@ -123,8 +122,10 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
 
 
 def _check_kind(kind: str, words: str) -> None:
-    """No computed number may be called measured: the file's own name and the lines above its
-    numbers count."""
+    """Raise an error if computed numbers are labelled as measured.
+
+    The name of the file and the lines above the numbers are checked.
+    """
     word = next((word for word in COMPUTED_WORDS if word in words.lower()), None)
     if word and kind != "synthetic":
         raise TraceError(
@@ -142,32 +143,32 @@ def import_trace(
     overwrite: bool = False,
     limit: float = DEFAULT_LIMIT,
 ) -> Trace:
-    """Bring measured forces into a folder of their own, as `about.toml` and `trace.csv`.
+    """Import measured forces into a folder with `about.toml` and `trace.csv`.
 
     Parameters
     ----------
     file : str, path, or sequence of them
-        CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB, TDMS or Excel; several files of one
-        clock, such as one a channel, make one trace.
+        CSV file of an oscilloscope, .npy, .npz, HDF5, MATLAB, TDMS, or Excel. Several files with
+        one clock, for example one per channel, make one trace.
     folder : str or path
-        Made where it is missing. An `about.toml` beside a `trace.csv` stays; one without a curve,
-        of a folder that was prepared for it, is written anew, without its comments, with `changes`
-        and the origin.
+        Target folder, which is created if missing. An `about.toml` next to a `trace.csv` is not
+        changed. In a folder that was prepared for a curve and has none yet, it is rewritten without
+        its comments, with `changes` and the origin.
     kind : str
-        "measured", "digitised" or "synthetic".
+        "measured", "digitised", or "synthetic".
     asked : Asked, optional
-        What is not in the file: beads, units, gain, interval, time constant.
+        Information that is not in the file: beads, units, gain, interval, and time constant.
     changes : sequence of str
-        Metadata of the trace, each "KEY=VALUE" of about.toml.
+        Metadata of the trace, each as "KEY=VALUE" of about.toml.
     overwrite : bool
-        Replace a `trace.csv`, and an `about.toml`.
+        Whether to overwrite existing `trace.csv` and `about.toml` files.
     limit : float
-        Of the memory that the read may take [bytes].
+        Upper limit on the memory for reading [bytes].
 
     Returns
     -------
     Trace
-        As it was written.
+        Trace as written.
 
     Raises
     ------
@@ -192,7 +193,7 @@ def import_trace(
             _check_kind(kind, f"{source.name} {record.preamble.words}")
         numbers += sum(len(column.values) for column in record.columns)
         allowed.check(str(source), 0, numbers)
-        # of several as many digits as one line has room for
+        # with several files, as many digits as fit on one line
         digest = hashlib.sha256(content).hexdigest()[: 64 if len(sources) == 1 else 16]
         origins.append(f"{shown(source.name, 200)[1:-1]}, SHA-256 {digest}")
         records[str(source)] = record
@@ -222,7 +223,7 @@ def import_trace(
         trace = trace_of(record, rest, about, where, allowed)
     del record
     with folder_for(target):
-        # first what a folder prepared for the curve says: broken off here, it is still prepared
+        # write the prepared about.toml first; if interrupted here, the folder is still prepared
         if prepared:
             write_atomically(target / ABOUT, written(about).encode(), overwrite=True)
         write_atomically(target / CURVES, b"".join(csv_blocks(trace)), overwrite)
@@ -234,8 +235,10 @@ def import_trace(
 def _document_in(
     target: Path, sources: Sequence[Path], kind: str, changes: Sequence[str], overwrite: bool
 ) -> dict[str, Any]:
-    """The tables of the `about.toml` of a folder that was prepared for a curve; refused, before the
-    curve is read, where that may not be written there."""
+    """Return the tables of `about.toml` of a folder that was prepared for a curve.
+
+    Raise an error before the curve is read if it may not be written there.
+    """
     curves, about = target / CURVES, target / ABOUT
     for path in (curves, about):
         if path.exists() and any(one.exists() and one.samefile(path) for one in sources):
@@ -255,18 +258,18 @@ def _document_in(
                 "the folder again with --overwrite."
             )
     if os.path.lexists(curves):
-        # of text, which has no mark
+        # text files have no signature
         check_new(curves, {curves.suffix: b""}, overwrite)
     return document
 
 
 def of_instrument(asked: Asked) -> dict[str, tuple[str, Any]]:
-    """What is asked and belongs under [sensor], by key, with the option that says it."""
+    """Return the requested values under [sensor] by key, with their options."""
     found: dict[str, tuple[str, Any]] = {}
     if asked.gain is not None:
         found["gain"] = "--gain", np.asarray(asked.gain, float).tolist()
     if asked.time_constant is not None:
-        # a charge amplifier is a resistor and a capacitor
+        # a charge amplifier acts as a resistor and a capacitor
         corners = 1.0 / (2.0 * math.pi * np.asarray(asked.time_constant, float))
         found["high_pass"] = "--time-constant", corners.tolist()
         found["filter_order"] = "--time-constant", 1
@@ -274,7 +277,7 @@ def of_instrument(asked: Asked) -> dict[str, tuple[str, Any]]:
 
 
 def common_name(files: Sequence[Path]) -> str:
-    """The name of a file without its ending, or what the names of several have in common."""
+    """Return the name of a file without its extension, or the part common to several."""
     names = [file.stem for file in files]
     alike = takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False))
     common = "".join(signs[0] for signs in alike)

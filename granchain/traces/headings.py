@@ -1,9 +1,9 @@
-"""What stands above the numbers of a text: the heading of a column with its unit, a factor in front
-of it and its bead; and the lines that give the clock, the units and the names of all of them. What
-could mean two things is not used.
+"""Headings and preambles of text files: names, units, factors, beads, and clocks.
 
-A number in a heading, as in "Force (x10 N)", may have been multiplied in already or be left to the
-reader: it is never applied, only shown, so that the owner of the file can state which.
+Ambiguous information is not used.
+
+A factor in a heading, as in "Force (x10 N)", may or may not have been applied already. It is
+therefore never applied, only reported, so that the owner of the file can decide.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from granchain.keys import shown
 
 
 def _units(symbols: dict[str, float], letter: str, word: str) -> dict[str, float]:
-    """Units of one kind: symbols as they are, and words, which are looked up in small letters."""
+    """Return the units of one kind: symbols, and words in lower case."""
     prefixes = {"": 1.0, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9, "kilo": 1e3}
-    # SI Brochure, 9th ed., table 7: both signs for micro, and the letter used for it
+    # SI Brochure, 9th ed., table 7: both characters for micro, and the letter used instead
     micro = (f"{sign}{letter}" for sign in "\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}u")
     words = {f"{prefix}{word}{s}": size for s in ("", "s") for prefix, size in prefixes.items()}
     return symbols | dict.fromkeys(micro, 1e-6) | words
@@ -37,14 +37,15 @@ FORCE_UNITS = _units({"N": 1.0, "mN": 1e-3, "kN": 1e3, "MN": 1e6, "daN": 10.0}, 
 READING_UNITS = _units({"V": 1.0, "mV": 1e-3, "kV": 1e3}, "V", "volt")
 KINDS = (TIME_UNITS, FORCE_UNITS, READING_UNITS)
 
-# An exact number and a unit: "10 N", "1e-3 s", "10^3 N".
+# Exact number and unit: "10 N", "1e-3 s", "10^3 N".
 _MULTIPLE = re.compile(
     r"(?P<number>[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,2})?)(?:(?:\^|\*\*)(?P<power>[+-]?[0-9]{1,2}))?"
     r"\s*[*·]?\s*(?P<unit>[^\W\d]+)"
 )
 
 _BEAD_WORD = r"(?<![^\W_])(?:bead|ball|sphere|particle)"
-# Not 9 for "bead -9", 1 for "bead 1.5" or "bead 1e3", 9 for "beads 9-16" or "bead 9 16".
+# It does not match 9 in "bead -9", 1 in "bead 1.5" or "bead 1e3", or 9 in "beads 9-16" or "bead 9
+# 16".
 _BEAD = re.compile(
     _BEAD_WORD
     + r"(?:[ _#]*|-)(?P<number>[0-9]{1,6})(?![^\W_]|[.,]?[0-9]|\s*[-/&+,\u2013]?\s*[0-9])",
@@ -53,8 +54,8 @@ _BEAD = re.compile(
 _BEAD_AND_NUMBER = re.compile(_BEAD_WORD + r"s?[^A-Za-z0-9]{0,4}[0-9]", re.IGNORECASE)
 _CHANNEL = re.compile(r"(?:sensor|channel|probe|ch)[ _#]*[0-9]", re.IGNORECASE)
 
-# A number behind a sign or a word of multiplication or before such a sign, a power, and a number
-# in front of a unit in brackets or behind a slash.
+# Number after a multiplication sign or word, or before such a sign; a power; and a number before a
+# unit in brackets or after a slash.
 _NUMBER = (
     r"[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+|\s*(?:\^|\*\*)\s*[-+\u2212]?[0-9]+|[⁻⁰¹²³⁴-⁹]+)?"
 )
@@ -69,8 +70,10 @@ _FACTOR = re.compile(
 
 
 def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
-    """What a unit is in SI, where it is one of `units`, written out, or a number of one of them
-    ("10 N"); None where it is none."""
+    """Return the SI value of a unit or of a multiple of one ("10 N").
+
+    The unit must be one of `units`. Return None otherwise.
+    """
     name = (unit or "").strip()
     if name in units:
         return units[name]
@@ -85,13 +88,13 @@ def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
 
 
 def same(first: str, second: str) -> bool:
-    """Whether two texts name the same unit."""
+    """Return whether two texts are the same unit."""
     sizes = [[size_of(unit, units) for units in KINDS] for unit in (first, second)]
     return first == second or (sizes[0] == sizes[1] and sizes[0] != [None] * len(KINDS))
 
 
 def symbols(units: Mapping[str, float]) -> str:
-    """The symbols among units, for a sentence."""
+    """Return the symbols among units, for a message."""
     return ", ".join(
         unit
         for unit in units
@@ -102,18 +105,19 @@ def symbols(units: Mapping[str, float]) -> str:
 
 
 def known(unit: str) -> bool:
-    """Whether a text is a unit of time, force or reading, without a number."""
+    """Return whether a text is a unit of time, force, or reading, without a number."""
     return not any(sign.isdigit() for sign in unit) and any(
         size_of(unit, units) is not None for units in KINDS
     )
 
 
 def unit_in(text: str) -> str | None:
-    """The unit that a heading is or ends with, in brackets, after a slash, a comma, an underscore,
-    "in" or a channel; None where there is none.
+    """Return the unit in a heading, or None.
 
-    What is in brackets is taken for a unit even if it is unknown, so that it is asked about, not
-    passed over.
+    The heading is a unit or ends with one, in brackets, or after a slash, a comma, an underscore,
+    "in", or a channel.
+
+    Text in brackets counts as a unit even if it is unknown, so that a message reports it.
     """
     bare = text.strip().strip("()[]{} ")
     if known(bare):
@@ -125,22 +129,21 @@ def unit_in(text: str) -> str | None:
     found = list(dict.fromkeys(part for part in inside if known(part)))
     if inside:
         return " and ".join(found) or inside[-1]
-    # Rigol puts the unit behind the channel: "CH1V"
+    # Rigol writes the unit after the channel: "CH1V"
     match = re.search(r"(?:/\s*|,\s*|_|(?:^|\s)in\s+|^CH[0-9])([^\s/,_]+)$", text.strip())
     return match[1] if match and known(match[1]) else None
 
 
 def factor_in(text: str) -> str:
-    """A number in a heading by which its numbers may be multiplied, as written there; empty
-    where there is none."""
+    """Return a possible factor in a heading as written there, or an empty string."""
     match = _FACTOR.search(_BEAD.sub(" ", text))
     return match[0].strip() if match else ""
 
 
 def bead_of(text: str) -> int | None:
-    """The bead that a heading names; None where it names none, or could mean another.
+    """Return the bead in a heading, or None if there is none or it is ambiguous.
 
-    The number of a sensor or a channel is not that of a bead.
+    The number of a sensor or a channel is not a bead number.
     """
     beads = [match["number"] for match in _BEAD.finditer(text)]
     several = len(beads) < len(_BEAD_AND_NUMBER.findall(text))
@@ -150,9 +153,9 @@ def bead_of(text: str) -> int | None:
 # --------------------------------------------------------------------------------------------------
 # The lines above the headings
 
-# Keys as the instruments print them, without the signs that they write differently, and what they
-# give. Yokogawa: x = HResolution (number - 1) + HOffset (IM DLM3054-01EN, appendix 3); LabVIEW
-# gives Delta_X in seconds ("Specification for the LabVIEW Measurement File", X_Dimension Time).
+# Keys as instruments write them, without the characters that differ, and their meaning. Yokogawa: x
+# = HResolution (number - 1) + HOffset (IM DLM3054-01EN, appendix 3). LabVIEW gives Delta_X in
+# seconds ("Specification for the LabVIEW Measurement File", X_Dimension Time).
 KEYS = {
     "sampleinterval": "interval",  # Tektronix
     "horizontalunits": "time unit",
@@ -172,15 +175,15 @@ KEYS = {
     "yunitlabel": "force unit",
     "factor": "factor",
 }
-# LeCroy heads a list of its segments, which is no part of the columns, with "Segment" and one of
+# LeCroy starts a list of segments, which is not part of the columns, with "Segment" and one of
 # these.
 SEGMENTS = {"trigtime", "segmenttime"}
-# It names no units: its times are in seconds, its amplitudes in volts (Teledyne LeCroy, ASCII
-# waveforms, whose first line is the instrument and whose last above the numbers is this).
+# LeCroy files have no units: times are in seconds and amplitudes in volts (Teledyne LeCroy, ASCII
+# waveforms, whose first line is the instrument and whose last line above the numbers is this).
 _LECROY = re.compile(r"LECROY[^\n]*\n(?:[^\n]*\n)*?\W*Time(?:\W+Ampl)+\W*$", re.IGNORECASE)
-# Siglent puts the channel before its unit: "CH1:V CH2:V", or a cell for each.
+# Siglent writes the channel before its unit: "CH1:V CH2:V", or one cell per channel.
 _CHANNEL_AND_UNIT = re.compile(r"\bCH[0-9]+ *: *([^\s,]+)", re.IGNORECASE)
-# Rigol puts start and increment into its headings.
+# Rigol writes start and increment into its headings.
 _T0, _TINC = (
     re.compile(rf"\b{name}\s*=\s*([-+0-9.eE]+)\s*s?\b", re.IGNORECASE) for name in ("t0", "tinc")
 )
@@ -188,8 +191,10 @@ _T0, _TINC = (
 
 @dataclass(frozen=True)
 class Clock:
-    """When the samples were taken: start and interval, in `unit` (None: not given), and the
-    words they were read from."""
+    """Clock of the samples: start and interval, in `unit`, and their source text.
+
+    The unit is None if it is not specified.
+    """
 
     interval: float
     start: float
@@ -199,20 +204,20 @@ class Clock:
 
 @dataclass(frozen=True)
 class Preamble:
-    """What holds for all numbers of a file.
+    """Information that applies to all numbers of a file.
 
     Parameters
     ----------
     words : str
-        All that is above the numbers.
+        Text above the numbers.
     clock : Clock, optional
     time_unit : str, optional
     force_units : tuple of str
-        One for all columns, or one for each.
+        One unit for all columns, or one per column.
     names : tuple of str
-        Of the channels.
+        Names of the channels.
     notes : tuple of str
-        What had to be left out.
+        Information that was ignored.
     """
 
     words: str = ""
@@ -224,7 +229,7 @@ class Preamble:
 
 
 def key_of(cell: str) -> str:
-    """A key without the signs that instruments write differently."""
+    """Return a key without the characters that differ between instruments."""
     return re.sub(r"[\s_:.\-()]+", "", cell).lower()
 
 
@@ -236,12 +241,12 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
     rows : sequence of (int, list of str)
         Number and cells of each line.
     words : str
-        Their text.
+        Text of the lines.
 
     Raises
     ------
     TraceError
-        Where they show that the numbers below are no readings, or contradict one another.
+        If they show that the numbers below are not readings, or if they contradict each other.
     """
     found: dict[str, tuple[int, list[str]]] = {}
     for line, cells in rows:
@@ -267,7 +272,7 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
             found.setdefault(KEYS[key], (line, values + ["s"] * (key == "deltax")))
     line, values = found.get("interval", (0, []))
     units = [value for value in values if size_of(value, TIME_UNITS) is not None]
-    # of a time, which cannot be siemens
+    # "S" is the unit of a time here, so it cannot be siemens
     units += ["s" if one == "S" else one for one in found.get("time unit", (0, []))[1]]
     starts, intervals = (
         [number for number in map(_printed_number, cells) if number is not None]
@@ -301,8 +306,11 @@ def _printed_number(cell: str) -> float | None:
 
 
 def _clock_in_headings(rows: Sequence[tuple[int, list[str]]]) -> Clock | None:
-    """Start and increment, as Rigol puts them at the end of its headings: values one line
-    below, or there ("t0 = ..., tInc = ...")."""
+    """Return start and increment in the format of Rigol.
+
+    They are at the end of the headings ("t0 = ..., tInc = ..."), or the values are in the line
+    below.
+    """
     stated = []
     for (_, heads), (line, cells) in itertools.pairwise([*rows, (0, [])]):
         below = dict(zip(map(key_of, heads), cells, strict=False))

@@ -1,9 +1,10 @@
-"""Columns of numbers in a text file as oscilloscopes and spreadsheets write it: preamble, headings,
-units, decimal comma.
+"""Columns of numbers in text files of oscilloscopes and spreadsheets.
 
-Nothing is guessed that would give other numbers: a cell that is no number in the midst of the
-numbers, a row of another length or a sign that could be two things is refused, with the line. The
-first lines show how the file is made; what follows is read line by line.
+The files may have preambles, headings, units, and decimal commas.
+
+Ambiguous numbers are never guessed. An invalid cell among the numbers, a row of another length, or
+an ambiguous character is rejected with its line. The first lines determine the format, and the
+remaining lines are read one by one.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ from granchain.traces.headings import (
     unit_in,
 )
 
-# Between cells, in the order in which they are tried; None is any white space.
+# Delimiters between cells, in the order of the trials. None is any white space.
 DELIMITERS = (";", "\t", ",", None)
 
 _EXPONENT = r"(?:[eE][+-]?[0-9]{1,3}+)?"
-# Numbers without their sign, by the decimal sign; and in groups of three digits, which are read
-# where the decimal sign is stated.
+# Unsigned numbers by decimal sign, and numbers in groups of three digits, which are read only if
+# the decimal sign is specified.
 _DIGITS = {
     ".": r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)",
     ",": r"(?:[0-9]++(?:,[0-9]++)?|,[0-9]++)",
@@ -51,21 +52,22 @@ _GROUPS = {
     ".": r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?",
     ",": r"[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?",
 }
-# 1.050: a thousand and fifty, or one and a bit.
+# 1.050 may be 1050 or 1.05.
 _EITHER = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
-# A zero in front of other digits: no number begins so, but the end of one does that a comma or a
-# space has parted.
+# A zero before other digits does not start a number, but may be part of one that a comma or a space
+# has split.
 _LED = re.compile(r"[+-]?0[0-9]+(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _THREE = re.compile("[0-9]{3}")
 _ALIKE = re.compile(r"[+-]?[0-9.,][0-9.,'\s]*(?:[eE][+-]?[0-9]+)?")
 _DECIMAL_SEPARATOR = re.compile(r"Decimal_Separator\s*[\t;,]?\s*([.,])\s*$", re.IGNORECASE)
-# Bytes that show how a file is made, more than any preamble has; no line is as long.
+# Number of bytes that determine the format, more than any preamble has. It is also the limit on the
+# length of a line.
 HEAD = 2**14
-# Headings and units stand in so many lines above the numbers at most.
+# Largest number of lines with headings and units above the numbers.
 HEADINGS = 3
-# A preamble in columns of its own stands beside so many rows of numbers at most.
+# Largest number of rows with a preamble in separate columns next to the numbers.
 BESIDE = 200
-# Rows with a fault that are listed one by one.
+# Largest number of invalid rows that a message lists.
 LISTED_ROWS = 5
 _TWO_MEANINGS = {
     ",": "commas can be column separators or decimal commas. Their meaning must be unambiguous. "
@@ -83,7 +85,7 @@ class _Row:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Where the row has cells; empty where one of them is no number."""
+        """Indices of the filled cells, empty if one of them is not a number."""
         filled = tuple(i for i, cell in enumerate(self.cells) if cell)
         return filled if self.holds(filled) else ()
 
@@ -93,15 +95,17 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Form:
-    """How the rows of a file are made; thousands are parted only where the decimal sign is
-    stated."""
+    """Format of the rows of a file.
+
+    Thousands are grouped only if the decimal sign is specified.
+    """
 
     delimiter: str | None
     decimal: str
     stated: bool
 
     def split(self, lines: Iterable[str], start: int = 1) -> Iterator[_Row]:
-        """The cells of lines and the numbers in them; comments and blank lines are left out."""
+        """Yield the cells and numbers of lines, without comments and blank lines."""
         for i, line in enumerate(lines, start=start):
             if len(line) > HEAD:
                 raise TraceError(
@@ -115,14 +119,14 @@ class _Form:
                 quoted = csv.reader(
                     [line], delimiter=self.delimiter, strict=True, skipinitialspace=True
                 )
-                # Quotes may be none, such as inches.
+                # Quotes may have another meaning, such as inches.
                 with contextlib.suppress(csv.Error, StopIteration):
                     cells = [cell.strip() for cell in next(quoted)]
             yield _Row(i, cells, [self.number(cell) for cell in cells])
 
     @cached_property
     def patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """Of a number, and of one in groups of three digits."""
+        """Patterns of a number, and of a number in groups of three digits."""
         plain = f"[+-]?{_DIGITS[self.decimal]}{_EXPONENT}"
         return re.compile(plain), re.compile(f"[+-]?{_GROUPS[self.decimal]}")
 
@@ -139,7 +143,7 @@ class _Form:
 def text_columns(
     content: bytes, where: str, decimal: str | None = None, limit: Limit | None = None
 ) -> Record:
-    """Columns of a text file, and what is above them.
+    """Return the columns of a text file, and the text above them.
 
     Parameters
     ----------
@@ -147,17 +151,17 @@ def text_columns(
     where : str
         Name of the file.
     decimal : str, optional
-        The decimal sign, "." or ",": the other one then parts thousands.
+        Decimal sign, "." or ",". The other one then separates thousands.
     limit : Limit, optional
-        Of the memory that may be taken.
+        Upper limit on memory.
 
     Raises
     ------
     TraceError
-        For a file whose numbers cannot be read with certainty.
+        If the numbers cannot be read with certainty.
     """
     limit = limit or Limit()
-    # the text, and once more with other ends of lines, or decoded
+    # the text, and a copy with other line ends or decoded
     limit.check(where, 2 * len(content))
     text = _text_of(content)
     lines = text.readlines(HEAD)
@@ -165,7 +169,7 @@ def text_columns(
     form, rows, places = _form_of(lines, decimal or next(stated, None))
     first = next(i for i, row in enumerate(rows) if row.places == places)
     words = "".join(lines[: rows[first].line - 1])
-    # Some instruments write their preamble into columns of its own, beside the first numbers.
+    # Some instruments write their preamble in separate columns next to the first numbers.
     while first > 0 and rows[first - 1].holds(places):
         first -= 1
     above, rows = rows[:first], rows[first:]
@@ -195,8 +199,11 @@ def text_columns(
 
 
 def _text_of(content: bytes) -> io.TextIOWrapper:
-    """A text in an encoding in which only the micro sign and letters in headings are not ASCII: no
-    number can come out wrong."""
+    """Return the text of a file in a suitable encoding.
+
+    Only the micro sign and letters in headings are not ASCII, so the encoding cannot change a
+    number.
+    """
     encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
         readable = "\0" not in content.decode(encoding)
@@ -212,8 +219,10 @@ def _text_of(content: bytes) -> io.TextIOWrapper:
 
 
 def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], tuple[int, ...]]:
-    """The form that makes most rows of two numbers or more, the rows, and the places of their
-    numbers."""
+    """Return the format with the most rows of two or more numbers.
+
+    Also return the rows, and the indices of the cells with numbers.
+    """
     best: tuple[_Form, list[_Row], tuple[int, ...]] | None = None
     rank = (0, 0)
     for delimiter, sign in itertools.product(DELIMITERS, [decimal] if decimal else [".", ","]):
@@ -221,8 +230,8 @@ def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], 
             continue
         form = _Form(delimiter, sign, decimal is not None)
         rows = list(form.split(lines))
-        # Two tabs with nothing between them are white space too, and a number of groups of three
-        # digits is several.
+        # Two consecutive tabs are white space too, and a number in groups of three digits would be
+        # several numbers.
         if delimiter is None and 2 * sum("\t" in lines[row.line - 1] for row in rows) >= len(rows):
             continue
         count = Counter(row.places for row in rows if row.places)
@@ -241,9 +250,9 @@ def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], 
 def _check_meaning(
     form: _Form, rows: list[_Row], places: tuple[int, ...], heading: list[str]
 ) -> None:
-    """Refuse rows whose numbers could be other ones."""
+    """Raise TraceError if the numbers of rows are ambiguous."""
     complete = [row for row in rows if row.holds(places)]
-    # Cells that may be two parts of a number: half as many headings, or three digits each.
+    # Cells that may be two parts of a number have half as many headings, or three digits each.
     headings = sum(map(bool, heading))
     three = (all(_THREE.fullmatch(row.cells[k]) for row in complete) for k in places[1:])
     halved = form.delimiter == "," and 2 * headings == len(places)
@@ -267,8 +276,11 @@ def _check_meaning(
 
 
 def _beside(row: _Row, places: tuple[int, ...]) -> list[int]:
-    """Where a row of numbers has a preamble beside them: a key and its values in front of them,
-    and the same key again in front of the next channel."""
+    """Return the indices of preamble cells next to the numbers of a row.
+
+    A preamble has a key and its values before the numbers, and the same key again before the next
+    channel.
+    """
     gaps: dict[int, list[int]] = {}
     for k, cell in enumerate(row.cells):
         if cell and k not in places:
@@ -280,18 +292,20 @@ def _beside(row: _Row, places: tuple[int, ...]) -> list[int]:
 
 
 def _is_unread_row(cells: list[str], places: tuple[int, ...]) -> bool:
-    """Whether the row above the numbers begins as one of them that cannot be read, such as
-    40'000."""
+    """Return whether the row above the numbers starts with an unreadable number.
+
+    An example is 40'000.
+    """
     begins = len(cells) > places[0] and _ALIKE.fullmatch(cells[places[0]])
     return bool(begins) and sum(map(bool, cells)) >= len(places)
 
 
-# The number of a line, what is wrong with it, and its numbers; None where it has no cell.
+# Line number, error message, and numbers, which are None if the line has no cells.
 _Read = tuple[int, str, Iterable[float] | None]
 
 
 def _read_rows(form: _Form, places: tuple[int, ...], rows: Iterable[_Row]) -> Iterator[_Read]:
-    """What stands in rows that were split into cells."""
+    """Yield the content of rows that were split into cells."""
     for row in rows:
         numbers = (row.numbers[i] for i in places if i < len(row.numbers))
         there = [one for one in numbers if one is not None]
@@ -301,7 +315,10 @@ def _read_rows(form: _Form, places: tuple[int, ...], rows: Iterable[_Row]) -> It
 def _read_lines(
     form: _Form, places: tuple[int, ...], lines: Iterable[str], start: int
 ) -> Iterator[_Read]:
-    """What stands in lines, of plain numbers by one pattern, which is far quicker."""
+    """Yield the content of lines.
+
+    One pattern for plain numbers makes this much faster.
+    """
     number = f"([+-]?{_DIGITS[form.decimal]}{_EXPONENT})"
     if form.delimiter in _TWO_MEANINGS:
         number = f"(?!{_LED.pattern}){number}"
@@ -319,13 +336,15 @@ def _read_lines(
 
 
 def _numbers(read: Iterable[_Read], count: int) -> tuple[np.ndarray, int | None]:
-    """The numbers of rows with so many each, (column, row), and the first line without any in their
-    midst."""
+    """Return the numbers of rows, an array (column, row).
+
+    Also return the first line without numbers in between. Each row has `count` numbers.
+    """
     values, problems = array("d"), list[str]()
     empty, broken, last = "", None, 0
     for line, fault, numbers in read:
         if numbers is None:
-            # At the end of a file they are no more than a spreadsheet's.
+            # At the end of a file, empty rows only come from a spreadsheet.
             empty = empty or fault
             continue
         problems += filter(None, (empty, fault))
@@ -342,7 +361,7 @@ def _numbers(read: Iterable[_Read], count: int) -> tuple[np.ndarray, int | None]
 
 
 def _fault(row: _Row, form: _Form, places: tuple[int, ...]) -> str:
-    """Why a row is no row of numbers like the others; empty where it is one."""
+    """Return why a row differs from the other rows of numbers, or an empty string."""
     where = f"line {row.line}: "
     for column, i in enumerate(places, start=1):
         if i >= len(row.cells):
@@ -374,9 +393,11 @@ def _fault(row: _Row, form: _Form, places: tuple[int, ...]) -> str:
 
 
 def _commented(lines: list[str], line: int, form: _Form, places: tuple[int, ...]) -> list[_Row]:
-    """The headings that stand in a comment right above the numbers, as NumPy writes them: the
-    nearest one with a text over each column. Where white space parts the columns, two signs of it
-    part headings."""
+    """Return headings from a comment right above the numbers, as NumPy writes them.
+
+    The nearest comment with a text above each column is used. If white space separates the columns,
+    two white-space characters separate headings.
+    """
     for i in range(line - 2, max(-1, line - 2 - HEADINGS), -1):
         words = lines[i].strip()
         if not words.startswith("#"):
@@ -395,8 +416,10 @@ def _commented(lines: list[str], line: int, form: _Form, places: tuple[int, ...]
 
 
 def _has_index(above: list[_Row], places: tuple[int, ...], first: np.ndarray) -> bool:
-    """Whether the first column counts the rows, as pandas writes it: without a heading, where all
-    others have one."""
+    """Return whether the first column counts the rows, as pandas writes it.
+
+    It is then the only column without a heading.
+    """
     cells = above[-1].cells if above else []
     headed = [bool(cells[i]) if i < len(cells) else False for i in places]
     counted = len(places) > 2 and headed == [False, *[True] * (len(places) - 1)]
@@ -406,17 +429,20 @@ def _has_index(above: list[_Row], places: tuple[int, ...], first: np.ndarray) ->
 def _headings(
     above: list[_Row], places: tuple[int, ...], delimiter: str | None, index: bool
 ) -> tuple[list[str], list[str | None], list[str]]:
-    """Name, unit and factor of each column, but for one that counts the rows, from the lines right
-    above the numbers."""
-    # With an empty column in front of the numbers, these too are keys.
+    """Return name, unit, and factor of each column from the lines right above it.
+
+    A column that counts the rows is left out.
+    """
+    # If the first column is empty, these are keys too.
     keys = {*KEYS, "date", "time"} if places[0] else {*KEYS}
     places = places[index:]
     names, factors = [""] * len(places), [""] * len(places)
     units: list[str | None] = [None] * len(places)
     titles = [row for row in above if any(row.cells)]
     for row in titles[: -HEADINGS - 1 : -1]:
-        # A row of headings has a text over each column; two cells are also a line of a preamble,
-        # where they do not describe the columns. White space parts the words of a heading too.
+        # A row of headings has a text above each column. A row of two cells may also be a preamble
+        # line that does not describe the columns. White space also separates the words of a
+        # heading.
         cells = [row.cells[i] if i < len(row.cells) else "" for i in places]
         unclear = delimiter is None and len(row.cells) != len(places) + index
         key_and_values = all(names) and row.holds(places[1:])

@@ -1,4 +1,4 @@
-"""A measured trace: the force of sensor beads over evenly spaced time, and what makes it clean."""
+"""Measured trace: force of sensor beads at evenly spaced times, and its checks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import numpy as np
 from granchain.errors import TraceError
 from granchain.traces.about import AboutTable
 
-# Fewer samples hold no pulse with a rise, a peak and a fall.
+# Smallest number of samples. Fewer cannot contain a pulse with a rise, a peak, and a fall.
 LEAST_SAMPLES = 8
-# Largest departure of one interval from their mean, relative to it: a clock of an instrument is far
-# better.
+# Largest relative deviation of an interval from the mean. The clock of an instrument is far better.
 MOST_UNEVEN = 1e-3
-# Faults of one kind that are listed one by one.
+# Largest number of errors of one kind that a message lists.
 LISTED = 3
 
 
-# What says whose data they are.
+# Keys that identify the source of the data.
 CITED = ("title", "kind", "doi", "who", "figure")
 
 
@@ -91,12 +90,12 @@ class Trace:
 
     @property
     def synthetic(self) -> bool:
-        """Whether it was computed: no experiment."""
+        """True if the trace was computed, not measured."""
         return self.about.kind == "synthetic"
 
     @property
     def words(self) -> str:
-        """What it is, as figures and tables call it."""
+        """Kind of the trace, for figures and tables."""
         return {
             "measured": "measured",
             "digitised": "measured, digitized from a figure",
@@ -104,13 +103,13 @@ class Trace:
         }[self.about.kind]
 
     def as_dict(self) -> dict[str, str]:
-        """What it is and whose, for the files of what was concluded from it."""
+        """Return the kind and source of the trace, for analysis results files."""
         about = {name: str(getattr(self.about, name) or "") for name in CITED}
         return {**about, "words": self.words}
 
 
 def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
-    """Everything that makes samples no clean trace, a sentence each."""
+    """Return one message for each error of the samples."""
     if time.ndim != 1 or force.ndim != 2 or force.shape != (len(time), len(names)):
         return [
             f"trace: the forces have the shape {force.shape}, and the times {time.shape}. One "
