@@ -1,9 +1,8 @@
-"""The sensor bead as a model: what a piezo between two half beads reads, and what is recorded of
-it.
+"""Sensor bead: a piezo between two half beads, and the instrument that records it.
 
-One object for both sides of a comparison: it turns the two contact forces of a bead into the force
-on the piezo, smooths a computed and a measured trace alike, and makes of a computed force the
-reading that an instrument would have recorded. SI units.
+`Sensor` applies to both sides of a comparison. It converts the two contact forces of a bead to the
+force on the piezo, smooths computed and measured traces in the same way, and converts a computed
+force to the reading of an instrument. SI units.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from granchain.errors import GranchainError
 
-# A cutoff needs two samples in its period at least, or there is nothing above it to take away: the
-# sampling theorem.
+# Largest cutoff multiplied by the sampling interval. A period of the cutoff needs at least two
+# samples by the sampling theorem, because there is nothing to remove above it otherwise.
 NYQUIST = 0.5
 
 
@@ -118,7 +117,7 @@ class Sensor:
 
     @property
     def band(self) -> str:
-        """What the instrument itself lets through, in words; empty where it loses nothing."""
+        """Frequency band of the instrument as text, empty if it loses nothing."""
         ends = (
             ("above", sorted({min(self.corners), max(self.corners)} if self.corners else ())),
             ("below", [] if self.low_pass is None else [self.low_pass]),
@@ -133,20 +132,20 @@ class Sensor:
     def force(
         self, front: ArrayLike, back: ArrayLike, bead_mass: float | None = None
     ) -> np.ndarray:
-        """Force on the piezo from the forces of the bead's two contacts.
+        """Return the force on the piezo from the two contact forces of the bead.
 
         Parameters
         ----------
         front, back : array (n,)
-            Of the contact towards lower and towards higher numbers; a missing contact has force 0
-            [N].
+            Forces of the contacts towards lower and towards higher bead numbers [N]. A missing
+            contact has the force 0.
         bead_mass : float, optional
-            Of the whole bead [kg]; needed where the halves are not equal.
+            Mass of the complete bead [kg]. It is required if the halves are unequal.
 
         Returns
         -------
         array (n,)
-            [N].
+            Force on the piezo [N].
         """
         near, far = np.asarray(front, dtype=float), np.asarray(back, dtype=float)
         share = 0.5
@@ -161,20 +160,22 @@ class Sensor:
         return np.asarray((1.0 - share) * near + share * far)
 
     def instrument(self, interval: float, values: ArrayLike) -> np.ndarray:
-        """What the filters of the instrument itself make of a force: with their delay, from rest.
+        """Return a force after the filters of the instrument.
+
+        The filters are causal, so they cause a delay, and start from rest.
 
         Parameters
         ----------
         interval : float
-            Between two samples [s].
+            Sampling interval [s].
         values : array (n, ...)
-            Samples along the first axis, the first ones without a force; sensors along the second
-            one, where each has a high_pass of its own.
+            Samples along the first axis, starting without a force. Sensors along the second axis,
+            if each has an individual high_pass.
 
         Returns
         -------
         array (n, ...)
-            The values themselves where the instrument loses nothing.
+            Filtered values, or the input values if the instrument loses nothing.
         """
         samples = np.asarray(values, dtype=float)
         highest = NYQUIST / interval
@@ -205,22 +206,24 @@ class Sensor:
         return samples
 
     def smooth(self, interval: float, values: ArrayLike) -> np.ndarray:
-        """Low-pass filter without delay: a Butterworth filter forwards and backwards.
+        """Apply a low-pass filter without delay.
 
-        The response is real, 1/(1 + (tan(pi f dt)/tan(pi f_c dt))^(2 order)): the time of a
-        symmetric pulse's peak is unchanged.
+        It is a Butterworth filter that runs forwards and backwards.
+
+        The response is real, 1/(1 + (tan(pi f dt)/tan(pi f_c dt))^(2 order)), so the peak time of a
+        symmetric pulse does not change.
 
         Parameters
         ----------
         interval : float
-            Between two samples [s].
+            Sampling interval [s].
         values : array (n, ...)
             Samples along the first axis.
 
         Returns
         -------
         array (n, ...)
-            The values themselves where the sensor has no cutoff.
+            Filtered values, or the input values if the sensor has no cutoff.
         """
         samples = np.asarray(values, dtype=float)
         if self.cutoff is None:
@@ -235,29 +238,30 @@ class Sensor:
         from scipy.signal import butter, sosfiltfilt
 
         sections = butter(self.order, self.cutoff, fs=1.0 / interval, output="sos")
-        # Some periods of the cutoff on each side, in which the filter forgets where the trace
-        # begins; no more than there are samples.
+        # Padding of a few periods of the cutoff on each side, so that the filter is independent of
+        # the start. It cannot exceed the number of samples.
         margin = min(math.ceil(3.0 * self.order / (self.cutoff * interval)), len(samples) - 1)
         return np.asarray(sosfiltfilt(sections, samples, axis=0, padtype="odd", padlen=margin))
 
     def read(
         self, time: ArrayLike, force: ArrayLike, seed: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What the instrument records of a force: filtered, sampled, with its gain and noise.
+        """Return the reading of a force: filtered, sampled, with gain and noise.
 
         Parameters
         ----------
         time : array (n,)
-            Evenly spaced [s].
+            Evenly spaced times [s].
         force : array (n, ...)
-            On the piezo [N].
+            Force on the piezo [N].
         seed : int, optional
-            Of the noise; needed where there is noise, so that a reading can be made again.
+            Seed of the noise. It is required if there is noise, so that the reading is
+            reproducible.
 
         Returns
         -------
         time, reading : array (n_samples,), array (n_samples, ...)
-            [s]; gain times force.
+            Times [s], and gain times force.
         """
         times, forces = np.asarray(time, dtype=float), np.asarray(force, dtype=float)
         if self.noise > 0.0 and seed is None:

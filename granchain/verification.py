@@ -1,8 +1,9 @@
-"""How far a case's numbers can be trusted: the case at several steps, its observed order, and error
-bars by Richardson's extrapolation.
+"""Errors of a case: runs with several steps, observed order, and error bars.
 
-Two errors are separated: that of the step, from runs at three or four steps, and that of the
-samples, from dense ones of the same run.
+The error bars follow from Richardson's extrapolation.
+
+Two errors are separated: the time-step error, from runs with three or four steps, and the sampling
+error, from dense samples of the same run.
 """
 
 from __future__ import annotations
@@ -24,54 +25,55 @@ from granchain.plain_data import Numbers, plain_data
 from granchain.simulation import prepare, run_to_end
 from granchain.store import Result
 
-# The steps, in units of the case's own: one above it, or none where twice the step is beyond what
-# is tested.
+# Steps in units of the case's step: with twice the step, or without it if twice the step is outside
+# the tested range.
 AROUND, BELOW = (2.0, 1.0, 0.5), (1.0, 0.5, 0.25)
-# Where these do not confirm the order, one more, in units of the finest. Each step crosses a kink
-# of the force at a place of its own: an error of order two with a factor that scatters. Of the
-# built-in steel-chain three steps, each half of the one before, from 4 to 1/8 automatic ones, show
-# the orders 0.80, 2.83, 1.15 and 3.48; the four from 2 to 1/4 show 1.99.
+# If these steps do not confirm the order, one more step is used, in units of the finest. Each step
+# crosses a kink of the force at another position, so an error of order two has a scattered factor.
+# For the built-in steel-chain, sets of three steps, each half of the previous one, from 4 to 1/8
+# automatic steps, show the orders 0.80, 2.83, 1.15, and 3.48. The four steps from 2 to 1/4 show
+# 1.99.
 FOURTH = 0.5
-# Up to so many automatic steps the order of every law is tested: no larger step is recommended.
+# The order of every law is tested up to this many automatic steps. No larger step is recommended.
 TESTED = 10.0
-# Samples of all sensors that one run saves at most, where the case's own are fewer: 80 MB.
+# Largest number of samples of all sensors in one run (80 MB), unless the case itself has more.
 COMPARED_VALUES = 10_000_000
-# Instants at which the velocities of all bodies are compared.
+# Number of times at which the velocities of all bodies are compared.
 COMPARED_INSTANTS = 200
-# Observed orders that confirm the law's own: from so much below it, for one halving shows it less
-# well than a fit over many steps, to a little above two. The scheme is of order two: a higher one
-# is seen where the errors of two steps cancel by chance, or where the largest step is not yet fine
-# enough for the order to hold.
+# Range of observed orders that confirm the order of the law. The lower limit is below it, because
+# one halving is less accurate than a fit over many steps. The upper limit is slightly above two:
+# the scheme is of order two, and a higher order appears if the errors of two steps cancel by
+# chance, or if the largest step is too large.
 SLACK, HIGHEST_ORDER = 0.3, 2.4
-# Safety of an error bar where three steps confirm the order, and where they do not: Roache 1997,
+# Safety factors of an error bar if three steps confirm the order, and otherwise: Roache 1997,
 # doi:10.1146/annurev.fluid.29.1.123.
 CONFIRMED, UNCONFIRMED = 1.25, 3.0
-# Lowest order that an error bar is made with: below it nothing converges.
+# Smallest order for an error bar. Below it, nothing converges.
 LOWEST_ORDER = 0.5
-# Differences of velocities that are rounding, relative to the largest velocity and to what the
-# largest force gives in one step: the forces on a bead that stands still under load cancel but for
-# their last digit.
+# Velocity differences due to rounding, relative to the largest velocity plus the change by the
+# largest force in one step. The forces on a bead at rest under load cancel except for their last
+# digit.
 PEAK_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class SensorError(Numbers):
-    """First pulse at a sensor, with error bars, all absolute.
+    """First pulse at a sensor with absolute error bars.
 
-    Over random cases of all laws the sum of step's and samples' bar is at least the error for 95 %
-    of the peaks and 95 % of the arrivals.
+    For random cases of all laws, the sum of the step and sampling error bars covers the error for
+    95 % of the peaks and 95 % of the arrivals.
 
     Attributes
     ----------
     bead : int
-        Label.
+        Label of the bead.
     peak, arrival : float
-        At the case's own step, from the case's own samples [N], [s]: what a run of the case gives.
+        Peak [N] and arrival [s] from a run of the case with its step and its samples.
     peak_error, arrival_error : float
-        Error bar of the time step [N], [s].
+        Error bars of the time step, of the peak [N] and of the arrival [s].
     peak_sampling, arrival_sampling : float
-        Error bar of the samples, from how far the peak moves where every step of the same run is
-        sampled [N], [s].
+        Error bars of the samples, of the peak [N] and of the arrival [s]. They follow from the
+        change of the peak if every step of the same run is sampled.
     """
 
     bead: int
@@ -84,18 +86,17 @@ class SensorError(Numbers):
 
     @property
     def relative(self) -> float:
-        """The larger of the two error bars of the step, relative to peak and arrival [1]."""
+        """Larger relative error bar of peak and arrival from the step [1]."""
         return max(self.peak_error / abs(self.peak), self.arrival_error / abs(self.arrival))
 
     @property
     def relative_of_samples(self) -> float:
-        """The larger of the two error bars of the samples, relative to peak and arrival [1]."""
+        """Larger relative error bar of peak and arrival from the samples [1]."""
         return max(self.peak_sampling / abs(self.peak), self.arrival_sampling / abs(self.arrival))
 
     @property
     def relative_of_all(self) -> float:
-        """The larger of the two error bars, step and sampling together, relative to peak and
-        arrival [1]."""
+        """Larger relative error bar of peak and arrival from step and samples [1]."""
         peak, arrival = (
             self.peak_error + self.peak_sampling,
             self.arrival_error + self.arrival_sampling,
@@ -105,36 +106,35 @@ class SensorError(Numbers):
 
 @dataclass(frozen=True, eq=False)
 class Verification(Numbers):
-    """A case at three steps, or at four where three do not confirm the order.
+    """Results of a case at three steps, or at four if three do not confirm the order.
 
     Attributes
     ----------
     title, law : str
-        Of the case.
+        Title and law of the case.
     time_step, limit : float
-        The case's own step, and the stability limit [s].
+        Step of the case, and stability limit [s].
     steps : tuple of float
-        The steps, each half of the one before [s].
+        Steps, each half of the previous one [s].
     interval : float
-        Between the case's own samples [s].
+        Sampling interval of the case [s].
     order, order_stated : float, int
-        Observed order of the motion (nan where the step changes nothing but rounding), and the
-        law's own.
+        Observed order of the motion, and order of the law. The former is nan if the step changes
+        only rounding errors.
     confirmed : bool
-        Whether the observed order is the law's own: from 0.3 below it to 2.4.
+        Whether the observed order confirms the order of the law: from 0.3 below it to 2.4.
     residuals : tuple of float
-        Largest residual of the energy ledger at each step, relative to the energy put in; nan where
-        nothing is.
+        Largest energy-balance error at each step, divided by the energy supplied. It is nan if no
+        energy is supplied.
     sensors : tuple of SensorError
-        Of the sensors whose first pulse lies in the run.
+        Results of the sensors whose first pulse is in the run.
     tolerance : float
-        Asked relative error of every peak and arrival.
+        Requested relative error of every peak and arrival.
     sufficient_step : float
-        The largest step that meets it by the error bars, and at which the order is known to hold
-        [s]; nan where there is no pulse.
+        Largest step that meets the tolerance by the error bars, and at which the order is confirmed
+        or tested [s]. It is nan without a pulse.
     largest_known_step : float
-        The largest step at which the order is known to hold: it was seen here, or is tested for
-        every law [s].
+        Largest step at which the order is confirmed here or tested for every law [s].
     """
 
     title: str
@@ -154,12 +154,12 @@ class Verification(Numbers):
 
     @property
     def order_used(self) -> float:
-        """Order that the error bars are made with: the observed one, at most the law's own."""
+        """Order of the error bars: the observed order, at most the order of the law."""
         return order_of_bars(self.order, self.order_stated)
 
     @property
     def doubt(self) -> str:
-        """Why the order is not confirmed, a sentence; empty where it is."""
+        """Message with the reason why the order is not confirmed, or an empty string."""
         if self.confirmed:
             return ""
         if self.order > HIGHEST_ORDER:
@@ -175,18 +175,22 @@ class Verification(Numbers):
 
     @property
     def largest(self) -> float:
-        """Largest error bar at the case's own step and samples, relative [1]; nan without a
-        pulse."""
+        """Largest relative error bar with the step and samples of the case [1].
+
+        It is nan without a pulse.
+        """
         return max((sensor.relative_of_all for sensor in self.sensors), default=math.nan)
 
     @property
     def kept(self) -> bool:
-        """Whether the case's own step and samples meet the tolerance, with an order that is
-        confirmed."""
+        """True if the step and samples of the case meet the tolerance.
+
+        The order must also be confirmed.
+        """
         return self.confirmed and self.largest <= self.tolerance
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: order and steps, and each sensor's numbers with error bars."""
+        """Return an HTML table for notebooks: order, steps, and sensors with error bars."""
         facts = [
             ("observed order", f"{self.order:.3g}", f"{self.law} declares {self.order_stated}"),
             ("time step", f"{self.time_step:.4g}", "s"),
@@ -206,7 +210,7 @@ class Verification(Numbers):
         return facts_card(self.title, facts, beads, notes=[self.doubt] * bool(self.doubt))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, words and lists; a number that is not finite is None."""
+        """Return plain data. Nonfinite numbers become None."""
         facts = dataclasses.asdict(self) | {
             "doubt": self.doubt,
             "largest_relative_error": self.largest,
@@ -283,7 +287,7 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
     residuals = tuple(
         math.nan if balance is None else balance.largest_residual for balance in balances
     )
-    # the step at which the largest of the error bars is the tolerance
+    # step at which the largest error bar equals the tolerance
     bar = max((sensor.relative for sensor in sensors), default=math.nan)
     sufficient = (
         min(known, own.value * (tolerance / bar) ** (1.0 / used))
@@ -311,8 +315,10 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
 
 
 def at_step(case: Case, step: float, close: int, instants: float, coarser: bool) -> Result:
-    """The case at another step, every so many of its steps sampled, its snapshots at instants
-    that all steps hit."""
+    """Run the case at another step, with samples after every few steps.
+
+    The snapshots are at times that all steps reach.
+    """
     changes: dict[str, Any] = {
         "time.step": step,
         "sensors.interval": close * step,
@@ -320,19 +326,20 @@ def at_step(case: Case, step: float, close: int, instants: float, coarser: bool)
     }
     changes["snapshots"] = {"interval": instants}
     if coarser:
-        # only compared with: its ledger need not close within the bound of the case's own step
+        # for comparison only, so its energy balance may exceed the bound of the case
         changes["energy.bound"] = max(case.energy.bound, 1.0)
     return run_to_end(case.replace(**changes))
 
 
 def order_of_motion(results: list[Result]) -> float:
-    """Observed order of the velocities of all bodies over the whole run; nan where the step changes
-    nothing but rounding.
+    """Return the observed order of the velocities of all bodies during the run.
 
-    The slope of the differences between each step and the next over the step.
+    It is nan if the step changes only rounding errors.
+
+    It is the slope of the differences between consecutive steps versus the step.
     """
     n = min(len(result.velocity) for result in results)
-    # the last instant is the end of the run, which not all steps hit
+    # the last time is the end of the run, which not all steps reach
     motions = [result.velocity[: n - 1] for result in results]
     differences = [float(np.sqrt(np.mean((one - other) ** 2))) for one, other in pairwise(motions)]
     fine, force = results[-1], results[-1].contact_peak_force.max()
@@ -343,19 +350,23 @@ def order_of_motion(results: list[Result]) -> float:
 
 
 def confirms(order: float, stated: int) -> bool:
-    """Whether an observed order is the one that a law states; if only rounding differs (nan),
-    there is none to confirm."""
+    """Return whether an observed order confirms the order of a law.
+
+    nan means that only rounding errors differ, and counts as confirmed.
+    """
     return math.isnan(order) or stated - SLACK <= order <= HIGHEST_ORDER
 
 
 def order_of_bars(order: float, stated: int) -> float:
-    """Order that the error bars are made with: the observed one, at most the law's own."""
+    """Return the order of the error bars: the observed one, at most that of the law."""
     return float(stated) if math.isnan(order) else min(max(order, LOWEST_ORDER), float(stated))
 
 
 def saved_every(stride: int, values: int) -> int:
-    """Steps from one saved sample to the next, a divisor of the case's own `stride`: one, or
-    more where that makes too many `values`."""
+    """Return the number of steps between saved samples, a divisor of `stride`.
+
+    It is one, or more if that would give too many `values`.
+    """
     most = max(1, stride * COMPARED_VALUES // max(values, COMPARED_VALUES))
     return stride // next(parts for parts in range(most, 0, -1) if stride % parts == 0)
 
@@ -368,24 +379,26 @@ def sensor_errors(
     order: float,
     safety: float,
 ) -> tuple[SensorError, ...]:
-    """Peaks and arrivals of the case's own samples, with error bars, of the pulses that are whole
-    at every step and sampling.
+    """Return peaks and arrivals with error bars.
 
-    The peaks of all steps are taken from samples at common instants. The case's own samples are
-    every so many of those at its step.
+    They use the samples of the case. Pulses must be complete at every step and sampling.
+
+    The peaks of all steps are computed from samples at common times. The samples of the case are a
+    subset of those at its step.
     """
     if not case.sensors.beads:
         return ()
     own = factors.index(1.0)
-    # at common instants: each sample of the coarsest step, every second one of the next, and so on
+    # samples at common times: each sample of the coarsest step, every second one of the next, and
+    # so on
     common = [round(factors[0] / factor) for factor in factors]
     finer = round(1.0 / factors[-1])
     found = []
     for i, bead in enumerate(case.sensors.beads):
         tops = [sensor_peak(result, i, n) for result, n in zip(results, common, strict=True)]
         sampled, close = sensor_peak(results[own], i, every), sensor_peak(results[own], i)
-        # samples as far apart as those at the case's own step, at each place that they can have on
-        # the pulse, and closer ones
+        # samples with the interval of the case, at each possible position on the pulse, and closer
+        # ones
         placed, closest = (
             [sensor_peak(results[-1], i, finer, phase) for phase in range(finer)],
             sensor_peak(results[-1], i),
@@ -411,11 +424,13 @@ def sensor_errors(
 
 
 def sampling_error(sampled: float, close: float, placed: list[float], closest: float) -> float:
-    """Error of a peak or arrival by its samples: its distance to the one from close samples of the
-    same run, and the error of that.
+    """Return the sampling error of a peak or an arrival.
 
-    The error of the parabola falls with the square of the interval at least, so what is left of it
-    beyond `n` times closer samples is 1/(n^2 - 1) of the difference.
+    It is the distance to the value from close samples of the same run, plus the error of that
+    value.
+
+    The error of the parabola is at least of second order in the interval, so the remaining error
+    with `n` times closer samples is 1/(n^2 - 1) of the difference.
     """
     n = len(placed)
     rest = max(abs(value - closest) for value in placed) * n * n / (n * n - 1.0)
@@ -425,11 +440,13 @@ def sampling_error(sampled: float, close: float, placed: list[float], closest: f
 def error_bar(
     values: list[float], factors: tuple[float, ...], order: float, safety: float
 ) -> float:
-    """Error bar of a quantity at the case's own step: its distance to step 0 by the pair of
-    steps that gives the largest."""
+    """Return the error bar of a quantity at the step of the case.
+
+    It is the largest distance to step 0 over all pairs of steps.
+    """
     pairs = zip(pairwise(values), pairwise(factors), strict=True)
-    # from each pair the error of its finer step, and from that the one of the case's own; where the
-    # order holds the pairs agree
+    # each pair gives the error of its finer step, and from that the error of the case's step; the
+    # pairs agree if the order is correct
     own = [
         abs(richardson(coarse, fine, wide / narrow, order).error) / narrow**order
         for (coarse, fine), (wide, narrow) in pairs
