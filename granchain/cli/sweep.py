@@ -37,7 +37,6 @@ from granchain.pages.blocks import number_text
 from granchain.status import STATUS_OF_LABEL, Status
 
 if TYPE_CHECKING:
-    from granchain.studies.optimize import Optimum
     from granchain.studies.sweep import Description
 
 # Largest number of messages of members that are printed.
@@ -327,7 +326,6 @@ def what_is_missed(found: gc.Verification) -> str:
 
 @app.command()
 def optimize(
-    context: typer.Context,
     case: CaseArgument,
     over: Annotated[
         list[str],
@@ -361,44 +359,40 @@ def optimize(
         ),
     ] = 100,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the search.")] = 0,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="FILE.toml", help="Case file of the best design."),
-    ] = None,
     overwrite: OverwriteOption = False,
-    resume: ResumeOption = False,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
+    write_case: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the case of the best design to this TOML file."),
+    ] = None,
 ) -> None:
     """Minimize a value of a run over bounded numbers of the case.
 
     A global search is followed by a local one.
     """
-    check_resume(resume, overwrite)
-    with Interruption(bool(context.obj), as_json) as interruption:
-        # Computed values are in FILE.part, so that an interruption loses nothing.
-        kept = "no results were saved, because --out was not set"
-        kept = kept if out is None else f"see {out}. To resume, use --resume with the same --out"
-        interruption.in_vain = lambda: f"interrupted; {kept}"
-        from granchain.studies.optimize import optimize as optimized
+    if write_case is not None:
+        from granchain.store.files import check_target
 
-        asked = loaded_case(case, changes, law_module)
-        limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", count=2)
-        progress = Progress(interruption, Path(out or case), sys.stderr.isatty(), asked.title)
-        with progress, blamed(asked.contact.law):
-            found = optimized(
-                asked, named(minimize),
-                named_values("--over", over, "chain.radius_factor=0.7:1.3", count=2),
-                [(named(what), *bounds) for what, bounds in limits.items()],
-                generations=generations, seed=seed, out=out, resume=resume,
-                overwrite=overwrite, threads=threads,
-                progress=lambda done, most: progress.show(done / most),
-            )  # fmt: skip
-    facts = {"case": case, "minimize": minimize, **found.as_dict(), "out": out}
-    print_result(
-        "optimize", facts, as_json, partial(words, found, list(limits), out), found.messages
-    )
+        check_target(write_case, overwrite)
+    start = loaded_case(case, changes, law_module)
+    limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", count=2)
+    with blamed(start.contact.law):
+        optimum = gc.optimize(
+            start,
+            named(minimize),
+            named_values("--over", over, "chain.radius_factor=0.7:1.3", count=2),
+            [(named(what), *bounds) for what, bounds in limits.items()],
+            generations=generations,
+            seed=seed,
+            threads=threads,
+        )
+    if write_case is not None:
+        optimum.case.save(write_case, overwrite)
+    facts = {"case": case, "minimize": minimize, **optimum.as_dict()}
+    text = partial(optimum_text, optimum, list(limits))
+    print_result("optimize", facts, as_json, text, optimum.messages)
 
 
 def named(what: str) -> Any:
@@ -407,12 +401,12 @@ def named(what: str) -> Any:
     return (name, int(bead)) if bead.isdecimal() else what
 
 
-def words(found: Optimum, limited: list[str], out: str | None) -> str:
+def optimum_text(optimum: gc.Optimum, limited: list[str]) -> str:
     """Return the best design as a table."""
     rows = [
-        ("minimum", f"{found.value:.6g}"),
-        ("initial case", f"{found.start:.6g}"),
-        *((one, f"{value:.6g}") for one, value in zip(limited, found.limited, strict=True)),
-        *found.rows(),
+        ("minimum", f"{optimum.value:.6g}"),
+        ("initial case", f"{optimum.start:.6g}"),
+        *((name, f"{value:.6g}") for name, value in zip(limited, optimum.limited, strict=True)),
+        *optimum.rows(),
     ]
-    return text_table(rows, "<>") + (f"\ncase: {out}" if out else "")
+    return text_table(rows, "<>")

@@ -3,10 +3,7 @@ design."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
-import uuid
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,25 +14,15 @@ from typing import Any
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.document import toml_text
-from granchain.errors import CaseError, GranchainError, LawError
-from granchain.jit.options import fingerprint
+from granchain.errors import CaseError, GranchainError
 from granchain.keys import Problems, check_integer, shown
 from granchain.markup import facts_card, table
-from granchain.plain_data import plain_data, sha256_of
+from granchain.plain_data import plain_data
 from granchain.progress import progress_of
-from granchain.simulation import law_records, prepare, warns_of_fast_drives
-from granchain.store import claim
-from granchain.store.files import OUTPUT_MARK, write_atomically
-from granchain.store.provenance import granchain_version, source_hash
-from granchain.store.study import StudyPart
-from granchain.store.variables import FORMAT
-from granchain.studies.elsewhere import changed_law
+from granchain.simulation import prepare, warns_of_fast_drives
 from granchain.studies.gradient import RELATIVE_STEP, Numbers, Of, RunSummary, found_in, summary_of
 from granchain.studies.search import with_slopes
 
-# First line of the case file of the best design. It identifies files that this module wrote.
-BEST = f"# the best design so far, {OUTPUT_MARK.decode()} {FORMAT}"
 # Designs of a generation per number (SciPy's popsize is 15, for few numbers), and their minimum.
 DESIGNS, LEAST_DESIGNS = 8, 32
 # Number of populations that search the box independently, because one may collapse far from the
@@ -143,9 +130,6 @@ def optimize(
     *,
     generations: int = 100,
     seed: int = 0,
-    out: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
     threads: int | None = None,
     progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Optimum:
@@ -183,13 +167,6 @@ def optimize(
         initial case.
     seed : int
         Seed of the search.
-    out : str or path, optional
-        Case file of the best design so far. Until the search has ended, FILE.part contains
-        everything that was computed.
-    resume : bool
-        Whether to resume from FILE.part. The result equals that of an uninterrupted search.
-    overwrite : bool
-        Whether to overwrite an existing file `out` that this function wrote.
     threads : int, optional
         Number of threads. Default: the number of processors available to this process.
     progress : callable or bool, optional
@@ -206,10 +183,6 @@ def optimize(
         design satisfies `subject_to`.
     RunError
         If the run of the initial case fails.
-    FileError
-        If `out` cannot be written.
-    LawError
-        If the law was edited after the designs in FILE.part were computed.
 
     Examples
     --------
@@ -225,24 +198,8 @@ def optimize(
     problems = Problems()
     check_integer("generations", generations, problems, "give for example 100", least=0)
     check_integer("seed", seed, problems, "give for example seed=0", least=0)
-    problems.check(
-        not resume or out is not None,
-        "resume",
-        "no file to resume from",
-        "Resuming requires out=",
-        "Give the file of the interrupted search as out=",
-    )
     problems.close()
-    report = progress_of(progress, "optimize")
-    if out is None:
-        return designs.searched(generations, seed, report)
-    with claim(out, overwrite or resume):
-        part = StudyPart(out, go_on=resume, anew=overwrite)
-        designs.keep(part, out, overwrite or resume)
-        found = designs.searched(generations, seed, report)
-        designs.write()
-        part.remove()
-    return found
+    return designs.searched(generations, seed, progress_of(progress, "optimize"))
 
 
 class Designs:
@@ -274,7 +231,6 @@ class Designs:
         wanted = [(minimize, "minimize")]
         wanted += [(one[0], f"subject_to[{i}]") for i, one in enumerate(subject_to)]
         summaries = [summary_of(case, of, where) for of, where in wanted]
-        self.functions = [of for of, _ in wanted]
         corners = [self.low, high, self.numbers.start]
         self.step = min(prepare(self.numbers.case_at(one))[2].value for one in corners)
         # changes of the recording are applied once for all designs
@@ -283,15 +239,11 @@ class Designs:
         ]
         self.start = (self.numbers.start - self.low) / self.width
         self.known: dict[bytes, np.ndarray] = {}
-        self._kept: dict[bytes, np.ndarray] = {}
         self.best, self.history = self.start, np.zeros((0, 2))
         # the lowest value of the current search that satisfies the constraints
         self.lowest = math.inf
         # the reason why a design has failed, by point
         self.failed: dict[bytes, str] = {}
-        self._part: StudyPart | None = None
-        self._out: Any = None
-        self._replace = False
 
     def _bounds(self, over: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         problems, edges = Problems(), []
@@ -342,75 +294,15 @@ class Designs:
         problems.close()
         self.limits = np.array(limits, dtype=float).reshape(-1, 2)
 
-    def keep(self, part: StudyPart, out: Any, replace: bool) -> None:
-        """Store computed designs in a part file and the best one in a case file.
-
-        Designs that the part file already contains are reused.
-        """
-        self._part, self._out, self._replace = part, out, replace
-        named: list[Any] = []
-        for function in self.functions:
-            # a unique name, if a function cannot be identified by its content
-            name: Any = function if not callable(function) else uuid.uuid4().hex
-            with contextlib.suppress(LawError):
-                name = fingerprint(function) if callable(function) else function
-            named.append(name)
-        about = [granchain_version(), source_hash(), self.case.resolved(), list(self.numbers.keys)]
-        self._name = sha256_of([*about, self.low.tolist(), self.width.tolist(), named, self.step])
-        for block in part.found:
-            if block["name"] == [self._name]:
-                self._check_law(out, block)
-                rows = zip(block["points"], block["values"], strict=True)
-                self._kept |= {np.asarray(point).tobytes(): value for point, value in rows}
-                self.failed |= {
-                    np.asarray(block["points"][i]).tobytes(): why for i, why in block["failed"]
-                }
-
-    def _cases_of(self, points: Sequence[np.ndarray]) -> dict[int, Case]:
-        """Return the cases of valid points, by index."""
-        cases = {}
-        for i, point in enumerate(points):
-            with contextlib.suppress(CaseError):
-                cases[i] = self.case_of(point)
-        return cases
-
-    def _law_texts(self, points: Sequence[np.ndarray]) -> list[str]:
-        """Return the record of the contact law of each point."""
-        cases, texts = self._cases_of(points), [""] * len(points)
-        for i, record in zip(cases, law_records(list(cases.values())), strict=True):
-            texts[i] = "" if record is None else record.text
-        return texts
-
-    def _check_law(self, out: Any, block: Mapping[str, Any]) -> None:
-        """Raise an error if designs were computed with another law."""
-        cases = self._cases_of(block["points"])
-        changed = changed_law(list(cases.values()), [block["law"][i] for i in cases])
-        if changed is not None:
-            raise LawError(
-                f"{os.fspath(out)}: the designs were computed with another law: {changed[1]}. "
-                "The same law is required. Restore that law, choose another file, or start "
-                "again with --overwrite (in Python: overwrite=True)."
-            )
-
     def at(self, points: np.ndarray) -> np.ndarray:
         """Return the results of some points, (n, 1 + limits); each point is run once."""
         points = np.ascontiguousarray(points)
         names = [point.tobytes() for point in points]
         new = {name: point for name, point in zip(names, points, strict=True)
                if name not in self.known}  # fmt: skip
-        run = [point for name, point in new.items() if name not in self._kept]
-        computed = self._run(run)
-        if run and self._part is not None:
-            why = [self.failed.get(point.tobytes()) for point in run]
-            failed = [[i, one] for i, one in enumerate(why) if one is not None]
-            name, rows = [self._name], np.array(run)
-            columns = {"name": name, "points": rows, "values": computed, "failed": failed}
-            self._part.add(columns | {"law": self._law_texts(run)})
-        fresh = {point.tobytes(): value for point, value in zip(run, computed, strict=True)}
-        for name, point in new.items():
-            self.known[name] = fresh[name] if name in fresh else self._kept[name]
-            if self._is_better(point, self.known[name]) and name in fresh:
-                self.write()
+        for point, values in zip(new.values(), self._run(list(new.values())), strict=True):
+            self.known[point.tobytes()] = values
+            self._compare(point, values)
         found = np.array([self.known[name] for name in names])
         found = found.reshape(len(names), len(self.summaries))
         self.lowest = min([self.lowest, *(row[0] for row in found if self.kept(row[1:]))])
@@ -449,25 +341,12 @@ class Designs:
         kept = np.isfinite(limited) & (low - room <= limited) & (limited <= high + room)
         return bool(kept.all())
 
-    def _is_better(self, point: np.ndarray, value: np.ndarray) -> bool:
-        """Record a design if it is better than all before, and return whether it is."""
+    def _compare(self, point: np.ndarray, values: np.ndarray) -> None:
+        """Record a design if it is better than all before."""
         least = self.history[-1, 1] if len(self.history) else math.inf
-        better = bool(self.kept(value[1:]) and value[0] < least)
-        if better:
+        if self.kept(values[1:]) and values[0] < least:
             self.best = point.copy()
-            self.history = np.vstack([self.history, [len(self.known), value[0]]])
-        return better
-
-    def write(self) -> None:
-        """Write the best design as a case file, if one is requested."""
-        if self._out is not None:
-            text = f"{BEST}\n{toml_text(self.case_of(self.best).as_given()['tables'])}"
-            write_atomically(self._out, text.encode(), self._replace, (OUTPUT_MARK,))
-            self._replace = True
-
-    def case_of(self, point: np.ndarray) -> Case:
-        """Return the case of a point."""
-        return self.numbers.case_at(self.low + self.width * point)
+            self.history = np.vstack([self.history, [len(self.known), values[0]]])
 
     def searched(
         self, generations: int, seed: int, report: Callable[[int, int], Any] | None
@@ -535,7 +414,7 @@ class Designs:
                 f"{allowed}. Reduce time.step, use more generations, or continue from this case"
             )
         return Optimum(
-            self.case_of(self.best),
+            self.numbers.case_at(numbers),
             float(value[0]),
             float(first[0]),
             self.numbers.by_key(numbers),
