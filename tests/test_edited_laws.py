@@ -2,10 +2,8 @@
 processes, in place and in two folders."""
 
 import functools
-import importlib
 import json
 import math
-import sys
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace
@@ -398,41 +396,6 @@ def test_every_function_of_a_law_is_in_the_checkpoint_and_among_the_edits() -> N
         "contact_radius",
         "plastic_overlap",
     }
-
-
-DEEP = ("shape(d)", "import pkg\ndef shape(x):\n    return pkg.sub.K", "K = 2.0")
-IMPORTED = {
-    "from near import shape": (*DEEP, "pkg.sub"),
-    "from near import *": ("K", "K = 2.0", "", "near"),
-    "from near import K": ("K", "K = 2.0", "", "near"),
-    "import importlib\nK = importlib.import_module('near').K": ("K", "K = 2.0", "", "near"),
-    "import near\nK = near.K": ("K", "K = 2.0", "", "near"),
-}
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("top", IMPORTED)
-def test_a_law_file_whose_import_was_edited_is_refused_until_that_is_read_again(
-    top: str, tmp_path: Path
-) -> None:
-    *texts, module = IMPORTED[top]
-    file, edited = tmp_path / "mine.py", tmp_path / f"{module.replace('.', '/')}.py"
-    Files(top, *texts).write(tmp_path)
-    file.write_text((tmp_path / "law.py").read_text())
-    with importable(tmp_path):
-        first = load_law_module(file)["mine"]
-        assert load_law_module(file)["mine"] is not first  # again, as it is
-        known = laws()
-        edited.write_text("K = 3.0\n")
-        with pytest.raises(LawError) as caught:
-            load_law_module(file)
-        said = "which mine.py imports: the file was edited after Python read it"
-        assert str(caught.value).startswith(f"law file {file}: {edited}, {said}")
-        advice = f"importlib.reload(sys.modules['{module}']) and load the law file again, or start"
-        assert advice in str(caught.value)
-        assert laws() == known
-        importlib.reload(sys.modules[module])
-        assert plain(load_law_module(file)["mine"]) == 3.0 * STIFFNESS * OVERLAP
 
 
 @pytest.mark.plain

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import re
 import stat
 import sys
-import sysconfig
 import traceback
-from collections.abc import Iterator
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -21,17 +17,6 @@ from granchain.errors import FileError, LawError
 
 # Prefix of the name of a user's module; the stem of its file follows.
 PREFIX = "granchain_law_"
-# Folders whose files are not edited during the development of a law: those of Python, of installed
-# packages, and of this package.
-INSTALLED = (
-    *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
-    str(Path(__file__).parents[1]),
-)
-# Folders of packages that another Python installed.
-PACKAGES = {"site-packages", "dist-packages"}
-# Origin of each module that a law file imports: Python's module spec, and the hash of the file when
-# it was loaded.
-_READ: dict[str, tuple[ModuleSpec, str]] = {}
 # Hash of the content of each user's file when its module was made.
 _CONTENT: dict[str, str] = {}
 _OWN_FOLDER = os.fspath(Path(__file__).parents[1]) + os.sep
@@ -57,8 +42,7 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     FileError
         If the file cannot be read.
     LawError
-        If its code fails; if it defines no law, an invalid law, or one with an existing name; or if
-        a module that it imports was edited after Python had read it.
+        If its code fails, or if it defines no law, an invalid law, or one with an existing name.
     """
     file, shown = Path(os.path.abspath(path)), os.fspath(path)
     code, digest = _code_of(file, shown)
@@ -74,7 +58,6 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     sys.modules[name] = module
     try:
         exec(code, module.__dict__)
-        check_imports(module, file)
     except BaseException as error:
         reinstate(before)
         sys.modules.pop(name)
@@ -107,70 +90,6 @@ def loaded_content(path: str | os.PathLike[str]) -> str | None:
 def module_name(file: Path) -> str:
     """Return the name of the module that is made from a law file."""
     return PREFIX + re.sub(r"\W", "_", file.stem)
-
-
-def check_imports(module: ModuleType, file: Path) -> None:
-    """Reject a law file that imports a module whose file was edited since.
-
-    Python reads a module once, and then uses this version.
-
-    Raises
-    ------
-    LawError
-        If a file was edited. The message contains the module and the fix.
-    """
-    for name, spec in imports_of(module).items():
-        now = hashlib.sha256(Path(str(spec.origin)).read_bytes()).hexdigest()
-        read, then = _READ.setdefault(name, (spec, now))
-        if read is not spec:  # The module was imported or reloaded since.
-            _READ[name] = (spec, now)
-        elif now != then:
-            raise LawError(
-                f"{spec.origin}, which {file.name} imports: the file was edited after Python read "
-                "it. Python still uses the previous version. Call "
-                f"importlib.reload(sys.modules[{name!r}]) and load the law file again, or start a "
-                "new process."
-            )
-
-
-def imports_of(module: ModuleType) -> dict[str, ModuleSpec]:
-    """Return the modules that the text of a user's module imports, directly or indirectly.
-
-    Installed modules are ignored. The text is searched because an imported number does not
-    contain its origin.
-    """
-    found: dict[str, ModuleSpec] = {}
-    stack = [module]
-    while stack:
-        for name in named_in(stack.pop()):
-            spec = getattr(sys.modules.get(name), "__spec__", None)
-            origin = str(getattr(spec, "origin", None))
-            edited = origin.endswith(".py") and not origin.startswith(INSTALLED)
-            if spec and spec.name not in found and edited and not PACKAGES & {*Path(origin).parts}:
-                found[spec.name] = spec
-                stack.append(sys.modules[name])
-    return found
-
-
-def named_in(module: ModuleType) -> Iterator[str]:
-    """Yield the modules that the text of a module imports.
-
-    They are imported by a statement or by `importlib.import_module`.
-    """
-    try:
-        nodes = list(ast.walk(ast.parse(Path(str(module.__file__)).read_bytes())))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            package = (module.__package__ or "").split(".")
-            above = package[: len(package) - node.level + 1] if node.level else []
-            full = ".".join([*above, *([node.module] if node.module else [])])
-            yield from (full, *(f"{full}.{alias.name}" for alias in node.names))
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            yield from (str(one.value) for one in node.args if isinstance(one, ast.Constant))
 
 
 def from_outside(error: BaseException) -> bool:
