@@ -85,7 +85,7 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     n = len(force)
     middle = 0.5 * (n - 1)
     if n < LEAST_QUIET:
-        # Too few for a slope.
+        # There are too few samples for a slope.
         return (
             Baseline(float(force.mean()), 0.0, middle, noise.of_sum(np.full(n, 1.0 / n)), 0.0, n)
             if n

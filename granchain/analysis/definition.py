@@ -535,7 +535,9 @@ def passed_on(above: np.ndarray, end: float) -> float:
 
 
 def pulse_impulse(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> float:
-    """Return the impulse of the first pulse of a trace, from the start to `pulse_stop` [N s].
+    """Return the impulse of the first pulse of a trace [N s].
+
+    It is the integral from the start to `pulse_stop`.
 
     Parameters
     ----------

@@ -236,7 +236,7 @@ def _static_work(result: Result) -> np.ndarray:
             ends.append(End(end.drive, None, *case.driven(f"ends.{side}", own_clock=True)))
     bodies, mass = len(result.mass), result.mass
     if "resonator_mass" in result.variables:
-        # their weight rests on the beads
+        # the beads carry the weight of the resonators
         riding = result.resonator_bead - result.bead[0]
         mass = mass + np.bincount(riding, result.resonator_mass, bodies)
     row = Masses(

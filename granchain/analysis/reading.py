@@ -73,7 +73,7 @@ FEWEST_SAMPLES = 3.0
 
 @dataclass(frozen=True, eq=False)
 class SensorReading:
-    """The first pulse of one sensor.
+    """First pulse of one sensor.
 
     Attributes
     ----------

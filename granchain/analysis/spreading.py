@@ -51,7 +51,9 @@ def bead_energy(result: Result) -> np.ndarray:
 
 
 def contact_energy(result: Result) -> np.ndarray:
-    """Return the recoverable energy of every contact versus time, relative to the static state.
+    """Return the recoverable energy of every contact versus time.
+
+    It is relative to the static state.
 
     The energy is V(d) - V(d0) - F0 (d - d0), where d0 and F0 are the static overlap and force, and
     V is the recoverable energy of the law with the history of the contact. It is negative only if a

@@ -372,7 +372,7 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     if not tops:
         return None
     at = float(max(tops, key=lambda at: polynomial.polyval(at, p)))
-    # A curve that is e times the largest sample, at a sample or between, has not converged.
+    # A fit whose curve reaches e times the largest sample has not converged.
     if not max(exponent.max(), polynomial.polyval(at, p)) < math.log(y.max()) + 1.0:
         return None
     curve = np.exp(exponent)

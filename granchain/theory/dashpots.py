@@ -44,7 +44,9 @@ def _phi_of_log(y: float) -> float:
 
 
 def delivered_restitution(damping_factor: float) -> float:
-    """Return the exact restitution of an impact with the force F = K d^n (1 + a rate/v0).
+    """Return the exact restitution of an impact with a hysteresis dashpot.
+
+    The force is F = K d^n (1 + a rate/v0).
 
     Solves a (1 + e) = ln[(1 + a)/(1 - a e)], for any n, K, m and v0 (derivation above; Gonthier et
     al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc). It approaches 1 - 2 a/3 for small a and 1/a

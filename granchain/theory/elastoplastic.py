@@ -216,7 +216,7 @@ def weir_tallon_restitution(
     yield_stress, effective_modulus, youngs_modulus : float
         s_y, E, E_young [Pa].
     density : float
-        [kg/m3].
+        Density [kg/m3].
 
     Returns
     -------

@@ -186,7 +186,9 @@ def dispersion(
     on_site: Any = None,
     resonators: Any = None,
 ) -> Dispersion:
-    """Compute the dispersion of small waves in a periodic chain of masses and springs.
+    """Compute the dispersion of small waves in a periodic chain of masses.
+
+    The masses are connected by springs.
 
     One mass: f = sqrt(s/m) abs(sin(q/2))/pi. Two masses and equal springs: omega^2 = s (1/m1 + 1/m2
     +- sqrt((1/m1 + 1/m2)^2 - 4 sin^2(q/2)/(m1 m2))), with a gap between sqrt(2 s/m) of the heavier

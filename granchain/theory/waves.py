@@ -122,7 +122,7 @@ def solitary_wave() -> SolitaryWave:
         speed_squared = float(smooth[crest])
         last, change = change, float(np.abs(smooth / speed_squared - overlap).max())
         overlap = smooth / speed_squared
-        # The change shrinks at every iteration until rounding stops it.
+        # The change decreases at every iteration until rounding stops it.
         if change >= last and change < 1e-12:
             break
     force = np.maximum(overlap, 0.0) ** 1.5
@@ -141,7 +141,7 @@ def solitary_wave() -> SolitaryWave:
     energy = float((kinetic + elastic).sum()) / _SAMPLES
 
     def modes(values: np.ndarray) -> tuple[float, ...]:
-        # The wave is even about its crest: a series of cosines in x.
+        # The wave is symmetric about its crest, so it is a series of cosines in x.
         spectrum = np.fft.rfft(np.roll(values, -crest)).real / n
         spectrum[1:-1] *= 2.0
         return tuple(spectrum.tolist())

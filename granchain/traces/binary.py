@@ -65,7 +65,7 @@ def binary_columns(path: Path, content: bytes, asked: Asked, limit: Limit) -> Re
         arrays, units, clock = reader(content, str(path), limit)
     except (FileError, TraceError):
         raise
-    except Exception as error:  # Damaged, a file ends in any error of its reader.
+    except Exception as error:  # A damaged file may cause any error.
         reason = shown(f"{type(error).__name__}: {error}")[1:-1]
         raise FileError(
             f"{path}: not a valid {kind} file ({reason}). It must contain arrays of numbers. "

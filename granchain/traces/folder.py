@@ -289,8 +289,8 @@ def common_name(files: Sequence[Path]) -> str:
 def csv_blocks(trace: Trace) -> Iterator[bytes]:
     """Return a trace as text, with a description above the numbers.
 
-    Each time has the digits that give the same number when it is read again: a time can be large
-    compared with the step. A force has 12 digits, which is more than any instrument has.
+    Each time has enough digits to be reproduced exactly, because it can be large compared with the
+    step. A force has 12 digits, which is more than any instrument has.
     """
     yield f"# {trace.words}{f': {trace.about.title}' if trace.synthetic else ''}\n".encode()
     yield (

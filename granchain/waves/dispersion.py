@@ -28,9 +28,9 @@ def dispersion(case: Case) -> Dispersion:
 
     The cell is the smallest one that repeats throughout the chain, or throughout the largest group
     of segments that has a `repeat`. Contacts are springs with the slope of the law's force at rest
-    under the precompression; for a contact that has yielded, with the slope of unloading and
-    reloading. On-site springs and resonators are included in the cell. Damping, walls, and striker
-    are ignored.
+    under the precompression. A contact that has yielded has the slope of unloading and reloading.
+    On-site springs and resonators are included in the cell. Damping, walls, and striker are
+    ignored.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def cell_of(case: Case) -> Cell:
     for bead, *numbers in own.tolist():
         if 0 <= bead < len(carried):
             carried[int(bead)].append(numbers)
-    # beads with the same resonators are of one kind
+    # beads with the same resonators are of the same kind
     met: dict[str, int] = {}
     kinds = np.array([met.setdefault(repr(numbers), len(met)) for numbers in carried])
     rows = chain.mass[beads], chain.radius[beads], stiffness, on_site[beads], kinds

@@ -101,8 +101,8 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     """Compute the small oscillations of a finite chain about its static state.
 
     Each contact with a static force is a spring with the slope of its law at that force. A contact
-    that has yielded has its unloading stiffness. On-site springs and those of resonators are
-    included; a striker is ignored. With u = sqrt(m) times the displacements, and B u the
+    that has yielded has its unloading stiffness. On-site springs and the springs of resonators are
+    included. A striker is ignored. With u = sqrt(m) times the displacements, and B u the
     elongations of the springs times the square roots of their stiffnesses, the angular frequencies
     are the singular values of B. This avoids the rounding errors of a square (Golub & Van Loan
     2013, Matrix Computations, sec. 8.6).
@@ -230,7 +230,7 @@ def decay(omega: np.ndarray, dashpots: np.ndarray) -> tuple[np.ndarray, np.ndarr
     # a free chain translates without loss
     free = int(omega[0] == 0.0 and np.abs(dashpots[0]).max() <= 1e-12 * np.abs(dashpots).max())
     omega, dashpots, n = omega[free:], dashpots[free:, free:], omega.size - free
-    # scaled by the highest frequency, so that both halves are of one size
+    # scaled by the highest frequency, so that both halves have the same magnitude
     scale = float(omega.max())
     state = np.block(
         [[np.zeros((n, n)), np.eye(n)], [-np.diag((omega / scale) ** 2), -dashpots / scale]]
