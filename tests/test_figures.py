@@ -65,16 +65,11 @@ FIGURES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("width", ["single", pytest.param("double", marks=pytest.mark.long)])
-def test_every_figure_says_what_it_is_and_is_read_at_the_width_that_a_journal_prints(width):
+def test_every_figure_has_a_complete_heading_and_legible_text():
     title = "70 beads of steel-316 struck at 1.77 m/s"
-    with figures.page(width):
-        made = drawn(synthetic(title=title, law="ma-liu", contacts=(2, 5, 9, 12)))
+    made = drawn(synthetic(title=title, law="ma-liu", contacts=(2, 5, 9, 12)))
     assert list(made) == FIGURES
     for name, (figure, axes) in made.items():
-        assert figure.get_figwidth() * 25.4 == pytest.approx(
-            figures.JOURNAL_WIDTHS[width], rel=1e-12
-        )
         assert faults(figure) == [], name
         said = [" ".join(text.split()) for text in texts(figure)]
         heading = next(text for text in said if text.startswith("simulated"))

@@ -48,13 +48,13 @@ def here(files, tmp_path, monkeypatch):
     return tmp_path
 
 
-# --- several files, some figures, a format, a width
+# --- several files, some figures, a format
 
 
 @pytest.mark.usefixtures("blank_pictures")
 def test_two_runs_are_drawn_over_each_other_in_the_format_asked_for(here, obeyed, capsys):
     command = ["plot", "fast.h5", "slow.h5", "--only", "force-traces,peaks", "--format", "pdf"]
-    command += ["--width", "single", "--out", "out"]
+    command += ["--out", "out"]
     assert obey(command) == 0
     drawn = ["out/fast-slow-force-traces.pdf", "out/fast-slow-peaks.pdf"]
     assert capsys.readouterr().out.splitlines() == drawn
@@ -125,12 +125,11 @@ def test_the_peaks_are_drawn_with_the_exponent_of_their_power_law_and_its_error(
 
 
 def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, obeyed):
-    command = ["animate", "fast.h5", "--frames", "2", "--width", "single", "--magnify", "300"]
+    command = ["animate", "fast.h5", "--frames", "2", "--magnify", "300"]
     assert obeyed(*command).out == "fast.gif\n"
     with Image.open("fast.gif") as image:
         pictures = [np.asarray(one.convert("RGB")) for one in ImageSequence.Iterator(image)]
-    # 86 mm at 150 dots an inch
-    assert len(pictures) == 2 and pictures[0].shape[1] == int(86.0 / 25.4 * 150.0)
+    assert len(pictures) == 2
     assert (pictures[0] != pictures[1]).any()
     before = Path("fast.gif").read_bytes()
     assert "fast.gif: the file already exists and was not changed" in obeyed(*command, code=4).err

@@ -310,7 +310,7 @@ def test_the_command_draws_and_prints(run, found, tmp_path, obeyed, monkeypatch)
     ways = json.loads(obeyed(*both, "--to", "3", "--figure", "both.png", "--json").out)["files"]
     assert [one["source"] for one in ways] == ["bead 3", "bead 36"]
     assert obey([*both, "--out", "both.json"]) == obey([*both, "--to", "3", "--to", "4"]) == 2
-    for wrong in (["--from", "a"], ["--to", "-1"], ["--width", "singel"]):
+    for wrong in (["--from", "a"], ["--to", "-1"]):
         assert obey(["spectrum", "dimer.h5", *wrong]) == 2
     assert obey(asked) == 4
     gc.save(found, "same.json", run.case)

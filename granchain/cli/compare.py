@@ -24,7 +24,6 @@ from granchain.cli.options import (
     ThreadsOption,
     TraceOption,
     UnsealedOption,
-    WidthOption,
     above_zero,
     app,
     conclude,
@@ -159,7 +158,6 @@ def bands(
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
-    width: WidthOption = None,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -180,7 +178,6 @@ def bands(
         out,
         overwrite,
         as_json,
-        width,
         facts_of_bands,
     )
 

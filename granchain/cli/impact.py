@@ -158,7 +158,7 @@ def impact(
     save_figure(next(iter(drawn.values())), out, overwrite)
     written: list[str] = []
     if figures_to is not None:
-        draw_all(drawn, figures_to, "png", None, overwrite, report=written.append)
+        draw_all(drawn, figures_to, "png", overwrite, report=written.append)
     facts = {
         "pair": pair.items(),
         "pair_source": source,

@@ -19,9 +19,6 @@ from granchain.pages.blocks import Block
 
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
 
-# Dots per inch of a PNG for print; for a screen, the style sets them.
-PRINTED_DPI = 300.0
-
 # Help formatted with rich would double the start-up time.
 app = typer.Typer(
     rich_markup_mode=None,
@@ -41,15 +38,6 @@ def above_zero(text: str) -> float:
     if not 0.0 < value < math.inf:
         raise ValueError(f"{text} is not a finite number greater than 0")
     return value
-
-
-def check_width(width: str | None) -> str | None:
-    """Return the width if figures support it."""
-    try:
-        with gc.figures.page(width):
-            return width
-    except GranchainError as error:
-        raise CaseError(f"--{error}") from None
 
 
 CaseArgument = Annotated[
@@ -149,15 +137,6 @@ CutoffOption = Annotated[
         max=1e300,
         help="Cutoff frequency [Hz] of the zero-phase filter for both sides (half amplitude); 0 "
         "for no filter. Default: the value in the trace.",
-    ),
-]
-WidthOption = Annotated[
-    str | None,
-    typer.Option(
-        "--width",
-        metavar="WIDTH",
-        callback=check_width,
-        help="Width for a journal: single (86 mm) or double (178 mm).",
     ),
 ]
 TitleOption = Annotated[
@@ -269,7 +248,6 @@ def conclude(
     out: str | None,
     overwrite: bool,
     as_json: bool,
-    width: str | None = None,
     facts: Callable[[Any], Mapping[str, Any]] = lambda found: found.as_dict(),
 ) -> None:
     """Compute a result of a case, and print it.
@@ -281,7 +259,7 @@ def conclude(
         found = find()
         if out is not None:
             gc.save(found, out, case, overwrite=overwrite)
-        save_figure(draw, figure, overwrite, found, width=width)
+        save_figure(draw, figure, overwrite, found)
     print_result(
         command,
         {"case": name, **facts(found), "figure": figure, "out": out},
@@ -296,7 +274,6 @@ def save_figure(
     target: str | None,
     overwrite: bool,
     *drawn: Any,
-    width: str | None = None,
     title: bool = True,
     traces: int | None = None,
 ) -> None:
@@ -304,9 +281,9 @@ def save_figure(
     if target is None:
         return
 
-    with gc.figures.page(width, title, traces):
+    with gc.figures.page(title, traces):
         figure, _ = draw(*drawn)
-    gc.figures.save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
+    gc.figures.save(figure, target, overwrite)
 
 
 def load_laws(law_module: str | None) -> None:

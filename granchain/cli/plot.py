@@ -23,7 +23,6 @@ from granchain.cli.options import (
     SetOption,
     TitleOption,
     UnsealedOption,
-    WidthOption,
     app,
     conclude,
     known_name,
@@ -66,7 +65,6 @@ def plot(
     ending: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="Format: png, pdf, or svg.")
     ] = "png",
-    width: WidthOption = None,
     no_title: TitleOption = False,
     traces: Annotated[
         int | None,
@@ -136,7 +134,7 @@ def plot(
             f"--only: {only[:60]} cannot be plotted, because the files do not contain the "
             "required variables. Record more variables in the case, or choose other figures."
         )
-    draw_all(figures, out, ending, width, overwrite, title=not no_title, traces=traces)
+    draw_all(figures, out, ending, overwrite, title=not no_title, traces=traces)
 
 
 class Drawable(NamedTuple):
@@ -256,7 +254,6 @@ def draw_all(
     figures: Mapping[str, Draw],
     out: str,
     ending: str,
-    width: str | None,
     overwrite: bool,
     report: Callable[[str], Any] = print_text,
     title: bool = True,
@@ -273,7 +270,7 @@ def draw_all(
         targets = new_pictures(figures, str(folder), ending, overwrite)
         for target, draw in zip(targets, figures.values(), strict=True):
             try:
-                save_figure(draw, target, overwrite, width=width, title=title, traces=traces)
+                save_figure(draw, target, overwrite, title=title, traces=traces)
             except FileError:
                 raise
             except GranchainError as error:
@@ -309,7 +306,6 @@ def animate(
         str | None,
         typer.Option(metavar="FIRST-LAST", help="Bodies to show; 0 is the striker."),
     ] = None,
-    width: WidthOption = None,
     no_title: TitleOption = False,
     overwrite: OverwriteOption = False,
 ) -> None:
@@ -345,7 +341,6 @@ def animate(
             magnify,
             frames,
             between,
-            width=width,
             title=not no_title,
             overwrite=overwrite,
         )
@@ -408,7 +403,6 @@ def spectrum(
     ] = 8,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
-    width: WidthOption = None,
     no_title: TitleOption = False,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
@@ -440,7 +434,7 @@ def spectrum(
             if out is not None:
                 gc.save(found[0], out, result.case, overwrite=overwrite)
         draw = gc.figures.spectrum if len(files) == 1 else gc.figures.transmission
-        save_figure(draw, figure, overwrite, *found, width=width, title=not no_title)
+        save_figure(draw, figure, overwrite, *found, title=not no_title)
     each = [{"file": file, **one.as_dict()} for file, one in zip(files, found, strict=True)]
     facts = {**(each[0] if len(files) == 1 else {"files": each}), "figure": figure, "out": out}
     messages = dict.fromkeys(message for one in found for message in one.messages)
@@ -475,7 +469,6 @@ def dispersion(
     changes: SetOption = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
-    width: WidthOption = None,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -499,7 +492,6 @@ def dispersion(
         out,
         overwrite,
         as_json,
-        width,
     )
 
 
@@ -513,7 +505,6 @@ def modes(
     ] = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
-    width: WidthOption = None,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -538,7 +529,6 @@ def modes(
         out,
         overwrite,
         as_json,
-        width,
     )
 
 

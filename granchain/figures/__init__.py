@@ -6,9 +6,8 @@ opens a window.
 Plotted values are computed, and the heading of a figure reports this with the title of the case,
 the contact law, and the time step. Computed values are lines, with small dots at single values.
 Open rings are measured values. With `ax`, a function draws into your own axes and leaves the
-heading to you. In the context `page("single")`, figures are as wide as one column of a journal,
-86 mm, and in `page("double")` as two, 178 mm, with fonts of at least 7 points. `page(title=False)`
-omits the heading, and `page(traces=20)` sets the largest number of sensors or beads in a figure.
+heading to you. In the context `page(title=False)`, figures have no heading, and `page(traces=20)`
+sets the largest number of sensors or beads in a figure.
 """
 
 from granchain.analysis import power_law
@@ -16,7 +15,6 @@ from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.fit import fit, fits
 from granchain.figures.frame import (
     FORMATS,
-    JOURNAL_WIDTHS,
     MOST_LEGEND_ROWS,
     image_of,
     page,
@@ -72,7 +70,6 @@ from granchain.figures.waves import (
 
 __all__ = [
     "FORMATS",
-    "JOURNAL_WIDTHS",
     "MOST_LEGEND_ROWS",
     "all_figures",
     "animation",

@@ -18,7 +18,6 @@ from granchain.figures.frame import (
     evenly_spaced,
     largest,
     name_sensor,
-    narrow,
     palette,
     panel_each,
     scaled,
@@ -57,7 +56,7 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
     percent = 100.0 * bands["quantile"].values
     # Pairs of quantiles, the widest first.
     edges = [(i, len(percent) - 1 - i) for i in range(len(percent) // 2)]
-    colour, before = palette()[0], "\n" if narrow() else " "
+    colour = palette()[0]
     for i, (axes, k) in enumerate(zip(sheet.panels, places, strict=True)):
         span = shown_span(bands, k)
         time, force = by_time * bands.time.values[span], by_force * bands.force.values[:, span, k]
@@ -65,10 +64,10 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
             axes.fill_between(time, force[low], force[high], color=colour, alpha=0.22, lw=0.0)
         nominal = by_force * bands.nominal_force.values[span, k]
         axes.plot(time, nominal, color=colour, linewidth=1.0)
-        words = f"peak {by_force * float(bands.nominal_peak[k]):.4g},{before}"
+        words = f"peak {by_force * float(bands.nominal_peak[k]):.4g}, "
         low, high = by_force * bands.peak.values[[0, -1], k]
         words += f"{low:.4g} to {high:.4g} {newton}"
-        name_sensor(axes, body_name(int(beads[k])), words, pad=22.0)
+        name_sensor(axes, body_name(int(beads[k])), words)
         set_panel(axes, ticks="x", most=3, xmargin=0.02)
         set_panel(axes, ticks="y", most=5, ylim=(min(0.0, float(axes.dataLim.y0)), None))
         if i % columns == 0:
@@ -142,7 +141,7 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
         )
     prefix = "" if name == "peak" else f"{name}_"
     need_bands(bands, f"{prefix}first_order")
-    sheet = Sheet(ax, 8.0, 7.0 if narrow() else 4.2)
+    sheet = Sheet(ax, 8.0, 4.2)
     axes, keys, beads = sheet.top, bands["key"].values.tolist(), bands.sensor_bead.values
     _, note = evenly_spaced(len(keys), len(palette()), "parameters")
     means = np.nan_to_num(bands[f"{prefix}total_order"].values).mean(axis=1)

@@ -11,17 +11,14 @@ import numpy as np
 
 from granchain.figures.frame import (
     BLACK,
-    LETTER,
     Axes,
     Figure,
     Sheet,
     evenly_spaced,
     largest,
-    narrow,
     palette,
     refuse_empty,
     set_panel,
-    side_by_side,
     styled,
     time_unit,
 )
@@ -60,11 +57,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         Pulses, fitted minus measured, peaks (or arrivals, if only these were fitted), residuals,
         and correlation of the keys.
     """
-    pulses, columns = [2.2, 1.0], [1.3, 1.1, 0.9]
-    if narrow():
-        sheet = Sheet(ax, 9.6, 15.0, [*pulses, 2.0, 2.0, 2.4], head=0.02)
-    else:
-        sheet = Sheet(ax, 9.6, 7.4, [*pulses, 2.6], columns, head=0.02, wide=2)
+    sheet = Sheet(ax, 9.6, 7.4, [2.2, 1.0, 2.6], [1.3, 1.1, 0.9], head=0.02, wide=2)
     force, rest, values, left, matrix = sheet.panels
     note = _pulses_and_residuals(force, rest, found.samples)
     sheet.legend(force, inside={"ncols": 2})
@@ -112,12 +105,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         else f"{key} {number:.4g}, not determined"
         for key, number in found.values.items()
     )
-    # In one column, the names of the keys move all axes to the right.
-    longest = max(len(line) for name in names for line in name.splitlines())
-    indent = 26.0 + LETTER * 8.0 * longest if narrow() else 46.0
-    return write_trace_heading(
-        sheet, found.trace, f"fitted to {found.measure}", note, *numbers, indent=indent
-    )
+    return write_trace_heading(sheet, found.trace, f"fitted to {found.measure}", note, *numbers)
 
 
 @styled
@@ -142,7 +130,7 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
     drawn = list(found)[: len(palette())]
     refuse_empty(drawn, "fit", "Fit a law first")
     first = min(drawn, key=lambda one: one.aic if math.isfinite(one.aic) else math.inf)
-    sheet = side_by_side(ax, 9.0, max(3.4, 2.0 + 0.28 * len(drawn)), [1.2, 1.0])
+    sheet = Sheet(ax, 9.0, max(3.4, 2.0 + 0.28 * len(drawn)), columns=[1.2, 1.0], head=0.02)
     ranking, beads = sheet.panels
     # A law with as many fitted keys as measured values has no finite AIC.
     more = [max(one.aic - first.aic, 0.0) if math.isfinite(one.aic) else 0.0 for one in drawn]

@@ -71,23 +71,6 @@ MOST_KEYS = 2
 FORMATS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
 UNDATED = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
-# Widths of figures in a journal with narrow columns [mm]: one column, and two.
-JOURNAL_WIDTHS = {"single": 86.0, "double": 178.0}
-# Settings of a figure one column wide: 7 points is the smallest type that is legible in print.
-NARROW: dict[str, Any] = {
-    "font.size": 8.0,
-    "axes.titlesize": 9.0,
-    "axes.labelsize": 8.0,
-    "xtick.labelsize": 7.0,
-    "ytick.labelsize": 7.0,
-    "legend.fontsize": 7.0,
-    "legend.handlelength": 1.4,
-    "legend.columnspacing": 1.2,
-    "lines.linewidth": 1.1,
-}
-# Height of a figure one column wide relative to the height on a screen, and the extra height of
-# the lines of its heading and legend [inch]. It shrinks less in height than in width.
-_LOWER, _HEADING = 0.62, 0.55
 # Largest number of points with a marker each; with more, only isolated points have one.
 MOST_MARKS = 60
 # Style of single values: small full dots, because open rings are measured values.
@@ -95,15 +78,14 @@ DOTS_OF_VALUES: dict[str, Any] = {"marker": "o", "markersize": 3.0}
 
 
 class Page(NamedTuple):
-    """Page settings of figures: width for a journal, title and heading, number of traces."""
+    """Page settings of figures: title and heading, number of traces."""
 
-    width: str | None = None
     title: bool = True
     traces: int | None = None
 
 
-_SCREEN = Page()
-_PAGE: ContextVar[Page] = ContextVar("page", default=_SCREEN)
+_DEFAULT_PAGE = Page()
+_PAGE: ContextVar[Page] = ContextVar("page", default=_DEFAULT_PAGE)
 # Dots per inch in a notebook, the default of Matplotlib.
 SCREEN_DPI = 100.0
 
@@ -122,15 +104,11 @@ def style() -> Any:
 
 
 @contextmanager
-def page(width: str | None = None, title: bool = True, traces: int | None = None) -> Iterator[None]:
-    """Draw the figures in this context at the width of a journal column.
-
-    Fonts have at least 7 points.
+def page(title: bool = True, traces: int | None = None) -> Iterator[None]:
+    """Draw the figures in this context without a heading, or with a given number of traces.
 
     Parameters
     ----------
-    width : {"single", "double"} or None
-        One column (86 mm) or two columns (178 mm). None is the width for a screen.
     title : bool
         If true, draw the title and the heading above the axes. Without them, the caption should
         state that the results are simulated. A failed run is always reported.
@@ -141,29 +119,25 @@ def page(width: str | None = None, title: bool = True, traces: int | None = None
     Raises
     ------
     GranchainError
-        If the width is unknown or the number of traces is not valid.
+        If the number of traces is not valid.
     """
-    if width is not None and width not in JOURNAL_WIDTHS:
-        words = " or ".join(f'"{name}" ({size:g} mm)' for name, size in JOURNAL_WIDTHS.items())
-        raise unknown("width", width, JOURNAL_WIDTHS, words)
     if traces is not None and not 1 <= traces <= MOST_TRACES:
         raise GranchainError(
             f"traces: {traces} is out of range. It must be 1 to {MOST_TRACES}. To plot other "
             "sensors, select beads."
         )
-    before = _PAGE.set(Page(width, title, traces))
+    before = _PAGE.set(Page(title, traces))
     try:
         yield
     finally:
         _PAGE.reset(before)
 
 
-def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainError:
+def unknown(where: str, got: Any, known: Any, allowed: str) -> GranchainError:
     """Return the error for an unknown name."""
     advice = suggestion(str(got), known, "")
     return GranchainError(
-        f'{where}: "{str(got)[:60]}" is not valid. It must be '
-        f"{allowed or 'one of ' + ', '.join(known)}.{advice and ' ' + advice}"
+        f'{where}: "{str(got)[:60]}" is not valid. It must be {allowed}.{advice and " " + advice}'
     )
 
 
@@ -182,11 +156,6 @@ def refuse_empty(found: Sized, what: str, advice: str = "Pass at least one") -> 
         raise GranchainError(f"figure: no {what} to plot. At least one is required. {advice}.")
 
 
-def narrow() -> bool:
-    """Return whether figures are one column wide."""
-    return _PAGE.get().width == "single"
-
-
 def styled(function: Callable[_P, _Drawn]) -> Callable[_P, _Drawn]:
     """Run a function with granchain's style; the user's settings are restored afterwards."""
 
@@ -194,7 +163,7 @@ def styled(function: Callable[_P, _Drawn]) -> Callable[_P, _Drawn]:
     def drawn_in_style(*args: _P.args, **kwargs: _P.kwargs) -> _Drawn:
         import matplotlib
 
-        with matplotlib.rc_context(rc=dict(style()) | (NARROW if narrow() else {})):
+        with matplotlib.rc_context(rc=style()):
             return function(*args, **kwargs)
 
     return drawn_in_style
@@ -229,7 +198,7 @@ def small_type() -> float:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return a new figure, as wide as specified [inch] or as `page` requires.
+    """Return a new figure of a size [inch].
 
     It is made without pyplot, which takes 0.4 s to load and keeps every figure in memory. In a
     notebook, it displays itself.
@@ -237,13 +206,7 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    asked = _PAGE.get().width
-    if asked is not None:
-        # An inch is 25.4 mm by definition: NIST Special Publication 811 (2008), appendix B.8
-        width = JOURNAL_WIDTHS[asked] / 25.4
-    figure = Figure(
-        figsize=(width, _LOWER * height + _HEADING if narrow() else height), layout="constrained"
-    )
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     vars(figure)["_repr_png_"] = partial(image_of, figure, ".png", SCREEN_DPI)
     return figure
@@ -393,9 +356,8 @@ class Sheet:
         """Add a legend of the lines of panels.
 
         It is below the figure, in as many columns as fit. With `beside`, it is to the right of the
-        panel if it fits there. With `inside` (the style of the legend), it is inside the panel,
-        except if the figure is one column wide. On the caller's axes, it is inside them, or below
-        them if they contain a map.
+        panel if it fits there. With `inside` (the style of the legend), it is inside the panel. On
+        the caller's axes, it is inside them, or below them if they contain a map.
         """
         from matplotlib.collections import QuadMesh
 
@@ -411,13 +373,12 @@ class Sheet:
         rows = [row for one in shown for row in str(one.get_label()).splitlines()]
         letters = max(map(len, rows), default=1) + 6
         width = LETTER * small_type() * letters / wide
-        place = {} if narrow() or inside is None else inside
         if self.on_callers_axes and any(isinstance(one, QuadMesh) for one in panels[0].collections):
             look |= {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
             panels[0].legend(handles=shown, **look)
-        elif self.on_callers_axes or place:
-            panels[0].legend(handles=shown, **{"loc": "best", **place, **look})
-        elif beside and not narrow() and width <= LEGEND_ROOM:
+        elif self.on_callers_axes or inside:
+            panels[0].legend(handles=shown, **{"loc": "best", **(inside or {}), **look})
+        elif beside and width <= LEGEND_ROOM:
             look |= {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
             panels[0].legend(handles=shown, loc="upper left", **look)
         else:
@@ -425,13 +386,7 @@ class Sheet:
             self.figure.legend(handles=shown, loc="outside lower center", ncols=columns, **look)
 
     def legends(self, *panels: Axes, **look: Any) -> None:
-        """Add a legend next to each panel with labelled lines.
-
-        If the figure is one column wide, add a single legend below the figure.
-        """
-        if narrow() and not self.on_callers_axes:
-            self.legend(*panels, most=2)
-            return
+        """Add a legend next to each panel with labelled lines."""
         for axes in panels:
             if axes.get_legend_handles_labels()[0]:
                 self.legend(axes, beside=True, **look)
@@ -446,17 +401,16 @@ def panel_each(
     sensors. `base` is the height of everything except the panels [inch].
     """
     places, note = chosen_labels(None, beads, MOST_LEGEND_ROWS, "sensors")
-    beside = {"single": 2, "double": 3}.get(_PAGE.get().width or "", 4)
-    columns = min(beside, len(places))
+    columns = min(4, len(places))
     rows, each = math.ceil(len(places) / columns), len(ratios)
-    height = base + (2.1 if each == 1 else 3.6 if narrow() else 2.8) * rows
+    height = base + (2.1 if each == 1 else 2.8) * rows
     grid = [*ratios] * rows, [1.0] * columns, len(places), head, each
     return Sheet(ax, max(5.4, 2.3 * columns), height, *grid), places, columns, note
 
 
-def name_sensor(axes: Axes, name: str, words: str, pad: float) -> None:
+def name_sensor(axes: Axes, name: str, words: str) -> None:
     """Write the name of a sensor above its panel, and a text below the name."""
-    axes.set_title(name, fontsize="medium", pad=pad if narrow() else 12.0)
+    axes.set_title(name, fontsize="medium", pad=12.0)
     axes.annotate(words, xytext=(0.0, 3.0), fontsize=7, **ABOVE)
 
 
@@ -472,13 +426,6 @@ def panels_of_axes(ax: Any, count: int) -> np.ndarray:
             f"one per panel. Create them with matplotlib.pyplot.subplots({count}), or omit ax."
         )
     return panels
-
-
-def side_by_side(ax: Any, width: float, height: float, widths: Sequence[float]) -> Sheet:
-    """Return a sheet with panels in a row, or in a column if the figure is one column wide."""
-    if narrow():
-        return Sheet(ax, width, 0.85 * len(widths) * height, [1.0] * len(widths), head=0.02)
-    return Sheet(ax, width, height, columns=widths, head=0.02)
 
 
 def named_laws(laws: Iterable[str]) -> str:
@@ -636,7 +583,7 @@ def colour_map(
     edges.
     """
     # A colour bar at the side makes the heading narrower.
-    sheet.aside = 0.0 if bar.get("location") else BAR
+    sheet.aside = BAR
     shading: Any = "nearest" if np.shape(values) == (len(y), len(x)) else "flat"
     mesh = sheet.top.pcolormesh(x, y, values, shading=shading, rasterized=True, **look)
     return sheet.figure.colorbar(mesh, ax=sheet.top, label=label, **bar)

@@ -22,13 +22,11 @@ from granchain.figures.frame import (
     look,
     make_log,
     named_laws,
-    narrow,
     over_time,
     palette,
     refuse_empty,
     scaled,
     set_panel,
-    side_by_side,
     small_type,
     styled,
     time_unit,
@@ -127,9 +125,8 @@ def impact_history(
     Figure, array of Axes
     """
     refuse_empty(results, "impact")
-    across = 2 if narrow() else 3
-    rows, columns = [1.0] * (len(HISTORIES) // across), [1.0] * across
-    height = (9.0 if narrow() else 5.6) + LEGEND_ROW * (len(results) // 4)
+    rows, columns = [1.0] * (len(HISTORIES) // 3), [1.0] * 3
+    height = 5.6 + LEGEND_ROW * (len(results) // 4)
     sheet = Sheet(ax, 9.6, height, rows, columns, head=0.02)
     factor, unit = time_unit(largest(*(one.time for one in results)))
     for axes, (name, words, own) in zip(sheet.panels, HISTORIES, strict=True):
@@ -256,7 +253,7 @@ def _restitutions(
             "figure: too few values. At least two values are required. Use more speeds or "
             "nominal restitutions."
         )
-    sheet = Sheet(ax, 6.4, 5.4 if narrow() else 4.4)
+    sheet = Sheet(ax, 6.4, 4.4)
     # Later lines are thinner: several laws may give the same curve, and all must be visible.
     widths = np.linspace(1.9 if len(curves) > 1 else 1.3, 1.1, len(curves))
     for i, ((name, curve), width) in enumerate(zip(curves.items(), widths, strict=True)):
@@ -346,7 +343,7 @@ def equivalence(
     one_free = len(free) == 1
     height = max(3.4, 2.0 + 0.28 * len(drawn))
     widths = [1.0] * (3 if one_free else 2)
-    sheet = side_by_side(ax, 10.2 if one_free else 7.6, height, widths)
+    sheet = Sheet(ax, 10.2 if one_free else 7.6, height, columns=widths, head=0.02)
     ranking, *over, beads = sheet.panels
     residuals = [100.0 * answer.residual for answer in drawn]
     alike = all(list(answer.inputs) == free for answer in drawn)

@@ -22,7 +22,6 @@ from granchain.figures.frame import (
     largest,
     look,
     name_sensor,
-    narrow,
     palette,
     panel_each,
     scaled,
@@ -81,7 +80,6 @@ def comparison(
     sheet, places, columns, note = panel_each(ax, beads, 1.3, [3.0, 1.3], head=0.25)
     factor, unit = time_unit(largest(*(sensor.time for sensor in sensors)) / 10.0)
     panels = sheet.panels.reshape(-1, 2)
-    last = len(places) - columns if narrow() else len(places)
     for i, (k, (force, rest)) in enumerate(zip(places, panels, strict=True)):
         if not sheet.on_callers_axes:
             force.sharex(rest)
@@ -89,7 +87,7 @@ def comparison(
         if i % columns == 0 or sheet.on_callers_axes:
             force.set_ylabel("force [N]")
             rest.set_ylabel("difference [N]")
-        if i >= last or sheet.on_callers_axes:
+        if sheet.on_callers_axes:
             rest.set_xlabel(f"time from peak [{unit}]")
     noisy = any(sensor.noise > 0.0 for sensor in sensors)
     caption = found.trace.words + (" (band: twice the noise)" if noisy else "")
@@ -97,7 +95,7 @@ def comparison(
         Line2D([], [], **MEASURED, ms=3.0, mew=0.6, label=caption),
         *(Line2D([], [], **look(i), label=one.label) for i, one in enumerate(found.results)),
     ]
-    if not narrow() and not sheet.on_callers_axes:
+    if not sheet.on_callers_axes:
         sheet.figure.supxlabel(f"time from the measured peak [{unit}]", fontsize="medium")
     add_legend(sheet, handles, 5)
     about, sensor = found.trace.about, found.sensor
@@ -131,7 +129,7 @@ def write_trace_heading(
 
 
 def add_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:
-    """Add a legend under the heading, or below the figure if it is one column wide."""
+    """Add a legend under the heading, or at the best position of the caller's axes."""
     corner = {"loc": "lower left", "bbox_to_anchor": (0.0, 0.0), "borderaxespad": 0.0}
     under = None if sheet.on_callers_axes else {**corner, "ncols": min(most, len(handles))}
     sheet.legend(sheet.top, handles=handles, inside=under)
@@ -155,7 +153,7 @@ def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[
     -------
     Figure, array of Axes (2,)
     """
-    sheet = Sheet(ax, 7.0, 6.4 if narrow() else 4.6, [3.0, 2.0], sharex=True)
+    sheet = Sheet(ax, 7.0, 4.6, [3.0, 2.0], sharex=True)
     peaks, arrivals = sheet.panels
     sensors = sorted(found.results[0].sensors, key=lambda one: one.bead)
     beads, peak, peak_error, arrival, arrival_error = np.array([
@@ -231,8 +229,8 @@ def _forces_and_residuals(
         words = words if math.isfinite(sensor.arrival.measured) else "no measured pulse"
     # The two texts do not fit on one line.
     merged = ", merged" if any(agreement.merged for agreement in ours) else ""
-    words = textwrap.fill(textwrap.shorten(words, 44), 26 if narrow() else 44)
-    name_sensor(force, body_name(sensor.bead) + merged, words, pad=20.0)
+    words = textwrap.shorten(words, 44)
+    name_sensor(force, body_name(sensor.bead) + merged, words)
     force.tick_params(axis="x", labelbottom=False)
     set_panel(force, zero=True, xmargin=0.02, ticks="y", most=4)
     set_panel(rest, zero=True, xmargin=0.02, ticks="xy", most=4)
@@ -268,10 +266,9 @@ def impact_comparison(
     for k, row in enumerate(found.data.rows):
         groups.setdefault(row.quantity, []).append(k)
     # Long names such as jankowski-both-phases leave space for three columns.
-    lines = 0 if narrow() else math.ceil((len(shown) + 1) / 3)
+    lines = math.ceil((len(shown) + 1) / 3)
     height = 1.2 + 0.25 * lines + 0.5 * len(groups) + 0.26 * len(found.data.rows)
     ratios = [len(group) + 1.0 for group in groups.values()]
-    height *= 1.5 if narrow() else 1.0
     sheet = Sheet(ax, 7.2, height, ratios, head=0.3 + 0.8 * lines)
     letters = 0
     for axes, (quantity, group) in zip(sheet.panels, groups.items(), strict=True):
@@ -288,9 +285,9 @@ def impact_comparison(
         )
         ring = MEASURED | BAR | {"ms": 5.0, "mew": 0.9, "label": "measured"}
         axes.errorbar(measured, range(len(group)), xerr=spread, **ring)
-        cases = [textwrap.fill(row.case, 24) if narrow() else row.case for row in rows]
+        cases = [row.case for row in rows]
         axes.set_yticks(range(len(group)), cases, fontsize=7, parse_math=False)
-        letters = max(letters, *(len(line) for case in cases for line in case.split("\n")))
+        letters = max(letters, *map(len, cases))
         for label, row in zip(axes.get_yticklabels(), rows, strict=True):
             label.set_fontweight("bold" if row.use != "show" else "normal")
         for line in range(len(group) - 1):

@@ -22,7 +22,6 @@ from granchain.figures.frame import (
     labels_of,
     largest,
     look,
-    narrow,
     palette,
     round_end,
     scaled,
@@ -143,7 +142,7 @@ def _over_the_turn(
     last = sheet.panels[-1]
     since = "revolution" if between is None else "run"
     whole = f"crank angle from the start of the {since} [deg]"
-    last.set(xlim=window.ends, xlabel="crank angle [deg]" if narrow() else whole, **named)
+    last.set(xlim=window.ends, xlabel=whole, **named)
     last.xaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 3, 6, 10]))
     if last.get_legend_handles_labels()[0]:
         sheet.legend(last, most=3)
@@ -182,7 +181,7 @@ def slider_acceleration(
         *(one.slider_acceleration[window_of_time(one, between).chosen] for one in results)
     )
     rows = [1.6, 1.0] if reach > FAR * ideal else [1.0]
-    height = (2.2 + 2.0 * sum(rows) / max(rows) * 0.92) * (1.25 if narrow() else 1.0)
+    height = 2.2 + 2.0 * sum(rows) / max(rows) * 0.92
     sheet = Sheet(ax, 7.0, height, rows, sharex=True)
     names, without = (
         ["slider_acceleration"] * len(rows),
@@ -212,7 +211,7 @@ def slider_kinematics(
     -------
     Figure, array of Axes (3,)
     """
-    sheet = Sheet(ax, 7.0, 7.5 if narrow() else 6.0, [1.0] * 3, sharex=True)
+    sheet = Sheet(ax, 7.0, 6.0, [1.0] * 3, sharex=True)
     names = ("slider_position", "slider_velocity", "slider_acceleration")
     without = [one.ideal_acceleration for one in results]
     return _over_the_turn(sheet, names, results, between, labels, without)
@@ -248,7 +247,7 @@ def joint_force(
             carried(case, result.crank_angle + case.crank.start)
             for case, result in zip(cases, results, strict=True)
         ]
-    sheet = Sheet(ax, 7.0, 5.6 if narrow() else 4.2)
+    sheet = Sheet(ax, 7.0, 4.2)
     return _over_the_turn(
         sheet, ["contact_force"], results, between, labels, without, ylim=(0.0, None)
     )
@@ -272,7 +271,7 @@ def joint_penetration(
     -------
     Figure, Axes
     """
-    sheet = Sheet(ax, 7.0, 5.6 if narrow() else 4.2)
+    sheet = Sheet(ax, 7.0, 4.2)
     return _over_the_turn(sheet, ["penetration"], results, between, labels, ylim=(0.0, None))
 
 
@@ -302,7 +301,7 @@ def joint_orbit(
     chosen = window_of_time(result, between).chosen
     x, y = 1e3 * result.joint_x[chosen], 1e3 * result.joint_y[chosen]
     closed = np.where(result.contact_force[chosen] > 0.0, 1.0, math.nan)
-    sheet = Sheet(ax, 6.0, 6.6 if narrow() else 6.0)
+    sheet = Sheet(ax, 6.0, 6.0)
     axes = sheet.top
     if case is not None:
         turn, radius = np.linspace(0.0, 2.0 * math.pi, 400), 1e3 * case.clearance
@@ -369,7 +368,7 @@ def joint_impact(
         part = impact_of(result.contact_force[chosen])
         depth, force = result.penetration[chosen][part], result.contact_force[chosen][part]
         loops.append(Loop(f"{label}, at {turned[part.start + 1]:.3g} deg", depth, force))
-    sheet = Sheet(ax, 6.4, 5.4 if narrow() else 4.4)
+    sheet = Sheet(ax, 6.4, 4.4)
     handles = draw_loops(sheet.top, loops, "approach", "recovery", "penetration")
     sheet.legend(sheet.top, handles=handles, most=3)
     return sheet.head(results)
@@ -394,7 +393,7 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
     """
     turned = np.degrees(np.interp(result.energy_time, result.time, result.crank_angle))
     work, moving = result.energy_external, result.energy_kinetic - result.energy_kinetic[0]
-    sheet = Sheet(ax, 7.0, 7.0 if narrow() else 5.6, [2.0, 1.3, 1.0], sharex=True)
+    sheet = Sheet(ax, 7.0, 5.6, [2.0, 1.3, 1.0], sharex=True)
     ledger, lost, rest = sheet.panels
     scale, joule = scaled(largest(moving, work), "J")
     ledger.plot(

@@ -16,7 +16,6 @@ from granchain.figures.frame import (
     GREY,
     Sheet,
     look,
-    narrow,
     page,
     set_panel,
     small_type,
@@ -39,8 +38,7 @@ FEW_BODIES = 40
 FRAMES, MOST_FRAMES = 100, 600
 # Frames per second.
 RATE = 20
-# Dots per inch: for a screen, and for print one column wide.
-DOTS_PER_INCH, NARROW_DOTS = 100.0, 150.0
+DOTS_PER_INCH = 100.0
 # Automatic magnification: largest magnified overlap, and largest magnified displacement of a body,
 # in diameters.
 SEEN_OVERLAP, SEEN_WAY = 0.35, 3.0
@@ -308,7 +306,6 @@ def animate(
     frames: int = FRAMES,
     beads: Sequence[int] | None = None,
     *,
-    width: str | None = None,
     title: bool = True,
     overwrite: bool = False,
 ) -> None:
@@ -322,8 +319,6 @@ def animate(
         Output file with the ending .gif, or .mp4, which requires the package imageio-ffmpeg.
     magnify, frames, beads : optional
         Options of `figures.animation`.
-    width : {"single", "double"}, optional
-        Width for a journal.
     title : bool
         Whether the animation has a title and a heading.
     overwrite : bool
@@ -346,9 +341,9 @@ def animate(
 
     ending = check_new(path, MOVING, overwrite)
     writer = film_writer() if ending == ".mp4" else PillowWriter(fps=RATE)
-    with page(width, title), tempfile.TemporaryDirectory() as folder:
-        film, dots = Path(folder, f"animation{ending}"), NARROW_DOTS if narrow() else DOTS_PER_INCH
-        animation(result, magnify, frames, beads).save(film, writer=writer, dpi=dots)
+    with page(title), tempfile.TemporaryDirectory() as folder:
+        film = Path(folder, f"animation{ending}")
+        animation(result, magnify, frames, beads).save(film, writer=writer, dpi=DOTS_PER_INCH)
         write_atomically(path, film.read_bytes(), overwrite, marks=(MOVING[ending],))
 
 

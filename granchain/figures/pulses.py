@@ -35,7 +35,6 @@ from granchain.figures.frame import (
     look,
     make_log,
     mark_values,
-    narrow,
     number_words,
     round_end,
     set_panel,
@@ -91,7 +90,7 @@ def force_traces(
     places, note = chosen_labels(sensors, results[0].sensor_bead, MOST_LEGEND_ROWS, "sensors")
     beads = [int(results[0].sensor_bead[place]) for place in places]
     factor, unit = time_unit(max(float(result.time[-1]) for result in results))
-    height = 1.5 + (0.8 if narrow() else 0.62) * len(beads)
+    height = 1.5 + 0.62 * len(beads)
     sheet = Sheet(ax, 7.0, height, [1.0] * len(beads), sharex=True, sharey=True)
     if not sheet.on_callers_axes:
         sheet.figure.get_layout_engine().set(hspace=0.0, h_pad=0.02)  # type: ignore[union-attr,call-arg]
@@ -269,8 +268,7 @@ def peaks(
     Figure, array of Axes (4,)
         Peak, arrival, width, and speed.
     """
-    rows, columns = ([1.0] * 4, [1.0]) if narrow() else ([1.0, 1.0], [1.0, 1.0])
-    sheet = Sheet(ax, 7.0, 10.5 if narrow() else 5.2, rows, columns, head=0.02)
+    sheet = Sheet(ax, 7.0, 5.2, [1.0, 1.0], [1.0, 1.0], head=0.02)
     courses = [first_pulses(result) for result in results]
     factor, unit = time_unit(largest([pulse.arrival for seen, _ in courses for pulse in seen]))
     by_width, short = time_unit(largest([pulse.width for seen, _ in courses for pulse in seen]))
@@ -304,9 +302,8 @@ def peaks(
                 notes = [powers, *(note for note in notes if note != powers)]
                 axes.plot(*fitted, ":", color=GREY, linewidth=0.9, label="_fit", zorder=3)
             found.append(before + decay)
-    at_half, to_next = ("", "") if narrow() else (" at half height", " to the next")
-    times = f"arrival [{unit}]", f"width{at_half} [{short}]"
-    names = ("peak force [N]", *times, f"speed{to_next} [m/s]")
+    times = f"arrival [{unit}]", f"width at half height [{short}]"
+    names = ("peak force [N]", *times, "speed to the next [m/s]")
     for axes, lines, name in zip(sheet.panels, texts, names, strict=True):
         drawn = [line for line in axes.get_lines() if line.get_label() != "_fit"]
         x, values = (

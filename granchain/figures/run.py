@@ -40,7 +40,6 @@ from granchain.figures.frame import (
     labels_of,
     largest,
     look,
-    narrow,
     number_words,
     over_time,
     palette,
@@ -179,7 +178,7 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     axes, (fast, speed_unit) = sheet.top, scaled(largest(values) or 1.0, "m/s")
     shown, top = fast * values, fast * (largest(values) or 1.0)
     # On a square-root scale, a decaying wave stays visible.
-    name = f"bead velocity [{speed_unit}]" + (",\n" if narrow() else ", ") + "square-root scale"
+    name = f"bead velocity [{speed_unit}], square-root scale"
     if np.nanmin(shown) < -0.1 * top:
         # Both signs occur; white is rest.
         root_and_square = (
@@ -209,8 +208,7 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
             note = "no wave front, because the pulses have more than one front"
         else:
             speed = speed_in_words(result.position, arrivals)
-            label = "wave front from peaks of velocity," + ("\n" if narrow() else " ")
-            label += f"beads {passed[0]} to {passed[-1]}: {speed}"
+            label = f"wave front from peaks of velocity, beads {passed[0]} to {passed[-1]}: {speed}"
             # A black line with a white outline is visible on every colour of the map.
             line: dict[str, Any] = {"color": "black", "linewidth": FRONT[0], "label": label}
             line["path_effects"] = [withStroke(linewidth=FRONT[1], foreground="white")]
@@ -274,7 +272,7 @@ def hysteresis(
             loops.append(Loop(label, overlap, force, _residual(result, contact)))
     sheet = Sheet(ax, 6.4, 4.4)
     handles = draw_loops(sheet.top, loops, "loading", "unloading")
-    if len(handles) > (IN_A_CORNER // 2 if narrow() else IN_A_CORNER):
+    if len(handles) > IN_A_CORNER:
         sheet.legend(sheet.top, beside=True, handles=handles)
     else:
         sheet.top.legend(handles=handles, loc="best")
@@ -338,7 +336,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     factor, unit = time_unit(float(result.energy_time[-1]))
     scale, joule = scaled(largest(total, sum(energies.values())), "J")
     time = factor * result.energy_time
-    sheet = Sheet(ax, 7.0, 6.2 if narrow() else 5.0, [3.0, 1.3], sharex=True)
+    sheet = Sheet(ax, 7.0, 5.0, [3.0, 1.3], sharex=True)
     ledger, rest = sheet.panels
     # Each part has the same colour in all runs.
     colours = dict(zip(names, palette(), strict=False))

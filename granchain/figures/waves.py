@@ -18,7 +18,6 @@ from granchain.figures.frame import (
     colour_map,
     figure_title,
     named_laws,
-    narrow,
     need_found,
     palette,
     scaled,
@@ -36,8 +35,8 @@ FREQUENCY_MARGIN = 1.25
 # Spectral lines over which the median coherence is taken, because a single line may be coherent by
 # chance; our choice.
 LINES = 9
-# Height for the legend above a curve relative to the curve: on a screen, and one column wide.
-LEGEND = 0.3, 0.5
+# Height for the legend above a curve relative to the curve.
+LEGEND = 0.3
 # Points of a curve from the centre of the Brillouin zone to its edge.
 CURVE_POINTS = 201
 
@@ -153,7 +152,7 @@ def transmission(
     axes.set(xlabel=f"frequency [{unit}]", ylabel=label)
     # Keep the curve below the legend.
     low, high = axes.get_ylim()
-    axes.set_ylim(low, high * (high / low) ** LEGEND[narrow()])
+    axes.set_ylim(low, high * (high / low) ** LEGEND)
     axes.legend(loc="upper center", ncols=2, handlelength=1.4, columnspacing=1.0, **ON_CURVES)
     return write_spectrum_heading(sheet, *found)
 
@@ -161,7 +160,6 @@ def transmission(
 def draw_edges(axes: Axes, found: Spectrum, kilo: float) -> None:
     """Plot the measured band edges with their errors."""
     red = palette()[2]
-    measured = "measured edges" + ("" if narrow() else ", with errors")
     edges = zip(found.band_edges.ravel(), found.band_edge_errors.ravel(), strict=True)
     for i, (edge, error) in enumerate((edge, error) for edge, error in edges if edge > 0.0):
         axes.axvline(
@@ -169,7 +167,7 @@ def draw_edges(axes: Axes, found: Spectrum, kilo: float) -> None:
             color=red,
             linewidth=0.9,
             linestyle="--",
-            label=measured if i == 0 else "_edge",
+            label="measured edges, with errors" if i == 0 else "_edge",
         )
         ends = kilo * (edge - error), kilo * (edge + error)
         axes.axvspan(*ends, color=red, alpha=0.25, linewidth=0.0)
@@ -207,12 +205,8 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     with np.errstate(divide="ignore"):
         level = np.maximum(10.0 * np.log10(found.power[rows]), -10.0 * DECADES_SHOWN)
     places = found.wavenumber / math.pi, kilo * found.cell_frequency[rows]
-    # In one column, a colour bar at the side would narrow every panel.
-    bar: dict[str, Any] = (
-        {"location": "bottom", "aspect": 36} if narrow() else {"pad": 0.02, "aspect": 24}
-    )
     power = f"power of {found.measured.replace('_', ' ')} [dB]"
-    colour_map(sheet, *places, level, power, {"cmap": "magma_r"}, **bar)
+    colour_map(sheet, *places, level, power, {"cmap": "magma_r"}, pad=0.02, aspect=24)
     each = "bead"
     if found.dispersion is not None:
         each, q = "cell", np.linspace(-math.pi, math.pi, 401)

@@ -144,9 +144,8 @@ def paragraphs(docstring: str | None) -> list[str]:
 
 
 # Read on paper, on a wide screen and on a narrow one, in light and in the dark: wide tables reach
-# into the margin and scroll by themselves, figures are drawn as wide as the screen is, and inverted
-# in the dark, where white becomes the ground of the page, 255 (1 - 0.9) 1.3, and a hue stays what
-# it is.
+# into the margin and scroll by themselves, figures are as wide as the text, and inverted in the
+# dark, where white becomes the ground of the page, 255 (1 - 0.9) 1.3, and a hue stays what it is.
 STYLE = """
 :root { color-scheme: light dark; --text: #1a1a1a; --ground: #fff; --quiet: #555; --line: #9a9a9a;
         --thin: #e4e4e4; --box: #f5f5f5; --link: #1f5f9e; --accent: #3f90da; --bad: #bd1f01; }
@@ -181,7 +180,6 @@ td:last-child { overflow-wrap: anywhere; }
 td.number { text-align: right; white-space: nowrap; }
 th.number { text-align: right; }
 img { display: block; width: 100%; height: auto; }
-img.narrow { display: none; }
 pre { overflow: auto; max-height: 24rem; background: var(--box); padding: .7rem; margin: .4rem 0;
       font-size: .8rem; line-height: 1.35; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .85rem;
@@ -191,7 +189,6 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .85rem;
 }
 @media screen and (max-width: 600px) {
   body { padding: .8rem; }
-  img.wide { display: none; } img.narrow { display: block; }
   h1 { font-size: 1.4rem; } h2 { font-size: 1.2rem; }
   table { font-size: .82rem; } th, td { padding-right: .7rem; }
 }
@@ -282,35 +279,24 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
 
 
 def picture_in_html(picture: Picture, number: Iterator[int]) -> str:
-    """A figure for wide screens and paper, and for narrow screens, with its number and caption;
-    what stands over the axes elsewhere stands in the caption. Else the reason that it is not
-    drawn."""
+    """A figure with its number and caption; what stands over the axes elsewhere stands in the
+    caption. Else the reason that it is not drawn."""
     import matplotlib
 
     from granchain.figures import image_of, page, style
 
-    images, caption = [], ""
     try:
-        for width in (None, "single"):
-            # letters as shapes look the same with every font; equal figures give equal bytes
-            with (
-                page(width, title=False),
-                matplotlib.rc_context(rc={**style(), "svg.fonttype": "path"}),
-            ):
-                figure = picture.draw()[0]
-                images.append(base64.b64encode(image_of(figure, ".svg")).decode("ascii"))
-                caption = str(figure.get_label())
+        # letters as shapes look the same with every font; equal figures give equal bytes
+        with page(title=False), matplotlib.rc_context(rc={**style(), "svg.fonttype": "path"}):
+            figure = picture.draw()[0]
+            image = base64.b64encode(image_of(figure, ".svg")).decode("ascii")
     except STRANGE as error:
         reason = str(error) if isinstance(error, GranchainError) else "the data are not in the file"
         return block_in_html(Paragraph(f"Figure not available: {picture.words} Reason: {reason}."))
-    words = escaped(picture.words)
+    words, caption = escaped(picture.words), str(figure.get_label())
     caption = f" <small>{linked(caption[0].upper() + caption[1:])}.</small>" if caption else ""
-    shown = "".join(
-        f'<img class="{width}" src="data:image/svg+xml;base64,{image}" alt="{words}">'
-        for width, image in zip(("wide", "narrow"), images, strict=True)
-    )
     return (
-        f'<figure class="picture">{shown}'
+        f'<figure class="picture"><img src="data:image/svg+xml;base64,{image}" alt="{words}">'
         f"<figcaption><b>Figure {next(number)}.</b> {words}{caption}</figcaption></figure>"
     )
 
