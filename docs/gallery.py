@@ -173,7 +173,7 @@ def equivalence() -> Any:
     """Dashpots that approximate Ma and Liu's law, and the difference that remains. `granchain
     equivalent` plots this figure."""
     laws = ["flores", "hunt-crossley", "tsuji", "lankarani-nikravesh"]
-    return figures.equivalence(gc.equivalent(gc.load_case("steel-chain"), laws=laws, moves=False))
+    return figures.equivalence(gc.equivalent(gc.load_case("steel-chain"), laws=laws))
 
 
 def fit() -> Any:

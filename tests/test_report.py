@@ -147,7 +147,7 @@ def concluded(computed, tmp_path):
     law = {
         **{"law": "flores", "rank": 1, "residual": 0.0557, "per_bead": [0.01, None]},
         **{"free": {"restitution": [0.05, 0.99]}, "inputs": {"restitution": 0.7}},
-        **{"at_bound": ["restitution"], "minima": [], "moves": []},
+        **{"at_bound": ["restitution"], "minima": []},
         **{"grid": [[0.5], [0.7]], "grid_residual": [0.1, 0.0557]},
         "messages": ["an answer at a bound"],
     }

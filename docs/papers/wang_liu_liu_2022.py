@@ -751,7 +751,7 @@ def figure_11_dashpots() -> Shown:
         )
         for law in laws
     ]
-    for one in gc.equivalent(fine_step(gc.load_case("steel-chain")), "ma-liu", laws, moves=False):
+    for one in gc.equivalent(fine_step(gc.load_case("steel-chain")), "ma-liu", laws):
         rows += [
             Row(f"{one.law}, best restitution [1]", "", one.inputs["restitution"]),
             Row(f"{one.law}, residual (rms of the peaks) [%]", "", 100.0 * one.residual),

@@ -226,9 +226,6 @@ def equivalent(
     measure: Annotated[
         str, typer.Option(metavar="WHAT", help="Values to compare: peaks, arrivals, or traces.")
     ] = "peaks",
-    moves: Annotated[
-        bool, typer.Option(help="Repeat the search at other striker speeds and chain lengths.")
-    ] = True,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
@@ -246,9 +243,7 @@ def equivalent(
         "equivalent",
         case,
         asked,
-        lambda: gc.equivalent(
-            asked, to, laws, shared | own or None, measure, moves=moves, threads=threads
-        ),
+        lambda: gc.equivalent(asked, to, laws, shared | own or None, measure, threads=threads),
         gc.figures.equivalence,
         lambda found: equivalence_tables(found.as_dict(), asked.title),
         figure,

@@ -306,7 +306,7 @@ def equivalence_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[s
 
 
 def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
-    """The ranking, what remains bead by bead, and how the answers move."""
+    """The ranking, and what remains bead by bead."""
     laws, to = facts["laws"], facts["to"]
     free = list(dict.fromkeys(name for one in laws for name in one["free"]))
     traces = facts["measure"] == "traces"
@@ -327,7 +327,7 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
         for k, bead in enumerate(facts["sensor_bead"])
     )
     sign = "norm of the difference" if traces else f"relative to {to}"
-    blocks: list[Block] = [
+    return [
         Paragraph(
             f"{title}: laws that approximate {to}, compared by {what} at "
             f"{len(facts['sensor_bead'])} sensors."
@@ -343,24 +343,6 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
         ),
         number_grid(("bead", *names), rows, f"Residual at each bead, {sign} [%]"),
     ]
-    moves: dict[tuple[str, float], dict[str, Any]] = {}
-    for one in laws:
-        for move in one["moves"]:
-            moves.setdefault((move["key"], move["value"]), {})[one["law"]] = move
-    if moves:
-        moved = (
-            (key, f"{value:g}", *(moved_cell(there.get(name)) for name in names))
-            for (key, value), there in moves.items()
-        )
-        now = ("", "unchanged", *map(moved_cell, laws))
-        alike = all(list(one["free"]) == free for one in laws)
-        inputs = ", ".join(free) if alike else "free inputs of each law"
-        words = (
-            f"Fits after changes of the case: {inputs}, and residual [%] in parentheses; * means "
-            "at a limit of the range"
-        )
-        blocks.append(number_grid(("", "", *names), (now, *moved), words, words=1))
-    return blocks
 
 
 def ranking_grid(
@@ -379,17 +361,6 @@ def ranking_grid(
 def largest(values: Sequence[float | None]) -> float | None:
     """The largest size of numbers; None where one is missing."""
     return None if None in values else max(abs(value) for value in values if value is not None)
-
-
-def moved_cell(answer: Mapping[str, Any] | None) -> str:
-    """An answer in a table."""
-    if answer is None or not answer["inputs"]:
-        return "-"
-    values = ", ".join(
-        f"{number_text(value, '.3g')}{'*' if name in answer['at_bound'] else ''}"
-        for name, value in answer["inputs"].items()
-    )
-    return f"{values} ({number_text(answer['residual'], '.2g', 100.0)})"
 
 
 # --------------------------------------------------------------------------------------------------

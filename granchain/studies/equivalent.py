@@ -38,7 +38,7 @@ from granchain.studies.ranking import (
     number_inputs,
     ranked,
 )
-from granchain.studies.search import FLAT, Lowest, descend, indistinguishable_groups
+from granchain.studies.search import Lowest, descend, indistinguishable_groups
 
 COMPARED_BY = {"peaks": "peak", "arrivals": "arrival", "traces": "force"}
 FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
@@ -55,10 +55,6 @@ AT_END, SAME = 1e-3, 2e-2
 # Largest relative difference of residuals that count as equal: the time step and the samples of a
 # run cause about 1e-4 of a residual of 5 %.
 TIE = 1e-3
-# Relative tolerance of a descent for changed cases, whose results are given to three digits.
-ROUGH = 1e-4
-# Factors of the case's speed and length for which the search is repeated.
-SPEED_FACTORS, LENGTHS = (0.5, 2.0), (0.5, 1.5)
 
 
 class Minimum(NamedTuple):
@@ -66,30 +62,6 @@ class Minimum(NamedTuple):
 
     inputs: dict[str, float]
     residual: float
-
-
-class Moved(NamedTuple):
-    """Result for the chain with one key changed.
-
-    Attributes
-    ----------
-    key : str
-        Key that is changed: "striker.speed" [m/s] or "chain.beads".
-    value : float
-    inputs : dict of str to float
-        Best values of the free inputs for the changed chain.
-    residual, kept : float
-        Residuals with these inputs, and with the best inputs of the case itself.
-    at_bound : tuple of str
-        Free inputs at a limit of their range.
-    """
-
-    key: str
-    value: float
-    inputs: dict[str, float]
-    residual: float
-    kept: float
-    at_bound: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +86,6 @@ class Equivalent:
         Free inputs at a limit of their range. There may be a better value beyond it.
     minima : tuple of Minimum
         Other minima, best first.
-    moves : tuple of Moved
-        Changes of the best inputs with striker speed and chain length.
     rank : int
         Rank of the law, from 1. Laws with equal residuals share a rank.
     measure : str
@@ -136,7 +106,7 @@ class Equivalent:
     >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
     >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
     >>> free = {"restitution": (0.8, 0.99)}
-    >>> (best,) = gc.equivalent(case, to="hertz", laws=["flores"], free=free, moves=False)
+    >>> (best,) = gc.equivalent(case, to="hertz", laws=["flores"], free=free)
     >>> best.law, best.to
     ('flores', 'hertz')
     """
@@ -149,7 +119,6 @@ class Equivalent:
     sensor_bead: tuple[int, ...]
     at_bound: tuple[str, ...]
     minima: tuple[Minimum, ...]
-    moves: tuple[Moved, ...] = field(repr=False)
     rank: int
     measure: str
     free: dict[str, tuple[float, float]] = field(repr=False)
@@ -186,8 +155,8 @@ class Equivalent:
     def as_dict(self) -> dict[str, Any]:
         """Return the attributes as plain data; nan and infinity become None."""
         names = (
-            "law", "rank", "free", "inputs", "residual", "per_bead", "at_bound", "minima", "moves",
-            "grid", "grid_residual", "messages",
+            "law", "rank", "free", "inputs", "residual", "per_bead", "at_bound", "minima", "grid",
+            "grid_residual", "messages",
         )  # fmt: skip
         return dict(plain_data({name: getattr(self, name) for name in names}))
 
@@ -200,7 +169,6 @@ def equivalent(
     free: Mapping[str, Any] | None = None,
     measure: str = "peaks",
     *,
-    moves: bool = True,
     threads: int | None = None,
 ) -> Ranking[Equivalent]:
     """Find the inputs with which laws best approximate another law in a chain.
@@ -221,8 +189,6 @@ def equivalent(
     measure : {"peaks", "arrivals", "traces"}
         Quantity that is compared: peaks of the first pulse (default), their times, or complete
         traces.
-    moves : bool
-        Whether to repeat the search at other striker speeds and chain lengths.
     threads : int, optional
         Number of threads. Default: the number of processors available to this process.
 
@@ -243,7 +209,7 @@ def equivalent(
     >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
     >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
     >>> free = {"restitution": (0.8, 0.99)}
-    >>> ranking = gc.equivalent(case, to="hertz", laws=["flores"], free=free, moves=False)
+    >>> ranking = gc.equivalent(case, to="hertz", laws=["flores"], free=free)
     >>> ranking[0].at_bound
     ('restitution',)
     """
@@ -259,8 +225,7 @@ def equivalent(
             f"before time.end, {reference.time.end:g} s. A pulse must pass every sensor. "
             "Increase time.end, or remove these beads."
         )
-    found = _searched(target, candidates, threads)
-    return _ranked(_with_moves(found, target, candidates, threads) if moves else found)
+    return _ranked(_searched(target, candidates, threads))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -294,11 +259,6 @@ class Candidate(NamedTuple):
     def values(self, points: np.ndarray) -> np.ndarray:
         """Return the free inputs at points (..., input)."""
         return np.where(self.decades, np.exp(np.where(self.decades, points, 0.0)), points)
-
-    def point(self, inputs: Mapping[str, float]) -> np.ndarray:
-        """Return the point of given inputs."""
-        values = np.array([inputs[name] for name in self.names])
-        return np.where(self.decades, np.log(np.where(self.decades, values, 1.0)), values)
 
     def at_ends(self, point: np.ndarray) -> tuple[str, ...]:
         """Return the free inputs at an end of their range."""
@@ -473,7 +433,7 @@ class Target:
                 row[:] = np.sqrt(np.mean(apart**2, axis=0)) / self._size
         return rows
 
-    def lowest(self, candidate: Candidate, start: np.ndarray, flat: float = FLAT) -> Lowest | None:
+    def lowest(self, candidate: Candidate, start: np.ndarray) -> Lowest | None:
         """Return the result of a descent from a point."""
 
         def residuals(points: np.ndarray) -> np.ndarray:
@@ -481,7 +441,7 @@ class Target:
             return self.off(measured(cases, 1, traces=self.traces))
 
         low, high = candidate.low, candidate.high
-        return descend(residuals, start, low, high, high - low, "dogbox", flat)
+        return descend(residuals, start, low, high, high - low, "dogbox")
 
 
 def rms(rows: np.ndarray) -> np.ndarray:
@@ -495,7 +455,8 @@ def rms(rows: np.ndarray) -> np.ndarray:
 
 def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> list[Equivalent]:
     """Return the result for each law."""
-    fast = target.case.replace(**quick(target.case))
+    case = target.case
+    fast = case.replace(**{"time.step": "fast"}) if case.time.step == "auto" else case
     points = [grid_of(one.low, one.high) for one in candidates]
     cases = [
         fast.replace(**one.change(point))
@@ -521,11 +482,6 @@ def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> 
         notes = ran.message[ends_at[i] - len(points[i]) : ends_at[i]]
         found.append(_answer(target, one, lows, points[i], rows[i], notes))
     return found
-
-
-def quick(case: Case) -> dict[str, Any]:
-    """Return the change that makes a case faster, if its time step is not specified."""
-    return {"time.step": "fast"} if case.time.step == "auto" else {}
 
 
 def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -638,7 +594,6 @@ def _answer(
         sensor_bead=tuple(case.sensors.beads),
         at_bound=candidate.at_ends(best),
         minima=minima,
-        moves=(),
         rank=0,
         measure=target.quantity,
         free=dict(zip(candidate.names, ends, strict=True)),
@@ -662,71 +617,7 @@ def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, lower: Lo
 
 
 # --------------------------------------------------------------------------------------------------
-# Changes with speed and length, and the ranking
-
-
-def varied(case: Case) -> dict[tuple[str, float], Case]:
-    """Return the chain at other striker speeds, and with other lengths.
-
-    With another length, the sensors stay at the same fractions of the length, and the end time is
-    scaled.
-    """
-    found, chain = {}, case.chain
-    if case.striker is not None:
-        for factor in SPEED_FACTORS:
-            speed = factor * case.striker.speed
-            # the wave speed in a chain at rest scales with speed^(1/5) (Nesterenko 1983)
-            changes = {"striker.speed": speed, "time.end": case.time.end * max(1.0, factor**-0.2)}
-            found["striker.speed", speed] = case.replace(**quick(case), **changes)
-    own = [chain.radius_factor, chain.mass_factor, chain.modulus_factor, chain.gap_added]
-    # a chain with different beads cannot be extended in the same way
-    alike = not chain.segment and all(one is None for one in own)
-    for factor in LENGTHS if alike else ():
-        beads = max(1, round(factor * case.beads))
-        sensors = {min(max(1, round(factor * bead)), beads) for bead in case.sensors.beads}
-        changes = {"chain.beads": beads, "sensors.beads": sorted(sensors)}
-        changes["time.end"] = case.time.end * max(1.0, factor)
-        if beads != case.beads:
-            found["chain.beads", float(beads)] = case.replace(**quick(case), **changes)
-    return found
-
-
-def _with_moves(
-    found: Sequence[Equivalent], target: Target, candidates: Sequence[Candidate], threads: int
-) -> list[Equivalent]:
-    """Add the changes of the results with speed and length, each searched from the result."""
-    targets = {
-        change: Target(case, target.quantity) for change, case in varied(target.case).items()
-    }
-    unseen = [f"{key} {value:g}" for (key, value), one in targets.items() if one.missing]
-    why = (
-        f"the pulse does not pass every sensor at {', '.join(unseen)}, so there is no result there"
-    )
-
-    def moved(task: tuple[Equivalent, Candidate, tuple[str, float], Target]) -> Moved | None:
-        one, candidate, change, target = task
-        end = target.lowest(candidate, candidate.point(one.inputs), ROUGH)
-        if end is None:
-            return None
-        inputs, at_ends = candidate.named(end.point), candidate.at_ends(end.point)
-        return Moved(*change, inputs, float(rms(end.residual)), float(rms(end.first)), at_ends)
-
-    tasks = [
-        (one, candidate, change, target)
-        for one, candidate in zip(found, candidates, strict=True)
-        for change, target in targets.items()
-        if one.inputs and not target.missing
-    ]
-    with ThreadPoolExecutor(threads, "granchain") as pool:
-        moves = list(zip(tasks, pool.map(moved, tasks), strict=True))
-    return [
-        replace(
-            one,
-            moves=tuple(move for task, move in moves if task[0] is one and move is not None),
-            messages=(*one.messages, *([why] if unseen else [])),
-        )
-        for one in found
-    ]
+# The ranking
 
 
 def _ranked(found: Sequence[Equivalent]) -> Ranking[Equivalent]:

@@ -31,13 +31,12 @@ Residuals = Callable[[np.ndarray], np.ndarray]
 
 
 class Lowest(NamedTuple):
-    """End of a descent: the point, its residuals, their derivatives (residual, parameter), the
-    residuals at the start, and whether it converged."""
+    """End of a descent: the point, its residuals, their derivatives (residual, parameter), and
+    whether it converged."""
 
     point: np.ndarray
     residual: np.ndarray
     slope: np.ndarray
-    first: np.ndarray
     settled: bool
 
 
@@ -48,7 +47,6 @@ def descend(
     high: np.ndarray,
     size: np.ndarray,
     method: Literal["trf", "dogbox"] = "trf",
-    flat: float = FLAT,
 ) -> Lowest | None:
     """Return the lowest sum of squares that a descent from a point reaches.
 
@@ -62,8 +60,6 @@ def descend(
         Size of a unit step of each parameter.
     method : {"trf", "dogbox"}
         Method of `scipy.optimize.least_squares`.
-    flat : float
-        Relative change of the sum of squares below which the descent has converged.
 
     Returns
     -------
@@ -97,7 +93,7 @@ def descend(
             bounds=(low, high),
             method=method,
             x_scale=size,
-            ftol=flat,
+            ftol=FLAT,
             xtol=CLOSE,
             gtol=None,
             max_nfev=MOST_STEPS,
@@ -110,8 +106,8 @@ def descend(
             if np.isfinite(r).all() and np.isfinite(s).all()
         ]
         key, residual, slope = min(good, key=lambda entry: float(entry[1] @ entry[1]))
-        return Lowest(np.frombuffer(key), residual, slope, first, False)
-    return Lowest(found.x, *at(found.x), first=first, settled=found.status > 0)
+        return Lowest(np.frombuffer(key), residual, slope, False)
+    return Lowest(found.x, *at(found.x), settled=found.status > 0)
 
 
 def with_slopes(
