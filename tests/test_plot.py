@@ -143,6 +143,12 @@ def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, obeyed):
     assert {path.name for path in here.glob("*.gif")} == {"fast.gif", "mine.gif"}
 
 
+def test_an_mp4_without_ffmpeg_is_refused(here, obeyed, monkeypatch):
+    monkeypatch.setattr("matplotlib.animation.FFMpegWriter.isAvailable", lambda: False)
+    said = obeyed("animate", "fast.h5", "--out", "film.mp4", code=2).err
+    assert "ffmpeg is missing" in said and "use a .gif file" in said
+
+
 def test_an_animation_has_its_title_or_none_as_asked(here, monkeypatch):
     asked = []
     monkeypatch.setattr(gc, "animate", lambda *rest, title, **more: asked.append(title))

@@ -28,7 +28,7 @@ from granchain.store.files import check_new
 from granchain.store.result import case_of
 
 if TYPE_CHECKING:
-    from matplotlib.animation import FFMpegWriter, FuncAnimation
+    from matplotlib.animation import AbstractMovieWriter, FuncAnimation
 
 
 # Largest number of bodies for which the panel of the chain is high.
@@ -316,7 +316,7 @@ def animate(
     result : Result
         Result of a run with snapshots.
     path : str or path
-        Output file with the ending .gif, or .mp4, which requires the package imageio-ffmpeg.
+        Output file with the ending .gif, or .mp4 if Matplotlib finds ffmpeg.
     magnify, frames, beads : optional
         Options of `figures.animation`.
     title : bool
@@ -327,7 +327,8 @@ def animate(
     Raises
     ------
     GranchainError
-        If the result has no snapshots. The message contains the keys that record them.
+        If the result has no snapshots; the message contains the keys that record them. If the
+        ending is .mp4 and ffmpeg is not found.
     FileError
         If the ending is not supported or the file cannot be written.
 
@@ -337,29 +338,19 @@ def animate(
     >>> result = gc.open_result("chain.h5")  # doctest: +SKIP
     >>> gc.animate(result, "chain.gif", frames=50)  # doctest: +SKIP
     """
-    from matplotlib.animation import PillowWriter
+    from matplotlib.animation import FFMpegWriter, PillowWriter
 
     ending = check_new(path, MOVING, overwrite)
-    writer = film_writer() if ending == ".mp4" else PillowWriter(fps=RATE)
+    writer: AbstractMovieWriter = PillowWriter(fps=RATE)
+    if ending == ".mp4":
+        if not FFMpegWriter.isAvailable():
+            raise GranchainError(
+                "animation: ffmpeg is missing. Matplotlib requires it for MP4 files. Install "
+                "ffmpeg, or use a .gif file."
+            )
+        # No date is written.
+        writer = FFMpegWriter(fps=RATE, codec="h264", extra_args=["-bitexact"])
     with page(title), tempfile.TemporaryDirectory() as folder:
         film = Path(folder, f"animation{ending}")
         animation(result, magnify, frames, beads).save(film, writer=writer, dpi=DOTS_PER_INCH)
         write_atomically(path, film.read_bytes(), overwrite, marks=(MOVING[ending],))
-
-
-def film_writer() -> FFMpegWriter:
-    """Return the MP4 writer, with the ffmpeg of imageio-ffmpeg; raise an error if it is missing."""
-    import matplotlib
-    from matplotlib.animation import FFMpegWriter
-
-    try:
-        import imageio_ffmpeg
-    except ImportError:
-        raise GranchainError(
-            "animation: imageio-ffmpeg is not installed. MP4 files require it. Run pip "
-            "install imageio-ffmpeg, or use a .gif file."
-        ) from None
-    matplotlib.rcParams["animation.ffmpeg_path"] = imageio_ffmpeg.get_ffmpeg_exe()
-    # H.264 requires even numbers of pixels; no date is written.
-    even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white", "-pix_fmt", "yuv420p"]
-    return FFMpegWriter(fps=RATE, codec="h264", extra_args=[*even, "-bitexact"])
