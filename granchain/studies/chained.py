@@ -1,4 +1,4 @@
-"""Chained studies: the amplitude or frequency of a drive changes from member to member, and each
+"""Chained studies: the amplitude or frequency of the drive changes from member to member, and each
 member starts from the final state of the previous one."""
 
 from __future__ import annotations
@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,8 @@ from granchain.studies.measures import NUMBERS, Measures, SummaryFunction, measu
 from granchain.studies.orbit import SAFETY
 from granchain.studies.plan import Plan, plan_of
 
-# Keys that may change from one member to the next, in addition to those of a drive.
+# Keys that may change from one member to the next, in addition to those of the drive.
 GOES_ON, OF_A_DRIVE = ("time.step", "time.end"), ("amplitude", "frequency")
-# Largest integers in the ratio of two frequencies, and the relative tolerance of the ratio.
-MOST_TOGETHER, SAME_FREQUENCY = 1000, 1e-9
 # Fraction of time.end for the ramp from one drive to the next, if the case has no ramp. Our choice.
 RAMP = 0.25
 
@@ -38,7 +35,14 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
         If an argument is invalid. The message lists every error.
     """
     plan = plan_of(case, vary, "zip" if how == "product" else how, n, seed)
-    problems = Problems()
+    problems, drives = Problems(), list(plan.case.drives)
+    problems.check(
+        len(drives) <= 1,
+        "chained",
+        f"the case has {len(drives)} drives, {', '.join(drives)}",
+        "A chained study allows at most one",
+        "Remove the other drives, or leave out chained",
+    )
     (key, values), *_ = plan.vary.items()
     if problems.check(
         len(plan.vary) == 1 and isinstance(values, list) and key in _keys(plan.case),
@@ -60,27 +64,13 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
     cases = chain.cases()
     for place, of_value in enumerate(cases):
         at = f" (at {key} = {shown(plan.listed[key][place])})"
-        together = _together(of_value)
-        if together == 0.0:
-            frequencies = " and ".join(f"{own:.9g}" for own in _harmonics(of_value))
-            problems.add(
-                "vary",
-                f"drives of {frequencies} Hz{at} have no common period",
-                "The ratios of the frequencies must be those of whole numbers up to "
-                f"{MOST_TOGETHER}",
-                "Change the frequencies, or run a separate study for each drive",
-            )
-            problems.close()
         kept = settled_time(of_value)
         _, ramp = _drive_between(cases, place, 0.0)
-        shared = ""
-        if len(_harmonics(of_value)) > 1:
-            shared = f"s, whose common period is {1.0 / (together or 1.0):.3g} s,"
         problems.check(
             kept > 0.0 and ramp <= of_value.time.end - kept,
             "time.end",
             f"{of_value.time.end:.6g} s{at} is too short, because the ramp takes {ramp:.3g} s",
-            f"It must be at least four periods of the drive{shared} and twice the ramp",
+            "It must be at least four periods of the drive and twice the ramp",
             "Run each value longer, or shorten the ramp",
         )
         problems.close()
@@ -92,56 +82,30 @@ def _keys(case: Case) -> list[str]:
     return [*GOES_ON, *(f"{where}.{name}" for where in case.drives for name in OF_A_DRIVE)]
 
 
-def _harmonics(case: Case) -> list[float]:
-    """Return the different frequencies of the harmonic drives [Hz]."""
-    drives = [one for one in case.drives.values() if one.signal == "harmonic"]
-    return list(dict.fromkeys(float(one.frequency or 0.0) for one in drives))
-
-
-def _together(case: Case) -> float | None:
-    """Return the largest common frequency of the harmonic drives [Hz].
-
-    Every drive frequency is a multiple of it. Return 0 if there is none, and None without such a
-    drive.
-    """
-    frequencies = _harmonics(case)
-    if not frequencies:
-        return None
-    first = frequencies[0]
-    ratios = [Fraction(one / first).limit_denominator(MOST_TOGETHER) for one in frequencies]
-    if any(
-        abs(one / first - ratio) > SAME_FREQUENCY * ratio
-        for one, ratio in zip(frequencies, ratios, strict=True)
-    ):
-        return 0.0
-    return first / math.lcm(*(ratio.denominator for ratio in ratios))
-
-
 def settled_time(case: Case) -> float:
     """Return the length of the steady part at the end of a member [s].
 
-    It is an even number of common periods of all drives, at most half of the member, and 0 without
-    a common period.
+    It is an even number of drive periods, at most half of the member. Without a harmonic drive, it
+    is half of the member.
     """
-    frequency = _together(case)
-    if frequency is None:
+    drive = next(iter(case.drives.values()), None)
+    if drive is None or drive.signal != "harmonic":
         return 0.5 * case.time.end
+    frequency = float(drive.frequency or 0.0)
     return 2.0 * math.floor(0.25 * case.time.end * frequency * (1.0 + 1e-9)) / frequency
 
 
 def _drive_between(cases: Sequence[Case], place: int, phase: float) -> tuple[dict[str, Any], float]:
     """Return the changes that ramp the previous drive to the drive of a member.
 
-    The ramp starts from the phase of the previous drive [rad] and takes complete periods, which are
-    common periods of all drives if the frequency is unchanged. Its duration is also returned [s].
+    The ramp starts from the phase of the previous drive [rad] and takes complete periods. Its
+    duration is also returned [s].
     """
     end: Any
     for where, end in cases[place].drives.items() if place else ():
         before: Any = cases[place - 1].drives[where]
         if end != before:
             mean = 0.5 * (before.frequency + end.frequency)
-            if before.frequency == end.frequency:
-                mean = _together(cases[place]) or mean
             given = end.ramp or RAMP * cases[place].time.end
             ramp = max(1, round(given * mean)) / mean
             own = {"phase": phase, "ramp": ramp, "ramp_from": [before.amplitude, before.frequency]}

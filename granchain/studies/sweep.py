@@ -102,10 +102,10 @@ def sweep(
         Whether to store the forces of the sensors.
     chained : bool
         Whether each value starts from the final state of the previous value, one after the other,
-        each for `time.end`. The key must be an amplitude or a frequency of a harmonic drive, which
-        changes over a ramp of whole periods, or the time step or end. For each value, the last
-        whole periods, at most half of it, are measured: half of the range of the sensor forces,
-        their mean, and the change of that range.
+        each for `time.end`. The case may have at most one drive. The key must be the amplitude or
+        the frequency of a harmonic drive, which changes over a ramp of whole periods, or the time
+        step or end. For each value, the last whole periods, at most half of it, are measured: half
+        of the range of the sensor forces, their mean, and the change of that range.
     out : str or path, optional
         File of the study. Members are written to FILE.part until it is complete.
     executor : concurrent.futures.Executor or dask Client, optional
