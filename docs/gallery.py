@@ -160,9 +160,8 @@ def sensitivities() -> Any:
 
 
 def impact_comparison() -> Any:
-    """Laws compared with published restitutions of steel. `granchain impact ... --data ... --out`
-    plots this figure. Compare the slope of each curve with the data, because a fitted ratio of
-    hardness to yield stress mainly shifts a curve."""
+    """Laws compared with published restitutions of steel. Compare the slope of each curve with the
+    data, because a fitted ratio of hardness to yield stress mainly shifts a curve."""
     folder = DATA / "leeb-steel"
     return figures.impact_comparison(
         gc.compare_impacts(["du-wang", "ma-liu", "thornton"], folder, fit="yield_stress_ratio")

@@ -551,8 +551,8 @@ def lines() -> list[str]:
         table(["case", "speed [m/s]", "restitution", "uncertainty"], cells),
         words(
             "The sources give no effective modulus, so no law was computed. If you have a modulus, "
-            "compare a law with `granchain impact LAW --data data/one-line-impacts --set "
-            "pair.effective_modulus=...`."
+            'compare a law with `gc.compare_impacts(LAW, "data/one-line-impacts", '
+            'pair={"effective_modulus": MODULUS})`.'
         ),
     ]
 

@@ -1,10 +1,8 @@
 """Laws against measured impacts: the folders, what was computed of them, what is refused."""
 
 import csv
-import json
 import math
 import re
-import shlex
 import shutil
 from pathlib import Path
 
@@ -14,14 +12,13 @@ from support.printed import differences
 from support.refused import refused
 
 from granchain import theory
-from granchain.cli import obey
 from granchain.comparison import read_impacts
 from granchain.comparison.impacts import DAMPINGS, _damping_of, compare_impacts
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Source
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.contact.viscous import Half
-from granchain.errors import CaseError, LawError, TraceError
+from granchain.errors import CaseError, FileError, LawError, TraceError
 from granchain.figures import impact_comparison
 
 DATA = Path(__file__).parents[1] / "data"
@@ -161,42 +158,28 @@ def test_wrong_arguments_are_refused():
             r'fit: "yield" is unknown. It must be one of: "yield_stress_ratio"',
         ),
         (("hertz", STEEL, None, {"mass": 1.0}), r"pair\.mass: unknown quantity"),
+        (
+            ("hertz", STEEL, None, {"effective_radius": 1.0}),
+            r"pair\.effective_radius: the folder already specifies this quantity",
+        ),
     ):
         with pytest.raises(CaseError, match=said):
             compare_impacts(*arguments)
+    with pytest.raises(FileError, match="nowhere: not a folder"):
+        compare_impacts("hertz", "nowhere")
 
 
-FITTING = ("impact", "ma-liu", "--data", str(STEEL), "--fit", "yield_stress_ratio")
-
-
-def told(capsys, *arguments):
-    assert obey(arguments) == 0, capsys.readouterr().err
-    return capsys.readouterr().out
-
-
-def test_the_command_prints_ranking_tables_and_reasons(capsys):
-    text = told(capsys, *FITTING, "hertz")
-    assert re.search(
-        r"^ma-liu +3\.718 +0\.02344 +\+0\.0503  D 200 HV$\n\nrestitution\n", text, re.MULTILINE
-    )
-    assert re.search(r"^D hard block +0\.760000 +0\.006 +0\.7496", text, re.MULTILINE)
-    assert "contact diameter [m]" in text
-    assert "Caveat: Two published diameters are misprints" in text.replace("\n", " ")
-    assert "hertz: nothing to fit: hertz does not use the yield stress" in text
-
-
-def test_the_rms_of_a_quantity_with_a_unit_has_it(capsys, tmp_path):
+def test_the_rms_of_a_quantity_with_a_unit_has_it(tmp_path):
     heading, *rows = (CROQUET / "impacts.csv").read_text().splitlines()
     of_time = [row.replace(",show,", ",rank,") for row in rows if ",duration," in row]
     (tmp_path / "impacts.csv").write_text("\n".join([heading, *of_time]))
     shutil.copy(CROQUET / "about.toml", tmp_path)
-    assert "rms error of duration [s]" in told(capsys, "impact", "hertz", "--data", str(tmp_path))
     figure, _ = impact_comparison(compare_impacts("hertz", tmp_path))
     assert "rms error [s] over the cases" in str(figure.get_label())
 
 
-def test_the_json_has_one_row_for_each_measured_number(capsys):
-    found = json.loads(told(capsys, *FITTING, "--json"))
+def test_plain_data_has_one_row_for_each_measured_number_and_the_reason_for_no_fit():
+    found = compare_impacts(["hertz", "ma-liu"], STEEL, fit="yield_stress_ratio").as_dict()
     told_of = found["kind"], found["fit"], found["ranking"]
     assert told_of == ("printed", "yield_stress_ratio", ["ma-liu"])
     law = found["laws"]["ma-liu"]
@@ -210,18 +193,8 @@ def test_the_json_has_one_row_for_each_measured_number(capsys):
     keys = {"case", "quantity", "measured", "uncertainty", "computed"}
     assert all(keys <= row.keys() for row in law["rows"])
     assert law["rows"][7]["uncertainty"] == 0.006 and law["rows"][0]["uncertainty"] is None
-
-
-def test_wrong_options_end_in_a_sentence(obeyed):
-    for arguments, code, said in refused("command of measured impacts"):
-        assert (
-            said
-            in obeyed(
-                "impact",
-                *shlex.split(arguments.replace("STEEL", shlex.quote(str(STEEL)))),
-                code=code,
-            ).err
-        )
+    problem = "nothing to fit: hertz does not use the yield stress"
+    assert found["laws"]["hertz"]["problem"] == problem
 
 
 @pytest.mark.long

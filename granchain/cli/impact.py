@@ -1,7 +1,6 @@
 """Command `granchain impact`: impacts of two bodies with one or several contact laws.
 
-They are computed for one speed, for several speeds or nominal restitutions, or for comparison with
-measurements.
+They are computed for one speed, or for several speeds or nominal restitutions.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from granchain.cli.options import (
     save_figure,
 )
 from granchain.cli.text import paragraph, print_result, text_table
-from granchain.errors import CaseError, LawError
+from granchain.errors import LawError
 from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
@@ -35,18 +34,11 @@ if TYPE_CHECKING:
 
 # Names of the tables of the two bodies.
 SPHERES = ("sphere_1", "sphere_2")
-# Largest number of laws in a table of measured impacts; more do not fit on a line.
-MOST_COLUMNS = 6
 
 
 @app.command()
 def impact(
-    law: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="LAW...", help="Contact laws. With --data, the default is all laws."
-        ),
-    ] = None,
+    law: Annotated[list[str], typer.Argument(metavar="LAW...", help="Contact laws.")],
     speed: Annotated[
         str | None, typer.Option("--speed", metavar="V", help="Approach speed [m/s].")
     ] = None,
@@ -70,23 +62,6 @@ def impact(
             "sphere_2.material, sphere_2.internal=true (hollow, around the first).",
         ),
     ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data",
-            metavar="DIR",
-            help="Compare with the measured impacts in this folder (about.toml, impacts.csv).",
-        ),
-    ] = None,
-    fit: Annotated[
-        str | None,
-        typer.Option(
-            "--fit",
-            metavar="NAME",
-            help="Fit one parameter of each law: yield_stress_ratio (hardness divided by yield "
-            "stress), or damping.",
-        ),
-    ] = None,
     law_module: LawModuleOption = None,
     out: Annotated[
         str | None,
@@ -106,7 +81,7 @@ def impact(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate the impact of two bodies, or compare laws with measured impacts.
+    """Simulate the impact of two bodies with one or several contact laws.
 
     The output lists restitution, largest overlap and force, times, and losses.
     """
@@ -116,37 +91,12 @@ def impact(
     from granchain.keys import Problems
     from granchain.store.files import check_new
 
-    names = [name.strip() for part in law or () for name in part.split(",")]
-    swept = [name for name, given in (("--speed", speed), ("--vary", vary)) if given]
-    for wrong, got, allowed in (
-        (
-            data and swept,
-            f"{' and '.join(swept)} cannot be combined with --data",
-            "The data contain the speeds",
-        ),
-        (fit and not data, "--fit was set without --data", "Use --fit with --data DIR"),
-        (
-            data and figures_to,
-            "--figures cannot be combined with --data",
-            "Use --out FILE for the only figure",
-        ),
-        (
-            not names and not data,
-            "no contact law is specified",
-            "List at least one law, or use --data DIR",
-        ),
-    ):
-        if wrong:
-            raise CaseError(f"impact: {got}. {allowed}. See granchain impact --help.")
     if out is not None:
         check_new(out, gc.figures.FORMATS, overwrite)
     problems = Problems()
-    laws = chosen_laws(names or gc.laws())
+    laws = chosen_laws(name.strip() for part in law for name in part.split(","))
     document: dict[str, Any] = {}
     set_values(document, changes or (), "restitution=0.7", problems)
-    if data is not None:
-        compare_with_data(laws, document, problems, data, fit, out, overwrite, as_json)
-        return
     numbers = read_numbers(speed, vary or (), problems)
     source, pair, changed = read_pair(document, problems)
     inputs = read_inputs(laws, document, numbers, problems)
@@ -267,29 +217,22 @@ def bodies_table() -> type[Table]:
     return create_model("BodiesTable", __base__=Table, **keys)
 
 
-def read_bodies(document: dict[str, Any], problems: Problems) -> Any:
-    """Take the tables of the two bodies out of the document; None if they are invalid."""
-    from granchain.keys import read_table
-
-    names = ("pair", "material", *SPHERES)
-    tables = {name: document.pop(name) for name in names if name in document}
-    if SPHERES[1] in tables:
-        tables.setdefault(SPHERES[0], {})
-    bodies = read_table(bodies_table(), "", tables, problems)
-    return bodies if problems.clear(*names) else None
-
-
 def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, gc.Pair, list[str]]:
     """Take the two bodies out of the document.
 
     Return their description, their pair, and the changes of the pair.
     """
+    from granchain.keys import read_table
     from granchain.two_body import EXAMPLE_PAIR, example_pair, pair_with
 
-    bodies = read_bodies(document, problems)
-    if bodies is None:
-        return EXAMPLE_PAIR, example_pair(), []
     first, second = SPHERES
+    names = ("pair", "material", *SPHERES)
+    tables = {name: document.pop(name) for name in names if name in document}
+    if second in tables:
+        tables.setdefault(first, {})
+    bodies = read_table(bodies_table(), "", tables, problems)
+    if not problems.clear(*names):
+        return EXAMPLE_PAIR, example_pair(), []
     quantities = bodies.pair.model_dump(exclude_none=True)
     changed = [f"{name} = {value:g}" for name, value in quantities.items()]
     sphere, material = getattr(bodies, first), bodies.material
@@ -540,123 +483,3 @@ def value_words(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-# --------------------------------------------------------------------------------------------------
-# Comparison with measured impacts
-
-
-def compare_with_data(
-    laws: Iterable[type[gc.ContactLaw]],
-    document: dict[str, Any],
-    problems: Problems,
-    data: str,
-    fit: str | None,
-    out: str | None,
-    overwrite: bool,
-    as_json: bool,
-) -> None:
-    """Compare laws with measured impacts, draw the figure, and print the result."""
-    for name in ("material", *SPHERES):
-        got, allowed = (
-            f"a {name.partition('_')[0]} was set, but the folder defines the bodies",
-            "It cannot be combined with --data",
-        )
-        problems.check(document.pop(name, None) is None, name, got, allowed, "Remove it")
-    bodies = read_bodies(document, problems)
-    given = shared_out(laws, document, problems)
-    problems.close()
-    found = gc.compare_impacts(given, data, fit, bodies.pair.model_dump(exclude_none=True))
-    save_figure(gc.figures.impact_comparison, out, overwrite, found)
-    facts = {**found.as_dict(), "figure": out}
-    print_result("impact", facts, as_json, lambda: against_data(found))
-
-
-def against_data(found: gc.ImpactComparison) -> str:
-    """Return the comparison of laws with measured impacts as text.
-
-    It has a heading, a ranking, a table for each quantity, and the reasons for missing values.
-    """
-    about = found.data.about
-    heading = [
-        f"{about.title}: {about.kind} ({about.who})",
-        *(f"Caveat: {doubt}" for doubt in about.doubt),
-    ]
-    return "\n\n".join(
-        [*map(paragraph, heading), ranking(found), *impact_tables(found), *missing_words(found)]
-    )
-
-
-def ranking(found: gc.ImpactComparison) -> str:
-    """Return the ranking of laws as a table, the nearest first.
-
-    Columns are the fitted value, and the rms and largest error in the rows used for the ranking.
-    """
-    from granchain.comparison.impacts import at_bound, shown_quantity
-
-    ranked = {row.quantity for row in found.data.rows if row.use != "show"}
-    if not ranked or not found.ranking:
-        return "No law has a value in each row that is used for the ranking."
-    fit = [found.fit] if found.fit else []
-    rows = [("law", *fit, f"rms error of {shown_quantity(ranked.pop())}", "largest error", "case")]
-    for name in found.ranking:
-        entry = found.laws[name]
-        worst = max(
-            (row for row in entry.rows if row.measured.use != "show"),
-            key=lambda row: abs(row.residual),
-        )
-        fitted = "-"
-        if entry.fitted is not None:
-            name_of_it = "" if entry.parameter == "yield_stress_ratio" else f"{entry.parameter} "
-            fitted = f"{name_of_it}{entry.fitted:.4g}" + (
-                f" {entry.unit}" if entry.unit != "1" else ""
-            )
-        value = [fitted + (" (at the limit)" if at_bound(entry) else "")] if found.fit else []
-        rows.append(
-            (name, *value, f"{entry.rms:.4g}", f"{worst.residual:+.3g}", worst.measured.case)
-        )
-    return text_table(rows, "<" + "<" * len(fit) + ">><")
-
-
-def impact_tables(found: gc.ImpactComparison) -> list[str]:
-    """Return a table for each quantity, with measured values and the nearest laws."""
-    from granchain.comparison.impacts import shown_quantity
-
-    able = [one for one in found.laws.values() if any(row.computed is not None for row in one.rows)]
-    shown = able[:MOST_COLUMNS]
-    tables: dict[str, list[tuple[str, ...]]] = {}
-    for k, row in enumerate(found.data.rows):
-        rows = tables.setdefault(
-            row.quantity, [("case", "measured", "+-", *(one.law for one in shown))]
-        )
-        computed = [number_text(one.rows[k].computed) for one in shown]
-        uncertain = number_text(row.uncertainty, ".2g")
-        rows.append((row.case, number_text(row.measured), uncertain, *computed))
-    parts = [
-        f"{shown_quantity(quantity)}\n" + text_table(rows, "<" + ">" * (len(rows[0]) - 1))
-        for quantity, rows in tables.items()
-    ]
-    hidden = len(able) - len(shown)
-    return parts + ([f"{hidden} more laws are in the output of --json."] if hidden else [])
-
-
-def missing_words(found: gc.ImpactComparison) -> list[str]:
-    """Return the reasons for missing values, each once per law with its rows."""
-    sentences = []
-    for of_law in found.laws.values():
-        reasons: dict[str, list[str]] = {}
-        for row in of_law.rows:
-            if row.problem:
-                reasons.setdefault(row.problem, []).append(
-                    f"{row.measured.case} ({row.measured.quantity.replace('_', ' ')})"
-                )
-        for reason, cases in reasons.items():
-            where = (
-                "not available"
-                if len(cases) == len(of_law.rows)
-                else "not available for " + ", ".join(cases)
-            )
-            sentences.append(paragraph(f"{of_law.law}: {where}: {reason}"))
-        if of_law.problem and of_law.problem not in reasons:
-            sentences.append(paragraph(f"{of_law.law}: {of_law.problem}"))
-    return ["\n".join(sentences)] if sentences else []

@@ -17,7 +17,6 @@ import numpy as np
 from granchain import theory
 from granchain.certificates.examples import factors_of
 from granchain.comparison.printed import (
-    MEASURABLE,
     YIELD_STRESS_RATIO,
     MeasuredImpact,
     MeasuredImpacts,
@@ -527,9 +526,3 @@ def at_bound(fitted_law: LawAgainstImpacts) -> bool:
         and bounds is not None
         and any(abs(fitted_law.fitted / bound - 1.0) < AT_BOUND for bound in bounds)
     )
-
-
-def shown_quantity(quantity: str) -> str:
-    """Return a quantity with its unit, for tables and figures."""
-    unit = MEASURABLE[quantity][0]
-    return quantity.replace("_", " ") + ("" if unit == "1" else f" [{unit}]")
