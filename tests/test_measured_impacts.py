@@ -24,6 +24,7 @@ from granchain.figures import impact_comparison
 DATA = Path(__file__).parents[1] / "data"
 STEEL, CROQUET, LINES = DATA / "leeb-steel", DATA / "gugan-croquet", DATA / "one-line-impacts"
 DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "measured.md"
 HARDNESSES = [f"D {hardness} HV" for hardness in (200, 300, 400, 500, 600, 700, 800)]
 
 
