@@ -34,7 +34,7 @@ from granchain.keys import Table, without_keys
 from granchain.pages.blocks import markdown_table
 from granchain.status import Status
 from granchain.store.provenance import NUMBERS, TEXTS
-from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
+from granchain.store.schema import VARIABLES, VARIABLES_OF_MECHANISM
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -315,7 +315,7 @@ TASKS: dict[str, tuple[str, ...]] = {
         *("equivalent", "Equivalent", "compare_impacts", "ImpactComparison"),
     ),
     "Figures and analysis": ("figures", "animate", "analysis"),
-    "Files and errors": ("open_result", "open_ensemble", "save", "report", "errors"),
+    "Files and errors": ("open", "save", "report", "errors"),
 }
 # Modules whose functions are public.
 MODULES = ("analysis", "errors", "figures", "theory", "material")

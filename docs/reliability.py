@@ -60,7 +60,7 @@ PROMISES = {
         "A damaged or hostile file is refused with a message: no crash, no hang, no access to "
         "other files",
         "500 bit flips, 2000 in the long tests; files without a checksum; links, virtual datasets, "
-        "huge shapes; no pickle. Not guaranteed: a file that is read with --unsealed, or whose "
+        "huge shapes; no pickle. Not guaranteed: a file that is read with --no-verify, or whose "
         "checksum a stranger has recomputed, may crash or hang the HDF5 library or use much memory",
     ),
     "N1": (

@@ -11,7 +11,8 @@ __version__ = "0.1.0"
 with open(f"{__file__}i", encoding="ascii") as _lines:
     _HOME = {line.split()[-1]: line.split()[1] for line in _lines if line.startswith("from ")}
 
-__all__ = sorted(_HOME)
+# `from granchain import *` leaves Python's own open as it is.
+__all__ = sorted(_HOME.keys() - {"open"})
 
 
 def __getattr__(name: str) -> object:
@@ -24,4 +25,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*_HOME, "__version__"])

@@ -31,9 +31,8 @@ from granchain.progress import ProgressLine as ProgressLine
 from granchain.sensor import Sensor as Sensor
 from granchain.simulation import run as run
 from granchain.store import Result as Result
-from granchain.store import open_result as open_result
+from granchain.store.answer import open as open
 from granchain.studies import Ensemble as Ensemble
-from granchain.studies import open_ensemble as open_ensemble
 from granchain.studies import run_many as run_many
 from granchain.studies.bands import bands as bands
 from granchain.studies.collisions import impacts as impacts

@@ -23,7 +23,7 @@ from granchain.engine.state import State
 from granchain.run_end import about_allowed_step, about_laws, about_step, result_and_problem
 from granchain.status import Message, Status
 from granchain.store import Result
-from granchain.store.variables import LOSSES
+from granchain.store.schema import LOSSES
 
 # Maximum ratio of overlap to smaller radius without a warning (our choice). Hertz's theory requires
 # contacts that are small compared with the bodies. Its contact radius a satisfies a^2 = R overlap

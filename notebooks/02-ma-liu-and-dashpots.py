@@ -91,7 +91,7 @@ def two_bodies(law, speed, **inputs):
     )
     name = f"{folder.name}/{law}-{speed:g}.h5"
     gc.run(case).save(name, overwrite=True)
-    return gc.open_result(name)
+    return gc.open(name)
 
 
 def rate(result):
@@ -218,7 +218,7 @@ for speed, laws in found.items():
 chains = {}
 for name in ("steel-chain", "steel-chain-dashpot"):
     gc.run(gc.load_case(name)).save(f"{folder.name}/{name}.h5", overwrite=True)
-    chains[name] = gc.open_result(f"{folder.name}/{name}.h5")
+    chains[name] = gc.open(f"{folder.name}/{name}.h5")
 labels = {"steel-chain": "ma-liu", "steel-chain-dashpot": "wang-liu-hysteretic"}
 
 figure, panels = plt.subplots(4, 2, figsize=(7, 6), sharex=True, sharey=True, layout="constrained")

@@ -210,7 +210,7 @@ def test_a_chain_with_everything_has_its_bits_however_it_is_run(
         many = gc.run_many([case, other, case], threads=2)
         assert many[0].equals(alone) and many[2].equals(alone) and not many[1].equals(alone)
         gc.run_many([case, other], threads=1, out=tmp_path / f"many{place}.h5")
-        assert gc.open_ensemble(tmp_path / f"many{place}.h5")[0].equals(alone)
+        assert gc.open(tmp_path / f"many{place}.h5")[0].equals(alone)
         half = gc.run(case.replace(**{"time.end": 150 * step}))
         half.save(tmp_path / f"half{place}.h5")
         for start in (half, {"file": str(tmp_path / f"half{place}.h5")}):

@@ -63,7 +63,7 @@ def test_each_drive_gives_its_work_and_what_drag_takes_of_a_placed_bead(tmp_path
         work = np.concatenate([[0.0], np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(t))])
         assert result.drive_work[:, drive] == pytest.approx(work, abs=1e-2 * abs(work).max())
     result.save(tmp_path / "run.h5")
-    assert gc.open_result(tmp_path / "run.h5").equals(result)
+    assert gc.open(tmp_path / "run.h5").equals(result)
 
 
 @pytest.mark.plain

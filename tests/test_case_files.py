@@ -199,7 +199,7 @@ def test_the_command_writes_the_changed_case_and_runs_it(tmp_path, monkeypatch, 
     obeyed("run", "steel-chain", *changes, "--write-case", "mine.toml", "--out", "mine.h5")
     case = gc.load_case("mine.toml")
     assert case.beads == 12 and math.isclose(case.time.end, 5e-5)
-    assert gc.open_result("mine.h5").provenance["case_toml"] == case.toml
+    assert gc.open("mine.h5").provenance["case_toml"] == case.toml
     err = obeyed("run", "steel-chain", "--write-case", "mine.toml", "--out", "b.h5", code=4).err
     assert "mine.toml" in err and not (tmp_path / "b.h5").exists()
 

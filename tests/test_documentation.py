@@ -23,7 +23,7 @@ from granchain.case.tables import TABLES, heading_of
 from granchain.cli import obey
 from granchain.cli.process import program
 from granchain.contact import laws
-from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
+from granchain.store.schema import VARIABLES, VARIABLES_OF_MECHANISM
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

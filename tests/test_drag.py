@@ -122,7 +122,7 @@ def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(
     )
     assert first / second > 3.5, (first, second)
     result.save(tmp_path / "drag.h5")
-    opened = gc.open_result(tmp_path / "drag.h5")
+    opened = gc.open(tmp_path / "drag.h5")
     assert opened.equals(result) and opened.variables["energy_drag"].unit == "J"
     _, axes = figures.energy(opened)
     assert "drag" in axes[0].get_legend_handles_labels()[1]

@@ -35,7 +35,7 @@ from granchain.engine import fields
 from granchain.engine.state import State
 from granchain.errors import FileError
 from granchain.status import Status
-from granchain.store import Checkpoint, checkpoint, claim, open_result
+from granchain.store import Checkpoint, checkpoint, claim, open_answer
 from granchain.store.files import new_file
 
 # Some seconds of the struck chain against a wall, hardly recorded.
@@ -124,7 +124,7 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
     child = in_a_child(obeys, folder, *arguments, "--resume")
     child.join()
     assert child.exitcode == 0, (tmp_path / "said").read_text()
-    result = open_result(folder / "run.h5")
+    result = open_answer(folder / "run.h5")
     assert (result.status, result.provenance["data_sha256"]) == (Status.COMPLETE, expected)
     assert left_in(folder) == ["run.h5"]
     # most were killed with something to lose, or this test shows nothing
@@ -165,7 +165,7 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
         (line,) = [line for line in said.splitlines() if line.startswith("granchain: ")]
         assert "interrupted" in line
         if (folder / "run.h5").exists():
-            assert open_result(folder / "run.h5").status is Status.INTERRUPTED
+            assert open_answer(folder / "run.h5").status is Status.INTERRUPTED
             assert "interrupted; run.h5 contains the results until then" in line
             assert left_in(folder) == ["run.h5", "run.h5.chk"]
             saved += 1
@@ -331,7 +331,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     first.join()
     assert first.exitcode == 0, (tmp_path / "said").read_text()
     alone = gc.run(gc.load_case("steel-chain-hertz", [*KEYS, "time.end=0.05"]))
-    assert open_result("run.h5").provenance["data_sha256"] == alone.provenance["data_sha256"]
+    assert open_answer("run.h5").provenance["data_sha256"] == alone.provenance["data_sha256"]
     assert left_in(folder) == ["run.h5"]
 
 

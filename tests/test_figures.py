@@ -682,12 +682,12 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
         (
             partial(gc.spectrum, "gap.h5"),
             'spectrum: "gap.h5" is not a Result. It must be '
-            "a Result. Open a file with granchain.open_result",
+            "a Result. Open a file with granchain.open",
         ),
         (
             partial(figures.force_traces, "pairs.h5"),
             'figure: "pairs.h5" is not a Result. It must be '
-            "a Result. Open a file with granchain.open_result",
+            "a Result. Open a file with granchain.open",
         ),
         (partial(figures.all_figures, SMALL), "figures: Dataset is not a Result"),
         (

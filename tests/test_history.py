@@ -180,14 +180,14 @@ def test_every_way_gives_the_same_history_and_its_figure(here: Path):
     one = gc.run(case)
     ways = {}
     one.save("memory.h5")
-    ways["file"] = gc.open_result("memory.h5")
+    ways["file"] = gc.open("memory.h5")
     other = short("steel-chain-hertz", **{"chain.beads": 9, "snapshots.interval": 7e-6})
     many = gc.run_many([case, other, case], threads=2)
     ways["ensemble on threads"] = many[2]
     many.save("many.h5")
-    ways["file of an ensemble"] = gc.open_ensemble("many.h5")[2]
+    ways["file of an ensemble"] = gc.open("many.h5")[2]
     gc.run_many([case, other], "grown.h5")
-    ways["file that has grown"] = gc.open_ensemble("grown.h5")[0]
+    ways["file that has grown"] = gc.open("grown.h5")[0]
     drawn = [(1e6 * one.residual_overlap).tolist(), (1e6 * one.largest_overlap).tolist()]
     for way, result in ways.items():
         for name in (*NEW, *SHOTS):

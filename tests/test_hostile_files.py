@@ -26,7 +26,7 @@ from granchain.engine import fields
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError, FileError
-from granchain.store import Checkpoint, files, open_result
+from granchain.store import Checkpoint, files, open_answer
 from granchain.store.checkpoint import Saved
 from granchain.store.journal import FRAME_END, FRAME_HEAD, frame
 
@@ -98,10 +98,6 @@ def link_whose_name_commands_the_terminal(file, folder):
     file["\x1b[2J\u202e evil"] = h5py.SoftLink("/mass")
 
 
-def data_changed(file, folder):
-    file["sensor_force"][3, 1] += 1e-9
-
-
 # Edits of a good file, each with words that the refusal must hold.
 DAMAGED = "damaged or changed after it was written"
 HOSTILE = {
@@ -136,7 +132,18 @@ HOSTILE = {
         lambda file, folder: file["provenance/messages"].__setitem__((), "[" * 100_000),
         DAMAGED,
     ),
-    "data_changed": (data_changed, "the data differ from their checksum"),
+    "unknown_content": (
+        attribute("/", "granchain_content", "os.system"),
+        "the kind of content is 'os.system'",
+    ),
+    "no_content": (
+        lambda file, folder: file.attrs.__delitem__("granchain_content"),
+        "kind of content",
+    ),
+    "texts_of_fixed_length": (
+        put("provenance/started", data=np.array(b"2026", dtype="S4")),
+        "'provenance/started' contains texts of fixed length",
+    ),
     "unknown_status": (attribute("/", "status", "fine"), DAMAGED),
     "another_format": (
         attribute("/", "granchain_format", "4"),
@@ -170,7 +177,7 @@ def folder(tmp_path_factory, content):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_with_its_reason(folder, name):
     with pytest.raises(FileError) as caught:
-        open_result(folder / f"{name}.h5")
+        open_answer(folder / f"{name}.h5")
     assert str(caught.value).startswith(f"{folder / name}.h5: ")
     assert HOSTILE[name][1] in str(caught.value)
     assert SECRET[:10].decode() not in str(caught.value) and str(caught.value).isprintable()
@@ -181,11 +188,11 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import os
 from granchain.errors import FileError
-from granchain.store import open_result
+from granchain.store import open_answer
 good = os.environ.get("GOOD", "")
 for path in sys.stdin.read().split():
     try:
-        result = open_result(path)
+        result = open_answer(path)
     except FileError as error:
         print("refused" if len(str(error)) > len(path) + 20 else "refused without a word")
     else:
@@ -228,7 +235,7 @@ def test_no_hostile_file_takes_memory(folder):
 
 def hanging(content):
     """A file on which HDF5 2.0.0 loops for ever: free space of 0 bytes in its heap of texts."""
-    body = bytearray(content[: -files.SEAL_LENGTH])
+    body = bytearray(content[: -files.CHECKSUM_LENGTH])
     # Global heap: HDF5 File Format Specification 3.0, III.E. Objects of a 16-byte head and their
     # size in steps of 8, to the free space.
     at = body.index(b"GCOL") + 16
@@ -241,9 +248,9 @@ def hanging(content):
 @pytest.mark.promise("R9")
 def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, content):
     path = tmp_path / "a.h5"
-    path.write_bytes(hanging(content) + content[-files.SEAL_LENGTH :])
+    path.write_bytes(hanging(content) + content[-files.CHECKSUM_LENGTH :])
     with pytest.raises(FileError, match="damaged or changed"):
-        open_result(path)
+        open_answer(path)
 
 
 # --- Damaged.
@@ -275,7 +282,7 @@ def test_a_file_with_flipped_bits_is_never_read_as_other_numbers(tmp_path, conte
     for path in paths:
         path.write_bytes(flipped(content, draw))
     last.write_bytes(content)
-    good = repr(everything(open_result(last)))
+    good = repr(everything(open_answer(last)))
     said, _ = read_in_a_process([*paths, last], COMPARE, good, 60 + count)
     assert said[-1] == "same"
     figure("files with flipped bits read as other numbers", said.count("different"), at_most=0)
@@ -295,7 +302,7 @@ def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path):
         huge.truncate(5_000_000_000)
     for name, sentence in refused("file"):
         with pytest.raises(FileError, match=re.escape(sentence)) as caught:
-            open_result(tmp_path / name)
+            open_answer(tmp_path / name)
         assert str(caught.value).startswith(f"{tmp_path / name}: ")
         missing = "missing" in name
         assert not missing or "Check the name, the folder, and the permissions" in str(caught.value)

@@ -318,7 +318,7 @@ def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(
     whole = gc.run(case.replace(**{"time.end": 3 * SHORT}))
     second = gc.run(case.replace(initial=first))
     second.save(tmp_path / "run.h5")
-    stored = gc.open_result(tmp_path / "run.h5")
+    stored = gc.open(tmp_path / "run.h5")
     last = gc.run(case.replace(initial=stored))
     assert last.initial_time == stored.initial_time + SHORT == pytest.approx(2 * SHORT, rel=1e-12)
     assert any("are bit-identical to one" in message.text for message in last.messages)

@@ -311,7 +311,7 @@ def run() -> Result:
 
 def test_the_jumps_go_into_the_file_and_come_back(run: Result, tmp_path: Path):
     run.save(tmp_path / "a.h5")
-    back = gc.open_result(tmp_path / "a.h5")
+    back = gc.open(tmp_path / "a.h5")
     assert back.equals(run) and summary(back) == summary(run)
     assert np.isnan(back.to_xarray().sensor_beside_force.values).any()
     # of each sensor's first pulse the largest, and its time

@@ -127,8 +127,8 @@ def test_a_file_an_ensemble_and_a_study_say_what_the_law_was(tmp_path):
     study = gc.sweep(case, {"striker.speed": [1.0, 2.0]}, out=tmp_path / "study.h5")
     for one in (
         result,
-        gc.open_result(tmp_path / "run.h5"),
-        gc.open_ensemble(tmp_path / "many.h5")[1],
+        gc.open(tmp_path / "run.h5"),
+        gc.open(tmp_path / "many.h5")[1],
     ):
         assert (
             one.provenance["law_sha256"] == law.sha256

@@ -32,12 +32,12 @@ with contextlib.redirect_stderr(told):
         obey(["info", "--system", "--json"]),
         obey(["plot", "a.h5", "--out", "figures"]),
     ]
-result = gc.open_result("a.h5")
+result = gc.open("a.h5")
 gc.run_many([result.case], "many.h5")
 said = []
 for ask in (
     result.to_xarray,
-    gc.open_ensemble("many.h5").to_xarray,
+    gc.open("many.h5").to_xarray,
     lambda: gc.figures.force_traces(result),
     lambda: gc.spectrum(result, segments=2),
     lambda: gc.sweep(result.case, {"striker.speed": [1.0, 2.0]}, progress=False),

@@ -17,7 +17,7 @@ from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import recording_of
 from granchain.status import Status
-from granchain.store.variables import unit_of_attributes
+from granchain.store.schema import unit_of_attributes
 from granchain.studies import members
 from granchain.studies.measures import measure
 

@@ -17,7 +17,7 @@ from granchain.engine.kinds import kinds_of_columns
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import LawError
-from granchain.store.variables import holds_nan
+from granchain.store.schema import holds_nan
 
 # Laws whose circle of contact is known, and that lose energy in dents.
 FAST = ["ma-liu"]

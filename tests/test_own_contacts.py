@@ -138,14 +138,14 @@ def test_a_result_says_which_contact_has_which_law(tmp_path: Path) -> None:
     assert result.contact_plastic[:6].tolist() == [0.0] * 6
     assert any("impact_speed" not in message.text for message in result.messages)
     result.save(tmp_path / "run.h5")
-    stored = gc.open_result(tmp_path / "run.h5")
+    stored = gc.open(tmp_path / "run.h5")
     assert stored.equals(result)
     about = stored.to_xarray()["contact_law"].attrs
     assert about["flag_meanings"] == "hertz ma-liu tsuji"
     assert about["flag_values"].tolist() == [0, 1, 2]
     other = case.replace(**{"ends.right_contact": HERTZ})
     gc.run_many([case, other], threads=1, out=tmp_path / "many.h5")
-    together = gc.open_ensemble(tmp_path / "many.h5")
+    together = gc.open(tmp_path / "many.h5")
     assert together[0].equals(result) and together[1].equals(gc.run(other))
     whole = gc.run(case.replace(**{"time.end": 3.2e-5}))
     going = gc.run(case.replace(initial=stored))

@@ -158,7 +158,7 @@ def test_an_animation_has_its_title_or_none_as_asked(here, monkeypatch):
 
 
 def test_the_forces_of_an_animation_are_those_of_the_contacts(files):
-    result = gc.open_result(files / "fast.h5")
+    result = gc.open(files / "fast.h5")
     rows = np.arange(1, len(result.snapshot_time) - 1)
     found = contact_forces(result, rows)
     assert found.shape == (len(rows), 12)

@@ -75,7 +75,7 @@ case = gc.load_case("steel-chain").replace(**small)
 open("small.toml", "w").write(case.toml)
 open("s.toml", "w").write({SWEEP!r})
 codes = [obey(command.split()) for command in {COMMANDS!r}]
-opened = gc.open_result("a.h5")
+opened = gc.open("a.h5")
 result = gc.run(case, checkpoint="b.chk", watch=Stop())
 result.save("b.h5")
 resumed = gc.run(case, checkpoint="b.chk", resume=True)

@@ -100,16 +100,12 @@ def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(tmp_p
 def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path, monkeypatch):
     one = gc.run(small())
     one.save(tmp_path / "image.h5")
-    monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
+    monkeypatch.setattr("granchain.store.dataset.WRITTEN_AT_ONCE", 5000)
     parts: list[float] = []
     one.save(tmp_path / "pieces.h5", progress=parts.append)
     assert parts == sorted(parts) and len(parts) >= 5 and parts[-1] <= 1.0
-    read = gc.open_result(tmp_path / "pieces.h5")
-    assert (
-        read.equals(one)
-        and read.sealed
-        and read.provenance == gc.open_result(tmp_path / "image.h5").provenance
-    )
+    read = gc.open(tmp_path / "pieces.h5")
+    assert read.equals(one) and read.provenance == gc.open(tmp_path / "image.h5").provenance
     assert {file.name for file in tmp_path.iterdir()} == {"image.h5", "pieces.h5"}
 
 
@@ -122,7 +118,7 @@ COMMAND = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
 def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, here, monkeypatch):
     """The first stops the run, the second the writing: it goes on to the same bits."""
     monkeypatch.setattr("granchain.store.files.BYTES_AT_ONCE", 4000)
-    monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
+    monkeypatch.setattr("granchain.store.dataset.WRITTEN_AT_ONCE", 5000)
     monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
     advance, draw, answered = Progress.advance, Progress._draw, []
 
@@ -154,7 +150,7 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, here, mo
         assert obey([*COMMAND, *resumed]) == 143 and len(answered) == 2
     assert left_in(here) == ["run.h5.chk"]
     assert obey([*COMMAND, "--resume"]) == 0
-    assert gc.open_result("run.h5").equals(gc.run(small()))
+    assert gc.open("run.h5").equals(gc.run(small()))
     assert left_in(here) == ["run.h5"]
 
 
@@ -191,7 +187,7 @@ def test_the_records_of_a_stopped_run_stand_once_on_the_disk(here, monkeypatch):
             watched.setattr(Progress, "advance", stop)
             watched.setattr(Checkpoint, "rely_on", look)
             obey([*COMMAND, *more])
-        stopped = gc.open_result("run.h5")
+        stopped = gc.open("run.h5")
         assert stopped.status is Status.INTERRUPTED
         assert left_in(here) == ["run.h5", "run.h5.chk"]
         left = left_to_the_file()
@@ -214,7 +210,7 @@ def test_the_records_of_a_stopped_run_stand_once_on_the_disk(here, monkeypatch):
         file.write_bytes(content)
         kept.write_bytes(state)
         assert obey([*COMMAND, "--resume"]) == 0
-        assert gc.open_result("run.h5").equals(whole)
+        assert gc.open("run.h5").equals(whole)
         assert left_in(here) == ["run.h5"]
 
 
@@ -256,7 +252,7 @@ def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path, figure: Callab
     _, said = process.communicate()
     assert process.returncode == 143
     assert "interrupted; run.h5 contains the results until then" in said
-    stopped = gc.open_result(tmp_path / "run.h5")
+    stopped = gc.open(tmp_path / "run.h5")
     assert stopped.status is Status.INTERRUPTED
     on_disk = sum(file.stat().st_size for file in tmp_path.iterdir())
     recorded = sum(variable.data.nbytes for variable in stopped.variables.values())

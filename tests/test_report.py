@@ -23,7 +23,7 @@ from granchain.pages.conclusions import as_comparison, conclusion_blocks, messag
 from granchain.pages.report import headed, report
 from granchain.pages.study import ensemble_blocks, spread_row, study_blocks
 from granchain.status import Message, Status
-from granchain.store import Result, open_result
+from granchain.store import Result, open_answer
 from granchain.store.conclusion import read_conclusion, save_conclusion
 
 TRACE = {"title": "A trace", "kind": "synthetic", "doi": "", "who": "", "figure": ""}
@@ -132,7 +132,7 @@ def test_mistakes_come_together_and_nothing_is_replaced_that_is_no_report(comput
 
 @pytest.mark.usefixtures("blank_pictures")
 def test_a_failed_run_and_a_law_that_is_not_here_have_their_page(computed, tmp_path):
-    run = open_result(computed / "run.h5")
+    run = open_answer(computed / "run.h5")
     data = {name: variable.data for name, variable in run.variables.items()}
     told = {"law": "of-my-own", "status": Status.UNSTABLE, "time_step": run.time_step}
     Result(data, case=run.case, **told).save(tmp_path / "a.h5")
@@ -273,7 +273,7 @@ def test_every_digit_of_a_conclusion_is_under_its_seal(tmp_path, figure):
         with contextlib.suppress(errors.FileError):
             read_conclusion(path)
             opened += 1
-    assert changed > 20 and read_conclusion(path, unsealed=True)["kind"] == "fit"
+    assert changed > 20 and read_conclusion(path, verify=False)["kind"] == "fit"
     figure("digits of a conclusion that another one replaced unseen", opened, at_most=0)
     with pytest.raises(errors.FileError, match="damaged or changed"):
         read_conclusion(path)
@@ -335,7 +335,7 @@ def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_pat
     for name in ("study.h5", "e.h5"):
         page = report([tmp_path / name]).decode()
         assert told in page and "2 members: 2 complete." in page and "<img " in page
-    blocks = ensemble_blocks(gc.open_ensemble(tmp_path / "e.h5"), {}, "e.h5")
+    blocks = ensemble_blocks(gc.open(tmp_path / "e.h5"), {}, "e.h5")
     rows = next(block.rows for block in blocks if getattr(block, "columns", ("",))[0] == "run")
     assert rows[0][-1] == "-" and float(rows[1][-2]) > 0.0
 
@@ -374,7 +374,7 @@ UNSEEN = "\x1b[31m\x08\x9b\u202e\u2067\u200b\u2028\ufeff"
 
 @pytest.mark.usefixtures("blank_pictures")
 def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, obeyed, monkeypatch):
-    run, name = open_result(computed / "run.h5"), f"a{UNSEEN}\udcffz"
+    run, name = open_answer(computed / "run.h5"), f"a{UNSEEN}\udcffz"
     # in a name of a file a byte that is not UTF-8 too
     run.title, run.messages = f"title {UNSEEN} end", [Message(f"message {UNSEEN} end")]
     files = [str(tmp_path / f"{name}{end}") for end in (".h5", ".json", "2.json")]
@@ -446,7 +446,7 @@ def test_no_number_of_a_conclusion_ends_the_report(values, concluded, figure, re
                 put(changed, place, value)
             path.write_text(json.dumps(changed))
             try:
-                report([path], unsealed=True)
+                report([path], verify=False)
             except Exception as error:
                 ended.append((path.name, chosen[0], value, repr(error)))
         path.write_text(json.dumps(document))

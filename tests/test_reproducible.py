@@ -10,7 +10,7 @@ import pytest
 from support.processes import answer
 
 import granchain as gc
-from granchain.store import open_result
+from granchain.store import open_answer
 
 ROOT = Path(gc.__file__).parents[1]
 
@@ -63,7 +63,7 @@ def test_another_process_gives_the_same_data_and_the_file_keeps_their_hash(tmp_p
     assert hashes_elsewhere([*CASES], **environment) == expected
     for i, changes in enumerate(CASES.values()):
         gc.run(gc.load_case("steel-chain", changes)).save(tmp_path / f"{i}.h5")
-        found = open_result(tmp_path / f"{i}.h5")
+        found = open_answer(tmp_path / f"{i}.h5")
         assert found.data_sha256 == found.provenance["data_sha256"] == expected[i]
 
 

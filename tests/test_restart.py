@@ -27,7 +27,7 @@ from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError, GranchainWarning
 from granchain.status import Status
-from granchain.store import Checkpoint, checkpoint, open_result
+from granchain.store import Checkpoint, checkpoint, open_answer
 from granchain.store.checkpoint import Saved
 
 WALL = End("wall")
@@ -160,11 +160,11 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
         stopping.at = at
         assert "To resume, repeat the command with --resume" in told(capsys, *more, code=130)
         assert left() == ["run.h5", "run.h5.chk"]
-        assert open_result("run.h5").status is Status.INTERRUPTED
+        assert open_answer("run.h5").status is Status.INTERRUPTED
     left_behind = Path("run.h5.chk").read_bytes()
     stopping.at = 2.0
     assert "resuming at 80" in told(capsys, "--resume", code=0)
-    result, complete = open_result("run.h5"), Path("run.h5").read_bytes()
+    result, complete = open_answer("run.h5"), Path("run.h5").read_bytes()
     assert (result.status, result.provenance["data_sha256"]) == (Status.COMPLETE, unbroken())
     assert left() == ["run.h5"]
     # a kill came between the file and the removal of the checkpoint, which is the older one
@@ -330,7 +330,7 @@ def test_the_time_of_a_run_is_that_of_all_its_parts(
     monkeypatch.setattr(simulation.time, "perf_counter", lambda: 1e-3 * next(ticks))
     stopping.at = 0.5
     assert obey([*RUN]) == 130
-    began = open_result("run.h5").provenance
+    began = open_answer("run.h5").provenance
     # a pause of 1000 s between the two parts
     ticks = itertools.count(resumed := 1_000_000 + next(ticks))
     case = gc.load_case("steel-chain", KEYS)

@@ -185,8 +185,8 @@ def test_a_case_that_was_stored_is_the_same_under_every_change(
     }
     for way, there in {
         "sent as text": case_as_given(json.loads(json.dumps(case.as_given()))),
-        "file of a run": gc.open_result(tmp_path / "run.h5").case,
-        "file of an ensemble": gc.open_ensemble(tmp_path / "many.h5").cases[1],
+        "file of a run": gc.open(tmp_path / "run.h5").case,
+        "file of an ensemble": gc.open(tmp_path / "many.h5").cases[1],
     }.items():
         assert (there == case, there.title, there.as_given()) == (True, case.title, case.as_given())
         differ = [key for key, one in expected.items() if under(there, key, others[key]) != one]
@@ -280,7 +280,7 @@ def test_bands_around_a_result_from_its_file_are_those_around_it_in_memory(tmp_p
     trace, bands = read_trace(TRACE), {"chain.material.youngs_modulus": 0.1, "chain.mass": 0.1}
     found = [
         gc.compare(one, trace=trace, bands=bands, members=8).results[0].sensors
-        for one in (result, gc.open_result(tmp_path / "chain.h5"))
+        for one in (result, gc.open(tmp_path / "chain.h5"))
     ]
     in_memory, from_file = (
         [(sensor.peak_band.low, sensor.peak_band.high) for sensor in one] for one in found

@@ -221,7 +221,7 @@ def test_members_checkpoints_and_plain_python_have_the_same_bits(
     case, held = (row({**HELD, **more, **riding}) for riding in ({"resonator": TWO}, {}))
     cases = [case, held, case.replace(**{"chain.on_site_damping": 1.0})]
     gc.run_many(cases, threads=1, out=tmp_path / "many.h5")
-    together = gc.open_ensemble(tmp_path / "many.h5")
+    together = gc.open(tmp_path / "many.h5")
     for one, result in zip(cases, together, strict=True):
         assert result.equals(gc.run(one))
     assert together.to_xarray().resonator_velocity.dims == ("run", "shot", "resonator")
@@ -254,7 +254,7 @@ def test_a_run_goes_on_from_the_state_of_beads_and_resonators(
     until = case.replace(**{"time.step": dt, "time.end": 40 * dt})
     begun, unbroken = gc.run(until), gc.run(until.replace(**{"time.end": 80 * dt}))
     begun.save(tmp_path / "begun.h5")
-    opened = gc.open_result(tmp_path / "begun.h5")
+    opened = gc.open(tmp_path / "begun.h5")
     assert opened.equals(begun) and opened.variables["resonator_displacement"].unit == "m"
     after = gc.run(until.replace(initial={"file": str(tmp_path / "begun.h5")}))
     assert any("are bit-identical to one" in one.text for one in after.messages)

@@ -97,7 +97,7 @@ def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
     assert gc.Case(**changed.resolved()) == changed and changed != case
     result = gc.run(changed)
     result.save(tmp_path / "run.h5")
-    assert gc.open_result(tmp_path / "run.h5").case == changed
+    assert gc.open(tmp_path / "run.h5").case == changed
     assert result.radius == pytest.approx(after["radius"], rel=0)
 
 

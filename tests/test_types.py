@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from granchain.store import Result
-from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
+from granchain.store.schema import VARIABLES, VARIABLES_OF_MECHANISM
 
 PROJECT = Path(__file__).parents[1]
 CODE = """
@@ -19,7 +19,7 @@ r.nonsense
 gc.load_case("steel-chain", set=["striker.speed=2"])
 reveal_type(gc.sweep(r.case, {}))
 reveal_type(r.to_xarray())
-reveal_type(gc.open_result("a.h5"))
+reveal_type(gc.open("a.h5"))
 """
 
 
@@ -33,7 +33,7 @@ def test_a_checker_knows_the_variables_of_a_result_and_refuses_others(tmp_path: 
     assert [line.split(":")[1] for line in said if ": error:" in line] == ["6", "7"], said
     assert '"Result" has no attribute "nonsense"' in done.stdout
     assert done.stdout.count('"xarray.core.dataset.Dataset"') == 2
-    assert '"granchain.store.result.Result"' in done.stdout
+    assert '"granchain.store.answer.Result"' in done.stdout
 
 
 def test_every_variable_of_a_file_is_declared() -> None:

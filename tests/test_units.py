@@ -10,15 +10,15 @@ import pytest
 from granchain.contact import laws
 from granchain.contact.law import Quantity
 from granchain.status import Status
-from granchain.store import open_result
-from granchain.store.result import Result
-from granchain.store.variables import (
+from granchain.store import open_answer
+from granchain.store.answer import Result
+from granchain.store.dataset import NUMBERS
+from granchain.store.schema import (
     READ_BY_UDUNITS,
     VARIABLES,
     VARIABLES_OF_MECHANISM,
     unit_attributes,
 )
-from granchain.store.writer import NUMBERS
 
 # Each unit with its powers of m, kg and s, and a factor: of the SI Brochure, 9th edition 2019,
 # tables 2 and 4, doi:10.59161/AUEZ1291.
@@ -85,6 +85,6 @@ def test_a_number_in_another_unit_says_so_in_words_and_comes_back_with_it(tmp_pa
         assert {
             name: attributes[name] for name in ("units", "unit_in_words") if name in attributes
         } == said
-        opened = open_result(path)
+        opened = open_answer(path)
         assert opened.variables["unloading_stiffness"].unit == unit and opened.equals(result)
         assert opened.to_xarray()["unloading_stiffness"].attrs["units"] == said["units"]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from granchain.chain import DRIVEN_DISPLACEMENT, FREE, WALL, End, Masses
 from granchain.plain_data import Numbers
 from granchain.store import Result
-from granchain.store.result import case_of
+from granchain.store.answer import case_of
 
 # Terms of the energy balance. The residual is the change of their sum minus the external work.
 LEDGER_ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp")

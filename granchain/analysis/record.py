@@ -8,7 +8,7 @@ import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.store import Result
-from granchain.store.result import check_result
+from granchain.store.answer import check_result
 
 # Default and limit of the number of segments, which overlap by half and are averaged (our choice).
 # More segments give a smoother spectrum, and fewer a finer resolution.

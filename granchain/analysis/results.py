@@ -30,7 +30,7 @@ from granchain.analysis.transport import out_of_order, wave_speed
 from granchain.errors import GranchainError
 from granchain.plain_data import Numbers, plain_data
 from granchain.store import Result
-from granchain.store.result import case_of
+from granchain.store.answer import case_of
 
 # Variables that `summary` reads.
 SUMMARISED = (

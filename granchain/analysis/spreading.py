@@ -12,7 +12,7 @@ from granchain.chain import DRIVEN_DISPLACEMENT, Chain, End
 from granchain.contact.model import Model
 from granchain.errors import GranchainError
 from granchain.store import Result
-from granchain.store.result import check_result
+from granchain.store.answer import check_result
 
 if TYPE_CHECKING:
     from granchain.engine.setup import Contacts

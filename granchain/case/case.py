@@ -259,6 +259,12 @@ class Case(CheckedCase):
         return SimpleNamespace(**inputs)
 
     @property
+    def law(self) -> str:
+        """Contact laws of the chain, separated by commas."""
+        others = (contact.law for _, contact in own_contacts_in(dict(self)))
+        return ", ".join(dict.fromkeys([self.contact.law, *others]))
+
+    @property
     def laws(self) -> list[tuple[str, bool]]:
         """Names of the laws in use, each with its input `as_printed`.
 

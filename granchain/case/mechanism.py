@@ -219,6 +219,11 @@ class MechanismCase(CheckedCase):
         """Clearance: distance of the centres of the joint when the surfaces touch [m]."""
         raise NotImplementedError
 
+    @property
+    def law(self) -> str:
+        """Contact law of the joint."""
+        return str(self.contact.law)
+
     def law_inputs(self) -> SimpleNamespace:
         """Return the value of each law input, in SI; a restitution may be a table."""
         return SimpleNamespace(**self.contact.inputs())

@@ -125,9 +125,9 @@ def state_text_of(result: Any) -> str:
 def state_of_file(path: Path) -> str:
     """Return the text of the final state of the run in an output file."""
     # Imported here because only a case with such a file needs this higher layer.
-    from granchain.store import open_result
+    from granchain.store import open_answer
 
-    return state_text_of(open_result(path, lambda headers: ()))
+    return state_text_of(open_answer(path, lambda headers: ()))
 
 
 def _kind(name: str) -> str:

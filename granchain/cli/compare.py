@@ -23,7 +23,7 @@ from granchain.cli.options import (
     SetOption,
     ThreadsOption,
     TraceOption,
-    UnsealedOption,
+    VerifyOption,
     above_zero,
     app,
     conclude,
@@ -76,7 +76,7 @@ def compare(
     figure: FigureOption = None,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
-    unsealed: UnsealedOption = False,
+    verify: VerifyOption = True,
     as_json: JsonOption = False,
 ) -> None:
     """Compare results with a measured trace.
@@ -91,7 +91,7 @@ def compare(
     asked = read_bands(band or ())
     with wanted_files(figure, out, overwrite):
         measured = gc.read_trace(trace)
-        results = [gc.open_result(file, unsealed=unsealed) for file in files]
+        results = [gc.open(file, verify=verify) for file in files]
         laws = [result.law for result in results]
         labels = [
             law if laws.count(law) == 1 else f"{law} ({Path(file).stem})"

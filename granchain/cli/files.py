@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import granchain as gc
 from granchain import __version__
 from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
-    UnsealedOption,
+    VerifyOption,
     app,
     known_name,
     load_laws,
@@ -31,7 +32,7 @@ from granchain.plain_data import plain_data
 from granchain.portable import processor_name, usable_processors
 
 if TYPE_CHECKING:
-    from granchain.store.variables import Unread
+    from granchain.store.schema import Unread
 
 # Largest size of variables that `info` summarizes [bytes].
 LARGEST_SUMMARY = 2.56e8
@@ -95,34 +96,28 @@ def info(
     file: Annotated[
         str | None, typer.Argument(metavar="FILE", help="Result file of a run.")
     ] = None,
-    verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Read every value and compare it with the hash in the file."),
-    ] = False,
     system: Annotated[
         bool,
         typer.Option("--system", help="Print the versions, processor, and cache for a bug report."),
     ] = False,
-    unsealed: UnsealedOption = False,
+    verify: VerifyOption = True,
     as_json: JsonOption = False,
 ) -> None:
     """Describe a result file, or the system."""
-    if (file is None) != system or (system and verify):
-        got = "--system cannot be combined with FILE or --verify" if system else "FILE is missing"
+    if (file is None) != system:
+        got = "--system cannot be combined with FILE" if system else "FILE is missing"
         raise CaseError(f"info: {got}. Specify a result file, or use --system alone.")
     if file is None:
         about = about_system()
         print_result("info", {"system": about}, as_json, lambda: text_table(about.items(), "<<"))
         return
     from granchain.pages.numbers import provenance_rows
-    from granchain.store.reader import HoldsEnsembleError
+    from granchain.store.dataset import open_hdf5
+    from granchain.store.schema import ENSEMBLE
 
-    try:
-        rows, facts, lines = info_of_result(file, verify, unsealed)
-    except HoldsEnsembleError:
-        rows, facts, lines = info_of_ensemble(file, verify, unsealed)
-    if facts["data_verified"]:
-        lines.append(f"data verified: all values agree with the checksum {facts['data_verified']}")
+    with open_hdf5(file, verify=verify) as opened:
+        kind = opened.kind
+    rows, facts, lines = (info_of_ensemble if kind == ENSEMBLE else info_of_result)(file)
     variables = [
         (v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"])
         for v in facts["variables"]
@@ -138,22 +133,18 @@ def info(
 FileFacts = tuple[list[tuple[str, str]], dict[str, Any], list[str]]
 
 
-def info_of_result(file: str, verify: bool, unsealed: bool) -> FileFacts:
-    """Describe the file of a run: rows of a table, facts for JSON, and lines of text."""
+def info_of_result(file: str) -> FileFacts:
+    """Describe a verified file of a run: rows of a table, facts for JSON, and lines of text."""
     from granchain.analysis import SUMMARISED
-    from granchain.store.reader import open_result
-    from granchain.store.variables import Unread, variable_table
+    from granchain.store.schema import Unread, variable_table
 
-    wanted = None if verify else in_memory
-    result = open_result(file, variables=wanted, unsealed=unsealed and not verify)
+    result = gc.open(file, variables=in_memory, verify=False)
     headers = result.unread | {
         name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()
     }
     order = [*variable_table(headers), *sorted(headers)]
     facts = {
         **facts_of(result),
-        "sealed": result.sealed,
-        "data_verified": result.provenance["data_sha256"] if verify else None,
         "variables": facts_of_variables({name: headers[name] for name in order if name in headers}),
         "provenance": result.provenance,
     }
@@ -170,18 +161,18 @@ def info_of_result(file: str, verify: bool, unsealed: bool) -> FileFacts:
     )
     lines = [
         numbers_of(result),
-        *([f"{beyond}granchain.open_result"] if unread else []),
+        *([f"{beyond}granchain.open"] if unread else []),
         *map(str, result.messages),
     ]
     return rows, facts, lines
 
 
-def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> FileFacts:
-    """Describe the file of an ensemble: rows of a table, facts for JSON, and lines."""
+def info_of_ensemble(file: str) -> FileFacts:
+    """Describe a verified file of an ensemble: rows of a table, facts for JSON, and lines."""
+    from granchain.store.schema import ENSEMBLE
     from granchain.store.stored import StoredEnsemble
-    from granchain.store.variables import ENSEMBLE
 
-    stored = StoredEnsemble(file, unsealed=unsealed and not verify)
+    stored = StoredEnsemble(file, verify=False)
     labels = [status.label for status in stored.status]
     ended = {label: labels.count(label) for label in dict.fromkeys(labels)}
     facts = {
@@ -189,8 +180,6 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> FileFacts:
         "runs": len(stored),
         "status": ended,
         "law": stored.law,
-        "sealed": stored.sealed,
-        "data_verified": stored.verify() if verify else None,
         "variables": facts_of_variables(stored.headers),
         "provenance": {
             name: value for name, value in stored.provenance.items() if name not in OF_EACH_RUN
@@ -205,10 +194,7 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> FileFacts:
     messages = [message for message in stored.messages if message]
     more = len(messages) - MOST_MEMBER_MESSAGES
     lines = messages[:MOST_MEMBER_MESSAGES] + ([f"and {more} more messages"] * (more > 0))
-    how = (
-        "To read this file, use granchain.open_ensemble, or xarray.open_dataset with "
-        'engine="h5netcdf".'
-    )
+    how = 'To read this file, use granchain.open, or xarray.open_dataset with engine="h5netcdf".'
     return rows, facts, [*lines, how]
 
 
@@ -282,8 +268,6 @@ def objects_of(name: str) -> Iterable[Any]:
     from granchain.contact import laws
     from granchain.keys import shown
     from granchain.pages.opened import opened
-    from granchain.store.reader import HoldsEnsembleError, nothing
-    from granchain.store.stored import StoredEnsemble
 
     path = Path(name)
     if name in laws() and not os.path.lexists(name):
@@ -293,10 +277,7 @@ def objects_of(name: str) -> Iterable[Any]:
     if path.is_dir() and name not in case_names():
         return [data_of(path)]
     if path.is_file() and path.suffix.lower() != ".toml":
-        try:
-            found = opened(name, variables=nothing)
-        except HoldsEnsembleError:
-            found = StoredEnsemble(name)
+        found = opened(name, variables=lambda headers: ())
         if hasattr(found, "data_vars"):
             return [SimpleNamespace(law=str(found.attrs["law"]), provenance={})]
         return cited_conclusion(name, found) if isinstance(found, dict) else [found]

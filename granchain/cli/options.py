@@ -146,11 +146,13 @@ TitleOption = Annotated[
         help="Leave out title and heading. State in your caption that the data is simulated.",
     ),
 ]
-UnsealedOption = Annotated[
+VerifyOption = Annotated[
     bool,
     typer.Option(
-        "--unsealed",
-        help="Read a file whose checksum is missing or invalid. Use at your own risk.",
+        " /--no-verify",
+        show_default=False,
+        help="Read the file even if its checksum is missing or invalid. Use at your own risk: "
+        "HDF5 may crash or hang.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -22,7 +22,7 @@ from granchain.cli.options import (
     OverwriteOption,
     SetOption,
     TitleOption,
-    UnsealedOption,
+    VerifyOption,
     app,
     conclude,
     known_name,
@@ -87,7 +87,7 @@ def plot(
         str, typer.Option(metavar="DIR", help="Folder for the figures. It is created if necessary.")
     ] = ".",
     overwrite: OverwriteOption = False,
-    unsealed: UnsealedOption = False,
+    verify: VerifyOption = True,
 ) -> None:
     """Plot result files: runs, mechanisms, and studies."""
     from granchain.figures.frame import labels_of
@@ -97,7 +97,7 @@ def plot(
         raise CaseError(
             f"--label: {len(label)} labels for {len(files)} files. One label per file is required."
         )
-    found, stems = opened_alike(files, unsealed), stems_of(files)
+    found, stems = opened_alike(files, verify), stems_of(files)
     known = list(dict.fromkeys(name for one in found for name in one.known))
     asked = known
     if only is not None and known:
@@ -187,7 +187,7 @@ def drawable(content: Any, file: str) -> Drawable:
     )
 
 
-def opened_alike(files: Sequence[str], unsealed: bool) -> list[Drawable]:
+def opened_alike(files: Sequence[str], verify: bool) -> list[Drawable]:
     """Return the figures of files, which must have the same kind."""
     from granchain.pages.opened import opened
 
@@ -195,7 +195,7 @@ def opened_alike(files: Sequence[str], unsealed: bool) -> list[Drawable]:
     found, problems = [], []
     for file in files:
         try:
-            found.append(drawable(opened(file, unsealed, variables=gc.figures.drawn), file))
+            found.append(drawable(opened(file, verify, variables=gc.figures.drawn), file))
         except FileError as error:
             problems.append(str(error))
         else:
@@ -319,7 +319,7 @@ def animate(
     target = out if out is not None else f"{Path(file).stem}.gif"
     check_new(target, MOVING, overwrite)
     between = None if beads is None else first_and_last(beads)
-    result = gc.open_result(
+    result = gc.open(
         file,
         variables=lambda headers: [name for name in headers if name in WANTED],
     )
@@ -406,7 +406,7 @@ def spectrum(
     no_title: TitleOption = False,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
-    unsealed: UnsealedOption = False,
+    verify: VerifyOption = True,
     as_json: JsonOption = False,
 ) -> None:
     """Compute the transmission between two places of a chain.
@@ -429,7 +429,7 @@ def spectrum(
     found = []
     with wanted_files(figure, out, overwrite):
         for file, start, stop in zip(files, starts, stops, strict=True):
-            result = gc.open_result(file, unsealed=unsealed)
+            result = gc.open(file, verify=verify)
             found.append(gc.spectrum(result, start, stop, segments=segments))
             if out is not None:
                 gc.save(found[0], out, result.case, overwrite=overwrite)
@@ -547,7 +547,7 @@ def report(
     ] = "",
     overwrite: OverwriteOption = False,
     law_module: LawModuleOption = None,
-    unsealed: UnsealedOption = False,
+    verify: VerifyOption = True,
 ) -> None:
     """Write a self-contained HTML report about result files."""
     from granchain.pages.blocks import PAGES
@@ -562,6 +562,6 @@ def report(
         author=author,
         date=date,
         overwrite=overwrite,
-        unsealed=unsealed,
+        verify=verify,
     )
     print_text(out)

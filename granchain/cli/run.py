@@ -205,10 +205,9 @@ def before(
         return None
     from granchain.contact.law_record import LawRecord
     from granchain.simulation import law_records
-    from granchain.store.reader import nothing
 
     try:
-        stored = gc.open_result(target, nothing)
+        stored = gc.open(target, lambda headers: ())
     except FileError:
         if left:
             return None
@@ -234,7 +233,7 @@ def before(
         )
     checkpoint.remove()
     notify(f"{target} is already complete. There is nothing to resume.")
-    return gc.open_result(target)
+    return gc.open(target)
 
 
 class Progress(ProgressLine):

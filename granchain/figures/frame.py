@@ -18,8 +18,8 @@ import numpy as np
 from granchain.case.document import keys_that_differ
 from granchain.errors import GranchainError, clean, suggestion
 from granchain.store import Result, write_atomically
+from granchain.store.answer import case_of
 from granchain.store.files import file_ending
-from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes

@@ -30,7 +30,7 @@ from granchain.figures.frame import (
 from granchain.figures.registry import of_results
 from granchain.figures.run import draw_residual
 from granchain.store import Result
-from granchain.store.result import case_of
+from granchain.store.answer import case_of
 
 # Factor between the largest accelerations with and without clearance that adds a second panel.
 FAR = 4.0

@@ -24,8 +24,8 @@ from granchain.figures.frame import (
 )
 from granchain.figures.registry import need
 from granchain.store import Result, write_atomically
+from granchain.store.answer import case_of
 from granchain.store.files import check_new
-from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter, FuncAnimation
@@ -335,7 +335,7 @@ def animate(
     Examples
     --------
     >>> import granchain as gc
-    >>> result = gc.open_result("chain.h5")  # doctest: +SKIP
+    >>> result = gc.open("chain.h5")  # doctest: +SKIP
     >>> gc.animate(result, "chain.gif", frames=50)  # doctest: +SKIP
     """
     from matplotlib.animation import FFMpegWriter, PillowWriter

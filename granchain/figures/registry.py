@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 from granchain.errors import GranchainError
 from granchain.figures.frame import labels_of, styled
 from granchain.store import Result
-from granchain.store.result import check_result
-from granchain.store.variables import Unread
+from granchain.store.answer import check_result
+from granchain.store.schema import Unread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

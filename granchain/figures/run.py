@@ -50,7 +50,7 @@ from granchain.figures.frame import (
 )
 from granchain.figures.registry import of_results
 from granchain.store import Result
-from granchain.store.result import case_of
+from granchain.store.answer import case_of
 
 # Fraction of the largest velocity of a chain below which motion is not visible: one of 256 colours
 # on a square-root scale, 1/256^2.

@@ -45,7 +45,7 @@ from granchain.figures.frame import (
 )
 from granchain.figures.pulses import MOST_MISFIT
 from granchain.status import Status
-from granchain.store.variables import unit_of_attributes
+from granchain.store.schema import unit_of_attributes
 
 # Factor between values above which the colours are logarithmic; colour of cells without a value.
 DECADE, MISSING = 10.0, "#e4e4e4"

@@ -1,4 +1,4 @@
-"""A file of granchain, whatever it holds."""
+"""File of granchain with any content."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ import os
 from pathlib import Path
 from typing import Any
 
-from granchain.store import open_result
+from granchain.store import open_answer
 from granchain.store.conclusion import read_conclusion
-from granchain.store.study import is_study, open_study
 
 
-def opened(path: str | os.PathLike[str], unsealed: bool = False, **reading: Any) -> Any:
-    """A conclusion as a dict, a study as an xarray.Dataset, or a Result.
+def opened(path: str | os.PathLike[str], verify: bool = True, **reading: Any) -> Any:
+    """Return a JSON results file as a dict, or what `granchain.open` returns.
 
     Parameters
     ----------
     path : str or path
-    unsealed : bool
-        As of `granchain.open_result`.
+    verify : bool
+        As for `granchain.open`.
     **reading
-        What `open_result` is asked for.
+        Other arguments of `granchain.open`.
     """
     if Path(path).suffix.lower() == ".json":
-        return read_conclusion(path, unsealed)
-    if is_study(path, unsealed):
-        return open_study(path, unsealed)
-    return open_result(path, unsealed=unsealed, **reading)
+        return read_conclusion(path, verify)
+    return open_answer(path, verify=verify, **reading)

@@ -16,12 +16,10 @@ from granchain.pages.conclusions import conclusion_blocks
 from granchain.pages.opened import opened
 from granchain.pages.run import HOW_TO_CITE, OF_A_LAW, run_blocks
 from granchain.pages.study import ensemble_blocks, study_blocks
-from granchain.store import open_result, write_atomically
+from granchain.store import open_answer, write_atomically
 from granchain.store.files import check_new
-from granchain.store.reader import HoldsEnsembleError
-from granchain.store.stored import StoredEnsemble
-from granchain.store.variables import Unread
-from granchain.studies import open_ensemble
+from granchain.store.schema import Unread
+from granchain.studies import Ensemble
 
 
 def report(
@@ -32,7 +30,7 @@ def report(
     author: str = "",
     date: str = "",
     overwrite: bool = False,
-    unsealed: bool = False,
+    verify: bool = True,
 ) -> bytes:
     """Write an HTML report about output files.
 
@@ -52,8 +50,8 @@ def report(
         Date of the report. Default: the date of the computation.
     overwrite : bool
         Overwrite an existing report. Other files are never overwritten.
-    unsealed : bool
-        Read files whose checksum is missing or invalid, as in `open_result`.
+    verify : bool
+        As for `granchain.open`.
 
     Returns
     -------
@@ -82,7 +80,7 @@ def report(
     problems: list[str] = []
     for file in named:
         try:
-            part, computed = report_of_file(file, unsealed)
+            part, computed = report_of_file(file, verify)
         except GranchainError as error:
             problems.append(str(error))
         else:
@@ -132,18 +130,17 @@ def without_repeats(blocks: Iterable[Block]) -> list[Block]:
     return [*found, *cited]
 
 
-def report_of_file(path: str | os.PathLike[str], unsealed: bool = False) -> tuple[list[Block], str]:
+def report_of_file(path: str | os.PathLike[str], verify: bool = True) -> tuple[list[Block], str]:
     """What a report says of one file, and the day on which it was computed, if it says so."""
 
     def needed(headers: Mapping[str, Unread]) -> set[str]:
         return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
 
     name = Path(path).name
-    try:
-        found = opened(path, unsealed, variables=needed)
-    except HoldsEnsembleError:
-        about = StoredEnsemble(path, unsealed=unsealed).provenance
-        return ensemble_blocks(open_ensemble(path, unsealed=unsealed), about, name), day_of(about)
+    found = opened(path, verify, variables=needed)
+    if isinstance(found, Ensemble):
+        about = found.provenance
+        return ensemble_blocks(found, about, name), day_of(about)
     if isinstance(found, dict):
         return conclusion_blocks(found, name), day_of(found)
     if hasattr(found, "data_vars"):
@@ -152,7 +149,7 @@ def report_of_file(path: str | os.PathLike[str], unsealed: bool = False) -> tupl
     if "crank_angle" in found.variables:
         try:
             # from all of its samples
-            checks = checks_of(open_result(path, unsealed=unsealed))
+            checks = checks_of(open_answer(path, verify=verify))
         except CaseError:
             checks = []
     return run_blocks(found, name, checks), day_of(found.provenance)

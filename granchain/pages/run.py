@@ -95,9 +95,6 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
     step = "" if told else f", time step {result.time_step:.6g} s"
     first = f"Simulated{end}, contact law {result.law}{step}: {result.status.label}."
     case, laws_met = resolved(result.provenance), result.law.split(", ")
-    unsealed = (
-        "warning: the checksum of the file is missing, so another program changed or truncated it."
-    )
     return [
         Heading(result.title or name, 1),
         Paragraph(first),
@@ -105,7 +102,6 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
             Paragraph(str(one), warning=True) if one.warning else Paragraph(f"{one.text}.")
             for one in result.messages
         ),
-        *([] if result.sealed else [Paragraph(unsealed, warning=True)]),
         *setup_blocks(case),
         *(number_blocks(numbers) if checks is None else [check_grid(checks)]),
         *pictures(result),

@@ -38,7 +38,7 @@ from granchain.pages.run import (
     resolved,
     setup_blocks,
 )
-from granchain.store.variables import unit_of_attributes
+from granchain.store.schema import unit_of_attributes
 from granchain.studies.measures import missing_note
 
 # Values of a key that a page lists, and members of an ensemble.

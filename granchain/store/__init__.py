@@ -1,14 +1,23 @@
-"""The output file and what is in it.
+"""Answers, and the files that contain them.
 
-`Result` is what a run gives back, `Result.save` writes it whole, `open_result` reads a file from
-anywhere, `claim` holds the right to write a file during a long run, `Checkpoint` is what another
-process needs to go on with it. The only part of granchain that uses h5py.
+`Answer` is the base class of results, `open_answer` reads the file of any answer, `claim` reserves
+a file name during a long run, and `Checkpoint` contains what another process needs to resume a run.
+This is the only package that uses h5py.
 """
 
+from granchain.store.answer import Answer, Result
+from granchain.store.answer import open as open_answer
 from granchain.store.checkpoint import Checkpoint
 from granchain.store.files import claim, write_atomically
-from granchain.store.reader import open_result
-from granchain.store.result import Result
-from granchain.store.variables import Variable
+from granchain.store.schema import Label, Variable
 
-__all__ = ["Checkpoint", "Result", "Variable", "claim", "open_result", "write_atomically"]
+__all__ = [
+    "Answer",
+    "Checkpoint",
+    "Label",
+    "Result",
+    "Variable",
+    "claim",
+    "open_answer",
+    "write_atomically",
+]

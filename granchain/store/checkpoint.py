@@ -24,10 +24,10 @@ import numpy as np
 
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainWarning
+from granchain.store import open_answer
 from granchain.store.files import CHECKPOINT_ENDING, DAMAGED, end_of_links, quoted, replaceable
 from granchain.store.journal import FrameFile, arrays_in, frame_content
 from granchain.store.provenance import source_hash, versions
-from granchain.store.reader import open_result
 
 # Wall time between two checkpoints [s]: what a killed run loses at most.
 CHECKPOINT_INTERVAL = 30.0
@@ -191,7 +191,7 @@ class Checkpoint:
         if "output" not in header:
             return {}
         left = {name: first for name, _, first, _ in header["arrays"] if first}
-        known = open_result(self._output, lambda headers: left).variables
+        known = open_answer(self._output, lambda headers: left).variables
         rows = {name: known[name].data[:first] for name, first in left.items() if name in known}
         if _sha256_of(rows) != header["output"]:
             raise FileError(

@@ -15,15 +15,15 @@ from granchain.errors import FileError
 from granchain.plain_data import sha256_of
 from granchain.store.files import (
     DAMAGED,
+    NO_CHECKSUM,
     OUTPUT_MARK,
-    UNSEALED,
     claim,
     file_ending,
     open_for_reading,
     write_atomically,
 )
 from granchain.store.provenance import granchain_version, source_hash, versions
-from granchain.store.variables import FORMAT
+from granchain.store.schema import FORMAT
 
 # Bytes of such a file, ours: the equivalence of six laws over eight sensors has 1e5.
 LARGEST_CONCLUSION = 2**26
@@ -112,8 +112,8 @@ def save_conclusion(
     write_atomically(path, text.encode() + b"\n", overwrite, marks=(OUTPUT_MARK,))
 
 
-def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dict[str, Any]:
-    """What such a file holds; `unsealed` as of `granchain.open_result`.
+def read_conclusion(path: str | os.PathLike[str], verify: bool = True) -> dict[str, Any]:
+    """What such a file holds; `verify` as of `granchain.open`.
 
     Raises
     ------
@@ -133,6 +133,6 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
             f"{os.fspath(path)}: not a results file of granchain. It must be written by --out "
             "FILE.json of a command or by granchain.save."
         )
-    if not sealed and not unsealed:
-        raise FileError(f"{os.fspath(path)}: {UNSEALED if seal is None else DAMAGED}")
+    if not sealed and verify:
+        raise FileError(f"{os.fspath(path)}: {NO_CHECKSUM if seal is None else DAMAGED}")
     return dict(document)

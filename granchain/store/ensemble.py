@@ -25,12 +25,18 @@ from granchain.case.document import keys_that_differ
 from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
-from granchain.store.files import room_beside
+from granchain.store.answer import Result
+from granchain.store.dataset import (
+    CHUNK,
+    LARGEST_ENSEMBLE,
+    Content,
+    fill,
+    growing_storage,
+    new_hdf5,
+)
+from granchain.store.files import OUTPUT_MARK, room_beside
 from granchain.store.provenance import granchain_version, source_hash, versions
-from granchain.store.reader import LARGEST_ENSEMBLE
-from granchain.store.result import Result
-from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
-from granchain.store.writer import CHUNK, fill_file, new_hdf5, storage_of
+from granchain.store.schema import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
 
 # Axes along which each run has its own instants, or labels that the others do not share: the
 # dimension that counts them, and the variable that says how many.
@@ -136,7 +142,7 @@ class EnsembleWriter:
                 maxshape=(self._count, *repeat(None, len(like.shape))),
                 fillvalue=np.nan,
                 track_times=False,
-                **storage_of((runs, *like.shape), self._packed, growing=True),
+                **growing_storage((runs, *like.shape), self._packed),
             )
             self._columns[column] = Variable(like.dims, rows, like.unit, like.long_name)
         return column
@@ -239,7 +245,7 @@ class EnsembleWriter:
             "started": started,
             "wall_time": wall_time,
         }
-        fill_file(self._file, found, attributes, about, self._packed)
+        fill(self._file, Content(found, attributes, about), self._packed)
 
 
 @contextlib.contextmanager
@@ -285,6 +291,7 @@ def ensemble_dataset(
     import xarray
 
     with h5py.File.in_memory() as file:
+        file.attrs.create(OUTPUT_MARK.decode(), FORMAT, dtype=h5py.string_dtype())
         rows = EnsembleWriter(cases, file, packed=False)
         rows.add(0, results)
         rows.finish(status, messages, "", 0.0)

@@ -51,12 +51,12 @@ LARGEST_FILE = 4 * 1024**3
 # the HDF5 data, where other programs do not look. HDF5 loops for ever on some damaged files (1 in
 # 264 with a few flipped bits, HDF5 2.0.0), so damage must be seen before it reads. A program that
 # edits the file cuts the line off, which every reader reports.
-SEAL = b"\ngranchain sha256 %s\n"
+CHECKSUM = b"\ngranchain sha256 %s\n"
 # Bytes that a disk must have free before a run begins: a page of a file system.
 LEAST_ROOM = 4096
 # Bytes that are read, or written, at once.
 BYTES_AT_ONCE = 16 * 1024**2
-SEAL_LENGTH = len(SEAL % (64 * b"0"))
+CHECKSUM_LENGTH = len(CHECKSUM % (64 * b"0"))
 
 # An output file has this in its first bytes, the name of an attribute, and a file without it is
 # never replaced: a case, a trace.
@@ -68,10 +68,10 @@ DAMAGED = (
     "the file was damaged or changed after it was written. It must be unchanged. Use "
     "another copy, or run the case again."
 )
-UNSEALED = (
+NO_CHECKSUM = (
     "the checksum at the end of the file is missing, so another program changed or "
     "truncated it. The file must be as granchain wrote it. Use another copy, run the case "
-    "again, or read it at your own risk with --unsealed (in Python: unsealed=True)."
+    "again, or read it at your own risk with --no-verify (in Python: verify=False)."
 )
 
 
@@ -480,19 +480,17 @@ def open_for_reading(
     return file
 
 
-def check_seal(path: str | os.PathLike[str], file: BinaryIO, unsealed: bool = False) -> bool:
-    """Refuse a file that has no seal, or differs from it; False where it is read all the same,
-    `unsealed`."""
-    digest, left = hashlib.sha256(), os.fstat(file.fileno()).st_size - SEAL_LENGTH
+def check_sum(path: str | os.PathLike[str], file: BinaryIO) -> None:
+    """Refuse a file whose checksum is missing or invalid."""
+    digest, remaining = hashlib.sha256(), os.fstat(file.fileno()).st_size - CHECKSUM_LENGTH
     file.seek(0)
-    while left > 0 and (piece := file.read(min(left, BYTES_AT_ONCE))):
-        digest.update(piece)
-        left -= len(piece)
+    while remaining > 0 and (block := file.read(min(remaining, BYTES_AT_ONCE))):
+        digest.update(block)
+        remaining -= len(block)
     last = file.read()
-    sealed = last == SEAL % digest.hexdigest().encode()
-    if not sealed and not unsealed:
-        raise FileError(f"{os.fspath(path)}: {DAMAGED if last.startswith(SEAL[:-3]) else UNSEALED}")
-    return sealed
+    if last != CHECKSUM % digest.hexdigest().encode():
+        damaged = last.startswith(CHECKSUM[:-3])
+        raise FileError(f"{os.fspath(path)}: {DAMAGED if damaged else NO_CHECKSUM}")
 
 
 def shown_name(target: Path) -> str:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granchain.store.dataset import LARGEST_RATIO, bytes_of, datasets_of, refusing
 from granchain.store.limit import Limit
-from granchain.store.reader import LARGEST_RATIO, bytes_of, datasets_of, refusing
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 

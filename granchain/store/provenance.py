@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from granchain.store.variables import Variable
+from granchain.store.schema import Variable
 
 # /provenance: what is written there as text, as a number; `messages` is a JSON list, `versions` a
 # JSON table.

@@ -15,18 +15,16 @@ from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.plain_data import canonical
 from granchain.status import STATUS_OF_LABEL, Message
-from granchain.store.ensemble import COUNTED, UNSHARED
-from granchain.store.files import DAMAGED
-from granchain.store.reader import (
-    RefusedError,
+from granchain.store.answer import Result
+from granchain.store.dataset import (
     dataset_in,
     headers_of,
     open_hdf5,
     provenance_of,
     refusing,
 )
-from granchain.store.result import Result
-from granchain.store.variables import ENSEMBLE, LABELS, VARIABLES, WORDS, Unread
+from granchain.store.ensemble import COUNTED, UNSHARED
+from granchain.store.schema import ENSEMBLE, LABELS, VARIABLES, WORDS, Unread
 
 if TYPE_CHECKING:
     import xarray
@@ -42,15 +40,14 @@ class StoredEnsemble:
     ----------
     path : str or path
         The file.
-    unsealed : bool
-        As of `granchain.open_result`.
+    verify : bool
+        As for `granchain.open`.
 
     Attributes
     ----------
     status : tuple of Status
     messages : tuple of str
     provenance : dict
-    sealed : bool
 
     Raises
     ------
@@ -58,13 +55,12 @@ class StoredEnsemble:
         Where the file is missing, damaged, from a newer granchain or not the file of an ensemble.
     """
 
-    def __init__(self, path: str | os.PathLike[str], unsealed: bool = False):
+    def __init__(self, path: str | os.PathLike[str], verify: bool = True):
         self.path, opening = os.fspath(path), contextlib.ExitStack()
         # HDF5 may crash where it closes a file when the interpreter is half gone
         weakref.finalize(self, opening.close)
-        file, self._datasets, self.sealed = opening.enter_context(
-            open_hdf5(path, ENSEMBLE, unsealed=unsealed)
-        )
+        opened = opening.enter_context(open_hdf5(path, ENSEMBLE, verify=verify))
+        file, self._datasets = opened.file, opened.datasets
         with refusing(self.path):
             self.provenance = provenance_of(file)
             self.provenance["granchain_version"] = file.attrs["granchain_version"]
@@ -119,11 +115,6 @@ class StoredEnsemble:
                 ],
                 messages=[Message(*message) for message in self._about["messages"][place]],
             )
-            if result.data_sha256 != self._about["run_sha256"][place]:
-                raise RefusedError(
-                    f"the data of run {place} differ from their checksum. "
-                    f"{DAMAGED[:1].upper()}{DAMAGED[1:]}"
-                )
             laws = self._about["laws"]
             law_sha256, record = laws["records"][laws["of_run"][place]]
         # what is of all runs together is not of this one
@@ -142,7 +133,6 @@ class StoredEnsemble:
             "law_json": record,
         }
         result.title = document.get("title", "")
-        result.sealed = self.sealed
         return result
 
     def _place(self, place: int, name: str, column: str) -> tuple[Any, ...]:

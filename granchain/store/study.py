@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from granchain.errors import FileError
+from granchain.store.dataset import Content, dataset_in, open_hdf5, write_content
 from granchain.store.files import end_of_links, replaceable
 from granchain.store.journal import FrameFile, arrays_in, frame_content
 from granchain.store.provenance import data_sha256, source_hash, versions
-from granchain.store.reader import dataset_in, open_hdf5
-from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
-from granchain.store.writer import write_file
+from granchain.store.schema import FORMAT, STUDY, Variable
 
 if TYPE_CHECKING:
     import xarray
@@ -119,31 +118,22 @@ def save_study(
     path: str | os.PathLike[str],
     overwrite: bool,
 ) -> None:
-    """Write the file of a study, whole or not at all; take the `claim` first."""
+    """Write the file of a study, complete or not at all; take the `claim` first."""
     about = {
         "versions": versions(),
         "source_hash": source_hash(),
         "data_sha256": data_sha256(variables),
     }
-    write_file(path, variables, attributes, about, overwrite)
+    write_content(path, Content(variables, attributes, about), overwrite)
 
 
-def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
-    """Whether a file says that it is a study; a missing file raises nothing."""
-    # the name of an attribute near the beginning; another file is not looked through
-    if not os.path.isfile(path) or not replaceable(Path(path), (CONTENT.encode(),)):
-        return False
-    with open_hdf5(path, None, unsealed=unsealed) as opened:
-        return bool(opened.file.attrs.get(CONTENT) == STUDY_OF_RUNS)
-
-
-def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> xarray.Dataset:
-    """The file of a study as an `xarray.Dataset`; `unsealed` as of `granchain.open_result`.
+def open_study(path: str | os.PathLike[str]) -> xarray.Dataset:
+    """Return the file of a study as an `xarray.Dataset`.
 
     Raises
     ------
     FileError
-        Where it is missing, damaged, of another format or no study.
+        If the file is missing, damaged, of another format, or not a study.
     """
-    with open_hdf5(path, STUDY_OF_RUNS, unsealed=unsealed):
+    with open_hdf5(path, STUDY):
         return dataset_in(path)

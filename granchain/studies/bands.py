@@ -20,9 +20,9 @@ from granchain.keys import Problems, check_integer, shown
 from granchain.plain_data import canonical
 from granchain.progress import progress_of
 from granchain.simulation import warns_of_fast_drives
+from granchain.store.dataset import dataset_of
 from granchain.store.provenance import granchain_version, source_hash, versions
-from granchain.store.result import dataset_of
-from granchain.store.variables import Variable
+from granchain.store.schema import Variable
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.measures import Measures, measure, missing_note
 from granchain.studies.members import counter

@@ -26,7 +26,7 @@ from granchain.keys import Problems
 from granchain.progress import progress_of
 from granchain.sensor import Sensor
 from granchain.store import Result
-from granchain.store.result import case_of
+from granchain.store.answer import case_of
 from granchain.studies.bands import (
     MEMBERS,
     SAMPLES_AT_ONCE,

@@ -24,12 +24,11 @@ from granchain.markup import card, table
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
 from granchain.simulation import law_records, warns_of_fast_drives
+from granchain.store.dataset import dataset_in, dataset_of, open_hdf5
 from granchain.store.files import claim
 from granchain.store.provenance import granchain_version, source_hash
-from granchain.store.reader import dataset_in, open_hdf5
-from granchain.store.result import dataset_of
+from granchain.store.schema import CONTENT, FORMAT, Variable
 from granchain.store.study import StudyPart, save_study
-from granchain.store.variables import CONTENT, FORMAT, Variable
 from granchain.studies.elsewhere import changed_law
 from granchain.studies.fit import NO_PHYSICS
 from granchain.studies.members import check_members

@@ -19,6 +19,7 @@ from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import warn_of_fast_drives
 from granchain.status import Status
 from granchain.store import Result, claim
+from granchain.store.dataset import Choice, OpenedFile
 from granchain.store.ensemble import ensemble_dataset, ensemble_file
 from granchain.store.stored import StoredEnsemble
 from granchain.studies.interruption import Interruptions
@@ -272,7 +273,7 @@ class Member:
 class Ensemble:
     """Results of many cases, in the order of the cases.
 
-    `run_many` and `open_ensemble` create it. `len(ensemble)`, `ensemble[i]`, and iteration return
+    `run_many` and `granchain.open` create it. `len(ensemble)`, `ensemble[i]`, and iteration return
     results that equal those of `granchain.run`. The result of a member that failed contains what
     was computed up to the failure. Results in a file are read when they are requested.
 
@@ -303,6 +304,15 @@ class Ensemble:
     ):
         self._cases = None if cases is None else tuple(cases)
         self._members, self._stored = tuple(members), stored
+
+    @classmethod
+    def from_file(
+        cls, path: str | os.PathLike[str], opened: OpenedFile, variables: Choice | None = None
+    ) -> Ensemble:
+        """Return the ensemble in a file that has been verified."""
+        stored = StoredEnsemble(path, verify=False)
+        ends = zip(stored.status, stored.messages, strict=True)
+        return cls(None, [Member(status, message) for status, message in ends], stored)
 
     def __len__(self) -> int:
         return len(self._members)
@@ -390,6 +400,18 @@ class Ensemble:
         return self._cases
 
     @property
+    def provenance(self) -> dict[str, Any]:
+        """Origin of an ensemble in a file; empty in memory."""
+        return {} if self._stored is None else self._stored.provenance
+
+    @property
+    def law(self) -> str:
+        """Contact laws of the members, separated by commas."""
+        if self._stored is not None:
+            return self._stored.law
+        return ", ".join(dict.fromkeys(case.law for case in self.cases))
+
+    @property
     def status(self) -> tuple[Status, ...]:
         """Status of each member at the end."""
         return tuple(member.status for member in self._members)
@@ -398,48 +420,3 @@ class Ensemble:
     def messages(self) -> tuple[str, ...]:
         """Reason why each member failed or was not computed; empty if complete."""
         return tuple(member.message for member in self._members)
-
-
-def open_ensemble(path: str | os.PathLike[str], *, unsealed: bool = False) -> Ensemble:
-    """Open the file of an ensemble.
-
-    The contact laws need not be installed. A result is read and compared with its hash when it is
-    requested. Like `granchain.open_result`, this function first verifies the checksum of the file.
-
-    Parameters
-    ----------
-    path : str or path
-        File of the ensemble.
-    unsealed : bool
-        Whether to open a file whose checksum is missing or invalid, as for `granchain.open_result`.
-
-    Returns
-    -------
-    Ensemble
-
-    Raises
-    ------
-    FileError
-        If the file is missing, damaged, from a newer version of granchain, or not the file of an
-        ensemble.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import granchain as gc
-    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
-    >>> case = case.replace({"chain.beads": 8, "sensors.beads": [5], "time.end": 5e-5})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     gc.run_many([case]).save(f"{folder}/runs.h5")
-    ...     print(len(gc.open_ensemble(f"{folder}/runs.h5")))
-    1
-    """
-    stored = StoredEnsemble(path, unsealed=unsealed)
-    return Ensemble(
-        None,
-        [
-            Member(status, message)
-            for status, message in zip(stored.status, stored.messages, strict=True)
-        ],
-        stored,
-    )

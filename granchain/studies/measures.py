@@ -32,7 +32,7 @@ from granchain.errors import GranchainError
 from granchain.simulation import recording_of
 from granchain.status import STATUS_OF_LABEL, Status
 from granchain.store import Result
-from granchain.store.variables import VariableEntry
+from granchain.store.schema import Label
 from granchain.studies.members import LOT, Ready, advance, check_members, lots, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
@@ -79,63 +79,59 @@ def missing_note(late: np.ndarray, beads: Sequence[int]) -> str:
 
 # Numbers of each member.
 NUMBERS = {
-    "peak": VariableEntry(("sensor_bead",), "N", "peak force of the first pulse"),
-    "contact_peak": VariableEntry(
-        ("sensor_bead",), "N", "maximum force in the two contacts of the bead"
-    ),
-    "arrival": VariableEntry(("sensor_bead",), "s", "time of that peak"),
-    "width": VariableEntry(("sensor_bead",), "s", "width of the first pulse at half height"),
-    "missing": VariableEntry(
+    "peak": Label(("sensor_bead",), "N", "peak force of the first pulse"),
+    "contact_peak": Label(("sensor_bead",), "N", "maximum force in the two contacts of the bead"),
+    "arrival": Label(("sensor_bead",), "s", "time of that peak"),
+    "width": Label(("sensor_bead",), "s", "width of the first pulse at half height"),
+    "missing": Label(
         ("sensor_bead",),
         "1",
         "reason why values are not reported: the pulse had not arrived, or not ended, by the end "
         "of the run; merged: a second, larger pulse passed the first before it had fallen to half, "
         "so peak and arrival belong to the second; wall: none is transmitted",
     ),
-    "wave_speed": VariableEntry(
+    "wave_speed": Label(
         (),
         "m/s",
         "wave speed: linear fit to the arrivals at sensors with a complete, unmerged pulse",
     ),
-    "wave_speed_sensors": VariableEntry((), "1", "number of sensors used for the wave speed"),
-    "transmitted_momentum": VariableEntry(
+    "wave_speed_sensors": Label((), "1", "number of sensors used for the wave speed"),
+    "transmitted_momentum": Label(
         (), "1", "momentum of the last bead after its first pulse, divided by that of the striker"
     ),
-    "transmitted_energy": VariableEntry(
+    "transmitted_energy": Label(
         (),
         "1",
         "kinetic energy of the last bead after its first pulse, divided by that of the striker",
     ),
-    "time_step": VariableEntry((), "s", "time step"),
+    "time_step": Label((), "s", "time step"),
 }
 # Optional measures by name, and the variables of each.
-_SHOTS = {"snapshot_time": VariableEntry(("snapshot",), "s", "time of the snapshots")}
-FURTHER: dict[str, dict[str, VariableEntry]] = {
+_SHOTS = {"snapshot_time": Label(("snapshot",), "s", "time of the snapshots")}
+FURTHER: dict[str, dict[str, Label]] = {
     "bead_energy": _SHOTS
     | {
-        "bead_energy": VariableEntry(
+        "bead_energy": Label(
             ("snapshot", "body"), "J", "energy of each body above the static state"
         )
     },
     "contact_energy": _SHOTS
     | {
-        "contact_energy": VariableEntry(
+        "contact_energy": Label(
             ("snapshot", "joint"), "J", "energy of each contact above the static state"
         )
     },
     "second_moment": _SHOTS
     | {
-        "second_moment": VariableEntry(
+        "second_moment": Label(
             ("snapshot",), "1", "second moment of the energy along the chain, in beads squared"
         )
     },
     "participation": _SHOTS
-    | {
-        "participation": VariableEntry(("snapshot",), "1", "number of bodies that share the energy")
-    },
+    | {"participation": Label(("snapshot",), "1", "number of bodies that share the energy")},
     "bead_spectrum": {
-        "frequency": VariableEntry(("line",), "Hz", "frequency of the spectrum"),
-        "bead_spectrum": VariableEntry(
+        "frequency": Label(("line",), "Hz", "frequency of the spectrum"),
+        "bead_spectrum": Label(
             ("line", "sensor_bead"), "N^2/Hz", "power spectral density of the sensor's force"
         ),
     },
@@ -143,28 +139,28 @@ FURTHER: dict[str, dict[str, VariableEntry]] = {
 # Numbers of the sensor forces in the steady part of a chained study; see
 # `granchain.studies.chained`.
 SETTLED = {
-    "force_amplitude": VariableEntry(
+    "force_amplitude": Label(
         ("sensor_bead",), "N", "half of the range of the sensor force, steady"
     ),
-    "force_amplitude_error": VariableEntry(
+    "force_amplitude_error": Label(
         ("sensor_bead",),
         "N",
         "discretization error of that amplitude, from the same value in steps of half the length",
     ),
-    "force_mean": VariableEntry(("sensor_bead",), "N", "mean of the sensor force, steady"),
-    "force_change": VariableEntry(
+    "force_mean": Label(("sensor_bead",), "N", "mean of the sensor force, steady"),
+    "force_change": Label(
         ("sensor_bead",),
         "1",
         "increase of that amplitude in the second half of the steady part, relative to all of it",
     ),
-    "drive_phase": VariableEntry((), "rad", "final phase of the drive that is varied"),
+    "drive_phase": Label((), "rad", "final phase of the drive that is varied"),
 }
 ARRAYS = {name: one for entries in (*FURTHER.values(), SETTLED) for name, one in entries.items()}
 # Variables of traces, if they are stored.
 TRACES = {
-    "n_samples": VariableEntry((), "1", "number of samples"),
-    "time": VariableEntry(("sample",), "s", "time of the samples"),
-    "sensor_force": VariableEntry(("sample", "sensor_bead"), "N", "force of the sensor bead"),
+    "n_samples": Label((), "1", "number of samples"),
+    "time": Label(("sample",), "s", "time of the samples"),
+    "sensor_force": Label(("sample", "sensor_bead"), "N", "force of the sensor bead"),
 }
 
 

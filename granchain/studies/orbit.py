@@ -21,7 +21,7 @@ from granchain.markup import card, table
 from granchain.progress import progress_of
 from granchain.simulation import prepare, run_to_end, warns_of_fast_drives
 from granchain.store import Result
-from granchain.store.result import case_of
+from granchain.store.answer import case_of
 from granchain.studies.members import check_members
 from granchain.studies.newton import (
     MOST_DENSE,

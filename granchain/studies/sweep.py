@@ -30,12 +30,11 @@ from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
 from granchain.simulation import law_records, warn_of_fast_drives
 from granchain.store import claim
+from granchain.store.dataset import BESIDE_VARIABLE, dataset_of, stored_bytes
 from granchain.store.files import LARGEST_FILE
 from granchain.store.provenance import granchain_version, source_hash, versions
-from granchain.store.result import dataset_of
+from granchain.store.schema import CONTENT, FORMAT, STUDY, Variable
 from granchain.store.study import StudyPart, open_study, save_study
-from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
-from granchain.store.writer import BESIDE_VARIABLE, stored_bytes
 from granchain.studies.chained import measure_chain, plan_of_chain
 from granchain.studies.elsewhere import Elsewhere, changed_law
 from granchain.studies.measures import (
@@ -692,7 +691,7 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
         "Conventions": "CF-1.11",
         "title": plan.case.title_with(varied) or "untitled case",
         "granchain_format": FORMAT,
-        CONTENT: STUDY_OF_RUNS,
+        CONTENT: STUDY,
         "granchain_version": granchain_version(),
         "law": ", ".join(dict.fromkeys(laws)),
         "status": ", ".join(ends),

@@ -232,13 +232,13 @@ def _tdms(content: bytes, where: str, limit: Limit) -> _Arrays:
 
 
 def _hdf5(path: Path, asked: Asked, limit: Limit) -> Record:
-    from granchain.store import open_result
+    from granchain.store import open_answer
     from granchain.store.foreign import foreign_numbers
 
     found = foreign_numbers(path, limit)
     arrays = {one.name: one.values for one in found}
     if "provenance/wall_time" in arrays or {"time", "sensor_bead", "sensor_force"} <= set(arrays):
-        result = open_result(path)
+        result = open_answer(path)
         forces = zip(result.sensor_bead.tolist(), result.sensor_force.T, strict=True)
         columns = [
             Column("time", "s", result.time),

@@ -17,7 +17,7 @@ from granchain.analysis.record import (
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.plain_data import plain_data
 from granchain.store import Result
-from granchain.store.result import case_of, check_result
+from granchain.store.answer import case_of, check_result
 from granchain.theory import Dispersion, dispersion
 from granchain.waves.bands import NO_BANDS, Bands, RecordedRow, bands_of, mapped, relation
 from granchain.waves.dispersion import Cell, cell_of

@@ -92,7 +92,7 @@ def main_job(python: Sequence[str], folder: Path, **environment: str) -> str:
     file = folder / "steel-chain.h5"
     run = [*python, "-m", "granchain", "run", "steel-chain", "--out", file]
     said(run, folder, **environment)
-    code = f"import granchain; print(granchain.open_result({str(file)!r}).data_sha256)"
+    code = f"import granchain; print(granchain.open({str(file)!r}).data_sha256)"
     return said([*python, "-c", code], folder, **environment).strip()
 
 

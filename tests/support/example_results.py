@@ -134,6 +134,6 @@ def file_of(result):
 def seal(path):
     """Make the hash in the last line fit, as a stranger can."""
     content = path.read_bytes()
-    if content[-files.SEAL_LENGTH :].startswith(b"\ngranchain sha256"):
-        content = content[: -files.SEAL_LENGTH]
-    path.write_bytes(content + files.SEAL % hashlib.sha256(content).hexdigest().encode())
+    if content[-files.CHECKSUM_LENGTH :].startswith(b"\ngranchain sha256"):
+        content = content[: -files.CHECKSUM_LENGTH]
+    path.write_bytes(content + files.CHECKSUM % hashlib.sha256(content).hexdigest().encode())

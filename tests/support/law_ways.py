@@ -223,7 +223,7 @@ def complete_is_refused(folder: Path) -> bool:
 
 def ways(folder: Path, case: Case, sent: Elsewhere, executor: LaterExecutor) -> dict[str, bool]:
     """On which ways the results of the law before are refused."""
-    before = gc.open_result(folder / "complete.h5").provenance["law_sha256"]
+    before = gc.open(folder / "complete.h5").provenance["law_sha256"]
     try:
         now = gc.run(case)
     except RunError as error:  # an edit may have made a force that fails

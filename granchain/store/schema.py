@@ -15,10 +15,10 @@ from granchain.errors import nearest
 
 # Version of the file layout: a reader refuses another one.
 FORMAT = "1"
-# Attribute of a file that does not hold the result of one run: says what it holds.
+# Attribute of a file that names its content: a class of answers, or a study.
 CONTENT = "granchain_content"
-ENSEMBLE = "ensemble"
-STUDY_OF_RUNS = "study"
+ENSEMBLE = "Ensemble"
+STUDY = "Study"
 
 # UDUNITS, which CF conventions ask for, has no power that is not a whole number: it takes "N/m^1.5"
 # for N/m times 5, and knows no "N/m^n". Such a variable is a number in SI, and its file says so:
@@ -33,7 +33,19 @@ READ_BY_UDUNITS = frozenset((
 ))  # fmt: skip
 
 
-class VariableEntry(NamedTuple):
+class Label(NamedTuple):
+    """Axes, SI unit, and meaning of a variable.
+
+    Attributes
+    ----------
+    dims : tuple of str
+        Name of each axis. The variable with that name contains the labels of the axis.
+    unit : str
+        SI unit; "1" for a pure number, and empty for text.
+    long_name : str
+        Meaning of the variable.
+    """
+
     dims: tuple[str, ...]
     unit: str
     long_name: str
@@ -49,153 +61,139 @@ _LEDGER = ("energy_time",)
 
 # Every variable of the file but the history of the contact law, in the order in which they are
 # shown.
-VARIABLES: dict[str, VariableEntry] = {
-    "time": VariableEntry(("time",), "s", "time of the samples"),
-    "sensor_bead": VariableEntry(("sensor_bead",), "1", "label of the sensor bead"),
-    "sensor_force": VariableEntry(
+VARIABLES: dict[str, Label] = {
+    "time": Label(("time",), "s", "time of the samples"),
+    "sensor_bead": Label(("sensor_bead",), "1", "label of the sensor bead"),
+    "sensor_force": Label(
         _OVER_SAMPLES, "N", "force of the sensor bead, the mean of its two contact forces"
     ),
-    "sensor_beside_force": VariableEntry(
+    "sensor_beside_force": Label(
         _OVER_SAMPLES,
         "N",
         "largest force next to a jump since the previous sample; NaN if there is no jump",
     ),
-    "sensor_beside_time": VariableEntry(
-        _OVER_SAMPLES, "s", "time of the largest force next to a jump"
-    ),
-    "sensor_jump_force": VariableEntry(
+    "sensor_beside_time": Label(_OVER_SAMPLES, "s", "time of the largest force next to a jump"),
+    "sensor_jump_force": Label(
         ("sensor_bead",),
         "N",
         "largest force next to a jump in the first pulse; NaN if there is no jump",
     ),
-    "sensor_jump_time": VariableEntry(
+    "sensor_jump_time": Label(
         ("sensor_bead",), "s", "time of the largest force next to a jump in the first pulse"
     ),
-    "sensor_contact": VariableEntry(
+    "sensor_contact": Label(
         ("sensor_contact",), "1", "label of the recorded contact; contact k joins bodies k and k+1"
     ),
-    "contact_force": VariableEntry(
+    "contact_force": Label(
         _RECORDED, "N", "force of the recorded contact, positive in compression"
     ),
-    "contact_overlap": VariableEntry(_RECORDED, "m", "overlap of the recorded contact"),
-    "bead": VariableEntry(
-        ("bead",), "1", "label of the body; 0 is the striker, and beads count from 1"
-    ),
-    "radius": VariableEntry(("bead",), "m", "radius"),
-    "mass": VariableEntry(("bead",), "kg", "mass"),
-    "position": VariableEntry(
+    "contact_overlap": Label(_RECORDED, "m", "overlap of the recorded contact"),
+    "bead": Label(("bead",), "1", "label of the body; 0 is the striker, and beads count from 1"),
+    "radius": Label(("bead",), "m", "radius"),
+    "mass": Label(("bead",), "kg", "mass"),
+    "position": Label(
         ("bead",),
         "m",
         "initial position of the centre of the body without load, relative to the first body",
     ),
-    "final_displacement": VariableEntry(
+    "final_displacement": Label(
         ("bead",), "m", "displacement at the end, from the initial position"
     ),
-    "final_velocity": VariableEntry(("bead",), "m/s", "velocity at the end"),
-    "contact": VariableEntry(
-        ("contact",), "1", "label of the contact; contact k joins bodies k and k+1"
-    ),
-    "contact_peak_force": VariableEntry(("contact",), "N", "largest force of the contact"),
-    "largest_overlap": VariableEntry(
+    "final_velocity": Label(("bead",), "m/s", "velocity at the end"),
+    "contact": Label(("contact",), "1", "label of the contact; contact k joins bodies k and k+1"),
+    "contact_peak_force": Label(("contact",), "N", "largest force of the contact"),
+    "largest_overlap": Label(
         ("contact",), "m", "largest overlap of the contact; 0 if it never closed"
     ),
-    "residual_overlap": VariableEntry(
+    "residual_overlap": Label(
         ("contact",), "m", "overlap at which the contact opens during unloading"
     ),
-    "phase": VariableEntry(("contact",), "1", "contact state at the end"),
-    "contact_law": VariableEntry(
-        ("contact",), "1", "law of the contact, in a chain with several laws"
-    ),
-    "contact_radius": VariableEntry(("contact",), "m", "largest radius of the contact area"),
-    "contact_plastic": VariableEntry(
+    "phase": Label(("contact",), "1", "contact state at the end"),
+    "contact_law": Label(("contact",), "1", "law of the contact, in a chain with several laws"),
+    "contact_radius": Label(("contact",), "m", "largest radius of the contact area"),
+    "contact_plastic": Label(
         ("contact",), "J", "energy lost by the contact to residual indentation"
     ),
-    "contact_viscous": VariableEntry(("contact",), "J", "energy lost by the contact to damping"),
-    "contact_clamp": VariableEntry(
+    "contact_viscous": Label(("contact",), "J", "energy lost by the contact to damping"),
+    "contact_clamp": Label(
         ("contact",),
         "J",
         "work of the forces added by the no-tension cutoff at the contact; negative "
         "values are damping that did not occur",
     ),
-    "energy_time": VariableEntry(_LEDGER, "s", "time of the energy balance"),
-    "energy_kinetic": VariableEntry(_LEDGER, "J", "kinetic energy"),
-    "energy_recoverable": VariableEntry(_LEDGER, "J", "recoverable energy of the contacts"),
-    "energy_plastic": VariableEntry(_LEDGER, "J", "energy lost to residual indentation"),
-    "energy_viscous": VariableEntry(_LEDGER, "J", "energy lost to damping"),
-    "energy_clamp": VariableEntry(
+    "energy_time": Label(_LEDGER, "s", "time of the energy balance"),
+    "energy_kinetic": Label(_LEDGER, "J", "kinetic energy"),
+    "energy_recoverable": Label(_LEDGER, "J", "recoverable energy of the contacts"),
+    "energy_plastic": Label(_LEDGER, "J", "energy lost to residual indentation"),
+    "energy_viscous": Label(_LEDGER, "J", "energy lost to damping"),
+    "energy_clamp": Label(
         _LEDGER,
         "J",
         "work of the forces added by the no-tension cutoff; negative values are damping that "
         "did not occur",
     ),
-    "energy_drag": VariableEntry(_LEDGER, "J", "energy lost to drag on the beads"),
-    "energy_on_site": VariableEntry(
+    "energy_drag": Label(_LEDGER, "J", "energy lost to drag on the beads"),
+    "energy_on_site": Label(
         _LEDGER, "J", "energy of the on-site springs relative to the rest position"
     ),
-    "energy_on_site_damping": VariableEntry(_LEDGER, "J", "energy lost in the on-site dashpots"),
-    "energy_resonator_kinetic": VariableEntry(_LEDGER, "J", "kinetic energy of the resonators"),
-    "energy_resonator_elastic": VariableEntry(
+    "energy_on_site_damping": Label(_LEDGER, "J", "energy lost in the on-site dashpots"),
+    "energy_resonator_kinetic": Label(_LEDGER, "J", "kinetic energy of the resonators"),
+    "energy_resonator_elastic": Label(
         _LEDGER, "J", "elastic energy of the resonators relative to the rest position"
     ),
-    "energy_resonator_damping": VariableEntry(
+    "energy_resonator_damping": Label(
         _LEDGER, "J", "energy lost in the dashpots of the resonators"
     ),
-    "energy_external": VariableEntry(
+    "energy_external": Label(
         _LEDGER,
         "J",
         "work of external forces: gravity, precompression, and drives; a wall at rest does no work",
     ),
-    "energy_gravity": VariableEntry(_LEDGER, "J", "work of gravity, included in energy_external"),
-    "energy_precompression": VariableEntry(
+    "energy_gravity": Label(_LEDGER, "J", "work of gravity, included in energy_external"),
+    "energy_precompression": Label(
         _LEDGER, "J", "work of the precompression at the free ends, included in energy_external"
     ),
-    "energy_drives": VariableEntry(
+    "energy_drives": Label(
         _LEDGER, "J", "work of the driven ends and beads, included in energy_external"
     ),
-    "drive": VariableEntry(
+    "drive": Label(
         ("drive",), "1", "number of the drive; driven ends come first, then driven beads"
     ),
-    "drive_bead": VariableEntry(
+    "drive_bead": Label(
         ("drive",),
         "1",
         "label of the driven body; a wall has the next label beyond the chain",
     ),
-    "drive_work": VariableEntry(
+    "drive_work": Label(
         ("energy_time", "drive"), "J", "work of each drive, included in energy_external"
     ),
-    "energy_residual": VariableEntry(_LEDGER, "J", "error of the energy balance"),
-    "snapshot_time": VariableEntry(("snapshot_time",), "s", "time of the snapshots"),
-    "displacement": VariableEntry(_SHOTS, "m", "displacement from the initial position"),
-    "velocity": VariableEntry(_SHOTS, "m/s", "velocity"),
-    "resonator": VariableEntry(
+    "energy_residual": Label(_LEDGER, "J", "error of the energy balance"),
+    "snapshot_time": Label(("snapshot_time",), "s", "time of the snapshots"),
+    "displacement": Label(_SHOTS, "m", "displacement from the initial position"),
+    "velocity": Label(_SHOTS, "m/s", "velocity"),
+    "resonator": Label(
         ("resonator",), "1", "number of the resonator, counted from 1 along the chain"
     ),
-    "resonator_bead": VariableEntry(
-        ("resonator",), "1", "label of the bead that carries the resonator"
-    ),
-    "resonator_mass": VariableEntry(("resonator",), "kg", "mass of the resonator"),
-    "resonator_stiffness": VariableEntry(
-        ("resonator",), "N/m", "stiffness of the spring of the resonator"
-    ),
-    "final_resonator_displacement": VariableEntry(
+    "resonator_bead": Label(("resonator",), "1", "label of the bead that carries the resonator"),
+    "resonator_mass": Label(("resonator",), "kg", "mass of the resonator"),
+    "resonator_stiffness": Label(("resonator",), "N/m", "stiffness of the spring of the resonator"),
+    "final_resonator_displacement": Label(
         ("resonator",), "m", "displacement of the resonator at the end, from its rest position"
     ),
-    "final_resonator_velocity": VariableEntry(
+    "final_resonator_velocity": Label(
         ("resonator",), "m/s", "velocity of the resonator at the end"
     ),
-    "resonator_displacement": VariableEntry(
+    "resonator_displacement": Label(
         ("snapshot_time", "resonator"), "m", "displacement of the resonator from its rest position"
     ),
-    "resonator_velocity": VariableEntry(
-        ("snapshot_time", "resonator"), "m/s", "velocity of the resonator"
-    ),
-    "snapshot_largest_overlap": VariableEntry(
+    "resonator_velocity": Label(("snapshot_time", "resonator"), "m/s", "velocity of the resonator"),
+    "snapshot_largest_overlap": Label(
         _HISTORIES, "m", "largest overlap of the contact up to this time; 0 if it has not closed"
     ),
-    "snapshot_residual_overlap": VariableEntry(
+    "snapshot_residual_overlap": Label(
         _HISTORIES, "m", "overlap at which the contact opens during unloading"
     ),
-    "snapshot_phase": VariableEntry(_HISTORIES, "1", "contact state"),
+    "snapshot_phase": Label(_HISTORIES, "1", "contact state"),
 }
 # The axis in CF conventions, 4: along time, and along the row.
 AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
@@ -203,39 +201,35 @@ AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
 _TURN = ("time",)
 
 # The variables that the file of a mechanism has beside time and ledger, or has with other axes.
-VARIABLES_OF_MECHANISM: dict[str, VariableEntry] = {
-    "crank_angle": VariableEntry(_TURN, "rad", "angle of rotation of the crank since the start"),
-    "slider_position": VariableEntry(
+VARIABLES_OF_MECHANISM: dict[str, Label] = {
+    "crank_angle": Label(_TURN, "rad", "angle of rotation of the crank since the start"),
+    "slider_position": Label(
         _TURN,
         "m",
         "distance from the shaft to the slider, or to the centre of the arc of its slot, "
         "positive outward",
     ),
-    "slider_velocity": VariableEntry(_TURN, "m/s", "velocity of the slider"),
-    "slider_acceleration": VariableEntry(_TURN, "m/s2", "acceleration of the slider"),
-    "ideal_acceleration": VariableEntry(
-        _TURN, "m/s2", "acceleration of the slider without clearance"
-    ),
-    "joint_x": VariableEntry(
+    "slider_velocity": Label(_TURN, "m/s", "velocity of the slider"),
+    "slider_acceleration": Label(_TURN, "m/s2", "acceleration of the slider"),
+    "ideal_acceleration": Label(_TURN, "m/s2", "acceleration of the slider without clearance"),
+    "joint_x": Label(
         _TURN,
         "m",
         "position along the line of the slider: of the journal relative to the centre of "
         "the bearing, or of the pin relative to the centre line of the slot",
     ),
-    "joint_y": VariableEntry(
+    "joint_y": Label(
         _TURN, "m", "position as in joint_x, but perpendicular to the line of the slider"
     ),
-    "penetration": VariableEntry(
+    "penetration": Label(
         _TURN, "m", "largest overlap of the joint surfaces; 0 if they are separated"
     ),
-    "contact_force": VariableEntry(
-        _TURN, "N", "normal force in the joint, summed over the surfaces"
-    ),
-    "energy_friction": VariableEntry(_LEDGER, "J", "energy lost to friction"),
+    "contact_force": Label(_TURN, "N", "normal force in the joint, summed over the surfaces"),
+    "energy_friction": Label(_LEDGER, "J", "energy lost to friction"),
 }
 
 
-def variable_table(names: Iterable[str]) -> dict[str, VariableEntry]:
+def variable_table(names: Iterable[str]) -> dict[str, Label]:
     """The variables that a file may have that has these: a mechanism's has the angle of its
     crank."""
     return VARIABLES | VARIABLES_OF_MECHANISM if "crank_angle" in names else VARIABLES
@@ -303,12 +297,16 @@ class Variable:
     @property
     def is_text(self) -> bool:
         """Whether the values are texts."""
-        return self.data.dtype.kind == "O"
+        return bool(self.data.dtype.kind == "O")
 
     def equals(self, other: Variable) -> bool:
-        """Whether another one holds the same bits under the same axes and meaning."""
+        """Return whether another variable has the same axes, meaning, and bits."""
         mine, theirs = ((v.dims, v.shape, v.data.dtype, v.unit, v.long_name) for v in (self, other))
-        return mine == theirs and self.data.tobytes() == other.data.tobytes()
+        if mine != theirs:
+            return False
+        if self.is_text:
+            return bool(self.data.tolist() == other.data.tolist())
+        return self.data.tobytes() == other.data.tobytes()
 
 
 # Variables whose values are sums of flags, as the CF conventions, 3.5, have them.
@@ -320,12 +318,17 @@ FLAGS: dict[str, dict[str, Any]] = {
 }
 
 
+# Flags of a variable of true and false values: the CF conventions, 3.5, have no other way.
+NO_YES = {"flag_values": np.array([0, 1]), "flag_meanings": "no yes"}
+
+
 def attributes_in_file(name: str, variable: Variable, law: str = "") -> dict[str, Any]:
     """What a file says of the variable of this name; a text, and a key of the case, have no
     unit. `law` names the contact law, or several with commas between."""
     axis = {"axis": AXES[name]} if name in AXES else {}
     about = {"long_name": variable.long_name} | unit_attributes(variable.unit)
-    return about | axis | FLAGS.get(name, {}) | _about_phases(name, variable, law)
+    flags = NO_YES if variable.data.dtype.kind == "b" else FLAGS.get(name, {})
+    return about | axis | flags | _about_phases(name, variable, law)
 
 
 def _about_phases(name: str, variable: Variable, law: str) -> dict[str, Any]:
@@ -365,7 +368,6 @@ _RESERVED = frozenset(
         "messages",
         "provenance",
         "save",
-        "sealed",
         "status",
         "time_step",
         "title",
@@ -375,11 +377,11 @@ _RESERVED = frozenset(
 )
 
 
-def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, VariableEntry]:
+def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, Label]:
     """Axes and meaning of each variable of `data`, in the order in which they are shown."""
     table = variable_table(data)
     laws = {
-        q.name: VariableEntry(("contact",), q.unit or "1", q.meaning or q.name.replace("_", " "))
+        q.name: Label(("contact",), q.unit or "1", q.meaning or q.name.replace("_", " "))
         for q in history
         # which every result has, whatever its law remembers
         if q.name != "residual_overlap"
@@ -427,6 +429,48 @@ def as_stored(name: str, values: Any) -> np.ndarray:
             data = np.asarray(values).astype(kind, order="C", casting="safe", copy=False).view()
         except TypeError as error:
             raise ValueError(f"{name}: {error}") from error
+    data.flags.writeable = False
+    return data
+
+
+def labelled(data: Mapping[str, Any], labels: Mapping[str, Label]) -> dict[str, Variable]:
+    """Return data as variables, in the order of their labels; None is left out.
+
+    A complex variable becomes two variables, with `_real` and `_imag` at the end of their names.
+
+    Raises
+    ------
+    ValueError
+        If a variable has no label, an axis has no labels, or lengths differ.
+    """
+    unknown = sorted(data.keys() - labels.keys())
+    if unknown:
+        raise ValueError(f"{', '.join(map(repr, unknown))}: no label")
+    variables = {}
+    for name, label in labels.items():
+        if data.get(name) is None:
+            continue
+        values = np.asarray(data[name])
+        halves = {name: values}
+        if values.dtype.kind == "c":
+            halves = {f"{name}_real": values.real, f"{name}_imag": values.imag}
+        for half, array in halves.items():
+            variables[half] = Variable(label.dims, _plain_array(half, array), *label[1:])
+    check_axes(
+        {name: v.dims for name, v in variables.items()},
+        {name: v.shape for name, v in variables.items()},
+    )
+    return variables
+
+
+def _plain_array(name: str, values: np.ndarray) -> np.ndarray:
+    """Return values of one of the kinds of a file: f8, i8, truth values, or text; read-only."""
+    kinds: dict[str, Any] = {"b": bool, "i": _INTEGER, "u": _INTEGER, "f": _REAL, "U": object}
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values.ravel()):
+        kinds["O"] = object
+    if values.dtype.kind not in kinds:
+        raise ValueError(f"{name}: values of type {values.dtype} cannot be stored")
+    data = np.array(values, dtype=kinds[values.dtype.kind], order="C")
     data.flags.writeable = False
     return data
 

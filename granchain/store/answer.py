@@ -1,0 +1,673 @@
+"""Answers: labelled variables with messages, the case, and provenance."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from granchain.contact.law import Quantity
+from granchain.errors import (
+    CaseError,
+    FileError,
+    GranchainError,
+    GranchainWarning,
+    LawError,
+    nearest,
+)
+from granchain.plain_data import canonical
+from granchain.status import STATUS_OF_LABEL, Message, Status
+from granchain.store.dataset import (
+    Choice,
+    Content,
+    OpenedFile,
+    RefusedError,
+    dataset_in,
+    dataset_of,
+    messages_of,
+    open_hdf5,
+    read_content,
+    write_content,
+)
+from granchain.store.files import LARGEST_FILE, claim, quoted
+from granchain.store.provenance import data_sha256, granchain_version, source_hash, versions
+from granchain.store.schema import (
+    CONTENT,
+    FORMAT,
+    SPARSE,
+    STUDY,
+    Label,
+    Unread,
+    Variable,
+    as_stored,
+    check_axes,
+    entries_of,
+    holds_nan,
+    labelled,
+    variable_table,
+    what_to_ask_for,
+)
+from granchain.store.tables import card_of, html_tables, in_columns, plain_variable, tables_of
+
+if TYPE_CHECKING:
+    import xarray
+
+# Messages that a notebook shows.
+MOST_MESSAGES = 3
+
+
+class Answer:
+    """Labelled variables with messages, the case, and provenance.
+
+    The variables are attributes, with the names of the file. A variable without axes is a number,
+    a truth value, or a text; the others are NumPy arrays. `answer["striker.speed"]` is the variable
+    of a key of the case. Subclasses declare their variables in `labels`.
+
+    Parameters
+    ----------
+    data : mapping of str to array
+        Variables, in any order.
+    case : Case, optional
+        Case of the answer.
+    law : str
+        Contact law, or several laws, separated by commas. Default: the law of the case.
+    title : str
+        Title. Default: the title of the case.
+    messages : sequence of str
+        Notes.
+    labels : mapping of str to Label, optional
+        Labels of variables that the class does not declare, such as those of keys.
+    provenance : mapping, optional
+        Entries beside those that are added automatically.
+    groups : mapping of str to Answer, optional
+        Answers inside this one.
+
+    Raises
+    ------
+    ValueError
+        If names, axes, and lengths do not match.
+    """
+
+    labels: ClassVar[Mapping[str, Label]] = {}
+    variables: dict[str, Variable]
+    unread: dict[str, Unread]
+    groups: dict[str, Any]
+    law: str
+    title: str
+    messages: Sequence[Any]
+    _case: Any = None
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        *,
+        case: Any = None,
+        law: str | None = None,
+        title: str | None = None,
+        messages: Sequence[str] = (),
+        labels: Mapping[str, Label] | None = None,
+        provenance: Mapping[str, Any] | None = None,
+        groups: Mapping[str, Any] | None = None,
+    ):
+        self.variables = labelled(data, {**self.labels, **(labels or {})})
+        self._begin(case, law, title, messages, provenance)
+        self.groups = dict(groups or {})
+
+    def _begin(
+        self,
+        case: Any,
+        law: str | None,
+        title: str | None,
+        messages: Sequence[Any],
+        provenance: Mapping[str, Any] | None,
+    ) -> None:
+        """Store what every answer has in addition to its variables."""
+        self._case, self.unread, self.groups = case, {}, {}
+        self.law = storable((case.law if case is not None else "") if law is None else law)
+        self.title = storable(getattr(case, "title", "") or "" if title is None else title)
+        self.messages = tuple(messages)
+        self._given_provenance = {
+            name: storable(value) if isinstance(value, str) else float(value)
+            for name, value in (provenance or {}).items()
+        }
+
+    def __getattr__(self, name: str) -> Any:
+        variables = self.__dict__.get("variables", {})
+        if name in variables:
+            return self[name]
+        if f"{name}_real" in variables:
+            return self[f"{name}_real"] + 1j * self[f"{name}_imag"]
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self.__dict__.get("unread", {}):
+            raise AttributeError(
+                f"{name} was not read from the file. To read all variables, use "
+                "granchain.open(FILE)."
+            )
+        raise AttributeError(self._advice(name))
+
+    def __getitem__(self, name: str) -> Any:
+        variable = self.variables[name]
+        return variable.data if variable.dims else variable.data.item()
+
+    def _advice(self, name: str) -> str:
+        """Explain that there is no variable of a name."""
+        near = nearest(name, [*self.variables, *dir(type(self))])
+        return f"{type(self).__name__} has no variable {name}." + (
+            f" Did you mean {near}?" if near else f" It has {', '.join(self.variables)}."
+        )
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.variables})
+
+    def __repr__(self) -> str:
+        lengths = ", ".join(
+            f"{name} {len(v.data)}" for name, v in self.variables.items() if v.dims == (name,)
+        )
+        facts = [fact for fact in (self.title, self.law, lengths) if fact]
+        return f"<{type(self).__name__}: {'; '.join(facts)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for a notebook: messages, values, and the list of variables."""
+        sections = html_tables(self.variables, self.unread)
+        return card_of(self.title or type(self).__name__, self._facts(), sections)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return the facts that a notebook shows above the tables."""
+        facts = [("contact law", self.law)] if self.law else []
+        texts = [getattr(message, "text", message) for message in self.messages]
+        return facts + [("message", str(text)) for text in texts[:MOST_MESSAGES]]
+
+    def table(self) -> str:
+        """Return the values as tables of text, with at most six columns."""
+        return "\n\n".join(in_columns(*each) for each in tables_of(self.variables))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON.
+
+        Every variable with up to 200 values is included under its name. Of longer variables, the
+        shape, the unit, the minimum, and the maximum are included. Numbers that are not finite are
+        None.
+        """
+        texts = [str(getattr(message, "text", message)) for message in self.messages]
+        return {
+            "content": type(self).__name__,
+            "title": self.title,
+            "law": self.law,
+            **self._more_attributes(),
+            **{name: plain_variable(v) for name, v in self.variables.items()},
+            **{name: answer.as_dict() for name, answer in self.groups.items()},
+            "messages": texts,
+        }
+
+    @property
+    def case(self) -> Any:
+        """Case of the answer. From a file, it is created at the first access.
+
+        Raises
+        ------
+        CaseError
+            If this version cannot validate the case, for example because a law is not installed.
+            The text remains in `provenance`.
+        """
+        if self._case is None and "case_json" in self.provenance:
+            from granchain.case import case_as_given, mechanism_as_given
+
+            stored, toml = (
+                json.loads(self.provenance["case_json"]),
+                self.provenance.get("case_toml", ""),
+            )
+            self._case = (mechanism_as_given if "mechanism" in stored["tables"] else case_as_given)(
+                stored, toml
+            )
+            if self._case.sha256 != self.provenance["case_sha256"]:
+                warnings.warn(
+                    "case: this version of granchain completes the case differently "
+                    f"({self._case.sha256[:12]}) than the version that ran it "
+                    f"({self.provenance['case_sha256'][:12]}). A new run may give other "
+                    "results. The case that was run is stored in case_resolved_json of the "
+                    "provenance.",
+                    GranchainWarning,
+                    stacklevel=3,
+                )
+        return self._case
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Origin of the answer, with the names of the group of the file; `versions` is JSON."""
+        case: dict[str, Any] = {}
+        if self._case is not None:
+            case = {
+                "case_toml": storable(self._case.toml or ""),
+                "case_json": canonical(self._case.as_given(), ordered=True),
+                # as the case hashes it, without entries that change nothing
+                "case_resolved_json": canonical(self._case.resolved()),
+                "case_sha256": self._case.sha256,
+            }
+        return {
+            "granchain_version": granchain_version(),
+            "versions": versions(),
+            "source_hash": source_hash(),
+            "platform": f"{platform.system()} {platform.machine()}",
+            **case,
+            **self._given_provenance,
+            "data_sha256": self.data_sha256,
+        }
+
+    @property
+    def data_sha256(self) -> str:
+        """Hash of all variables: equal for equal answers."""
+        return data_sha256(self.variables)
+
+    def equals(self, other: Any) -> bool:
+        """Return whether another answer has the same content.
+
+        Compared are the class, title, law, messages, and all variables bit for bit, but not when
+        and where the answer was computed.
+
+        Parameters
+        ----------
+        other : Answer
+        """
+        return (
+            type(self) is type(other)
+            and self._compared() == other._compared()
+            and self.unread == other.unread
+            and self.variables.keys() == other.variables.keys()
+            and all(v.equals(other.variables[name]) for name, v in self.variables.items())
+            and self.groups.keys() == other.groups.keys()
+            and all(answer.equals(other.groups[name]) for name, answer in self.groups.items())
+        )
+
+    def _compared(self) -> tuple[Any, ...]:
+        return self.title, self.law, tuple(self.messages), self._more_attributes()
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        overwrite: bool = False,
+        progress: Callable[[float], Any] | None = None,
+    ) -> None:
+        """Write the answer to a file, completely or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Output file in an existing folder.
+        overwrite : bool
+            Whether to replace an existing output file of granchain.
+        progress : callable, optional
+            Function that is called with the written fraction, 0 to 1, of variables above 16 MB.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written. The message gives the path and the bytes needed, and the
+            folder is unchanged.
+        """
+        if self.unread:
+            raise FileError(
+                f"{os.fspath(path)}: only some variables of the result were read. The "
+                "result must be complete. Read it again with granchain.open(FILE)."
+            )
+        size = sum(variable.data.nbytes for variable in self.variables.values())
+        if size > LARGEST_FILE:
+            raise FileError(
+                f"{os.fspath(path)}: the result has {size} bytes. The limit is "
+                f"{LARGEST_FILE} bytes. Increase the interval under [sensors] or "
+                "[snapshots], or list fewer beads and contacts."
+            )
+        with claim(path, overwrite):
+            write_content(
+                path, self._content(), overwrite, packed=self._packed, progress=progress or float
+            )
+
+    # large arrays are compressed
+    _packed = True
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the variables as an `xarray.Dataset`, as xarray would open the saved file."""
+        return dataset_of(self.variables, self._attributes)
+
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        """Attributes of the root of the file."""
+        return {
+            "Conventions": "CF-1.11",
+            "title": self.title,
+            "granchain_format": FORMAT,
+            CONTENT: type(self).__name__,
+            "granchain_version": self.provenance["granchain_version"],
+            "law": self.law,
+            **self._more_attributes(),
+        }
+
+    def _more_attributes(self) -> dict[str, Any]:
+        """Return the attributes of the file that only this class has."""
+        return {}
+
+    def _content(self) -> Content:
+        """Return what the file contains."""
+        texts = [
+            [str(getattr(message, "text", message)), bool(getattr(message, "warning", False))]
+            for message in self.messages
+        ]
+        about = {**self.provenance, "messages": json.dumps(texts)}
+        del about["granchain_version"]
+        groups = {name: answer._content() for name, answer in self.groups.items()}
+        return Content(self.variables, self._attributes, about, groups=groups)
+
+    @classmethod
+    def from_file(
+        cls, path: str | os.PathLike[str], opened: OpenedFile, variables: Choice | None = None
+    ) -> Any:
+        """Return the answer in an open file."""
+        answer = cls.from_content(read_content(opened, variables))
+        # the warning that this version completes the case differently comes when a file is opened
+        with contextlib.suppress(GranchainError):
+            answer.case  # noqa: B018
+        return answer
+
+    @classmethod
+    def from_content(cls, content: Content) -> Self:
+        """Return the answer that a file contains."""
+        answer = cls.__new__(cls)
+        attributes, provenance = content.attributes, dict(content.provenance)
+        answer.variables = {name: content.variables[name] for name in cls._ordered(content)}
+        answer.unread = content.unread
+        check_axes(
+            {name: v.dims for name, v in content.variables.items()},
+            {name: v.shape for name, v in content.variables.items()},
+        )
+        answer.groups = {
+            name: class_of(group.kind).from_content(group) for name, group in content.groups.items()
+        }
+        answer.law, answer.title = str(attributes["law"]), str(attributes["title"])
+        answer.messages = answer._messages_from(messages_of(provenance))
+        del provenance["messages"]
+        answer.provenance = provenance | {"granchain_version": str(attributes["granchain_version"])}
+        answer._case = None
+        answer._take(content)
+        return answer
+
+    @classmethod
+    def _ordered(cls, content: Content) -> list[str]:
+        """Return the names of the variables of a file in the order of their labels."""
+        halves = (f"{name}{half}" for name in cls.labels for half in ("", "_real", "_imag"))
+        return [name for name in dict.fromkeys([*halves, *content.variables])
+                if name in content.variables]  # fmt: skip
+
+    @staticmethod
+    def _messages_from(pairs: list[list[Any]]) -> Sequence[Any]:
+        return tuple(text for text, _ in pairs)
+
+    def _take(self, content: Content) -> None:
+        """Take what only this class has from the content of a file."""
+
+
+class Result(Answer):
+    """Result of a run.
+
+    The variables of the output file are attributes, for example `result.sensor_force`. Units, axes,
+    and descriptions are in `variables`, and metadata about the run is in `provenance`.
+
+    Parameters
+    ----------
+    data : mapping of str to array
+        Variables with the names of the output file.
+    case : Case or None
+        The case of the run.
+    law : str
+        Name of the contact law.
+    status : Status
+        Status at the end of the run.
+    time_step : float
+        Time step [s].
+    history : sequence of Quantity
+        History quantities of the law that `data` contains for each contact.
+    messages : sequence of Message
+        Messages and warnings of the run.
+    provenance : mapping, optional
+        Start time `started` (UTC, ISO 8601) and duration `wall_time` [s]. Other entries are added
+        automatically.
+    state : mapping or function, optional
+        State from which another run can start (`case.replace(initial=result)`): arrays by name, and
+        metadata as text; or a function that returns it. None if the run did not reach its end.
+
+    Raises
+    ------
+    ValueError
+        If names, axes, and lengths do not match, or if the run did not fail but contains NaN.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> result = gc.run(gc.load_case("steel-chain-hertz").replace(**{"time.end": 2e-5}))
+    >>> result.sensor_force.shape == (len(result.time), len(result.sensor_bead))
+    True
+    >>> result.variables["sensor_force"].unit
+    'N'
+    """
+
+    status: Status
+    time_step: float
+    messages: list[Message]
+    _state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        *,
+        case: Any,
+        law: str,
+        status: Status,
+        time_step: float,
+        history: Sequence[Quantity] = (),
+        messages: Sequence[Message] = (),
+        provenance: Mapping[str, Any] | None = None,
+        state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+    ):
+        self._begin(case, law, None, (), provenance)
+        self.state = state
+        self.status = Status(status)
+        self.time_step = float(time_step)
+        self.messages = [Message(storable(text), bool(warning)) for text, warning in messages]
+        entries = entries_of(data, history)
+        shapes = {
+            name: values.shape if isinstance(values := data[name], np.ndarray) else np.shape(values)
+            for name in entries
+        }
+        check_axes({name: entry.dims for name, entry in entries.items()}, shapes)
+        self.variables = {
+            name: Variable(entry.dims, as_stored(name, data[name]), entry.unit, entry.long_name)
+            for name, entry in entries.items()
+        }
+        sparse = list(SPARSE)
+        if "contact_law" in data:
+            # only some contacts have a law with such a quantity
+            sparse += ["contact_radius", *(quantity.name for quantity in history)]
+        if not self.status.failed:
+            for name, variable in self.variables.items():
+                if (
+                    name not in sparse
+                    and variable.data.dtype.kind == "f"
+                    and holds_nan(variable.data)
+                ):
+                    raise ValueError(
+                        f'{name} contains NaN although the run ended as "{self.status.label}"'
+                    )
+
+    def _advice(self, name: str) -> str:
+        return what_to_ask_for(name, self.variables)
+
+    def __repr__(self) -> str:
+        lengths = ", ".join(
+            f"{name} {len(v.data)}" for name, v in self.variables.items() if v.dims == (name,)
+        )
+        return (
+            f"<Result: {self.law}, {self.status.label}, time step {self.time_step:g} s; {lengths}>"
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [
+            ("contact law", self.law),
+            ("status", self.status.label),
+            ("time step", f"{self.time_step:.4g} s"),
+        ]
+        return facts + [
+            ("warning" if message.warning else "message", message.text)
+            for message in self.messages[:MOST_MESSAGES]
+        ]
+
+    @property
+    def initial_time(self) -> float:
+        """Time at the start of the run [s]: the duration of the runs before a restart."""
+        state = getattr(case_of(self), "stored_state", None)
+        return 0.0 if state is None else float(state.time)
+
+    @property
+    def state(self) -> Mapping[str, Any] | None:
+        """State from which another run can start. None if the run did not reach its end."""
+        if callable(self._state):
+            self._state = self._state()
+        return self._state
+
+    @state.setter
+    def state(self, state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None) -> None:
+        self._state = state
+
+    @property
+    def _packed(self) -> bool:  # type: ignore[override]
+        # a user who stopped the run waits for the file
+        return self.status is not Status.INTERRUPTED
+
+    def _more_attributes(self) -> dict[str, Any]:
+        return {"status": self.status.label, "time_step": self.time_step}
+
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        attributes = super()._attributes
+        if self.initial_time:
+            attributes["initial_time"] = self.initial_time
+        # NeXus: the plot that a viewer shows automatically
+        for signal in ("sensor_force", "slider_acceleration"):
+            if signal in self.variables:
+                return attributes | {
+                    "NX_class": "NXdata",
+                    "signal": signal,
+                    "axes": list(self.variables[signal].dims),
+                }
+        return attributes
+
+    def _content(self) -> Content:
+        content = super()._content()
+        content.state = self.state
+        return content
+
+    @classmethod
+    def _ordered(cls, content: Content) -> list[str]:
+        every = {**content.variables, **content.unread}
+        return [name for name in dict.fromkeys([*variable_table(every), *content.variables])
+                if name in content.variables]  # fmt: skip
+
+    @staticmethod
+    def _messages_from(pairs: list[list[Any]]) -> Sequence[Any]:
+        return [Message(*pair) for pair in pairs]
+
+    def _take(self, content: Content) -> None:
+        self.status = STATUS_OF_LABEL[content.attributes["status"]]
+        self.time_step, self._state = float(content.attributes["time_step"]), content.state
+
+
+def case_of(result: Any) -> Any:
+    """Return the case of a result, or None if this version cannot read it."""
+    try:
+        return result.case
+    except (CaseError, LawError, AttributeError):
+        return None
+
+
+def check_result(result: Any, where: str) -> None:
+    """Refuse an object that is not a result, such as the path of its file."""
+    # a Dataset of xarray has variables of another kind
+    if not hasattr(result, "variables") or hasattr(result, "data_vars"):
+        problem = f'"{result[:60]}"' if isinstance(result, str) else type(result).__name__
+        raise GranchainError(
+            f"{where}: {problem} is not a Result. It must be a Result. Open a file with "
+            "granchain.open, or run a case with granchain.run."
+        )
+
+
+def class_of(kind: str) -> Any:
+    """Return the class of answers of a name.
+
+    Raises
+    ------
+    RefusedError
+        If granchain has no such class.
+    """
+    found = getattr(import_module("granchain"), kind, None) if kind.isidentifier() else None
+    if not (isinstance(found, type) and hasattr(found, "from_file")):
+        raise RefusedError(
+            f"the kind of content is {quoted(kind[:60])!r}. It must be a class of "
+            "answers. Read the file with the version of granchain that wrote it."
+        )
+    return found
+
+
+def open(
+    path: str | os.PathLike[str], variables: Choice | None = None, *, verify: bool = True
+) -> Any:
+    """Open an answer from a file.
+
+    The contact law need not be installed.
+
+    Parameters
+    ----------
+    path : str or path
+        Output file of granchain.
+    variables : function, optional
+        Function that receives the header of each variable by name (dims, shape, unit, long_name)
+        and returns the names of the variables to read. The others are listed in `unread` of the
+        answer. Default: all variables.
+    verify : bool
+        Whether to compare the file with its checksum before it is read. Without it, use the file
+        at your own risk: HDF5 may crash or hang on a damaged or malicious file.
+
+    Returns
+    -------
+    Answer or xarray.Dataset
+        Object of the class that was saved, which equals the saved one; a dataset for a study.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, damaged, not an output file, or from a newer version of granchain.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import granchain as gc
+    >>> result = gc.run(gc.load_case("steel-chain-hertz").replace(**{"time.end": 2e-5}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(os.path.join(folder, "chain.h5"))
+    ...     gc.open(os.path.join(folder, "chain.h5")).equals(result)
+    True
+    """
+    with open_hdf5(path, verify=verify) as opened:
+        if opened.kind == STUDY:
+            return dataset_in(path)
+        return class_of(opened.kind).from_file(path, opened, variables)
+
+
+def storable(text: str) -> str:
+    """Return text that HDF5 can store: without null characters and halves of surrogate pairs."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")

@@ -1,0 +1,628 @@
+"""Writer and reader of HDF5 files that open as netCDF-4.
+
+Every axis has a dimension scale, every variable has `units` and `long_name`, and `/provenance`
+contains the origin of the file. The reader inspects a file before it reads data: it rejects links,
+data in other files, and sizes that the file cannot contain.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granchain.errors import FileError, MissingPackage
+from granchain.portable import reserve_space
+from granchain.store.files import (
+    BYTES_WITH_MARK,
+    CHECKSUM,
+    CHECKSUM_LENGTH,
+    DAMAGED,
+    LARGEST_FILE,
+    OUTPUT_MARK,
+    check_sum,
+    new_file,
+    open_for_reading,
+    quoted,
+)
+from granchain.store.provenance import NUMBERS
+from granchain.store.schema import (
+    CONTENT,
+    ENSEMBLE,
+    FORMAT,
+    NO_YES,
+    Unread,
+    Variable,
+    attributes_in_file,
+    unit_of_attributes,
+)
+
+if TYPE_CHECKING:
+    import xarray
+
+# Values in one chunk: 256 KiB of f8, compressed well and read quickly at any number of columns.
+CHUNK = 32768
+# Smallest compressed array [bytes]: compression saves little on a smaller one.
+COMPRESSED_FROM = 2**14
+COMPRESSION_LEVEL = 4
+# Bytes that are written to a file at once.
+WRITTEN_AT_ONCE = 16 * 1024**2
+# Upper limits on the bytes of a file without its data: texts and attributes, and per variable.
+BESIDE_DATA, BESIDE_VARIABLE = 2**18, 2**11
+# Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and
+# distance): 1032 times. A file has more in it than packed zeros, so its data never reach 1000 times
+# its size.
+LARGEST_RATIO = 1000
+# No file of an ensemble has more bytes. It is read run by run.
+LARGEST_ENSEMBLE = 2**40
+# Group of the state to start a run from, and group of the origin.
+STATE, PROVENANCE = "state", "provenance"
+# Name that netCDF-4 gives to a dimension scale without values.
+WITHOUT_VALUES = "This is a netCDF dimension but not a netCDF variable.%10d"
+
+# Function that chooses the variables to read from the headers of all variables.
+Choice = Callable[[Mapping[str, Unread]], Iterable[str]]
+
+
+@dataclass
+class Content:
+    """Content of a file or of a group.
+
+    Attributes
+    ----------
+    variables : dict of str to Variable
+    attributes : dict
+    provenance : dict
+    state : dict or None
+        Arrays from which a run can start, and their description as text.
+    groups : dict of str to Content
+        Answers inside an answer.
+    unread : dict of str to Unread
+        Headers of the variables that were not read.
+    """
+
+    variables: Mapping[str, Variable]
+    attributes: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    state: Mapping[str, Any] | None = None
+    groups: Mapping[str, Content] = field(default_factory=dict)
+    unread: dict[str, Unread] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """Name of the class of answers, or "Study"."""
+        return str(self.attributes[CONTENT])
+
+    @property
+    def stored_bytes(self) -> float:
+        """Upper limit on the size of the file."""
+        texts = (*self.provenance.values(), *map(str, self.attributes.values()))
+        size = sum(stored_bytes(v) + BESIDE_VARIABLE for v in self.variables.values())
+        size += sum(BESIDE_VARIABLE + len(str(text)) for text in texts)
+        for value in (self.state or {}).values():
+            size += BESIDE_VARIABLE + (len(value) if isinstance(value, str) else value.nbytes)
+        return size + sum(group.stored_bytes for group in self.groups.values())
+
+
+# --------------------------------------------------------------------------------------------------
+# Writing
+
+
+@contextlib.contextmanager
+def new_hdf5(path: str | os.PathLike[str], overwrite: bool, needed: float) -> Iterator[Any]:
+    """Open a new HDF5 file that gets its checksum and its name once it is complete.
+
+    Take the `claim` first. Disk space is reserved before, because HDF5 may end the process if the
+    disk is full.
+
+    Parameters
+    ----------
+    path : str or path
+    overwrite : bool
+        Whether to replace an output file of that name.
+    needed : float
+        Upper limit on the bytes of its data.
+    """
+    import h5py
+
+    space = int(needed) + BESIDE_DATA
+    with new_file(path, overwrite, (OUTPUT_MARK,), space + CHECKSUM_LENGTH) as part:
+        # the claim is the lock; of each column of an ensemble four chunks are in memory
+        with h5py.File(part, "w", rdcc_nbytes=4 * 8 * CHUNK, locking=False) as file:
+            with part.open("r+b") as disk:
+                reserve_space(disk.fileno(), space + CHECKSUM_LENGTH)
+            # first of all: this attribute identifies a file of granchain
+            file.attrs.create(OUTPUT_MARK.decode(), FORMAT, dtype=h5py.string_dtype())
+            yield file
+            file.flush()
+            size = file.id.get_filesize()
+        with part.open("r+b") as disk:
+            disk.truncate(size)
+            disk.write(CHECKSUM % hashlib.file_digest(disk, "sha256").hexdigest().encode())
+
+
+def write_content(
+    path: str | os.PathLike[str],
+    content: Content,
+    overwrite: bool,
+    *,
+    packed: bool = True,
+    progress: Callable[[float], Any] = float,
+) -> None:
+    """Write a file, complete or not at all; take the `claim` first.
+
+    Parameters
+    ----------
+    path : str or path
+    content : Content
+    overwrite : bool
+        Whether to replace an output file of that name.
+    packed : bool
+        Whether to compress large arrays. Compressing 100 MB takes 3 s.
+    progress : callable
+        Called with the fraction of the data that is written.
+    """
+    with new_hdf5(path, overwrite, content.stored_bytes) as file:
+        fill(file, content, packed, progress)
+
+
+def fill(
+    file: Any, content: Content, packed: bool = True, progress: Callable[[float], Any] = float
+) -> None:
+    """Write content into a file or a group.
+
+    If the data of a variable are a dataset of the file, only its attributes are written.
+    """
+    _Writer(packed, progress, content).fill(file.id, content, root=True)
+
+
+class _Writer:
+    """Writes with the low-level interface of h5py, which is three times as fast for many small
+    arrays and attributes."""
+
+    def __init__(self, packed: bool, progress: Callable[[float], Any], content: Content):
+        from h5py import h5s, h5t
+
+        self.packed, self.progress, self.done = packed, progress, 0
+        self.size = sum(_bytes_to_write(v) for v in content.variables.values())
+        self.text = h5t.C_S1.copy()
+        self.text.set_size(h5t.VARIABLE)
+        self.text.set_cset(h5t.CSET_UTF8)
+        self.scalar = h5s.create(h5s.SCALAR)
+
+    def fill(self, group: Any, content: Content, root: bool = False) -> None:
+        from h5py import h5g
+
+        for name, value in content.attributes.items():
+            # the mark of a file has been written first
+            if not root or name != OUTPUT_MARK.decode():
+                self.attribute(group, name, value)
+        self.variables(group, content.variables, str(content.attributes.get("law", "")))
+        if content.state:
+            self.variables(h5g.create(group, STATE.encode()), _state_variables(content.state))
+        origin = {
+            name: Variable((), np.asarray(float(value)), *NUMBERS[name])
+            if name in NUMBERS
+            else Variable((), _text(value), "", "")
+            for name, value in sorted(content.provenance.items())
+        }
+        self.variables(h5g.create(group, PROVENANCE.encode()), origin)
+        for name, inner in content.groups.items():
+            self.fill(h5g.create(group, name.encode()), inner)
+
+    def variables(self, group: Any, variables: Mapping[str, Variable], law: str = "") -> None:
+        from h5py import h5d, h5ds, h5p, h5s
+
+        written = {}
+        for name, v in variables.items():
+            data: Any = v.data
+            written[name] = dataset = getattr(data, "id", None) or self.dataset(group, name, v)
+            for attribute, value in attributes_in_file(name, v, law).items():
+                if value is not None and (attribute != "long_name" or value):
+                    self.attribute(dataset, attribute, value)
+            if v.dims == (name,):
+                h5ds.set_scale(dataset, name.encode())
+        for name, v in variables.items():
+            if v.dims == (name,):
+                continue
+            for axis, scale in enumerate(v.dims):
+                if scale not in written:
+                    length = v.shape[axis]
+                    space = h5s.create_simple((length,))
+                    kind = _hdf5_type(np.dtype("<f4"))
+                    properties = h5p.create(h5p.DATASET_CREATE)
+                    properties.set_obj_track_times(False)
+                    written[scale] = h5d.create(group, scale.encode(), kind, space, properties)
+                    h5ds.set_scale(written[scale], (WITHOUT_VALUES % length).encode())
+                h5ds.attach_scale(written[name], written[scale], axis)
+
+    def dataset(self, group: Any, name: str, v: Variable) -> Any:
+        from h5py import h5d, h5p, h5s
+
+        data = np.asarray(v.data)
+        properties = h5p.create(h5p.DATASET_CREATE)
+        properties.set_obj_track_times(False)
+        space = h5s.create_simple(data.shape) if data.shape else self.scalar
+        if v.is_text:
+            dataset = h5d.create(group, name.encode(), self.text, space, dcpl=properties)
+            if data.size:
+                dataset.write(h5s.ALL, h5s.ALL, np.array(data, dtype=object))
+            return dataset
+        if data.dtype.kind == "b":
+            data = data.astype(np.int8)
+        if data.shape and data.size:
+            properties.set_chunk(chunks_of(data.shape))
+            if self.packed and data.nbytes >= COMPRESSED_FROM:
+                properties.set_shuffle()
+                properties.set_deflate(COMPRESSION_LEVEL)
+            properties.set_fletcher32()
+        kind = _hdf5_type(data.dtype)
+        dataset = h5d.create(group, name.encode(), kind, space, dcpl=properties)
+        if data.nbytes <= WRITTEN_AT_ONCE:
+            if data.size:
+                dataset.write(h5s.ALL, h5s.ALL, np.ascontiguousarray(data))
+            self.done += data.nbytes
+            return dataset
+        rows_of_chunk = chunks_of(data.shape)[0]
+        rows = rows_of_chunk * max(1, WRITTEN_AT_ONCE * len(data) // (data.nbytes * rows_of_chunk))
+        for first in range(0, len(data), rows):
+            block = np.ascontiguousarray(data[first : first + rows])
+            target = space.copy()
+            target.select_hyperslab((first, *(0,) * (data.ndim - 1)), block.shape)
+            dataset.write(h5s.create_simple(block.shape), target, block)
+            self.done += block.nbytes
+            self.progress(self.done / self.size)
+        return dataset
+
+    def attribute(self, item: Any, name: str, value: Any) -> None:
+        from h5py import h5a, h5s
+
+        values = np.asarray(value)
+        space = h5s.create_simple(values.shape) if values.shape else self.scalar
+        if values.dtype.kind in "UO":
+            kind, values = self.text, np.array(value, dtype=object)
+        else:
+            kind = _hdf5_type(values.dtype)
+        h5a.create(item, name.encode(), kind, space).write(values)
+
+
+def _hdf5_type(dtype: np.dtype) -> Any:
+    from h5py import h5t
+
+    return h5t.py_create(dtype)
+
+
+def _text(value: str) -> np.ndarray:
+    """Return a text as an array without axes."""
+    array = np.empty((), dtype=object)
+    array[()] = value
+    return array
+
+
+def _bytes_to_write(v: Variable) -> int:
+    return v.data.nbytes if isinstance(v.data, np.ndarray) else 0
+
+
+def _state_variables(state: Mapping[str, Any]) -> dict[str, Variable]:
+    """Return a state as variables; the axes of its arrays have no labels."""
+    return {
+        name: Variable((), _text(value), "", "")
+        if isinstance(value, str)
+        else Variable(
+            tuple(f"{name}_{axis}" for axis in range(value.ndim)), value, "", "state of the run"
+        )
+        for name, value in state.items()
+    }
+
+
+def chunks_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the lengths of a chunk: complete rows if they fit."""
+    chunks: list[int] = []
+    for length in reversed(shape):
+        chunks.insert(0, max(1, min(length, CHUNK // math.prod(chunks))))
+    return tuple(chunks)
+
+
+def stored_bytes(variable: Variable) -> int:
+    """Return an upper limit on the bytes of the data of a variable in a file."""
+    if hasattr(variable.data, "id"):
+        # a dataset that is in the file already
+        return 0
+    if variable.is_text:
+        return sum(len(str(text).encode()) + 64 for text in np.ravel(variable.data))
+    chunks = chunks_of(variable.shape)
+    return 9 * math.prod(
+        -(-length // chunk) * chunk for length, chunk in zip(variable.shape, chunks, strict=True)
+    )
+
+
+def growing_storage(shape: tuple[int, ...], packed: bool) -> dict[str, Any]:
+    """Return the storage of a dataset that grows: checksums, and compression on request."""
+    packing = {"compression": "gzip", "compression_opts": COMPRESSION_LEVEL, "shuffle": True}
+    return {"chunks": chunks_of(shape), "fletcher32": True, **(packing if packed else {})}
+
+
+# --------------------------------------------------------------------------------------------------
+# Reading
+
+
+class RefusedError(Exception):
+    """Reason why a file is not read."""
+
+
+@dataclass
+class OpenedFile:
+    """Open output file.
+
+    Attributes
+    ----------
+    file : h5py.File
+    datasets : dict of str to h5py.Dataset
+        All datasets by path.
+    """
+
+    file: Any
+    datasets: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Name of the class of answers, or "Study"."""
+        return str(self.file.attrs[CONTENT])
+
+
+@contextlib.contextmanager
+def open_hdf5(
+    path: str | os.PathLike[str], wanted: str | None = None, *, verify: bool = True
+) -> Iterator[OpenedFile]:
+    """Open an output file; every problem with it is raised as a FileError.
+
+    Parameters
+    ----------
+    path : str or path
+    wanted : str, optional
+        Required kind of content. Default: any.
+    verify : bool
+        As for `granchain.open`.
+    """
+    import h5py
+
+    with open_for_reading(path, "an output file of granchain", LARGEST_ENSEMBLE) as content:
+        if OUTPUT_MARK not in content.read(BYTES_WITH_MARK) or not h5py.is_hdf5(path):
+            raise FileError(
+                f"{os.fspath(path)}: not an output file of granchain. It must be written by "
+                "granchain. Choose another file."
+            )
+        if verify:
+            check_sum(path, content)
+        with refusing(path), h5py.File(content, "r") as file:
+            check_format(file, wanted)
+            large = file.attrs[CONTENT] == ENSEMBLE
+            size = content.seek(0, os.SEEK_END)
+            if not large and size > LARGEST_FILE:
+                raise RefusedError(
+                    f"the file has {size} bytes. It must have at most {LARGEST_FILE} bytes. "
+                    "Choose another file."
+                )
+            # an ensemble is read run by run, and rows that were not written take no space
+            most = LARGEST_ENSEMBLE if large else min(LARGEST_FILE, LARGEST_RATIO * size)
+            yield OpenedFile(file, datasets_of(file, most))
+
+
+@contextlib.contextmanager
+def refusing(path: str | os.PathLike[str], otherwise: str = DAMAGED) -> Iterator[None]:
+    """Turn a problem of a file, or an error of h5py, into a FileError."""
+    try:
+        yield
+    except (FileError, MissingPackage):
+        raise
+    except RefusedError as refused:
+        raise FileError(f"{os.fspath(path)}: {refused}") from None
+    except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
+        reason = quoted(f"{type(error).__name__}: {error}")
+        raise FileError(f"{os.fspath(path)}: {otherwise} Reason: {reason}.") from error
+
+
+def check_format(file: Any, wanted: str | None) -> None:
+    """Refuse other content, and other versions of the format."""
+    content, written = file.attrs.get(CONTENT), file.attrs[OUTPUT_MARK.decode()]
+    if not isinstance(content, str):
+        raise RefusedError(
+            f"the kind of content is missing. The attribute {CONTENT} must contain it. Use "
+            "another copy."
+        )
+    if written != FORMAT:
+        raise RefusedError(
+            f"the file format is {quoted(written)!r}. It must be {FORMAT!r}. Read the file "
+            "with the version of granchain that wrote it."
+        )
+    if wanted is not None and content != wanted:
+        raise RefusedError(
+            f"the file contains {quoted(content)}. It must contain {wanted}. Choose another file."
+        )
+
+
+def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
+    """Return all datasets of a file by path, after an inspection, before data are read.
+
+    Parameters
+    ----------
+    file : h5py.File
+    most : int
+        Largest number of bytes of all uncompressed data.
+    links : bool
+        Whether links are ignored instead of refused.
+    """
+    import h5py
+
+    datasets: dict[str, Any] = {}
+    members: list[tuple[str, Any]] = []
+    # each link once, also if a group is a member of itself
+    file.visititems_links(lambda *link: members.append(link))
+    for path, link in members:
+        if not isinstance(link, h5py.HardLink):
+            if links:
+                continue
+            raise RefusedError(
+                f"{quoted(path)!r} is a link to data outside the file. Such a link can read "
+                "your other files, so the file must contain all its data. Use another copy."
+            )
+        member = file[path]
+        if isinstance(member, h5py.Group):
+            continue
+        properties = member.id.get_create_plist()
+        if member.is_virtual or properties.get_external_count():
+            raise RefusedError(
+                f"the data of {quoted(path)!r} are in another file. The file must contain "
+                "all its data. Copy them into it."
+            )
+        if not links and member.dtype.kind == "S":
+            raise RefusedError(
+                f"{quoted(path)!r} contains texts of fixed length. Texts must have variable "
+                "length. Use another copy."
+            )
+        datasets[path] = member
+    # reading any value of a chunk reads the complete chunk
+    claimed = sum(
+        max(bytes_of(dataset), bytes_of(dataset, dataset.chunks or (0,)))
+        for dataset in datasets.values()
+    )
+    if claimed > most:
+        raise RefusedError(
+            f"the file declares {claimed} bytes of data, more than it can contain. The "
+            f"limit is {most} bytes. It is damaged or malicious. Use another copy."
+        )
+    return datasets
+
+
+def bytes_of(dataset: Any, shape: tuple[int, ...] | None = None) -> int:
+    """Return the uncompressed bytes of a dataset, or of a block of it."""
+    return math.prod(shape or dataset.shape or ()) * int(dataset.dtype.itemsize)
+
+
+def is_variable(dataset: Any) -> bool:
+    """Return whether a dataset has values: some dimension scales have none."""
+    from h5py import h5ds
+
+    prefix = WITHOUT_VALUES[:20].encode()
+    return not (dataset.is_scale and h5ds.get_scale_name(dataset.id).startswith(prefix))
+
+
+def headers_of(datasets: Mapping[str, Any]) -> dict[str, Unread]:
+    """Return the axes, shape, unit, and meaning of each variable of the root."""
+    return {
+        name: Unread(
+            (name,)
+            if dataset.is_scale
+            else tuple(axis[0].name.rpartition("/")[2] for axis in dataset.dims),
+            dataset.shape,
+            unit_of_attributes(dataset.attrs),
+            str(dataset.attrs.get("long_name", "")),
+        )
+        for name, dataset in datasets.items()
+        if "/" not in name and is_variable(dataset)
+    }
+
+
+def values_of(dataset: Any) -> np.ndarray:
+    """Return the values of a dataset, read-only."""
+    if dataset.dtype.kind == "O":
+        text = dataset.asstr()[()]
+        data = _text(text) if isinstance(text, str) else np.asarray(text, dtype=object)
+    else:
+        data = np.asarray(dataset[()])
+        if dataset.attrs.get("flag_meanings") == NO_YES["flag_meanings"]:
+            data = data.astype(bool)
+    data.flags.writeable = False
+    return data
+
+
+def read_content(opened: OpenedFile, choose: Choice | None = None) -> Content:
+    """Read an open file.
+
+    Parameters
+    ----------
+    opened : OpenedFile
+    choose : function, optional
+        As `variables` of `granchain.open`.
+    """
+    return _read_group(opened.file, opened.datasets, choose)
+
+
+def _read_group(group: Any, datasets: Mapping[str, Any], choose: Choice | None) -> Content:
+    headers = headers_of(datasets)
+    chosen = set(headers) if choose is None else headers.keys() & set(choose(headers))
+    chosen |= {axis for name in chosen for axis in headers[name].dims if axis in headers}
+    variables = {
+        name: Variable(header.dims, values_of(datasets[name]), header.unit, header.long_name)
+        for name, header in headers.items()
+        if name in chosen
+    }
+    inside: dict[str, dict[str, Any]] = {}
+    for path, dataset in datasets.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            inside.setdefault(name, {})[rest] = dataset
+    state = {
+        name: value if (value := values_of(dataset)).dtype.kind != "O" else str(value[()])
+        for name, dataset in inside.pop(STATE, {}).items()
+        if is_variable(dataset)
+    }
+    inside.pop(PROVENANCE, None)
+    return Content(
+        variables,
+        dict(group.attrs),
+        provenance_of(group),
+        state or None,
+        {name: _read_group(group[name], members, None) for name, members in inside.items()},
+        {name: header for name, header in headers.items() if name not in chosen},
+    )
+
+
+def provenance_of(group: Any) -> dict[str, Any]:
+    """Return the origin of a file."""
+    return {
+        name: float(dataset[()]) if name in NUMBERS else str(dataset.asstr()[()])
+        for name, dataset in group[PROVENANCE].items()
+    }
+
+
+def messages_of(provenance: Mapping[str, Any]) -> list[list[Any]]:
+    """Return the messages of a file: each a text, and whether it is a warning."""
+    return [[str(text), bool(warning)] for text, warning in json.loads(provenance["messages"])]
+
+
+def dataset_in(path: str | os.PathLike[str]) -> xarray.Dataset:
+    """Return an inspected file as an `xarray.Dataset`."""
+    import xarray
+
+    with xarray.open_dataset(path, engine="h5netcdf") as opened:
+        return opened.load()
+
+
+def dataset_of(
+    variables: Mapping[str, Variable],
+    attributes: Mapping[str, Any],
+    coordinates: Iterable[str] = (),
+) -> xarray.Dataset:
+    """Return variables as an `xarray.Dataset`, with the labels of axes as coordinates."""
+    import xarray
+
+    law, inner = str(attributes.get("law", "")), set(coordinates)
+    arrays = {}
+    for name, v in variables.items():
+        data = v.data.astype(np.int8) if v.data.dtype.kind == "b" else v.data
+        arrays[name] = (v.dims, data, attributes_in_file(name, v, law))
+        if v.dims == (name,):
+            inner.add(name)
+    return xarray.Dataset(
+        {name: array for name, array in arrays.items() if name not in inner},
+        {name: array for name, array in arrays.items() if name in inner},
+        dict(attributes),
+    )

@@ -1,0 +1,123 @@
+"""Tables of an answer, from its labels: for the terminal, for notebooks, and for reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granchain.markup import escaped, folded, table
+from granchain.store.schema import Unread, Variable
+
+# Largest number of columns of a table, and of rows that are shown.
+MOST_COLUMNS, MOST_ROWS = 6, 200
+# Largest number of values that JSON contains; of a longer variable it contains the range.
+MOST_NUMBERS = 200
+
+
+class Table(NamedTuple):
+    """Rows of text with the headings of their columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def text_of(value: Any) -> str:
+    """Return a number or a text as the cell of a table."""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (float, np.floating)):
+        return "-" if math.isnan(value) else f"{value:.6g}"
+    return str(value)
+
+
+def heading_of(name: str, variable: Variable | Unread) -> str:
+    """Return the heading of a column."""
+    unit = "" if variable.unit in ("", "1") else f" [{variable.unit}]"
+    return f"{name.replace('_', ' ')}{unit}"
+
+
+def tables_of(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> Iterator[Table]:
+    """Yield the tables of variables: the single values, and the columns along each axis."""
+    single = [
+        (name.replace("_", " "), text_of(v.data.item()), "" if v.unit == "1" else v.unit)
+        for name, v in variables.items()
+        if not v.dims
+    ]
+    if single:
+        yield Table(("quantity", "value", "unit"), tuple(single))
+    axes: dict[str, list[str]] = {}
+    for name, v in variables.items():
+        if len(v.dims) == 1 and v.dims != (name,) and len(v.data) <= longest:
+            axes.setdefault(v.dims[0], []).append(name)
+    for axis, names in axes.items():
+        labels = variables.get(axis)
+        for first in range(0, len(names), MOST_COLUMNS - 1):
+            columns = names[first : first + MOST_COLUMNS - 1]
+            listed = {name: variables[name] for name in columns}
+            if labels is not None:
+                listed = {axis: labels} | listed
+            rows = zip(*(map(text_of, v.data.tolist()) for v in listed.values()), strict=True)
+            yield Table(tuple(heading_of(name, v) for name, v in listed.items()), tuple(rows))
+
+
+def in_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as lines of text, with aligned columns."""
+    lines = [list(columns), *map(list, rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return cell in ("-", "")
+    return True
+
+
+def html_tables(variables: Mapping[str, Variable], unread: Mapping[str, Unread]) -> list[str]:
+    """Return the tables of variables as HTML, and the list of all variables, folded."""
+    html = [table(each.columns, each.rows, styled=True) for each in tables_of(variables, 40)]
+    everything: dict[str, Variable | Unread] = {**variables, **unread}
+    rows = [
+        (name, " x ".join(map(str, v.shape)), v.unit, v.long_name) for name, v in everything.items()
+    ]
+    listed = table(("name", "shape", "unit", "meaning"), rows, styled=True)
+    return [*html, folded(f"{len(rows)} variables", listed)]
+
+
+def plain_variable(variable: Variable) -> Any:
+    """Return a variable as plain data: its values, or the range of a long one."""
+    values = variable.data
+    if values.size <= MOST_NUMBERS or variable.is_text:
+        return plain_values(values.tolist())
+    finite = values[np.isfinite(values)]
+    return {
+        "shape": list(values.shape),
+        "unit": variable.unit,
+        "minimum": finite.min().item() if finite.size else None,
+        "maximum": finite.max().item() if finite.size else None,
+    }
+
+
+def plain_values(values: Any) -> Any:
+    """Return values with None for numbers that are not finite, which JSON does not have."""
+    if isinstance(values, list):
+        return [plain_values(value) for value in values]
+    return None if isinstance(values, float) and not math.isfinite(values) else values
+
+
+def card_of(title: str, facts: Sequence[tuple[str, str]], sections: Sequence[str]) -> str:
+    """Return the HTML that a notebook shows of an answer."""
+    rows = table((), facts, styled=True) if facts else ""
+    return f"<div><b>{escaped(title)}</b>{rows}{''.join(sections)}</div>"
