@@ -8,11 +8,9 @@ error, from dense samples of the same run.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,10 +18,8 @@ from granchain.analysis import energy_balance, observed_order, richardson, senso
 from granchain.case import Case
 from granchain.contact import laws
 from granchain.engine.timestep import time_step_of
-from granchain.markup import facts_card, table
-from granchain.plain_data import Numbers, plain_data
 from granchain.simulation import prepare, run_to_end
-from granchain.store import Result
+from granchain.store import Answer, Label, Result
 
 # Steps in units of the case's step: with twice the step, or without it if twice the step is outside
 # the tested range.
@@ -56,8 +52,11 @@ LOWEST_ORDER = 0.5
 PEAK_ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class SensorError(Numbers):
+# Dimension of the variables of sensors.
+_AT_SENSORS = ("sensor_bead",)
+
+
+class SensorError(NamedTuple):
     """First pulse at a sensor with absolute error bars.
 
     For random cases of all laws, the sum of the step and sampling error bars covers the error for
@@ -104,119 +103,100 @@ class SensorError(Numbers):
         return max(peak / abs(self.peak), arrival / abs(self.arrival))
 
 
-@dataclass(frozen=True, eq=False)
-class Verification(Numbers):
-    """Results of a case at three steps, or at four if three do not confirm the order.
+class Verification(Answer):
+    """Discretization errors of a case, from three time steps, or four if three do not confirm the
+    order.
 
     Attributes
     ----------
-    title, law : str
-        Title and law of the case.
-    time_step, limit : float
-        Step of the case, and stability limit [s].
-    steps : tuple of float
-        Steps, each half of the previous one [s].
-    interval : float
-        Sampling interval of the case [s].
     order, order_stated : float, int
         Observed order of the motion, and order of the law. The former is nan if the step changes
         only rounding errors.
     confirmed : bool
         Whether the observed order confirms the order of the law: from 0.3 below it to 2.4.
-    residuals : tuple of float
-        Largest energy-balance error at each step, divided by the energy supplied. It is nan if no
-        energy is supplied.
-    sensors : tuple of SensorError
-        Results of the sensors whose first pulse is in the run.
+    order_used : float
+        Order of the error bars: the observed order, at most the order of the law.
+    time_step, limit : float
+        Step of the case, and stability limit [s].
+    interval : float
+        Sampling interval of the case [s].
     tolerance : float
         Requested relative error of every peak and arrival.
+    largest : float
+        Largest relative error bar with the step and samples of the case [1]. nan without a pulse.
+    kept : bool
+        Whether the step and samples of the case meet the tolerance, with a confirmed order.
     sufficient_step : float
         Largest step that meets the tolerance by the error bars, and at which the order is confirmed
         or tested [s]. It is nan without a pulse.
     largest_known_step : float
         Largest step at which the order is confirmed here or tested for every law [s].
+    step, residual : (n_steps,) array
+        Steps, each half of the previous one [s], and the largest energy-balance error at each step,
+        divided by the energy supplied. The latter is nan if no energy is supplied.
+    sensor_bead, peak, peak_error, peak_sampling, arrival, arrival_error, arrival_sampling : array
+        First pulse at each sensor whose first pulse is in the run, with the error bars of step and
+        samples.
     """
 
-    title: str
-    law: str
-    time_step: float
-    limit: float
-    steps: tuple[float, ...]
-    interval: float
-    order: float
-    order_stated: int
-    confirmed: bool
-    residuals: tuple[float, ...]
-    sensors: tuple[SensorError, ...]
-    tolerance: float
-    sufficient_step: float
-    largest_known_step: float
+    labels: ClassVar = {
+        "order": Label((), "1", "observed order of the motion"),
+        "order_stated": Label((), "1", "order of the law"),
+        "confirmed": Label((), "1", "whether the observed order confirms the order of the law"),
+        "order_used": Label((), "1", "order of the error bars"),
+        "time_step": Label((), "s", "time step of the case"),
+        "limit": Label((), "s", "stability limit of the time step"),
+        "interval": Label((), "s", "sampling interval of the case"),
+        "tolerance": Label((), "1", "requested relative error of peaks and arrivals"),
+        "largest": Label((), "1", "largest relative error of peaks and arrivals"),
+        "kept": Label((), "1", "whether step and samples meet the tolerance"),
+        "sufficient_step": Label((), "s", "largest time step that meets the tolerance"),
+        "largest_known_step": Label((), "s", "largest time step at which the order is known"),
+        "step": Label(("step",), "s", "time step of each run"),
+        "residual": Label(("step",), "1", "error of the energy balance, of the energy supplied"),
+        "sensor_bead": Label(_AT_SENSORS, "1", "label of the sensor bead"),
+        "peak": Label(_AT_SENSORS, "N", "peak force of the first pulse"),
+        "peak_error": Label(_AT_SENSORS, "N", "error of the peak from the time step"),
+        "peak_sampling": Label(_AT_SENSORS, "N", "error of the peak from the samples"),
+        "arrival": Label(_AT_SENSORS, "s", "time of the peak"),
+        "arrival_error": Label(_AT_SENSORS, "s", "error of the arrival from the time step"),
+        "arrival_sampling": Label(_AT_SENSORS, "s", "error of the arrival from the samples"),
+    }
 
     @property
-    def order_used(self) -> float:
-        """Order of the error bars: the observed order, at most the order of the law."""
-        return order_of_bars(self.order, self.order_stated)
+    def steps(self) -> tuple[float, ...]:
+        """Time step of each run [s]."""
+        return tuple(self.step.tolist())
+
+    @property
+    def residuals(self) -> tuple[float, ...]:
+        """Error of the energy balance at each step, of the energy supplied."""
+        return tuple(self.residual.tolist())
+
+    @property
+    def sensors(self) -> tuple[SensorError, ...]:
+        """First pulse at each sensor with its error bars."""
+        columns = (self[name].tolist() for name in ("sensor_bead", *SensorError._fields[1:]))
+        return tuple(map(SensorError, *columns))
 
     @property
     def doubt(self) -> str:
         """Message with the reason why the order is not confirmed, or an empty string."""
-        if self.confirmed:
-            return ""
-        if self.order > HIGHEST_ORDER:
-            return (
-                f"An order above {HIGHEST_ORDER:g} is not possible for this scheme of order two. "
-                "Errors of the smaller steps cancel by chance, or the larger steps are too long "
-                "for the case."
-            )
+        return str(self.messages[0]) if self.messages else ""
+
+
+def doubt_about(order: float) -> str:
+    """Return the reason why an order does not confirm that of the law."""
+    if order > HIGHEST_ORDER:
         return (
-            "The order is not reached. The step is too long for the case, or the case has a jump "
-            "that the law does not declare."
+            f"An order above {HIGHEST_ORDER:g} is not possible for this scheme of order two. "
+            "Errors of the smaller steps cancel by chance, or the larger steps are too long "
+            "for the case."
         )
-
-    @property
-    def largest(self) -> float:
-        """Largest relative error bar with the step and samples of the case [1].
-
-        It is nan without a pulse.
-        """
-        return max((sensor.relative_of_all for sensor in self.sensors), default=math.nan)
-
-    @property
-    def kept(self) -> bool:
-        """True if the step and samples of the case meet the tolerance.
-
-        The order must also be confirmed.
-        """
-        return self.confirmed and self.largest <= self.tolerance
-
-    def _repr_html_(self) -> str:
-        """Return an HTML table for notebooks: order, steps, and sensors with error bars."""
-        facts = [
-            ("observed order", f"{self.order:.3g}", f"{self.law} declares {self.order_stated}"),
-            ("time step", f"{self.time_step:.4g}", "s"),
-            (f"step for {100.0 * self.tolerance:g} % error", f"{self.sufficient_step:.4g}", "s"),
-            ("largest error bar", f"{100.0 * self.largest:.3g}", "%"),
-        ]
-        rows = [
-            (
-                str(one.bead),
-                f"{one.peak:.6g} +- {one.peak_error + one.peak_sampling:.2g}",
-                f"{1e6 * one.arrival:.6g} +- "
-                f"{1e6 * (one.arrival_error + one.arrival_sampling):.2g}",
-            )
-            for one in self.sensors
-        ]
-        beads = table(("sensor bead", "peak [N]", "arrival [us]"), rows, styled=True)
-        return facts_card(self.title, facts, beads, notes=[self.doubt] * bool(self.doubt))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data. Nonfinite numbers become None."""
-        facts = dataclasses.asdict(self) | {
-            "doubt": self.doubt,
-            "largest_relative_error": self.largest,
-            "kept": self.kept,
-        }
-        return dict(plain_data(facts))
+    return (
+        "The order is not reached. The step is too long for the case, or the case has a jump "
+        "that the law does not declare."
+    )
 
 
 def verify(case: Case, tolerance: float = 1e-3) -> Verification:
@@ -296,22 +276,30 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
         if sensors
         else math.nan
     )
-    return Verification(
-        title=case.title,
-        law=case.contact.law,
-        time_step=own.value,
-        limit=own.limit,
-        steps=steps,
-        interval=stride * own.value,
-        order=order,
-        order_stated=stated,
-        confirmed=confirmed,
-        residuals=residuals,
-        sensors=sensors,
-        tolerance=tolerance,
-        sufficient_step=sufficient,
-        largest_known_step=known,
-    )
+    largest = max((sensor.relative_of_all for sensor in sensors), default=math.nan)
+    data: dict[str, Any] = {
+        "order": order,
+        "order_stated": stated,
+        "confirmed": confirmed,
+        "order_used": used,
+        "time_step": own.value,
+        "limit": own.limit,
+        "interval": stride * own.value,
+        "tolerance": tolerance,
+        "largest": largest,
+        "kept": confirmed and largest <= tolerance,
+        "sufficient_step": sufficient,
+        "largest_known_step": known,
+        "step": steps,
+        "residual": residuals,
+    }
+    names = ("sensor_bead", *SensorError._fields[1:])
+    for name, column in zip(
+        names, zip(*sensors, strict=True) if sensors else [[]] * 7, strict=True
+    ):
+        data[name] = np.array(column, dtype=int if name == "sensor_bead" else float)
+    doubt = () if confirmed else (doubt_about(order),)
+    return Verification(data, case=case, messages=doubt)
 
 
 def at_step(case: Case, step: float, close: int, instants: float, coarser: bool) -> Result:

@@ -15,7 +15,7 @@ from granchain.comparison.agreement import Agreement
 from granchain.status import Status
 from granchain.studies.fitted import SensorFit
 from granchain.traces.about import about_of
-from granchain.verification import SensorError, Verification
+from granchain.verification import Verification, doubt_about
 
 ATTACK = '<script>alert("x")</script><img src=x onerror=alert(1)> & {striker.speed}'
 
@@ -79,17 +79,14 @@ def test_a_result_shows_how_it_ended_and_its_variables():
 
 
 def test_what_was_found_for_a_case_shows_errors_and_messages():
-    sensor = SensorError(5, 31.5, 0.1, 0.2, 2e-5, 1e-8, 2e-8)
-    common = {"title": ATTACK, "law": "ma-liu", "time_step": 1e-8, "limit": 1e-6, "steps": ()}
-    verified = Verification(
-        **common, interval=2e-7, order=1.2, order_stated=2, confirmed=False, residuals=(),
-        sensors=(sensor,), tolerance=1e-3, sufficient_step=2e-9, largest_known_step=1e-8,
-    )  # fmt: skip
+    numbers = {"order": 1.2, "order_stated": 2, "confirmed": False, "time_step": 1e-8}
+    numbers |= {"sensor_bead": [5], "peak": [31.5], "peak_error": [0.1], "peak_sampling": [0.2]}
+    verified = Verification(numbers, law="ma-liu", title=ATTACK, messages=[doubt_about(1.2)])
     shown = read(verified).text.replace("\n", "")
-    assert ATTACK in shown and "531.5 +- 0.320 +- 0.03" in shown and verified.doubt in shown
+    assert ATTACK in shown and "531.50.10.2" in shown and verified.doubt in shown
     one = np.array([0.25])
     equal = gc.Equivalent(
-        "tsuji", "ma-liu", {"restitution": 0.99}, 0.25, one, (5,), ("restitution",), (), (), 1,
+        "tsuji", "ma-liu", {"restitution": 0.99}, 0.25, one, (5,), ("restitution",), (), 1,
         "peaks", {"restitution": (0.05, 0.99)}, CASE, one, one, (ATTACK,),
     )  # fmt: skip
     shown = read(equal).text.replace("\n", "")

@@ -130,7 +130,9 @@ def test_where_three_steps_do_not_confirm_the_order_a_fourth_is_taken() -> None:
     assert found.confirmed and found.doubt == ""
     found = verify(yielding.replace(**{"time.end": 4e-4}))
     assert len(found.steps) == 4 and found.order < 1.7 and not found.confirmed
-    assert "The order is not reached" in found.doubt and found.as_dict()["doubt"] == found.doubt
+    assert "The order is not reached" in found.doubt and found.as_dict()["messages"] == [
+        found.doubt
+    ]
     assert found.order_used == found.order
 
 

@@ -11,12 +11,13 @@ from granchain.analysis import SUMMARISED
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures import drawn
 from granchain.mechanism.checks import checks_of
+from granchain.pages.answer import answer_blocks
 from granchain.pages.blocks import PAGE_MARK, PAGES, Block, Heading, Paragraph, document
 from granchain.pages.conclusions import conclusion_blocks
 from granchain.pages.opened import opened
 from granchain.pages.run import HOW_TO_CITE, OF_A_LAW, run_blocks
 from granchain.pages.study import ensemble_blocks, study_blocks
-from granchain.store import open_answer, write_atomically
+from granchain.store import Result, open_answer, write_atomically
 from granchain.store.files import check_new
 from granchain.store.schema import Unread
 from granchain.studies import Ensemble
@@ -145,6 +146,9 @@ def report_of_file(path: str | os.PathLike[str], verify: bool = True) -> tuple[l
         return conclusion_blocks(found, name), day_of(found)
     if hasattr(found, "data_vars"):
         return study_blocks(found, name), day_of(found.attrs)
+    if not isinstance(found, Result):
+        found = opened(path, verify)
+        return answer_blocks(found, name), day_of(found.provenance)
     checks = None
     if "crank_angle" in found.variables:
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from granchain.figures import (
 from granchain.pages.blocks import Block, Grid, Paragraph, Picture, number_grid, number_text
 from granchain.plain_data import plain_data
 from granchain.store.conclusion import claim_conclusion, save_conclusion
+from granchain.store.study import save_answer
 from granchain.studies.fitted import Fit
 from granchain.studies.ranking import Ranking
 from granchain.theory.lattice import Dispersion
@@ -109,6 +111,9 @@ def save(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     gc.save(gc.modes(case), os.path.join(folder, "modes.json"), case)
     """
+    if Path(path).suffix != ".json":
+        save_answer(found, path, overwrite)
+        return
     kind, facts = kind_and_numbers(found)
     case = getattr(found, "case", None) or case
     if case is None and kind != "comparison":

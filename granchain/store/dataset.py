@@ -318,7 +318,7 @@ def _state_variables(state: Mapping[str, Any]) -> dict[str, Variable]:
         else Variable(
             tuple(f"{name}_{axis}" for axis in range(value.ndim)), value, "", "state of the run"
         )
-        for name, value in state.items()
+        for name, value in sorted(state.items())
     }
 
 

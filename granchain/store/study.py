@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from granchain.errors import FileError
+import numpy as np
+
+from granchain.errors import CaseError, FileError
 from granchain.store.dataset import Content, dataset_in, open_hdf5, write_content
-from granchain.store.files import end_of_links, replaceable
+from granchain.store.files import claim, end_of_links, replaceable
 from granchain.store.journal import FrameFile, arrays_in, frame_content
 from granchain.store.provenance import data_sha256, source_hash, versions
-from granchain.store.schema import FORMAT, STUDY, Variable
+from granchain.store.schema import CONTENT, FORMAT, STUDY, Variable, unit_of_attributes
 
 if TYPE_CHECKING:
     import xarray
@@ -125,6 +127,53 @@ def save_study(
         "data_sha256": data_sha256(variables),
     }
     write_content(path, Content(variables, attributes, about), overwrite)
+
+
+def save_answer(answer: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write an answer or a dataset to a file.
+
+    Parameters
+    ----------
+    answer : Answer or xarray.Dataset
+    path : str or path
+    overwrite : bool
+        Whether to replace an existing output file of granchain.
+
+    Raises
+    ------
+    CaseError
+        If the object is neither of them.
+    FileError
+        If the file cannot be written.
+    """
+    if not hasattr(answer, "data_vars"):
+        if not hasattr(answer, "save"):
+            raise CaseError(
+                f"save: {type(answer).__name__} is not supported. It must be an answer, "
+                "or a dataset of sweep, bands, impacts, or mode_study."
+            )
+        answer.save(path, overwrite)
+        return
+    variables: dict[str, Variable] = {}
+    for name, array in answer.variables.items():
+        unit = unit_of_attributes(array.attrs)
+        meaning = str(array.attrs.get("long_name", ""))
+        values = np.asarray(array.values)
+        halves = {name: values}
+        if values.dtype.kind == "c":
+            halves = {f"{name}_real": values.real, f"{name}_imag": values.imag}
+        for half, data in halves.items():
+            kind = object if data.dtype.kind in "UO" else data.dtype
+            variables[half] = Variable(tuple(array.dims), data.astype(kind), unit, meaning)
+    inside = " ".join(name for name in answer.coords if name not in answer.dims)
+    attributes = {
+        **answer.attrs,
+        "granchain_format": FORMAT,
+        CONTENT: STUDY,
+        **({"coordinates": inside} if inside else {}),
+    }
+    with claim(path, overwrite):
+        save_study(variables, attributes, path, overwrite)
 
 
 def open_study(path: str | os.PathLike[str]) -> xarray.Dataset:

@@ -67,7 +67,7 @@ def in_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as lines of text, with aligned columns."""
     lines = [list(columns), *map(list, rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
+    numeric = [bool(rows) and all(is_number(row[i]) for row in rows) for i in range(len(columns))]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if right else cell.ljust(width)
@@ -77,7 +77,8 @@ def in_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Return whether the text of a cell is a number, or stands for a missing number."""
     try:
         float(cell)
     except ValueError:

@@ -1,0 +1,49 @@
+"""Report about any answer, from the labels of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from granchain.pages.blocks import Block, Grid, Heading, Paragraph, Picture
+from granchain.pages.run import case_blocks, citation, inputs_of, law_blocks, origin, resolved
+from granchain.store.tables import is_number, tables_of
+
+# Rows of a table of a report. The file contains all of them.
+MOST_ROWS = 100
+# For each class of answers: captions, and functions that plot the answer.
+FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {}
+
+
+def answer_blocks(answer: Any, name: str) -> list[Block]:
+    """Return the blocks of a report about an answer.
+
+    Parameters
+    ----------
+    answer : Answer
+    name : str
+        Name of its file.
+    """
+    kind = type(answer).__name__
+    laws = [law for law in answer.law.split(", ") if law]
+    case = resolved(answer.provenance)
+    return [
+        Heading(f"{kind}: {answer.title or name}", 1),
+        *(Paragraph(str(message), warning=True) for message in answer.messages),
+        *(Picture(partial(draw, answer), caption) for caption, draw in FIGURES.get(kind, ())),
+        *(
+            Grid(each.columns, each.rows[:MOST_ROWS], "", _alignment(each.rows))
+            for each in tables_of(answer.variables)
+        ),
+        *(block for law in laws for block in law_blocks(law, inputs_of(case, law))),
+        *case_blocks(answer.provenance),
+        *origin(answer.provenance, name),
+        *citation(laws),
+    ]
+
+
+def _alignment(rows: Sequence[Sequence[str]]) -> str:
+    """Return "<" for each column of text and ">" for each column of numbers."""
+    columns = zip(*rows, strict=True)
+    return "".join(">" if all(map(is_number, column)) else "<" for column in columns)

@@ -1,0 +1,152 @@
+"""Every answer is saved, opened, compared, printed, and reported by the same code."""
+
+import functools
+import json
+import warnings
+
+import numpy as np
+import pytest
+import xarray
+
+import granchain as gc
+from granchain.store import Answer, Label
+from granchain.store.dataset import COMPRESSED_FROM
+from granchain.store.schema import labelled
+
+SMALL = {"chain.beads": 8, "sensors.beads": [3, 5], "sensors.contacts": [], "snapshots": None}
+SMALL |= {"time.end": 1e-4, "contact": {"law": "hertz"}}
+
+
+def small(**changes):
+    return gc.load_case("steel-chain").replace(SMALL | changes)
+
+
+# One small answer of each class. A study is a dataset of xarray.
+ANSWERS = {
+    "Result": lambda: gc.run(small()),
+    "Verification": lambda: gc.verify(small()),
+}
+STUDIES: dict[str, functools.partial] = {}
+answer_of = functools.cache(lambda name: ANSWERS[name]())
+
+
+def test_every_class_of_answers_is_in_the_list():
+    public = [getattr(gc, name) for name in gc.__all__]
+    classes = {one.__name__ for one in public if isinstance(one, type) and issubclass(one, Answer)}
+    assert classes == set(ANSWERS)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_opens_as_it_was_saved(name, tmp_path):
+    answer = answer_of(name)
+    answer.save(tmp_path / "a.h5")
+    opened = gc.open(tmp_path / "a.h5")
+    assert type(opened) is type(answer) and opened.equals(answer)
+    assert opened.data_sha256 == answer.data_sha256 == opened.provenance["data_sha256"]
+    # a copy has the same bytes
+    opened.save(tmp_path / "b.h5")
+    assert (tmp_path / "b.h5").read_bytes() == (tmp_path / "a.h5").read_bytes()
+    if answer.case is not None:
+        assert opened.case.resolved() == answer.case.resolved()
+    for label in ("granchain_version", "versions", "source_hash", "platform"):
+        assert opened.provenance[label]
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_differs_from_one_with_another_bit(name, tmp_path):
+    answer = answer_of(name)
+    answer.save(tmp_path / "a.h5")
+    other = gc.open(tmp_path / "a.h5")
+    name, variable = next(
+        (n, v) for n, v in other.variables.items() if v.data.dtype.kind == "f" and v.data.size
+    )
+    changed = variable.data.copy()
+    changed.flat[0] = np.nextafter(changed.flat[0], np.inf)
+    other.variables[name] = type(variable)(
+        variable.dims, changed, *[variable.unit], variable.long_name
+    )
+    assert not other.equals(answer) and other.data_sha256 != answer.data_sha256
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_variable_has_a_unit_and_a_meaning(name):
+    for variable in answer_of(name).variables.values():
+        assert len(variable.long_name) > 3
+        assert variable.unit or variable.is_text or variable.long_name.startswith("case parameter")
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_is_printed_as_text_html_and_json(name):
+    answer = answer_of(name)
+    assert type(answer).__name__ in repr(answer)
+    html = answer._repr_html_()
+    assert all(variable in html for variable in answer.variables)
+    for table in answer.table().split("\n\n"):
+        assert len(table.splitlines()[0].split("  ")) < 40
+    facts = json.loads(json.dumps(answer.as_dict(), allow_nan=False))
+    for variable, v in answer.variables.items():
+        if v.data.size <= 200:
+            assert facts[variable] is not None or v.data.size == 1
+        else:
+            assert facts[variable]["shape"] == list(v.shape)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_xarray_opens_an_answer_without_a_warning(name, tmp_path):
+    answer = answer_of(name)
+    answer.save(tmp_path / "a.h5")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with xarray.open_dataset(tmp_path / "a.h5", engine="h5netcdf") as opened:
+            xarray.testing.assert_identical(opened.load(), answer.to_xarray())
+        with xarray.open_datatree(tmp_path / "a.h5", engine="h5netcdf") as tree:
+            assert "/provenance" in tree.groups
+            assert {f"/{group}" for group in answer.groups} <= set(tree.groups)
+
+
+@pytest.mark.usefixtures("blank_pictures")
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_report_shows_an_answer(name, tmp_path):
+    answer = answer_of(name)
+    answer.save(tmp_path / "a.h5")
+    page = gc.report([tmp_path / "a.h5"]).decode()
+    assert (answer.title in page and "Provenance" in page) or "provenance" in page
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_opens_as_it_was_saved(name, tmp_path):
+    study = STUDIES[name]()
+    gc.save(study, tmp_path / "a.h5")
+    opened = gc.open(tmp_path / "a.h5")
+    xarray.testing.assert_equal(opened, study)
+    for variable in opened.variables.values():
+        assert variable.attrs["long_name"]
+
+
+def test_labels_decide_the_order_and_the_kind_of_values():
+    labels = {
+        "yes": Label((), "1", "truth value"),
+        "wave": Label(("step",), "1", "complex number"),
+        "step": Label(("step",), "1", "index"),
+        "name": Label((), "", "text"),
+        "absent": Label((), "1", "left out"),
+    }
+    data = {"step": [1, 2], "wave": np.array([1j, 2.0]), "name": "x", "yes": True, "absent": None}
+    variables = labelled(data, labels)
+    assert list(variables) == ["yes", "wave_real", "wave_imag", "step", "name"]
+    kinds = [variable.data.dtype.kind for variable in variables.values()]
+    assert kinds == ["b", "f", "f", "i", "O"]
+    for wrong in ({"other": 1.0}, {"wave": [1j]}, {"step": [[1]]}, {"yes": object()}):
+        with pytest.raises(ValueError):
+            labelled(wrong, labels)
+
+
+def test_only_large_arrays_are_compressed(tmp_path):
+    import h5py
+
+    answer = answer_of("Result")
+    answer.save(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5") as file:
+        for name, v in answer.variables.items():
+            large = v.data.nbytes >= COMPRESSED_FROM
+            assert file[name].compression == ("gzip" if large else None)
