@@ -435,7 +435,7 @@ def study_hysteresis() -> Any:
     each run starts from the final state of the previous run. Hertz contacts soften, so the response
     jumps at two different frequencies."""
     case = gc.Case(
-        title="A bead between walls, driven by {ends.left.amplitude} m",
+        title="A bead between walls, driven by 16 nm",
         chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
         | {"precompression": 20.0, "drag": 1280.0},
         ends={

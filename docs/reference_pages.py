@@ -161,9 +161,10 @@ def case_file() -> str:
         "source",
     )
     blocks.append(grid(columns, rows))
-    titles = [(f"`{name}`", load_case(name).title) for name in case_names()]
-    titles += [(f"`{name}`", load_mechanism(name).title) for name in mechanism_names()]
-    blocks += ["## Built-in cases", grid(("name", "title"), titles)]
+    cases: dict[str, Any] = {name: load_case(name) for name in case_names()}
+    cases |= {name: load_mechanism(name) for name in mechanism_names()}
+    rows = [(f"`{name}`", f"`{case.contact.law}`", case.title) for name, case in cases.items()]
+    blocks += ["## Built-in cases", grid(("name", "contact law", "title"), rows)]
     return "\n\n".join(blocks) + "\n"
 
 

@@ -559,6 +559,20 @@ def test_a_case_made_from_its_resolved_tables_is_equal() -> None:
     assert resolved["ends"]["left"]["value"] == [0.0, 5.0]
 
 
+def test_a_title_is_as_the_author_wrote_it() -> None:
+    title = "rig {striker.speed}; é"
+    case = Case(**BASE).replace(title=title)
+    for other in (
+        case.replace(**{"striker.speed": 3, "snapshots": None}),
+        case.replace({"contact": MALIU}),
+        case_as_given(case.as_given()),
+        Case(**case.resolved()),
+    ):
+        assert other.title == title
+    for name in case_names():
+        assert load_case(name, ["time.end=1e-3"]).title == load_case(name).title
+
+
 def test_the_digest_is_of_what_is_computed() -> None:
     def digest(**changes: Any) -> str:
         return Case(**document(changes)).sha256
@@ -568,7 +582,7 @@ def test_the_digest_is_of_what_is_computed() -> None:
     assert digest(**{"chain.radius": "2.38 mm"}) == digest(**{"striker.speed": 1}) == base
     assert digest(contact=MALIU) == digest(contact=MALIU | {"xi": 13.0})
     assert digest(**{"striker.speed": np.nextafter(1.0, 2.0)}) != base
-    # words, and what was drawn for lists that stand in the case; titles also name what is replaced
+    # words, and what was drawn for lists that stand in the case
     words = {"chain.material.name": "mine", "chain.material.source": "mine"}
     for changes in ({"title": "rig B"}, {"chain.disorder_seed": 3}, {"ends.left": "free"}, words):
         assert Case(**BASE).replace(**changes).sha256 == base, changes

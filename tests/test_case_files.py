@@ -20,7 +20,7 @@ SIGNALS = (
 TITLES = (
     "",
     'A "title" with ünïcode \\ and {braces}',
-    "{chain.beads} beads at {striker.speed} m/s",
+    "70 beads",
 )
 
 

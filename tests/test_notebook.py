@@ -54,7 +54,7 @@ def read(shown: Any) -> Tags:
     return found
 
 
-CASE = gc.load_case("steel-chain").replace(title=ATTACK.replace("{", "(").replace("}", ")"))
+CASE = gc.load_case("steel-chain").replace(title=ATTACK)
 
 
 def test_a_case_shows_its_keys_with_their_units():

@@ -132,8 +132,6 @@ def test_a_case_with_pairs_comes_back_from_its_tables_and_takes_changes() -> Non
     for key in ("contact.pair.2.restitution", "contact.pair.0.psi", "contact.pair.x.restitution"):
         with pytest.raises(errors.CaseError):
             quantity_of(case, key)
-    titled = case.replace(title=f"e = {{{first}}}, {{contact.pair.9.restitution}}")
-    assert titled.title == "e = 0.7, {contact.pair.9.restitution}"
     # what a new law does not know goes, and a pair of which nothing is left
     words = r"contact\.law: ma-liu has no input contact\.pair\.0\.restitution,"
     law = {"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0}

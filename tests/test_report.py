@@ -18,9 +18,9 @@ from granchain import errors
 from granchain.cli import obey
 from granchain.cli.files import cited_conclusion
 from granchain.cli.plot import drawable
-from granchain.pages.blocks import Heading, Paragraph
+from granchain.pages.blocks import Heading
 from granchain.pages.conclusions import as_comparison, conclusion_blocks, messages_of
-from granchain.pages.report import headed, report
+from granchain.pages.report import report
 from granchain.pages.study import ensemble_blocks, spread_row, study_blocks
 from granchain.status import Message, Status
 from granchain.store import Result, open_answer
@@ -285,13 +285,7 @@ def test_every_digit_of_a_conclusion_is_under_its_seal(tmp_path, figure):
         read_conclusion(path)
 
 
-def test_a_heading_has_no_changes_of_its_case_and_a_message_of_several_laws_comes_once():
-    title = Heading("rig B; striker.speed = 7; time.end = 0.1", 1)
-    assert headed(title) == [
-        Heading("rig B", 1),
-        Paragraph("With striker.speed = 7; time.end = 0.1."),
-    ]
-    assert headed(Heading("Case; as given", 2)) == [Heading("Case; as given", 2)]
+def test_a_message_of_several_laws_comes_once():
     laws = [{"messages": ["bead 3: late", f"{law}: no"]} for law in ("hertz", "flores")]
     told = [one.text for one in messages_of({"laws": laws})]
     assert told == ["bead 3: late", "hertz: no", "flores: no"]

@@ -16,7 +16,6 @@ from pydantic import BaseModel, PrivateAttr, ValidationInfo, create_model, model
 from granchain.case.document import Files, digest_of_case, files_named, plain_tables
 from granchain.case.saving import save_case, text_of_case
 from granchain.case.tables import HeadingTable
-from granchain.case.title import title_of
 from granchain.contact.inputs import Slip, chosen, filled
 from granchain.errors import CaseError
 from granchain.keys import (
@@ -34,12 +33,11 @@ from granchain.keys import (
 class CheckedCase(Table):
     """Tables of a case, complete, checked, and frozen.
 
-    The validation context may contain `files` that the case names, `problems` found so far, the
-    `toml` text, and the tables that the title was written for (`titled`).
+    The validation context may contain `files` that the case names, `problems` found so far, and the
+    `toml` text.
     """
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _titled: dict[str, Any] = PrivateAttr(default_factory=dict)
     _toml: str = PrivateAttr(default="")
 
     @model_validator(mode="wrap")
@@ -64,8 +62,7 @@ class CheckedCase(Table):
         problems.close()
         case: Self = handler(tables)
         text = "" if any(files_named(given)) else context.get("toml", "")
-        own |= {"_document": given, "_toml": text}
-        for name, value in (own | {"_titled": context.get("titled") or given}).items():
+        for name, value in (own | {"_document": given, "_toml": text}).items():
             setattr(case, name, value)
         case._check_start(problems)
         problems.close()
@@ -102,8 +99,9 @@ class CheckedCase(Table):
 
     @property
     def title(self) -> str:
-        """Title in one line, with values and changes filled in (`granchain.case.title`)."""
-        return title_of(self._document.get("title", ""), dict(self), self._titled, self._document)
+        """Title that the author gave, in one line."""
+        title: str = self._document.get("title", "")
+        return title
 
     @property
     def toml(self) -> str:
@@ -163,11 +161,9 @@ class CheckedCase(Table):
         Returns
         -------
         dict
-            tables: the tables without defaults; titled: the tables that the title was written for,
-            if they differ.
+            tables: the tables without defaults.
         """
-        titled = {} if self._titled is self._document else {"titled": self._titled}
-        return {"tables": self._document, **titled}
+        return {"tables": self._document}
 
     def resolved(self) -> dict[str, Any]:
         """Return all tables as plain data, in SI units, with defaults and materials."""

@@ -59,7 +59,6 @@ from granchain.case.tables import (
     ToleranceTable,
     body_like,
 )
-from granchain.case.title import title_of, without_changes
 from granchain.case.tolerances import tolerances_of
 from granchain.contact import laws
 from granchain.contact.law import Quantity, registered
@@ -132,14 +131,6 @@ class Case(CheckedCase):
         from granchain.case.listing import card_of
 
         return card_of(self)
-
-    def title_with(self, words: Mapping[str, str]) -> str:
-        """Return the title with descriptions instead of the values of keys that vary."""
-        written = self._document.get("title", "")
-        for name, word in words.items():
-            written = written.replace(f"{{{name}}}", word)
-        title = title_of(written, dict(self), self._titled, self._document)
-        return without_changes(title, words)
 
     @property
     def beads(self) -> int:
@@ -391,8 +382,7 @@ class Case(CheckedCase):
 
         The changes are a mapping of keys to values, or keyword arguments. None removes a key. A
         new contact law drops the inputs that it does not know, unless they are named in this call.
-        The title lists what differs from the case that it was written for; a title that is named in
-        this call describes the changed case. `initial=result` resumes from the end of a run.
+        `initial=result` resumes from the end of a run.
         """
         changes = changes_of(changes, keys)
         if hasattr(changes.get("initial"), "variables"):
@@ -403,11 +393,7 @@ class Case(CheckedCase):
         for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
             document[name] = copy.deepcopy(document[name])
         change(document, changes, problems)
-        context = {
-            "files": self._files.changed(changes),
-            "problems": problems,
-            "titled": None if "title" in changes else self._titled,
-        }
+        context = {"files": self._files.changed(changes), "problems": problems}
         case = Case.model_validate(document, context=context)
         # Equal tables are shared, so that all members of an ensemble use the arrays of one chain.
         case.__dict__.update({name: table for name, table in self if case.__dict__[name] == table})
@@ -459,8 +445,7 @@ class Case(CheckedCase):
         Returns
         -------
         dict
-            tables: the tables without defaults; files: name and text of each file that they name;
-            titled: the tables that the title was written for, if they differ.
+            tables: the tables without defaults; files: name and text of each file that they name.
         """
         names = dict.fromkeys(files_named(self._document))
         return {**super().as_given(), "files": [[name, self._files.texts[name]] for name in names]}
@@ -592,5 +577,5 @@ def case_as_given(stored: Mapping[str, Any], toml: str = "") -> Case:
             "case: the stored files are damaged. They must be those of Case.as_given. Use another "
             "copy."
         )
-    context = {"files": Files(None, dict(files)), "toml": toml, "titled": stored.get("titled")}
+    context = {"files": Files(None, dict(files)), "toml": toml}
     return Case.model_validate(stored["tables"], context=context)

@@ -70,9 +70,8 @@ def read_document(
     """
     text, problems = read_text(path, names=names), Problems()
     document, changes = parsed(text, path.name), key_values(overrides, example, problems)
-    titled = plain_tables(document, Problems()) if changes and "title" not in changes else None
     change(document, changes, problems)
-    return document, {"problems": problems, "toml": "" if changes else text, "titled": titled}
+    return document, {"problems": problems, "toml": "" if changes else text}
 
 
 def check_name(name: Any, loader: str, maker: str) -> None:
@@ -302,8 +301,7 @@ def flattened(tables: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str,
 def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return the dotted keys in which resolved cases differ, with the value in each case.
 
-    The value is None if a case lacks the key. The title is ignored, because it depends on the
-    other keys.
+    The value is None if a case lacks the key. The title is ignored.
     """
     flats, absent = [dict(flattened(one)) for one in documents], object()
     first = flats[0]

@@ -13,13 +13,13 @@ from granchain.case import tables
 from granchain.case.base import CheckedCase
 from granchain.case.case import Case
 from granchain.case.document import entry_at
-from granchain.case.title import value_words
 from granchain.chain import DRIVEN_FORCE
 from granchain.contact import laws
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, error_text
 from granchain.keys import Table, declared, rejected, shown, suggestion, table_in
 from granchain.markup import NUMBER_PATTERN, card, table
+from granchain.material import MATERIALS, Material
 
 # Headings of tables that are inside other tables.
 INNER: tuple[tuple[str, type[Table]], ...] = (
@@ -39,6 +39,8 @@ KEY_TABLES: tuple[tuple[str, type[Table]], ...] = (
 OF_DRIVE = ("amplitude", "dc", "rms")
 # Maximum number of entries of a list in the HTML card of a case.
 MOST_ENTRIES = 12
+# Maximum length of a value in these tables [characters].
+VALUE_LENGTH = 40
 # Maximum number of lines, and of characters per line, of the text of a case in a terminal.
 MOST_LINES, LINE = 10, 100
 
@@ -85,6 +87,20 @@ def card_of(case: Case) -> str:
         unit = units.get(where.rpartition(".")[2]) if NUMBER_PATTERN.fullmatch(words) else None
         rows.append((where, words, unit or ""))
     return card(case.title or "untitled case", table(("key", "value", "unit"), rows, styled=True))
+
+
+def value_words(value: Any) -> str:
+    """Return a value as short text on one line."""
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    if isinstance(value, Material):
+        given = "own material" if value.name is None or value.name in MATERIALS else value.name
+        words = next((name for name, known in MATERIALS.items() if known == value), given)
+    elif isinstance(value, (list, tuple, Mapping)):
+        words = json.dumps(value, default=str)
+    else:
+        words = shown(str(value))[1:-1] if isinstance(value, str) else shown(value)
+    return words if len(words) <= VALUE_LENGTH else words[: VALUE_LENGTH - 3] + "..."
 
 
 def flat_words(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

@@ -434,7 +434,7 @@ def mechanism_case(
 
 def mechanism_as_given(stored: Mapping[str, Any], toml: str = "") -> MechanismCase:
     """Restore a case from the result of `as_given()` and its original text."""
-    return mechanism_case(stored["tables"], {"toml": toml, "titled": stored.get("titled")})
+    return mechanism_case(stored["tables"], {"toml": toml})
 
 
 def contact_table(table: Mapping[str, Any], problems: Problems) -> ContactTable:

@@ -1,6 +1,6 @@
 """A case as the text of a case file, and case files on disk.
 
-The text has the keys that the author gave, and the complete title. It loads to an equal case.
+The text has the keys that the author gave. It loads to an equal case.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from granchain.errors import CaseError
 def text_of_case(case: Any) -> str:
     """Return the text of a case file that needs no other file and loads to an equal case."""
     given = case.as_given()
-    tables = titled(case, given["tables"])
+    tables = copy.deepcopy(given["tables"])
     for where, table in tables_with_files(tables):
         del table["file"]
         table |= case.numbers_of_file(where)
@@ -42,7 +42,7 @@ def save_case(case: Any, path: str | os.PathLike[str], overwrite: bool) -> None:
     from granchain.store.files import check_target, write_atomically
 
     target, given = Path(path), case.as_given()
-    tables, texts = titled(case, given["tables"]), dict(given.get("files", ()))
+    tables, texts = copy.deepcopy(given["tables"]), dict(given.get("files", ()))
     companions: dict[str, str] = {}
 
     def companion(where: str, text: str) -> str:
@@ -67,14 +67,6 @@ def save_case(case: Any, path: str | os.PathLike[str], overwrite: bool) -> None:
         check_target(target.with_name(name), overwrite)
     for name, content in files.items():
         write_atomically(target.with_name(name), content, overwrite)
-
-
-def titled(case: Any, tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the given tables of a case, with the title as it is displayed."""
-    plain: dict[str, Any] = copy.deepcopy(dict(tables))
-    if case.title:
-        plain = {"title": case.title} | {k: v for k, v in plain.items() if k != "title"}
-    return plain
 
 
 def tables_with_files(tables: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -73,8 +73,9 @@ def cases(
     loaders: dict[str, Any] = dict.fromkeys(case_names(), load_case)
     loaders |= dict.fromkeys(mechanism_names(), load_mechanism)
     if name is None:
-        rows = [(known, load(known).title) for known, load in loaders.items()]
-        print_text(text_table(rows, "<<"))
+        cases = {known: load(known) for known, load in loaders.items()}
+        rows = [(known, case.contact.law, case.title) for known, case in cases.items()]
+        print_text(text_table(rows, "<<<"))
         return
     known = known_name(name, loaders, "built-in case", CaseError)
     print_text(loaders[known](known).toml.rstrip("\n"))

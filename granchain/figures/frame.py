@@ -63,8 +63,9 @@ ABOVE: dict[str, Any] = {
 ON_CURVES: dict[str, Any] = {"frameon": True, "framealpha": 0.85, "edgecolor": "none"}
 # Text that reports a failed run.
 FAILURE = "RUN FAILED"
-# Largest number of differing keys for which a legend lists their values.
-MOST_KEYS = 2
+# Largest number of differing keys for which a legend lists their values, and largest length of a
+# text there [characters].
+MOST_KEYS, VALUE_LENGTH = 2, 40
 
 # File formats of `save` by ending: their first bytes, because no other file is overwritten, and
 # the metadata that omit the date, so that equal figures give equal bytes.
@@ -437,25 +438,8 @@ def named_laws(laws: Iterable[str]) -> str:
 
 
 def figure_title(results: Sequence[Any]) -> str:
-    """Return the title of a figure of several results.
-
-    It has the first part of each title and the changes that all results share. Changes of some
-    results belong in their labels.
-    """
-    titles = [title.split("; ") for title in dict.fromkeys(one.title for one in results) if title]
-    if len(titles) == 1 and all(one.title for one in results):
-        return "; ".join(titles[0])
-    return "; ".join(dict.fromkeys([*(title[0] for title in titles), *shared_phrases(titles)]))
-
-
-def _names_contact(phrase: str) -> bool:
-    """Return whether a change in a title concerns the contact law or its inputs."""
-    return phrase.removeprefix("no ").startswith("contact.")
-
-
-def shared_phrases(titles: Sequence[Sequence[str]]) -> list[str]:
-    """Return the phrases that occur in every title."""
-    return [part for part in (titles or [[]])[0] if all(part in other for other in titles)]
+    """Return the titles of results, each once."""
+    return "; ".join(dict.fromkeys(one.title for one in results if one.title))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -678,9 +662,9 @@ def labels_of(
 ) -> list[str]:
     """Return a label for each of several results.
 
-    It is the given label, or else the law with the other changes in its title, the differences
-    between the cases, or the phrases of its title that others lack. The first of these that
-    distinguishes all results is used; if none does, `otherwise` or a number.
+    It is the given label. If there is none and all laws are different, it is the law, and the one
+    or two other keys that differ. Otherwise it is these keys, the title, or else `otherwise` or a
+    number: the first of them that distinguishes all results.
     """
     if labels is not None:
         if len(labels) != len(results):
@@ -689,41 +673,44 @@ def labels_of(
                 "result is required."
             )
         return [str(label) for label in labels]
-    laws, titles = [result.law for result in results], [one.title.split("; ") for one in results]
-    shared = shared_phrases(titles)
-    own = ["; ".join(part for part in one if part not in shared) or one[0] for one in titles]
-    changes = [
-        [part for part in one[1:] if part not in shared and not _names_contact(part)]
-        for one in titles
-    ]
-    by_law = [", ".join([law, *parts]) for law, parts in zip(laws, changes, strict=True)]
-    if len(set(laws)) < len(results):
-        by_law = laws
-    for words in (by_law, case_differences(results), own):
+    laws = [result.law for result in results]
+    if len(set(laws)) == len(results):
+        differences = case_differences(results, ("contact.",)) or [""] * len(results)
+        return [", ".join(filter(None, pair)) for pair in zip(laws, differences, strict=True)]
+    for words in (case_differences(results), [result.title for result in results]):
         if len(set(words)) == len(results) and all(words):
             return words
     return list(otherwise or [f"run {i + 1}: {law}" for i, law in enumerate(laws)])
 
 
-def case_differences(results: Sequence[Result]) -> list[str]:
+def case_differences(results: Sequence[Result], without: tuple[str, ...] = ()) -> list[str]:
     """List the keys that differ between the cases of results, with their values.
 
-    The list is empty if no keys differ, or more than two.
+    Keys that begin with a text of `without` are left out. The list is empty if no keys differ, or
+    more than two.
     """
     read = [case_of(result) for result in results]
     if None in read:
         return []
-    unlike = keys_that_differ(case.resolved() for case in read)
+    unlike = {
+        key: values
+        for key, values in keys_that_differ(case.resolved() for case in read).items()
+        if not key.startswith(without)
+    }
     values = list(zip(*unlike.values(), strict=True))
     if len(unlike) > MOST_KEYS or any(isinstance(one, list) for own in values for one in own):
         return []
     return [
-        ", ".join(
-            f"{key} {f'{value:g}' if isinstance(value, float) else value or 'not set'}"
-            for key, value in zip(unlike, own, strict=True)
-        )
+        ", ".join(f"{key} {_text_of_value(value)}" for key, value in zip(unlike, own, strict=True))
         for own in values
     ]
+
+
+def _text_of_value(value: Any) -> str:
+    """Return the value of a key for a legend; a long text, such as a stored state, is "set"."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "set" if len(str(value)) > VALUE_LENGTH else str(value or "not set")
 
 
 # --------------------------------------------------------------------------------------------------

@@ -192,23 +192,19 @@ def key_words(name: str) -> str:
 def write_study_heading(
     study: Any, sheet: Sheet, name: str, notes: list[str]
 ) -> tuple[Figure, Any]:
-    """Write the heading of a study's figure; its title begins with the variable.
-
-    Changes of the case that are not in its title are listed below.
-    """
+    """Write the heading of a study's figure; its title begins with the variable."""
     states = study["status"].values if "status" in study else np.array([])
     failed = int((states != Status.COMPLETE.label).sum())
     laws = named_laws([str(study.attrs.get("law", ""))])
     more = f"{failed} not complete" if failed else ""
     what = key_words(name)
-    of, *changes = str(study.attrs.get("title", "study")).split("; ")
-    title = f"{what[:1].upper()}{what[1:]}: {of}"
+    title = f"{what[:1].upper()}{what[1:]}: {study.attrs.get('title', 'study')}"
     members = f"{states.size} members" if "status" in study else ""
     # Without the list of sensors, which may be long, and without the advice.
     of_pulses = "sensor_bead" in study[name].dims or name == "wave_speed"
     late = str(study.attrs.get("missing_note", "")) if of_pulses else ""
     late = late.partition(", by time.end")[0]
-    return sheet.write(title, "simulated", laws, members, *notes, more, late, *changes)
+    return sheet.write(title, "simulated", laws, members, *notes, more, late)
 
 
 def number_values(study: Any, key: str, what: str) -> tuple[np.ndarray, str]:

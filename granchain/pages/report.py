@@ -85,7 +85,7 @@ def report(
         except GranchainError as error:
             problems.append(str(error))
         else:
-            blocks += [one for block in part for one in headed(block)]
+            blocks += part
             dates.update([computed] if computed else [])
     if problems:
         raise FileError("\n".join(problems))
@@ -98,14 +98,6 @@ def report(
     if out is not None:
         write_atomically(out, page, overwrite, (PAGE_MARK,))
     return page
-
-
-def headed(block: Block) -> list[Block]:
-    """A heading of a file without the changes of its case, which stand below it."""
-    if not (isinstance(block, Heading) and block.level == 1 and "; " in block.text):
-        return [block]
-    title, _, changes = block.text.partition("; ")
-    return [Heading(title, 1), Paragraph(f"With {changes}.")]
 
 
 def without_repeats(blocks: Iterable[Block]) -> list[Block]:

@@ -8,9 +8,9 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from granchain.case import Case
+from granchain.case.listing import value_words
 from granchain.case.mechanism import MECHANISM_KINDS
 from granchain.case.tables import MaterialTable, SegmentTable
-from granchain.case.title import value_words
 from granchain.figures.frame import reading_unit
 from granchain.figures.studies import key_words
 from granchain.keys import declared, table_in

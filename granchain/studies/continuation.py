@@ -1045,9 +1045,9 @@ def _points_of_file(
     same = all(columns["asked"] == asked for columns in found)
     for columns in found if same else ():
         changed = changed_law(_cases_at_ends(path), columns["law"])
-        if changed is not None:
+        if changed:
             raise LawError(
-                f"{os.fspath(file)}: the branch was computed with another law: {changed[1]}. The "
+                f"{os.fspath(file)}: the branch was computed with another law: {changed}. The "
                 "same law is required. Restore that law, choose another file, or start again "
                 "with overwrite=True."
             )

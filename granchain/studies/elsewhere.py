@@ -132,8 +132,8 @@ def compute(text: str) -> bytes:
     return b"".join(content_of_columns(found.columns(range(len(cases)), task["traces"])))
 
 
-def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> tuple[Case, str] | None:
-    """Return the first case whose law has changed since it was computed, and the difference.
+def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> str:
+    """Return how the law of a case has changed since it was computed; empty if none has.
 
     Parameters
     ----------
@@ -141,11 +141,11 @@ def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> tuple[Case, str]
     texts : sequence of str
         Text of the `LawRecord` with which each case was computed.
     """
-    for case, now, text in zip(cases, law_records(cases) if cases else (), texts, strict=True):
+    for now, text in zip(law_records(cases) if cases else (), texts, strict=True):
         difference = "" if now is None else now.difference(LawRecord.of_text(text))
         if difference:
-            return case, difference
-    return None
+            return difference
+    return ""
 
 
 def load_same(path: str, sha256: str) -> None:
@@ -206,9 +206,7 @@ class Elsewhere:
         self._what: dict[str, Any] = {"traces": traces, "further": further}
         self.found = found
         case = base.as_given()
-        # a worker does not need titles; the content of files that a case uses is sent, because the
-        # files may not exist there
-        case["tables"] = case["tables"] | {"title": ""}
+        # the content of files that a case uses is sent, because the files may not exist there
         files = [file for one in (base, *cases) for file in one.as_given()["files"]]
         case["files"] = [[name, text] for name, text in dict(files).items()]
         self._about = {
@@ -278,10 +276,10 @@ class Elsewhere:
             with own_faults("returned something other than the members of its task"):
                 columns = columns_in(future.result())
                 changed = changed_law([self.cases[place] for place in places], columns["law"])
-                if changed is not None:
+                if changed:
                     raise LawError(
                         "executor: the law of a worker differs from the law of this process: "
-                        f"{changed[1]}. They must be the same. Restart the workers, and load the "
+                        f"{changed}. They must be the same. Restart the workers, and load the "
                         "law file again in this process."
                     )
                 for row, place in enumerate(places):

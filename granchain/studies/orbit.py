@@ -921,7 +921,7 @@ def period_of(case: Case, period: float | None) -> float:
 
 def one_period_of(case: Case, period: float) -> Case:
     """Return the case for one drive period from phase 0, at rest."""
-    changes: dict[str, Any] = {"title": case.title, "time.end": period, "initial": None}
+    changes: dict[str, Any] = {"time.end": period, "initial": None}
     for place, segment in case.chain.places():
         changes |= {
             f"{place}.{name}": None for name in MOTION_COLUMNS if getattr(segment, name) is not None

@@ -303,11 +303,11 @@ def restore_known(
     for place in known:
         found.set_member(place, *there[names[place]])
     changed = changed_law([cases[place] for place in known], [found.law[place] for place in known])
-    if changed is not None:
+    if changed:
         raise LawError(
-            f"{os.fspath(out)}: a member was computed with another law: {changed[1]} "
-            f"({changed[0].title[:100]}). The same law is required. Start again with --overwrite "
-            "(in Python: overwrite=True), or choose another file."
+            f"{os.fspath(out)}: a member was computed with another law: {changed}. The same law is "
+            "required. Start again with --overwrite (in Python: overwrite=True), or choose another "
+            "file."
         )
 
 
@@ -683,13 +683,9 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     """Return the attributes of a study: title, settings, status, and provenance."""
     laws = plan.laws or [plan.case.contact.law]
     ends = [f"{found.status.count(one)} {one.label}" for one in dict.fromkeys(found.status)]
-    varied = {key: values_in_words(values) for key, values in plan.vary.items()}
-    if "contact" in plan.vary:
-        # the title lists all laws if it names the law
-        varied["contact.law"] = ", ".join(dict.fromkeys(laws))
     attributes = {
         "Conventions": "CF-1.11",
-        "title": plan.case.title_with(varied) or "untitled case",
+        "title": plan.case.title or "untitled case",
         "granchain_format": FORMAT,
         CONTENT: STUDY,
         "granchain_version": granchain_version(),
@@ -737,18 +733,6 @@ def dataset(plan: Plan, found: Measures, traces: bool, points: Sequence[str] | N
     attributes = attributes_of_study(plan, found)
     inside = str(attributes.pop("coordinates", "")).split()
     return dataset_of(variables_of_study(plan, found, points, traces), attributes, inside)
-
-
-def values_in_words(values: Any) -> str:
-    """Return a short description of the values of a key."""
-    if not isinstance(values, list):
-        return str(values)
-    if len(values) > 1 and all(map(is_number, values)):
-        return f"{min(values):.6g} to {max(values):.6g}"
-    words = [
-        f"{value:.6g}" if isinstance(value, float) else shown(value).strip('"') for value in values
-    ]
-    return ", ".join(words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else "")
 
 
 def values_of_key(values: Sequence[Any]) -> np.ndarray:
