@@ -463,6 +463,12 @@ def law_records(cases: Sequence[Case]) -> list[LawRecord | None]:
         return [None] if not half else law_records(cases[:half]) + law_records(cases[half:])
 
 
+def law_provenance(case: Case) -> dict[str, str]:
+    """Return the entries of the provenance about the laws of a case."""
+    (law,) = law_records([case])
+    return {} if law is None else {"law_sha256": law.sha256, "law_json": law.text}
+
+
 def recording_of(case: Case) -> Recording:
     """Return the recording that the case requests."""
     return Recording(

@@ -18,7 +18,7 @@ from granchain.analysis import energy_balance, observed_order, richardson, senso
 from granchain.case import Case
 from granchain.contact import laws
 from granchain.engine.timestep import time_step_of
-from granchain.simulation import prepare, run_to_end
+from granchain.simulation import law_provenance, prepare, run_to_end
 from granchain.store import Answer, Label, Result
 
 # Steps in units of the case's step: with twice the step, or without it if twice the step is outside
@@ -299,7 +299,7 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
     ):
         data[name] = np.array(column, dtype=int if name == "sensor_bead" else float)
     doubt = () if confirmed else (doubt_about(order),)
-    return Verification(data, case=case, messages=doubt)
+    return Verification(data, case=case, messages=doubt, provenance=law_provenance(case))
 
 
 def at_step(case: Case, step: float, close: int, instants: float, coarser: bool) -> Result:

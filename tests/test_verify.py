@@ -1,5 +1,6 @@
 """`verify`: the error bars bound the errors, the order is the law's, nothing unshown is said."""
 
+import json
 import math
 
 import numpy as np
@@ -203,3 +204,15 @@ def test_the_command_prints_steps_order_bars_and_whether_a_tolerance_is_kept(
     assert beads == (["1", "8"] if text and "sensors.beads" not in words else [])
     # the advice stands under the table, too
     assert "interval" not in words or said[0] in text
+
+
+def test_the_command_writes_a_file_that_opens_as_its_answer(here, obeyed) -> None:
+    sets = [word for one in SMALLER.split() for word in ("--set", one)]
+    told = json.loads(obeyed("verify", "steel-chain", *sets, "--out", "v.h5", "--json").out)
+    opened = gc.open("v.h5")
+    assert isinstance(opened, gc.Verification) and opened.largest == told["largest"]
+    assert opened.provenance["law_sha256"] == gc.run(opened.case).provenance["law_sha256"]
+    assert told["out"] == "v.h5" and opened.as_dict().items() <= told.items()
+    # before anything is computed
+    assert "exists" in obeyed("verify", "steel-chain", *sets, "--out", "v.h5", code=4).err
+    assert "extension" in obeyed("verify", "steel-chain", *sets, "--out", "v.json", code=4).err

@@ -88,6 +88,14 @@ NumbersOption = Annotated[
         help="Write the numbers to this file, which a report can include.",
     ),
 ]
+AnswerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="FILE.h5",
+        help="Write the answer to this file, for `granchain report` and gc.open.",
+    ),
+]
 FigureOption = Annotated[
     str | None,
     typer.Option(
@@ -222,6 +230,20 @@ def named_values(option: str, items: Iterable[str], example: str, count: int = 1
             )
         found[name.strip()] = values[0] if count == 1 else values
     return found
+
+
+@contextlib.contextmanager
+def claimed(out: str | None, overwrite: bool) -> Iterator[None]:
+    """Check, before anything is computed, that an answer can be written, and lock its file."""
+    from granchain.store import claim
+    from granchain.store.files import file_ending
+
+    if out is None:
+        yield
+        return
+    file_ending(out, (".h5",))
+    with claim(out, overwrite):
+        yield
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ import granchain as gc
 from granchain.cli.options import (
     MISSED,
     RUN_FAILED,
+    AnswerOption,
     CaseArgument,
     JsonOption,
     LawModuleOption,
@@ -26,6 +27,7 @@ from granchain.cli.options import (
     ThreadsOption,
     app,
     blamed,
+    claimed,
     load_laws,
     loaded_case,
     named_values,
@@ -200,6 +202,8 @@ def verify(
             "1e-3. If it isn't met, the exit code is 5.",
         ),
     ] = None,
+    out: AnswerOption = None,
+    overwrite: OverwriteOption = False,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -210,9 +214,13 @@ def verify(
     the law.
     """
     asked = loaded_case(case, changes, law_module)
-    with blamed(asked.contact.law):
-        found = gc.verify(asked, 1e-3 if tolerance is None else tolerance)
-    facts = {"case": case, **found.as_dict(), "tolerance_stated": tolerance is not None}
+    with claimed(out, overwrite):
+        with blamed(asked.contact.law):
+            found = gc.verify(asked, 1e-3 if tolerance is None else tolerance)
+        if out is not None:
+            found.save(out, overwrite)
+    stated = {"tolerance_stated": tolerance is not None, "out": out}
+    facts = {"case": case, **found.as_dict(), **stated}
     print_result("verify", facts, as_json, lambda: verification_text(found))
     if tolerance is not None and not found.kept:
         notify(what_is_missed(found))
