@@ -12,6 +12,7 @@ import granchain as gc
 from granchain.store import Answer, Label
 from granchain.store.dataset import COMPRESSED_FROM
 from granchain.store.schema import labelled
+from granchain.store.tables import tables_of
 
 SMALL = {"chain.beads": 8, "sensors.beads": [3, 5], "sensors.contacts": [], "snapshots": None}
 SMALL |= {"time.end": 1e-4, "contact": {"law": "hertz"}}
@@ -139,6 +140,20 @@ def test_labels_decide_the_order_and_the_kind_of_values():
     for wrong in ({"other": 1.0}, {"wave": [1j]}, {"step": [[1]]}, {"yes": object()}):
         with pytest.raises(ValueError):
             labelled(wrong, labels)
+
+
+def test_a_short_second_axis_becomes_columns_of_a_table():
+    labels = {
+        "band": Label(("band",), "1", "number"),
+        "edge": Label(("edge",), "", "side"),
+        "edges": Label(("band", "edge"), "Hz", "band edges"),
+        "none": Label(("none",), "1", "axis without labels"),
+        "empty": Label(("none",), "1", "no values"),
+    }
+    data = {"band": [1, 2], "edge": ["lower", "upper"], "edges": [[0.0, 1.0], [2.0, np.nan]]}
+    (table,) = tables_of(labelled(data | {"none": [], "empty": []}, labels))
+    assert table.columns == ("band", "edges lower [Hz]", "edges upper [Hz]")
+    assert table.rows == (("1", "0", "1"), ("2", "2", "-"))
 
 
 def test_only_large_arrays_are_compressed(tmp_path):

@@ -233,7 +233,7 @@ def named_values(option: str, items: Iterable[str], example: str, count: int = 1
 
 
 @contextlib.contextmanager
-def claimed(out: str | None, overwrite: bool) -> Iterator[None]:
+def claimed(out: str | None, overwrite: bool, ending: str = ".h5") -> Iterator[None]:
     """Check, before anything is computed, that an answer can be written, and lock its file."""
     from granchain.store import claim
     from granchain.store.files import file_ending
@@ -241,23 +241,24 @@ def claimed(out: str | None, overwrite: bool) -> Iterator[None]:
     if out is None:
         yield
         return
-    file_ending(out, (".h5",))
+    file_ending(out, (ending,))
     with claim(out, overwrite):
         yield
 
 
 @contextlib.contextmanager
-def wanted_files(figure: str | None, out: str | None, overwrite: bool) -> Iterator[None]:
-    """Check, before anything is computed, that a figure and a results file can be written.
+def wanted_files(
+    figure: str | None, out: str | None, overwrite: bool, ending: str = ".json"
+) -> Iterator[None]:
+    """Check, before anything is computed, that a figure and the file of an answer can be written.
 
-    The results file is locked in this context.
+    The file of the answer is locked in this context. Its name must have the `ending`.
     """
-    from granchain.store.conclusion import claim_conclusion
     from granchain.store.files import check_new
 
     if figure is not None:
         check_new(figure, gc.figures.FORMATS, overwrite)
-    with claim_conclusion(out, overwrite):
+    with claimed(out, overwrite, ending):
         yield
 
 
@@ -273,13 +274,14 @@ def conclude(
     overwrite: bool,
     as_json: bool,
     facts: Callable[[Any], Mapping[str, Any]] = lambda found: found.as_dict(),
+    ending: str = ".json",
 ) -> None:
     """Compute a result of a case, and print it.
 
     The figure and the results file are checked before and written after the computation, if
     requested.
     """
-    with wanted_files(figure, out, overwrite):
+    with wanted_files(figure, out, overwrite, ending):
         found = find()
         if out is not None:
             gc.save(found, out, case, overwrite=overwrite)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -154,8 +155,10 @@ class Drawable(NamedTuple):
 def drawable(content: Any, file: str) -> Drawable:
     """Return the figures of the content of a file."""
     from granchain.figures.studies import LEAST_DISTRIBUTION
+    from granchain.pages.answer import FIGURES
     from granchain.pages.blocks import STRANGE, Picture
     from granchain.pages.conclusions import conclusion_blocks
+    from granchain.store import Answer
 
     if isinstance(content, dict):
 
@@ -180,6 +183,15 @@ def drawable(content: Any, file: str) -> Drawable:
         }
         known = [*map(hyphened, figures)]
         return Drawable(content, "a study", figures, known, {} if figures else lack)
+    if isinstance(content, Answer) and not isinstance(content, gc.Result):
+        kind = type(content).__name__
+        figures = {
+            getattr(figure, "__name__", kind): partial(figure, content)
+            for _, figure in FIGURES.get(kind, ())
+        }
+        known = [*map(hyphened, figures)]
+        lack = {"figure": f"{kind} has no figure. Use granchain report to show it."}
+        return Drawable(content, kind, figures, known, {} if figures else lack)
     kind = f"the run of a {'mechanism' if 'crank_angle' in content.variables else 'chain'}"
     known = [*map(hyphened, gc.figures.known_figures(content))]
     return Drawable(
@@ -190,12 +202,16 @@ def drawable(content: Any, file: str) -> Drawable:
 def opened_alike(files: Sequence[str], verify: bool) -> list[Drawable]:
     """Return the figures of files, which must have the same kind."""
     from granchain.pages.opened import opened
+    from granchain.store import Answer
 
     kinds: dict[str, list[str]] = {}
     found, problems = [], []
     for file in files:
         try:
-            found.append(drawable(opened(file, verify, variables=gc.figures.drawn), file))
+            content = opened(file, verify, variables=gc.figures.drawn)
+            if isinstance(content, Answer) and not isinstance(content, gc.Result):
+                content = opened(file, verify)
+            found.append(drawable(content, file))
         except FileError as error:
             problems.append(str(error))
         else:

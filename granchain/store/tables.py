@@ -13,6 +13,8 @@ from granchain.store.schema import Unread, Variable
 
 # Largest number of columns of a table, and of rows that are shown.
 MOST_COLUMNS, MOST_ROWS = 6, 200
+# Largest length of a second axis whose values are separate columns.
+MOST_INNER = 3
 # Largest number of values that JSON contains; of a longer variable it contains the range.
 MOST_NUMBERS = 200
 
@@ -48,19 +50,31 @@ def tables_of(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> It
     ]
     if single:
         yield Table(("quantity", "value", "unit"), tuple(single))
-    axes: dict[str, list[str]] = {}
+    axes: dict[str, list[tuple[str, list[str]]]] = {}
     for name, v in variables.items():
-        if len(v.dims) == 1 and v.dims != (name,) and len(v.data) <= longest:
-            axes.setdefault(v.dims[0], []).append(name)
-    for axis, names in axes.items():
+        if v.dims and v.dims != (name,) and 1 <= len(v.data) <= longest:
+            axes.setdefault(v.dims[0], []).extend(_columns_of(name, variables))
+    for axis, columns in axes.items():
         labels = variables.get(axis)
-        for first in range(0, len(names), MOST_COLUMNS - 1):
-            columns = names[first : first + MOST_COLUMNS - 1]
-            listed = {name: variables[name] for name in columns}
+        for first in range(0, len(columns), MOST_COLUMNS - 1):
+            listed = columns[first : first + MOST_COLUMNS - 1]
             if labels is not None:
-                listed = {axis: labels} | listed
-            rows = zip(*(map(text_of, v.data.tolist()) for v in listed.values()), strict=True)
-            yield Table(tuple(heading_of(name, v) for name, v in listed.items()), tuple(rows))
+                listed = [*_columns_of(axis, variables), *listed]
+            rows = zip(*(cells for _, cells in listed), strict=True)
+            yield Table(tuple(heading for heading, _ in listed), tuple(rows))
+
+
+def _columns_of(name: str, variables: Mapping[str, Variable]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the headings and cells of a variable: a column for each label of a short second axis.
+
+    A variable with a longer second axis, or with more axes, has no columns.
+    """
+    v = variables[name]
+    if v.data.ndim == 1:
+        yield heading_of(name, v), list(map(text_of, v.data.tolist()))
+    elif v.data.ndim == 2 and v.shape[1] <= MOST_INNER and v.dims[1] in variables:
+        for label, values in zip(variables[v.dims[1]].data.tolist(), v.data.T, strict=True):
+            yield heading_of(f"{name} {text_of(label)}", v), list(map(text_of, values.tolist()))
 
 
 def in_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
