@@ -28,7 +28,7 @@ told = io.StringIO()
 with contextlib.redirect_stderr(told):
     codes = [
         obey(["run", "steel-chain", *SMALL, "--out", "a.h5", "--json"]),
-        obey(["info", "a.h5", "--verify"]),
+        obey(["info", "a.h5"]),
         obey(["info", "--system", "--json"]),
         obey(["plot", "a.h5", "--out", "figures"]),
     ]

@@ -361,7 +361,7 @@ def test_the_file_gives_the_result_back_and_info_and_plot_know_it(obeyed, capsys
     with pytest.raises(AttributeError, match="not the result of a mechanism"):
         chain.crank_angle  # noqa: B018
     text = obeyed("info", str(file)).out
-    assert "contact lost at" in text and "all values agree" in text and "crank_angle" in text
+    assert "contact lost at" in text and "crank_angle" in text
     facts = json.loads(obeyed("info", str(file), "--json").out)
     found = {check["what"]: check["value"] for check in facts["checks"]}
     assert found["largest force"] == known.contact_force.max()

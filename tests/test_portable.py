@@ -31,7 +31,7 @@ SMALL = "--set chain.beads=5 --set sensors.beads=[2] --set sensors.contacts=[1] 
 COMMANDS = [
     f"run steel-chain {SMALL} --out a.h5",
     f"run steel-chain {SMALL} --out a.h5 --overwrite",
-    "info a.h5 --verify",
+    "info a.h5",
     "plot a.h5 --only force-traces --out figures --format svg",
     "sweep s.toml",
 ]

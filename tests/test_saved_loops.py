@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from granchain.errors import GranchainWarning
-from granchain.jit.cache import LOOP_CHECKSUM_LENGTH, compiled, compiling, loop_content, sealed
+from granchain.jit.cache import LOOP_SEAL_LENGTH, compiled, compiling, loop_content, sealed
 
 pytestmark = pytest.mark.plain
 
@@ -53,10 +53,10 @@ DAMAGES: dict[str, Callable[[Path, np.random.Generator], object]] = {
     "empty": lambda path, draw: path.write_bytes(b""),
     "cut": lambda path, draw: os.truncate(path, int(draw.integers(1, path.stat().st_size))),
     "without its seal": lambda path, draw: os.truncate(
-        path, path.stat().st_size - LOOP_CHECKSUM_LENGTH
+        path, path.stat().st_size - LOOP_SEAL_LENGTH
     ),
     "another file's content": lambda path, draw: path.write_bytes(
-        sealed("another file", path.read_bytes()[:-LOOP_CHECKSUM_LENGTH])
+        sealed("another file", path.read_bytes()[:-LOOP_SEAL_LENGTH])
     ),
 }
 

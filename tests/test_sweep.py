@@ -16,7 +16,7 @@ from granchain.cli import obey
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning
 from granchain.keys import Problems
-from granchain.store.study import columns_in, is_study, open_study
+from granchain.store.study import columns_in, open_study
 from granchain.studies import elsewhere
 from granchain.studies.measures import Measures, Missing, measure
 from granchain.studies.plan import Disorder, Distribution, plan_of, values_of
@@ -425,7 +425,7 @@ def test_a_study_goes_to_a_file_that_xarray_opens_and_nothing_is_computed_twice(
     # another measure, another version: nothing stale is kept
     counted.clear()
     study = gc.sweep(case, vary, n=2, out=file, resume=True)
-    assert len(counted) == 4 and is_study(file) and open_study(file).identical(study)
+    assert len(counted) == 4 and open_study(file).identical(study)
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)

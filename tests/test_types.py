@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from granchain.store import Result
-from granchain.store.schema import VARIABLES, VARIABLES_OF_MECHANISM
-
 PROJECT = Path(__file__).parents[1]
 CODE = """
 import granchain as gc
@@ -34,10 +31,3 @@ def test_a_checker_knows_the_variables_of_a_result_and_refuses_others(tmp_path: 
     assert '"Result" has no attribute "nonsense"' in done.stdout
     assert done.stdout.count('"xarray.core.dataset.Dataset"') == 2
     assert '"granchain.store.answer.Result"' in done.stdout
-
-
-def test_every_variable_of_a_file_is_declared() -> None:
-    text = Path(sys.modules[Result.__module__].__file__ or "").read_text(encoding="utf-8")
-    declared = text.partition("    if TYPE_CHECKING:\n")[2].partition("    else:\n")[0]
-    names = {line.split(":")[0].strip() for line in declared.splitlines() if ": np.ndarray" in line}
-    assert names == VARIABLES.keys() | VARIABLES_OF_MECHANISM.keys()

@@ -18,12 +18,12 @@ from granchain.cli.options import (
     FigureOption,
     JsonOption,
     LawModuleOption,
+    NoVerifyOption,
     NumbersOption,
     OverwriteOption,
     SetOption,
     ThreadsOption,
     TraceOption,
-    VerifyOption,
     above_zero,
     app,
     conclude,
@@ -76,7 +76,7 @@ def compare(
     figure: FigureOption = None,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
-    verify: VerifyOption = True,
+    no_verify: NoVerifyOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare results with a measured trace.
@@ -91,7 +91,7 @@ def compare(
     asked = read_bands(band or ())
     with wanted_files(figure, out, overwrite):
         measured = gc.read_trace(trace)
-        results = [gc.open(file, verify=verify) for file in files]
+        results = [gc.open(file, verify=not no_verify) for file in files]
         laws = [result.law for result in results]
         labels = [
             law if laws.count(law) == 1 else f"{law} ({Path(file).stem})"

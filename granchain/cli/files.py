@@ -20,7 +20,7 @@ from granchain import __version__
 from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
-    VerifyOption,
+    NoVerifyOption,
     app,
     known_name,
     load_laws,
@@ -101,7 +101,7 @@ def info(
         bool,
         typer.Option("--system", help="Print the versions, processor, and cache for a bug report."),
     ] = False,
-    verify: VerifyOption = True,
+    no_verify: NoVerifyOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Describe a result file, or the system."""
@@ -116,7 +116,7 @@ def info(
     from granchain.store.dataset import open_hdf5
     from granchain.store.schema import ENSEMBLE
 
-    with open_hdf5(file, verify=verify) as opened:
+    with open_hdf5(file, verify=not no_verify) as opened:
         kind = opened.kind
     rows, facts, lines = (info_of_ensemble if kind == ENSEMBLE else info_of_result)(file)
     variables = [

@@ -154,11 +154,10 @@ TitleOption = Annotated[
         help="Leave out title and heading. State in your caption that the data is simulated.",
     ),
 ]
-VerifyOption = Annotated[
+NoVerifyOption = Annotated[
     bool,
     typer.Option(
-        " /--no-verify",
-        show_default=False,
+        "--no-verify",
         help="Read the file even if its checksum is missing or invalid. Use at your own risk: "
         "HDF5 may crash or hang.",
     ),

@@ -19,11 +19,11 @@ from granchain.cli.options import (
     FilesArgument,
     JsonOption,
     LawModuleOption,
+    NoVerifyOption,
     NumbersOption,
     OverwriteOption,
     SetOption,
     TitleOption,
-    VerifyOption,
     app,
     conclude,
     known_name,
@@ -88,7 +88,7 @@ def plot(
         str, typer.Option(metavar="DIR", help="Folder for the figures. It is created if necessary.")
     ] = ".",
     overwrite: OverwriteOption = False,
-    verify: VerifyOption = True,
+    no_verify: NoVerifyOption = False,
 ) -> None:
     """Plot result files: runs, mechanisms, and studies."""
     from granchain.figures.frame import labels_of
@@ -98,7 +98,7 @@ def plot(
         raise CaseError(
             f"--label: {len(label)} labels for {len(files)} files. One label per file is required."
         )
-    found, stems = opened_alike(files, verify), stems_of(files)
+    found, stems = opened_alike(files, not no_verify), stems_of(files)
     known = list(dict.fromkeys(name for one in found for name in one.known))
     asked = known
     if only is not None and known:
@@ -422,7 +422,7 @@ def spectrum(
     no_title: TitleOption = False,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
-    verify: VerifyOption = True,
+    no_verify: NoVerifyOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compute the transmission between two places of a chain.
@@ -445,7 +445,7 @@ def spectrum(
     found = []
     with wanted_files(figure, out, overwrite):
         for file, start, stop in zip(files, starts, stops, strict=True):
-            result = gc.open(file, verify=verify)
+            result = gc.open(file, verify=not no_verify)
             found.append(gc.spectrum(result, start, stop, segments=segments))
             if out is not None:
                 gc.save(found[0], out, result.case, overwrite=overwrite)
@@ -563,7 +563,7 @@ def report(
     ] = "",
     overwrite: OverwriteOption = False,
     law_module: LawModuleOption = None,
-    verify: VerifyOption = True,
+    no_verify: NoVerifyOption = False,
 ) -> None:
     """Write a self-contained HTML report about result files."""
     from granchain.pages.blocks import PAGES
@@ -578,6 +578,6 @@ def report(
         author=author,
         date=date,
         overwrite=overwrite,
-        verify=verify,
+        verify=not no_verify,
     )
     print_text(out)

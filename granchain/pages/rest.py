@@ -111,7 +111,7 @@ def save(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     gc.save(gc.modes(case), os.path.join(folder, "modes.json"), case)
     """
-    if Path(path).suffix != ".json":
+    if Path(path).suffix == ".h5":
         save_answer(found, path, overwrite)
         return
     kind, facts = kind_and_numbers(found)
