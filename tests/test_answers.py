@@ -17,6 +17,8 @@ from granchain.store.tables import tables_of
 SMALL = {"chain.beads": 8, "sensors.beads": [3, 5], "sensors.contacts": [], "snapshots": None}
 SMALL |= {"time.end": 1e-4, "contact": {"law": "hertz"}}
 
+PRESSED = {"chain.precompression": 20.0}
+
 
 def small(**changes):
     return gc.load_case("steel-chain").replace(SMALL | changes)
@@ -26,6 +28,7 @@ def small(**changes):
 ANSWERS = {
     "Result": lambda: gc.run(small()),
     "Verification": lambda: gc.verify(small()),
+    "Modes": lambda: gc.modes(small(**PRESSED), cell=small(**PRESSED)),
 }
 STUDIES: dict[str, functools.partial] = {}
 answer_of = functools.cache(lambda name: ANSWERS[name]())

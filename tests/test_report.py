@@ -10,6 +10,7 @@ import subprocess
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.text import Text
 
@@ -215,7 +216,7 @@ def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     few = ["--set", "chain.beads=4", "--set", "sensors.beads=[2]"]
     case = gc.load_case("driven-chain", few[1::2])
-    for command, call in (("dispersion", gc.dispersion), ("modes", gc.modes)):
+    for command, call in (("dispersion", gc.dispersion),):
         assert obeyed(command, "driven-chain", *few, "--out", f"{command}.json").out.endswith(
             f"\n{command}.json\n"
         )
@@ -225,25 +226,53 @@ def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, 
         # nothing that is there goes
         assert obey([command, "driven-chain", *few, "--out", f"{command}.json"]) == 4
         assert "@book{johnson-1985," in obeyed("cite", f"{command}.json").out
-    of_shapes = gc.figures.mode_shapes(gc.modes(case))[1][1]
-    assert all(float(tick).is_integer() for tick in of_shapes.get_xticks())
-    page = report(["dispersion.json", "modes.json"]).decode()
+    page = report(["dispersion.json"]).decode()
     edge = f"{float(gc.dispersion(case).band_edges[0, 1]):.6g}"
-    assert f">{edge}<" in page and "Modes of" in page and "Figure not available" not in page
+    assert f">{edge}<" in page and "Figure not available" not in page
     # what drives the end, number by number, in lines of a page
     drive = page[page.index("&quot;time&quot;: [") :].split("]")[0].splitlines()
     assert 5 < len(drive) < 80
     for wrong, sentence in (
         ((3.0, "x.json"), "save: float is not supported. It must be a result of compare"),
-        ((gc.modes(case), "x.json"), "save: the case is missing"),
-        ((gc.modes(case), "x.json", "driven-chain"), ".driven-chain. is not a Case"),
-        (
-            (gc.modes(case), "x.txt", case),
-            "'.txt' is not a supported extension. It must be one of .json",
-        ),
+        ((gc.dispersion(case), "x.json"), "save: the case is missing"),
+        ((gc.dispersion(case), "x.json", "driven-chain"), ".driven-chain. is not a Case"),
     ):
         with pytest.raises(errors.GranchainError, match=sentence):
             gc.save(*wrong)
+
+
+@pytest.mark.parametrize(("command", "call", "draw"), [("modes", gc.modes, gc.figures.mode_shapes)])
+def test_small_waves_are_saved_plotted_cited_and_reported(
+    command, call, draw, tmp_path, monkeypatch, obeyed
+):
+    monkeypatch.chdir(tmp_path)
+    few = ["--set", "chain.beads=4", "--set", "sensors.beads=[2]"]
+    case = gc.load_case("driven-chain", few[1::2])
+    asked, file = [command, "driven-chain", *few, "--out"], f"{command}.h5"
+    assert obeyed(*asked, file).out.endswith(f"\n{file}\n")
+    opened = gc.open(file)
+    assert opened.equals(call(case)) and opened.case.sha256 == case.sha256
+    assert json.loads(opened.provenance["law_json"])["law"] == "hertz"
+    # an existing file is not replaced, and every answer has the same kind of file
+    assert obey([*asked, file]) == obey([*asked, f"{command}.json"]) == 4
+    assert "@book{johnson-1985," in obeyed("cite", file).out
+    name = f"{command}-{draw.__name__.replace('_', '-')}.png"
+    assert obeyed("plot", file).out == f"{name}\n"
+    drawn = [
+        np.concatenate([line.get_xydata() for axes in draw(one)[0].axes for line in axes.lines])
+        for one in (opened, call(case))
+    ]
+    assert np.array_equal(*drawn)
+    page = report([file]).decode()
+    assert "Figure not available" not in page and page.count('<figure class="picture">') == 1
+    # the time table of the drive is broken into lines
+    drive = page[page.index("&quot;time&quot;: [") :].split("]")[0].splitlines()
+    assert 5 < len(drive) < 80
+
+
+def test_the_axes_of_mode_shapes_have_whole_numbers():
+    shapes = gc.figures.mode_shapes(gc.modes(SMALL.replace(**{"chain.precompression": 20.0})))[1][1]
+    assert all(float(tick).is_integer() for tick in shapes.get_xticks())
 
 
 @pytest.mark.promise("R9")

@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 import granchain as gc
 from granchain.cli.options import (
+    AnswerOption,
     CaseArgument,
     FigureOption,
     FileArgument,
@@ -34,6 +35,9 @@ from granchain.cli.options import (
 )
 from granchain.cli.text import notify, print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, GranchainError
+
+if TYPE_CHECKING:
+    from granchain.pages.blocks import Grid
 
 # Largest number of files listed in the name of their common figure.
 MOST_NAMES_OF_A_FIGURE = 3
@@ -521,7 +525,7 @@ def modes(
     ] = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
-    out: NumbersOption = None,
+    out: AnswerOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -529,8 +533,6 @@ def modes(
 
     The output lists frequency, damping, and participation of each mode. Nothing is run.
     """
-
-    from granchain.pages.rest import modes_table
 
     asked = loaded_case(case, changes, law_module)
     of = None if cell is None else gc.load_case(cell)
@@ -545,7 +547,23 @@ def modes(
         out,
         overwrite,
         as_json,
+        ending=".h5",
     )
+
+
+def modes_table(found: gc.Modes) -> Grid:
+    """Return a row for each mode."""
+    from granchain.pages.blocks import Grid
+
+    gap = () if found.in_gap is None else ("in a gap",)
+    columns = ("mode", "frequency [Hz]", "damping [1/s]", "participating beads", *gap)
+    rows = []
+    for i, frequency in enumerate(found.frequencies.tolist()):
+        within = () if found.in_gap is None else ("yes" if found.in_gap[i] else "-",)
+        rate = f"{found.damping[i]:.5g}{' overdamped' if found.overdamped[i] else ''}"
+        row = (str(i + 1), f"{frequency:.7g}", rate, f"{found.participation[i]:.4g}", *within)
+        rows.append(row)
+    return Grid(columns, tuple(rows), "", ">>>><"[: len(columns)])
 
 
 @app.command()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from granchain.figures import mode_shapes
 from granchain.pages.blocks import Block, Grid, Heading, Paragraph, Picture
 from granchain.pages.run import case_blocks, citation, inputs_of, law_blocks, origin, resolved
 from granchain.store.tables import is_number, tables_of
@@ -13,7 +14,9 @@ from granchain.store.tables import is_number, tables_of
 # Rows of a table of a report. The file contains all of them.
 MOST_ROWS = 100
 # For each class of answers: captions, and functions that plot the answer.
-FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {}
+FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
+    "Modes": [("Number of participating beads in each mode, and mode shapes.", mode_shapes)],
+}
 
 
 def answer_blocks(answer: Any, name: str) -> list[Block]:

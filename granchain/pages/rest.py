@@ -18,7 +18,6 @@ from granchain.errors import CaseError
 from granchain.figures import (
     band_traces,
     dispersion_curves,
-    mode_shapes,
     sensitivities,
     spectrum,
 )
@@ -29,11 +28,8 @@ from granchain.store.study import save_answer
 from granchain.studies.fitted import Fit
 from granchain.studies.ranking import Ranking
 from granchain.theory.lattice import Dispersion
-from granchain.waves.modes import Modes
 from granchain.waves.spectra import Spectrum
 
-# Modes whose rows a page lists; all of them are in the file.
-MOST_MODES = 100
 # Larger numbers are no measurements: differences and ticks of them may be no numbers.
 DRAWABLE = 1e100
 
@@ -58,7 +54,7 @@ def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
         power = [[float(f"{one:.4g}") for one in row] for row in found.power.tolist()]
         return "spectrum", {**found.as_dict(), "dispersion": waves, **axes, "power": power}
     for kind, of in (
-        ("comparison", Comparison), ("fit", Fit), ("dispersion", Dispersion), ("modes", Modes)
+        ("comparison", Comparison), ("fit", Fit), ("dispersion", Dispersion)
     ):  # fmt: skip
         if isinstance(found, of):
             return kind, found.as_dict()
@@ -315,21 +311,3 @@ def dispersion_tables(found: Dispersion) -> tuple[Grid, Paragraph]:
         number_grid(("", "from [Hz]", "to [Hz]"), rows, "Passbands and band gaps", words=1),
         Paragraph(f"{cell}long-wave speed {speed:.6g} m/s"),
     )
-
-
-def modes_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
-    """Title, blocks and laws of modes."""
-    found = Modes(**arrays(facts, Modes.__dataclass_fields__))
-    grid = modes_table(found)
-    words = "Number of participating beads in each mode, and mode shapes."
-    few = [Grid(grid.columns, grid.rows[:MOST_MODES], "Modes", grid.alignment)]
-    more = len(grid.rows) - MOST_MODES
-    rest = [Paragraph(f"The file contains {more} higher modes.")] if more > 0 else []
-    title = f"Modes of {found.title or 'the case'}"
-    return title, [Picture(lambda: mode_shapes(found), words), *few, *rest], [found.law]
-
-
-def modes_table(found: Modes) -> Grid:
-    """A row for each mode."""
-    heading, *rows = found.rows()
-    return Grid(heading, tuple(rows), "", ">>>><"[: len(heading)])

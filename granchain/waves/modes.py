@@ -3,49 +3,53 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from granchain.analysis import participation_ratio
 from granchain.case import Case, check_case
 from granchain.errors import CaseError
-from granchain.markup import card, table
-from granchain.plain_data import plain_data
-from granchain.simulation import prepare
+from granchain.plain_data import canonical
+from granchain.simulation import law_provenance, prepare
+from granchain.store import Answer, Label
 from granchain.waves.dispersion import at_rest, dispersion
 
 # Largest number of beads (our choice). The modes of n beads take n^3 operations, about ten seconds
 # for this number.
 MOST_BEADS = 2048
 
+# Dimension of the variables of modes.
+_OF_MODES = ("mode",)
 
-@dataclass(frozen=True, eq=False)
-class Modes:
+
+class Modes(Answer):
     """Modes of a chain, in order of increasing frequency.
 
     Attributes
     ----------
-    title, law : str
-        Title and contact law of the case.
-    bead : (n_beads,) array
-        Labels of the beads.
+    mode : (n,) array
+        Numbers of the modes, from 1.
     frequencies : (n,) array
         Frequencies without damping, one for each body [Hz]. A chain with two free ends translates
         at 0 Hz.
-    shapes : (n, n) array
-        Displacements (mode, body), beads first and then resonators [1]. The first of the largest
-        displacements is 1.
-    participation : (n,) array
-        Number of participating bodies, (sum e)^2/sum e^2 with e = m phi^2 [1].
     damping : (n,) array
         Decay rate of the amplitude of the damped mode [1/s]. For an overdamped mode, the slower of
         its two rates.
     overdamped : (n,) boolean array
         Whether the damped mode returns to rest without oscillation.
+    participation : (n,) array
+        Number of participating bodies, (sum e)^2/sum e^2 with e = m phi^2 [1].
     in_gap : (n,) boolean array or None
         Whether the frequency is in a band gap of the given cell, or outside its bands.
+    body : (n,) array
+        Numbers of the bodies, from 1: beads first and then resonators.
+    shapes : (n, n) array
+        Displacements (mode, body) [1]. The first of the largest displacements is 1.
+    bead : (n_beads,) array
+        Labels of the beads.
+    resonator : (n_resonators,) array
+        Numbers of the resonators, from 1.
     resonator_bead : (n_resonators,) array
         Labels of the beads that contain the resonators.
 
@@ -58,16 +62,19 @@ class Modes:
     (5, 5)
     """
 
-    title: str
-    law: str
-    bead: np.ndarray
-    frequencies: np.ndarray
-    shapes: np.ndarray
-    participation: np.ndarray
-    damping: np.ndarray
-    overdamped: np.ndarray
-    in_gap: np.ndarray | None = None
-    resonator_bead: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    labels: ClassVar = {
+        "mode": Label(_OF_MODES, "1", "number of the mode"),
+        "frequencies": Label(_OF_MODES, "Hz", "frequency without damping"),
+        "damping": Label(_OF_MODES, "1/s", "decay rate of the amplitude"),
+        "overdamped": Label(_OF_MODES, "1", "whether the mode returns without oscillation"),
+        "participation": Label(_OF_MODES, "1", "number of participating bodies"),
+        "in_gap": Label(_OF_MODES, "1", "whether the frequency is outside the bands of the cell"),
+        "body": Label(("body",), "1", "number of the body: beads, then resonators"),
+        "shapes": Label(("mode", "body"), "1", "displacement, relative to the largest of the mode"),
+        "bead": Label(("bead",), "1", "label of the bead"),
+        "resonator": Label(("resonator",), "1", "number of the resonator"),
+        "resonator_bead": Label(("resonator",), "1", "label of the bead that has the resonator"),
+    }
 
     def __repr__(self) -> str:
         return (
@@ -75,26 +82,10 @@ class Modes:
             f"{self.frequencies[-1]:.5g} Hz>"
         )
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return a heading, and the values of each mode as text."""
-        gap = () if self.in_gap is None else ("in a gap",)
-        rows = [("mode", "frequency [Hz]", "damping [1/s]", "participating beads", *gap)]
-        for i, frequency in enumerate(self.frequencies.tolist()):
-            within = () if self.in_gap is None else ("yes" if self.in_gap[i] else "-",)
-            creeps = " overdamped" if self.overdamped[i] else ""
-            rate = f"{self.damping[i]:.5g}{creeps}"
-            part = f"{self.participation[i]:.4g}"
-            rows.append((str(i + 1), f"{frequency:.7g}", rate, part, *within))
-        return rows
-
-    def _repr_html_(self) -> str:
-        """Return an HTML table for notebooks."""
-        heading, *rows = self.rows()
-        return card(f"Modes of {self.title}, {self.law}", table(heading, rows, styled=True))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return numbers, strings, and lists."""
-        return dict(plain_data(dict(self.__dict__)))
+    @property
+    def in_gap(self) -> np.ndarray | None:
+        """Whether each frequency is outside the bands of the cell, or None without a cell."""
+        return self["in_gap"] if "in_gap" in self.variables else None
 
 
 def modes(case: Case, *, cell: Case | None = None) -> Modes:
@@ -190,18 +181,24 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     largest = (size > (1.0 - 1e-9) * size.max(axis=1, keepdims=True)).argmax(axis=1)[:, None]
     energy = vectors * vectors
     frequencies = omega / (2.0 * math.pi)
-    return Modes(
-        title=case.title,
-        law=case.contact.law,
-        bead=chain.body_labels[first:],
-        frequencies=frequencies,
-        shapes=shapes / np.take_along_axis(shapes, largest, axis=1),
-        participation=participation_ratio(energy),
-        damping=rates,
-        overdamped=overdamped,
-        in_gap=None if gaps is None else outside_bands(frequencies, gaps.band_edges),
-        resonator_bead=chain.body_labels[first + riding],
-    )
+    count = np.arange(1, omega.size + 1)
+    data = {
+        "mode": count,
+        "frequencies": frequencies,
+        "damping": rates,
+        "overdamped": overdamped,
+        "participation": participation_ratio(energy),
+        "in_gap": None if gaps is None else outside_bands(frequencies, gaps.band_edges),
+        "body": count,
+        "shapes": shapes / np.take_along_axis(shapes, largest, axis=1),
+        "bead": chain.body_labels[first:],
+        "resonator": np.arange(1, riding.size + 1),
+        "resonator_bead": chain.body_labels[first + riding],
+    }
+    provenance = law_provenance(case)
+    if cell is not None:
+        provenance["cell_case_json"] = canonical(cell.as_given(), ordered=True)
+    return Modes(data, case=case, provenance=provenance)
 
 
 def outside_bands(frequencies: np.ndarray, edges: np.ndarray) -> np.ndarray:
