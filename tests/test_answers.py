@@ -29,6 +29,7 @@ ANSWERS = {
     "Result": lambda: gc.run(small()),
     "Verification": lambda: gc.verify(small()),
     "Modes": lambda: gc.modes(small(**PRESSED), cell=small(**PRESSED)),
+    "Gradient": lambda: gc.gradient(small(), "peak", ["striker.speed", "chain.radius_factor"]),
 }
 STUDIES: dict[str, functools.partial] = {}
 answer_of = functools.cache(lambda name: ANSWERS[name]())

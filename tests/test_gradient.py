@@ -95,7 +95,11 @@ def test_errors_cover_what_a_finer_step_gives():
     fine = gc.gradient(case, ("peak", 5), keys, error=False, scale=scale)
     for key in keys:
         assert (np.abs(coarse[key] - fine[key]) <= coarse.errors[key]).all(), key
-    assert coarse["chain.gap_added"].shape == (9,)
+    added = coarse.variables["chain.gap_added"]
+    assert (added.dims, added.shape, added.unit) == (("gap",), (9,), "N/m")
+    assert coarse.variables["striker.speed_error_of_step"].unit == "N/(m/s)"
+    assert coarse.of == "peak:5" and coarse.variables["value"].unit == "N"
+    assert coarse.values.keys() == coarse.errors.keys() == set(keys)
     assert "chain.radius_factor.2" in coarse._repr_html_()
     # Hertz without gaps: forces with the speed to the power of 6/5
     touching = gc.gradient(row(10, 7e-5), "peak", "striker.speed")

@@ -117,7 +117,8 @@ class Answer:
         provenance: Mapping[str, Any] | None = None,
         groups: Mapping[str, Any] | None = None,
     ):
-        self.variables = labelled(data, {**self.labels, **(labels or {})})
+        variables = labelled(data, {**self.labels, **(labels or {})})
+        self.variables = {name: variables[name] for name in self._ordered(variables, {})}
         self._begin(case, law, title, messages, provenance)
         self.groups = dict(groups or {})
 
@@ -381,7 +382,8 @@ class Answer:
         """Return the answer that a file contains."""
         answer = cls.__new__(cls)
         attributes, provenance = content.attributes, dict(content.provenance)
-        answer.variables = {name: content.variables[name] for name in cls._ordered(content)}
+        ordered = cls._ordered(content.variables, content.unread)
+        answer.variables = {name: content.variables[name] for name in ordered}
         answer.unread = content.unread
         check_axes(
             {name: v.dims for name, v in content.variables.items()},
@@ -399,11 +401,14 @@ class Answer:
         return answer
 
     @classmethod
-    def _ordered(cls, content: Content) -> list[str]:
-        """Return the names of the variables of a file in the order of their labels."""
+    def _ordered(cls, variables: Mapping[str, Any], unread: Mapping[str, Any]) -> list[str]:
+        """Return the names of variables in the order of the labels of the class.
+
+        Variables without such a label, such as those of keys, follow in the order of their names.
+        """
         halves = (f"{name}{half}" for name in cls.labels for half in ("", "_real", "_imag"))
-        return [name for name in dict.fromkeys([*halves, *content.variables])
-                if name in content.variables]  # fmt: skip
+        return [name for name in dict.fromkeys([*halves, *sorted(variables)])
+                if name in variables]  # fmt: skip
 
     @staticmethod
     def _messages_from(pairs: list[list[Any]]) -> Sequence[Any]:
@@ -573,10 +578,9 @@ class Result(Answer):
         return content
 
     @classmethod
-    def _ordered(cls, content: Content) -> list[str]:
-        every = {**content.variables, **content.unread}
-        return [name for name in dict.fromkeys([*variable_table(every), *content.variables])
-                if name in content.variables]  # fmt: skip
+    def _ordered(cls, variables: Mapping[str, Any], unread: Mapping[str, Any]) -> list[str]:
+        every = variable_table({**variables, **unread})
+        return [name for name in dict.fromkeys([*every, *variables]) if name in variables]
 
     @staticmethod
     def _messages_from(pairs: list[list[Any]]) -> Sequence[Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,14 +23,13 @@ from granchain.analysis.results import jumps_at
 from granchain.case import Case, check_case
 from granchain.case.checks import FACTORS
 from granchain.case.document import entry_at
-from granchain.case.listing import value_at
+from granchain.case.listing import quantity_of, value_at
 from granchain.contact import law_named
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
-from granchain.markup import facts_card, table
-from granchain.simulation import prepare, warns_of_fast_drives
+from granchain.simulation import law_provenance, prepare, warns_of_fast_drives
 from granchain.status import Status
-from granchain.store import Result
+from granchain.store import Answer, Label, Result
 from granchain.studies.fit import NO_PHYSICS
 from granchain.studies.measures import FORCES_ALONE, measure, obstacle_to_transmission
 from granchain.studies.members import check_members
@@ -44,11 +42,22 @@ from granchain.verification import UNCONFIRMED
 RELATIVE_STEP = 1e-6
 # Error from the time step above which a message is issued, relative to the largest derivative.
 REPORTED_SHARE = 0.01
-# Lists with a number for each bead or gap, and the value of their numbers by default.
+# Lists with a number for each bead or gap, and the default value of their numbers.
 UNCHANGED = {f"chain.{name}": 1.0 for name in FACTORS} | {
     "chain.gap_added": 0.0,
     "initial.velocity": 0.0,
     "initial.displacement": 0.0,
+}
+# Units of these lists, if their numbers have a unit.
+UNITS_OF_LISTS = {
+    "chain.gap_added": "m",
+    "initial.velocity": "m/s",
+    "initial.displacement": "m",
+}
+# Labels of the axes of these lists.
+AXES_OF_LISTS = {
+    "bead": Label(("bead",), "1", "label of the bead"),
+    "gap": Label(("gap",), "1", "label of the gap; gap k is between beads k and k+1"),
 }
 
 # Result that is differentiated: "peak", ("peak", bead), "wall_force", "transmitted_momentum", or a
@@ -56,14 +65,18 @@ UNCHANGED = {f"chain.{name}": 1.0 for name in FACTORS} | {
 Of = str | tuple[str, int] | Callable[[Result], float]
 
 
-@dataclass(frozen=True, eq=False)
-class Gradient:
+class Gradient(Answer):
     """Gradient of a scalar result; `gradient[key]` returns one derivative.
+
+    The variables of a key such as "striker.speed" are "striker.speed", "striker.speed_error",
+    "striker.speed_error_of_differences", and "striker.speed_error_of_step".
 
     Attributes
     ----------
+    of : str
+        Name of the differentiated result, such as "peak:5" for the peak of bead 5.
     value : float
-        Result that is differentiated.
+        Differentiated result.
     values : dict of str to float or array
         Derivative by key, in SI units. An array for a list of the case.
     errors : dict of str to float or array
@@ -86,29 +99,36 @@ class Gradient:
     True
     """
 
-    value: float
-    values: dict[str, Any]
-    errors: dict[str, Any]
-    of_differences: dict[str, Any] = field(repr=False)
-    of_step: dict[str, Any] = field(repr=False)
-    time_step: float
-    messages: tuple[str, ...] = ()
+    labels: ClassVar = {
+        "of": Label((), "", "name of the differentiated result"),
+        "value": Label((), "1", "differentiated result"),
+        "time_step": Label((), "s", "time step of all runs"),
+        **AXES_OF_LISTS,
+    }
 
-    def __getitem__(self, key: str) -> Any:
-        return self.values[key]
+    @property
+    def values(self) -> dict[str, Any]:
+        """Derivative by key."""
+        return self._by_key("")
 
-    def _repr_html_(self) -> str:
-        """Return the HTML for a notebook: each derivative with its error."""
-        rows = [
-            (f"{key}.{i}" if np.ndim(values) else key, f"{one:.6g}", f"{error:.2g}")
-            for key, values in self.values.items()
-            for i, (one, error) in enumerate(
-                zip(np.atleast_1d(values), np.atleast_1d(self.errors[key]), strict=True)
-            )
-        ]
-        shown_rows = table(("key", "derivative", "error"), rows, styled=True)
-        facts = [("value", f"{self.value:.6g}", ""), ("time step", f"{self.time_step:.4g}", "s")]
-        return facts_card("Gradient", facts, shown_rows, notes=self.messages)
+    @property
+    def errors(self) -> dict[str, Any]:
+        """Upper limit on the error by key."""
+        return self._by_key("_error")
+
+    @property
+    def of_differences(self) -> dict[str, Any]:
+        """Error from finite differences by key."""
+        return self._by_key("_error_of_differences")
+
+    @property
+    def of_step(self) -> dict[str, Any]:
+        """Error from the time step by key."""
+        return self._by_key("_error_of_step")
+
+    def _by_key(self, ending: str) -> dict[str, Any]:
+        keys = [name for name in self.variables if f"{name}_error" in self.variables]
+        return {key: self[f"{key}{ending}"] for key in keys}
 
 
 @warns_of_fast_drives
@@ -217,15 +237,30 @@ def gradient(
                 f"the time step, {step:.4g} s, causes an error of {100.0 * share:.2g} % of the "
                 "largest derivative, for example because the law has a kink. Reduce time.step"
             )
+    data: dict[str, Any] = {"of": summary.name, "value": value, "time_step": step}
+    labels = {"value": Gradient.labels["value"]._replace(unit=summary.unit)}
+    for ending, vector, about in (
+        ("", slope, "derivative with respect to {}"),
+        ("_error", of_differences + of_step, "error of the derivative with respect to {}"),
+        ("_error_of_differences", of_differences, "error of {} from finite differences"),
+        ("_error_of_step", of_step, "error of {} from the time step"),
+    ):
+        for key, derivative in numbers.by_key(vector).items():
+            unit = derivative_unit(summary.unit, numbers.unit(key))
+            data[key + ending] = derivative
+            labels[key + ending] = Label(numbers.axes(key), unit, about.format(key))
     return Gradient(
-        value,
-        numbers.by_key(slope),
-        numbers.by_key(of_differences + of_step),
-        numbers.by_key(of_differences),
-        numbers.by_key(of_step),
-        step,
-        tuple(messages),
+        data | numbers.coordinates(),
+        case=case,
+        messages=messages,
+        labels=labels,
+        provenance=law_provenance(case),
     )
+
+
+def derivative_unit(unit: str, by: str) -> str:
+    """Return the unit of a derivative of a result with respect to a parameter."""
+    return unit if by == "1" else f"{unit}/{by}" if by.isalpha() else f"{unit}/({by})"
 
 
 def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
@@ -322,6 +357,24 @@ class Numbers:
             for key, part in self.slices(vector)
         }
 
+    def unit(self, key: str) -> str:
+        """Return the unit of the numbers of a key."""
+        name, _ = list_and_place(self.case, key)
+        if name in UNCHANGED:
+            return UNITS_OF_LISTS.get(name, "1")
+        return quantity_of(self.case, key).unit or "1"
+
+    def axes(self, key: str) -> tuple[str, ...]:
+        """Return the axes of the numbers of a key."""
+        return (axis_of_list(key),) if np.ndim(self._values[key]) else ()
+
+    def coordinates(self) -> dict[str, np.ndarray]:
+        """Return the labels of the axes of all keys."""
+        lists = {
+            axes[0]: np.size(self._values[key]) for key in self.keys if (axes := self.axes(key))
+        }
+        return {axis: np.arange(1, count + 1) for axis, count in lists.items()}
+
     def beside(self, apart: np.ndarray) -> tuple[np.ndarray, list[Case]]:
         """Return each number plus and minus a distance, (2, numbers), and the cases there.
 
@@ -380,10 +433,15 @@ def list_and_place(case: Case, key: str) -> tuple[str, int | None]:
     return (name, int(place)) if name in UNCHANGED and place.isdecimal() else (key, None)
 
 
+def axis_of_list(name: str) -> str:
+    """Return the axis of a list of the case."""
+    return "gap" if name == "chain.gap_added" else "bead"
+
+
 def list_at(case: Case, tables: Mapping[str, Any], key: str) -> list[float]:
     """Return the numbers of a list for beads or gaps, or its default."""
     given, *_ = entry_at(tables, key)
-    count = case.beads - (key == "chain.gap_added")
+    count = case.beads - (axis_of_list(key) == "gap")
     return [UNCHANGED[key]] * count if given is None else list(given)
 
 
@@ -395,13 +453,16 @@ class RunSummary(NamedTuple):
     """Scalar result of a run: what is recorded for it, and how it is read.
 
     The number is nan if a run ends before the wave has passed. `changes` are changes of the case,
-    `at_steps` is true if every step is recorded, and `where` is a name for messages.
+    `at_steps` is true if every step is recorded, `where` is a name for messages, and `name` and
+    `unit` describe the number.
     """
 
     where: str
     changes: dict[str, Any]
     at_steps: bool
     number: Callable[[Result], float]
+    name: str
+    unit: str
 
     def recorded(self, case: Case, step: float) -> Case:
         """Return a case with a time step [s] that records what `number` reads."""
@@ -425,7 +486,8 @@ BETWEEN_SNAPSHOTS = 32
 def summary_of(case: Case, of: Any, where: str) -> RunSummary:
     """Check which result is requested, and return how it is read."""
     if callable(of):
-        return RunSummary(where, {}, False, of)
+        name = str(getattr(of, "__name__", type(of).__name__))
+        return RunSummary(where, {}, False, of, name, "1")
     beads: list[int] = []
     if of == "peak":
         beads = list(case.sensors.beads)
@@ -442,9 +504,8 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
                 "a case with a striker, beads at rest, a free right end, and no on-site springs "
                 f'or resonators. To fix this, {fix}, or choose another result, such as "peak".'
             )
-        return RunSummary(
-            where, FORCES_ALONE | {"sensors.beads": [case.beads]}, True, passed_momentum
-        )
+        changes = FORCES_ALONE | {"sensors.beads": [case.beads]}
+        return RunSummary(where, changes, True, passed_momentum, of, "1")
     elif of == "wall_force":
         if not case.ends.has_wall("right"):
             raise CaseError(
@@ -452,7 +513,7 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
                 'Set ends.right = "wall".'
             )
         own = {"sensors.beads": [], "sensors.contacts": [case.beads]}
-        return RunSummary(where, FORCES_ALONE | own, True, force_on_wall)
+        return RunSummary(where, FORCES_ALONE | own, True, force_on_wall, of, "N")
     elif isinstance(of, tuple) and len(of) == 2 and of[0] == "peak":
         whole = isinstance(of[1], (int, np.integer)) and not isinstance(of[1], bool)
         if not (whole and 1 <= of[1] <= case.beads):
@@ -465,7 +526,8 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
             f'{where}: {shown(of)} is not valid. It must be "peak", ("peak", bead), '
             '"wall_force", "transmitted_momentum", or a function of a Result.'
         )
-    return RunSummary(where, FORCES_ALONE | {"sensors.beads": beads}, True, largest_peak)
+    name = of if isinstance(of, str) else f"peak:{beads[0]}"
+    return RunSummary(where, FORCES_ALONE | {"sensors.beads": beads}, True, largest_peak, name, "N")
 
 
 def found_in(
