@@ -24,12 +24,20 @@ def small(**changes):
     return gc.load_case("steel-chain").replace(SMALL | changes)
 
 
+def sum_of_radii(result):
+    return float(result.radius.sum())
+
+
+LIMITS = [("peak", 0.0, 1e3), (sum_of_radii, 0.0, 1.0)]
 # One small answer of each class. A study is a dataset of xarray.
 ANSWERS = {
     "Result": lambda: gc.run(small()),
     "Verification": lambda: gc.verify(small()),
     "Modes": lambda: gc.modes(small(**PRESSED), cell=small(**PRESSED)),
     "Gradient": lambda: gc.gradient(small(), "peak", ["striker.speed", "chain.radius_factor"]),
+    "Optimum": lambda: gc.optimize(
+        small(), "peak", {"striker.speed": (1.0, 2.0)}, LIMITS, generations=0, progress=False
+    ),
 }
 STUDIES: dict[str, functools.partial] = {}
 answer_of = functools.cache(lambda name: ANSWERS[name]())

@@ -36,7 +36,7 @@ def test_what_is_found_is_where_it_is_known_to_be(figure):
     off = np.abs(found.values[FACTORS] - [0.9, 1.1, 1.0]).max()
     figure("optimize: distance of a bowl's lowest point, of the box", off / 0.6, at_most=1e-4)
     assert found.case.chain.radius_factor == tuple(found.values[FACTORS])
-    assert (np.diff(found.history[:, 1]) < 0.0).all()
+    assert (np.diff(found.history) < 0.0).all()
     # the force on a bead in front of a wall grows with the speed: its lowest, and not less
     slowest = gc.optimize(
         row(), ("peak", 2), {"striker.speed": (0.9, 2.0)}, generations=0, progress=False
@@ -147,13 +147,24 @@ def test_the_command_gives_what_the_call_gives(here, obeyed):
     options += ["--set", "sensors.contacts=[]", "--over", f"{FACTORS}=0.7:1.3"]
     options += ["--generations", "0", "--subject-to", "peak:2=0:1e3"]
     told = json.loads(
-        obeyed("optimize", "steel-chain-hertz", *options, "--write-case", "best.toml", "--json").out
-    )
+        obeyed(
+            "optimize", "steel-chain-hertz", *options, "--write-case", "best.toml", "--json",
+            "--out", "best.h5",
+        ).out
+    )  # fmt: skip
     limits = [(("peak", 2), 0.0, 1e3)]
     case = row(snapshots=gc.load_case("steel-chain-hertz").snapshots)
     found = gc.optimize(case, "peak", {FACTORS: (0.7, 1.3)}, limits, generations=0, progress=False)
-    assert told["value"] == found.value and told["limited"] == found.limited
+    assert told["value"] == found.value and told["limited"] == found.limited.tolist()
     assert gc.load_case("best.toml").chain == found.case.chain
+    opened = gc.open("best.h5")
+    assert opened.case.chain == found.case.chain and opened.values.keys() == {FACTORS}
+    assert opened.subject_to.tolist() == ["peak:2"] and opened.limited_unit.tolist() == ["N"]
+    assert opened.history.tolist() == found.history.tolist()
+    first = json.loads(opened.provenance["start_case_json"])
+    assert (
+        first["tables"]["chain"]["beads"] == 3 and "radius_factor" not in first["tables"]["chain"]
+    )
     assert obey(["optimize", "steel-chain-hertz", *options, "--write-case", "best.toml"]) == 4
     obeyed("optimize", "steel-chain-hertz", *options[:-2], "--over", "gap=1", code=2)
     one = ["--over", f"{FACTORS}.2=0.9:1.1", "--generations", "0"]

@@ -367,6 +367,7 @@ def optimize(
         ),
     ] = 100,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the search.")] = 0,
+    out: AnswerOption = None,
     overwrite: OverwriteOption = False,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
@@ -386,20 +387,23 @@ def optimize(
         check_target(write_case, overwrite)
     start = loaded_case(case, changes, law_module)
     limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", count=2)
-    with blamed(start.contact.law):
-        optimum = gc.optimize(
-            start,
-            named(minimize),
-            named_values("--over", over, "chain.radius_factor=0.7:1.3", count=2),
-            [(named(what), *bounds) for what, bounds in limits.items()],
-            generations=generations,
-            seed=seed,
-            threads=threads,
-        )
+    with claimed(out, overwrite):
+        with blamed(start.contact.law):
+            optimum = gc.optimize(
+                start,
+                named(minimize),
+                named_values("--over", over, "chain.radius_factor=0.7:1.3", count=2),
+                [(named(what), *bounds) for what, bounds in limits.items()],
+                generations=generations,
+                seed=seed,
+                threads=threads,
+            )
+        if out is not None:
+            optimum.save(out, overwrite)
     if write_case is not None:
         optimum.case.save(write_case, overwrite)
-    facts = {"case": case, "minimize": minimize, **optimum.as_dict()}
-    text = partial(optimum_text, optimum, list(limits))
+    facts = {"case": case, **optimum.as_dict(), "out": out}
+    text = partial(optimum_text, optimum)
     print_result("optimize", facts, as_json, text, optimum.messages)
 
 
@@ -409,12 +413,16 @@ def named(what: str) -> Any:
     return (name, int(bead)) if bead.isdecimal() else what
 
 
-def optimum_text(optimum: gc.Optimum, limited: list[str]) -> str:
+def optimum_text(optimum: gc.Optimum) -> str:
     """Return the best design as a table."""
     rows = [
         ("minimum", f"{optimum.value:.6g}"),
         ("initial case", f"{optimum.start:.6g}"),
-        *((name, f"{value:.6g}") for name, value in zip(limited, optimum.limited, strict=True)),
-        *optimum.rows(),
+        *zip(optimum.subject_to, (f"{value:.6g}" for value in optimum.limited), strict=True),
     ]
+    for key, values in optimum.values.items():
+        if isinstance(values, float):
+            rows.append((key, f"{values:.6g}"))
+        else:
+            rows += [(f"{key}.{i}", f"{value:.6g}") for i, value in enumerate(values)]
     return text_table(rows, "<>")

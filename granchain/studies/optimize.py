@@ -7,20 +7,27 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from granchain.case import Case
 from granchain.errors import CaseError, GranchainError
 from granchain.keys import Problems, check_integer, shown
-from granchain.markup import facts_card, table
-from granchain.plain_data import plain_data
+from granchain.plain_data import canonical
 from granchain.progress import progress_of
-from granchain.simulation import prepare, warns_of_fast_drives
-from granchain.studies.gradient import RELATIVE_STEP, Numbers, Of, RunSummary, found_in, summary_of
+from granchain.simulation import law_provenance, prepare, warns_of_fast_drives
+from granchain.store import Answer, Label
+from granchain.studies.gradient import (
+    AXES_OF_LISTS,
+    RELATIVE_STEP,
+    Numbers,
+    Of,
+    RunSummary,
+    found_in,
+    summary_of,
+)
 from granchain.studies.search import with_slopes
 
 # Designs of a generation per number (SciPy's popsize is 15, for few numbers), and their minimum.
@@ -50,21 +57,27 @@ ACTS = 0.02
 KEPT_DESIGNS = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """Best design of an optimization.
+class Optimum(Answer):
+    """Best design of an optimization; `optimum[key]` returns one best value.
+
+    The variables of a key such as "striker.speed" are "striker.speed" and the bounds,
+    "striker.speed_low" and "striker.speed_high".
 
     Attributes
     ----------
     case : Case
-        Case with the best values.
+        Case with the best values. The initial case is in the provenance, as `start_case_json`.
+    minimize : str
+        Name of the minimized result, such as "peak:5" for the peak of bead 5.
     value, start : float
         Minimized result for the best design and for the initial case.
     values : dict of str to float or array
         Best values by key, in SI units.
-    limited : list of float
-        Constrained results of the best design, in the order of `subject_to`.
-    history : (n, 2) array
+    subject_to : (n_constraints,) array of str
+        Names of the constrained results.
+    limited, limited_low, limited_high : (n_constraints,) array
+        Constrained results of the best design, and their bounds, in the unit of `limited_unit`.
+    designs, history : (n,) array
         Number of designs computed when a better one was found, and its result.
     time_step : float
         Time step of all runs [s].
@@ -90,35 +103,29 @@ class Optimum:
     True
     """
 
-    case: Case
-    value: float
-    start: float
-    values: dict[str, Any]
-    limited: list[float]
-    history: np.ndarray = field(repr=False)
-    time_step: float
-    converged: bool
-    gain: float
-    messages: tuple[str, ...] = ()
+    labels: ClassVar = {
+        "minimize": Label((), "", "name of the minimized result"),
+        "value": Label((), "1", "minimized result of the best design"),
+        "start": Label((), "1", "minimized result of the initial case"),
+        "gain": Label((), "1", "largest decrease that may be possible nearby"),
+        "converged": Label((), "1", "whether the search has converged"),
+        "time_step": Label((), "s", "time step of all runs"),
+        **AXES_OF_LISTS,
+        "constraint": Label(("constraint",), "1", "index of the constraint in subject_to"),
+        "subject_to": Label(("constraint",), "", "name of the constrained result"),
+        "limited": Label(("constraint",), "1", "constrained result of the best design"),
+        "limited_low": Label(("constraint",), "1", "lower bound of the constrained result"),
+        "limited_high": Label(("constraint",), "1", "upper bound of the constrained result"),
+        "limited_unit": Label(("constraint",), "", "unit of the constrained result"),
+        "designs": Label(("designs",), "1", "number of designs computed until a better one"),
+        "history": Label(("designs",), "1", "minimized result of the better design"),
+    }
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return all attributes except the case as plain data."""
-        return dict(plain_data({name: one for name, one in vars(self).items() if name != "case"}))
-
-    def rows(self) -> list[tuple[str, str]]:
-        """Return each number with its key, as text."""
-        return [
-            (f"{key}.{i}" if np.ndim(values) else key, f"{one:.6g}")
-            for key, values in self.values.items()
-            for i, one in enumerate(np.atleast_1d(values))
-        ]
-
-    def _repr_html_(self) -> str:
-        """Return the HTML for a notebook: the value, and each number."""
-        facts = [("value", f"{self.value:.6g}", ""), ("initial value", f"{self.start:.6g}", "")]
-        facts += [("converged", "yes" if self.converged else "no", "")]
-        numbers = table(("key", "number"), self.rows(), styled=True)
-        return facts_card("Optimum", facts, numbers, notes=self.messages)
+    @property
+    def values(self) -> dict[str, Any]:
+        """Best value by key."""
+        keys = [name for name in self.variables if f"{name}_low" in self.variables]
+        return {key: self[key] for key in keys if key not in self.labels}
 
 
 @warns_of_fast_drives
@@ -208,8 +215,8 @@ class Designs:
     Attributes
     ----------
     numbers : Numbers
-    low, width : array (numbers,)
-        Lower corner and width of the box, in SI units.
+    low, high, width : array (numbers,)
+        Corners and width of the box, in SI units.
     known : dict of bytes to array
         Results by point: the minimized one, then the constrained ones; infinite if the run failed.
     """
@@ -225,13 +232,13 @@ class Designs:
         self.case, self.threads = case, threads
         keys = list(over) if isinstance(over, Mapping) else []
         self.numbers = Numbers(case, keys, "over")
-        self.low, high = self._bounds(over)
-        self.width = high - self.low
+        self.low, self.high = self._bounds(over)
+        self.width = self.high - self.low
         self._limits(subject_to)
         wanted = [(minimize, "minimize")]
         wanted += [(one[0], f"subject_to[{i}]") for i, one in enumerate(subject_to)]
         summaries = [summary_of(case, of, where) for of, where in wanted]
-        corners = [self.low, high, self.numbers.start]
+        corners = [self.low, self.high, self.numbers.start]
         self.step = min(prepare(self.numbers.case_at(one))[2].value for one in corners)
         # changes of the recording are applied once for all designs
         self.summaries: list[tuple[RunSummary, Numbers]] = [
@@ -413,17 +420,58 @@ class Designs:
                 "the search has not converged: by the slopes at its end and their errors, "
                 f"{allowed}. Reduce time.step, use more generations, or continue from this case"
             )
+        return self._optimum(
+            numbers,
+            messages,
+            value=value[0],
+            start=first[0],
+            gain=gain,
+            converged=agree and at_optimum,
+            limited=value[1:],
+        )
+
+    def _optimum(self, numbers: np.ndarray, messages: Sequence[str], **data: Any) -> Optimum:
+        """Return the optimum at a point, with its labels."""
+        (minimized, *limited), own = [one for one, _ in self.summaries], Optimum.labels
+        labels = {
+            name: own[name]._replace(unit=minimized.unit)
+            for name in ("value", "start", "gain", "history")
+        }
+        units = [one.unit for one in limited]
+        if len(set(units)) == 1:
+            for name in ("limited", "limited_low", "limited_high"):
+                labels[name] = own[name]._replace(unit=units[0])
+        for ending, vector, about in (
+            ("", numbers, "case parameter {}"),
+            ("_low", self.low, "lower bound of {}"),
+            ("_high", self.high, "upper bound of {}"),
+        ):
+            for key, values in self.numbers.by_key(vector).items():
+                data[key + ending] = values
+                labels[key + ending] = Label(
+                    self.numbers.axes(key), self.numbers.unit(key), about.format(key)
+                )
+        data |= {
+            "minimize": minimized.name,
+            "time_step": self.step,
+            "constraint": np.arange(len(limited)),
+            "subject_to": np.array([one.name for one in limited], dtype=object),
+            "limited_low": self.limits[:, 0],
+            "limited_high": self.limits[:, 1],
+            "limited_unit": np.array(units, dtype=object),
+            "designs": self.history[:, 0].astype(int),
+            "history": self.history[:, 1],
+        }
+        case = self.numbers.case_at(numbers)
         return Optimum(
-            self.numbers.case_at(numbers),
-            float(value[0]),
-            float(first[0]),
-            self.numbers.by_key(numbers),
-            value[1:].tolist(),
-            self.history,
-            self.step,
-            agree and at_optimum,
-            gain,
-            tuple(messages),
+            data | self.numbers.coordinates(),
+            case=case,
+            messages=messages,
+            labels=labels,
+            provenance={
+                "start_case_json": canonical(self.case.as_given(), ordered=True),
+                **law_provenance(case),
+            },
         )
 
     def _global(
