@@ -126,6 +126,17 @@ def test_a_report_shows_an_answer(name, tmp_path):
     assert (answer.title in page and "Provenance" in page) or "provenance" in page
 
 
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_command_describes_the_file_of_an_answer(name, tmp_path, obeyed):
+    answer = answer_of(name)
+    answer.save(tmp_path / "a.h5")
+    facts = json.loads(obeyed("info", str(tmp_path / "a.h5"), "--json").out)
+    assert facts["law"] == answer.law and facts["provenance"]["source_hash"]
+    assert {v["name"]: v["shape"] for v in facts["variables"]} == {
+        variable: list(v.shape) for variable, v in answer.variables.items()
+    }
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_opens_as_it_was_saved(name, tmp_path):
     study = STUDIES[name]()

@@ -94,9 +94,7 @@ def key_lines(row: tuple[str, str, str, str]) -> str:
 
 @app.command()
 def info(
-    file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="Result file of a run.")
-    ] = None,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="Result file.")] = None,
     system: Annotated[
         bool,
         typer.Option("--system", help="Print the versions, processor, and cache for a bug report."),
@@ -116,9 +114,10 @@ def info(
     from granchain.store.dataset import open_hdf5
     from granchain.store.schema import ENSEMBLE
 
+    describe = {ENSEMBLE: info_of_ensemble, "Result": info_of_result}
     with open_hdf5(file, verify=not no_verify) as opened:
         kind = opened.kind
-    rows, facts, lines = (info_of_ensemble if kind == ENSEMBLE else info_of_result)(file)
+    rows, facts, lines = describe.get(kind, info_of_answer)(file)
     variables = [
         (v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"])
         for v in facts["variables"]
@@ -166,6 +165,25 @@ def info_of_result(file: str) -> FileFacts:
         *map(str, result.messages),
     ]
     return rows, facts, lines
+
+
+def info_of_answer(file: str) -> FileFacts:
+    """Describe a verified file of any other answer, or of a study."""
+    from granchain.store.dataset import headers_of, messages_of, open_hdf5, provenance_of
+
+    with open_hdf5(file, verify=False) as opened:
+        provenance, attributes = provenance_of(opened.file), opened.file.attrs
+        messages = messages_of(provenance) if "messages" in provenance else []
+        texts = [text for text, _ in messages]
+        rows = [("content", opened.kind)]
+        rows += [(name, str(attributes.get(name, ""))) for name in ("title", "law")]
+        facts = {
+            **dict(rows),
+            "messages": texts,
+            "variables": facts_of_variables(headers_of(opened.datasets)),
+            "provenance": provenance,
+        }
+    return rows, facts, texts
 
 
 def info_of_ensemble(file: str) -> FileFacts:
