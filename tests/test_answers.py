@@ -32,6 +32,7 @@ LIMITS = [("peak", 0.0, 1e3), (sum_of_radii, 0.0, 1.0)]
 # One small answer of each class. A study is a dataset of xarray.
 ANSWERS = {
     "Result": lambda: gc.run(small()),
+    "Ensemble": lambda: gc.run_many([small(), small(**{"striker.speed": 1.0})]),
     "Verification": lambda: gc.verify(small()),
     "Modes": lambda: gc.modes(small(**PRESSED), cell=small(**PRESSED)),
     "Gradient": lambda: gc.gradient(small(), "peak", ["striker.speed", "chain.radius_factor"]),
@@ -65,7 +66,8 @@ def test_an_answer_opens_as_it_was_saved(name, tmp_path):
         assert opened.provenance[label]
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+# the members of an ensemble are compared, not its variables
+@pytest.mark.parametrize("name", sorted(ANSWERS.keys() - {"Ensemble"}))
 def test_an_answer_differs_from_one_with_another_bit(name, tmp_path):
     answer = answer_of(name)
     answer.save(tmp_path / "a.h5")

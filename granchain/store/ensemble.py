@@ -14,7 +14,6 @@ import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from io import BytesIO
 from itertools import repeat
 from typing import Any
 
@@ -30,9 +29,12 @@ from granchain.store.dataset import (
     CHUNK,
     LARGEST_ENSEMBLE,
     Content,
+    OpenedFile,
+    datasets_of,
     fill,
     growing_storage,
     new_hdf5,
+    read_content,
 )
 from granchain.store.files import OUTPUT_MARK, room_beside
 from granchain.store.provenance import granchain_version, source_hash, versions
@@ -280,25 +282,21 @@ def ensemble_file(
         yield EnsembleWriter(cases, file)
 
 
-def ensemble_dataset(
+def ensemble_content(
     cases: Sequence[Case],
     results: Sequence[Result | None],
     status: Sequence[Status],
     messages: Sequence[str],
-) -> Any:
-    """Many runs as an `xarray.Dataset`, as xarray would open their file."""
+) -> Content:
+    """Return the content of the file of an ensemble."""
     import h5py
-    import xarray
 
     with h5py.File.in_memory() as file:
         file.attrs.create(OUTPUT_MARK.decode(), FORMAT, dtype=h5py.string_dtype())
         rows = EnsembleWriter(cases, file, packed=False)
         rows.add(0, results)
         rows.finish(status, messages, "", 0.0)
-        file.flush()
-        image = BytesIO(file.id.get_file_image())
-    with xarray.open_dataset(image, engine="h5netcdf") as opened:
-        return opened.load()
+        return read_content(OpenedFile(file, datasets_of(file, LARGEST_ENSEMBLE)))
 
 
 def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:

@@ -17,17 +17,18 @@ from granchain.plain_data import canonical
 from granchain.status import STATUS_OF_LABEL, Message
 from granchain.store.answer import Result
 from granchain.store.dataset import (
-    dataset_in,
+    Content,
     headers_of,
     open_hdf5,
     provenance_of,
+    read_content,
     refusing,
 )
 from granchain.store.ensemble import COUNTED, UNSHARED
 from granchain.store.schema import ENSEMBLE, LABELS, VARIABLES, WORDS, Unread
 
 if TYPE_CHECKING:
-    import xarray
+    pass
 
 # What the provenance of an ensemble has beside that of a result.
 MORE = ("cases", "kinds", "laws", "run_sha256")
@@ -60,7 +61,7 @@ class StoredEnsemble:
         # HDF5 may crash where it closes a file when the interpreter is half gone
         weakref.finalize(self, opening.close)
         opened = opening.enter_context(open_hdf5(path, ENSEMBLE, verify=verify))
-        file, self._datasets = opened.file, opened.datasets
+        self._opened, file, self._datasets = opened, opened.file, opened.datasets
         with refusing(self.path):
             self.provenance = provenance_of(file)
             self.provenance["granchain_version"] = file.attrs["granchain_version"]
@@ -146,19 +147,12 @@ class StoredEnsemble:
             where.append(slice(length if counts is None else int(counts[place])))
         return tuple(where)
 
-    def verify(self) -> str:
-        """Read every run, and compare it with its hash; gives that of all of them."""
-        for place, kind in enumerate(self._kind):
-            if kind >= 0:
-                self.result(place)
-        return str(self.provenance["data_sha256"])
-
     @property
     def headers(self) -> dict[str, Unread]:
-        """What the file states about each variable."""
+        """Axes, shape, unit, and meaning of each variable of the file."""
         return headers_of(self._datasets)
 
-    def to_xarray(self) -> xarray.Dataset:
-        """All of it as an `xarray.Dataset`."""
+    def content(self) -> Content:
+        """Return everything that the file contains."""
         with refusing(self.path):
-            return dataset_in(self.path)
+            return read_content(self._opened)

@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from granchain.case import Case, case_as_given
 from granchain.case.checks import MEMORY
@@ -18,9 +18,9 @@ from granchain.chain_end import Ended, ended
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import warn_of_fast_drives
 from granchain.status import Status
-from granchain.store import Result, claim
-from granchain.store.dataset import Choice, OpenedFile
-from granchain.store.ensemble import ensemble_dataset, ensemble_file
+from granchain.store import Answer, Result, Variable, claim
+from granchain.store.dataset import Choice, Content, OpenedFile, dataset_of
+from granchain.store.ensemble import ensemble_content, ensemble_file
 from granchain.store.stored import StoredEnsemble
 from granchain.studies.interruption import Interruptions
 from granchain.studies.members import LOT, Ready, advance, check_members, counter, lots, memory_of
@@ -270,7 +270,7 @@ class Member:
     result: Result | None = None
 
 
-class Ensemble:
+class Ensemble(Answer):
     """Results of many cases, in the order of the cases.
 
     `run_many` and `granchain.open` create it. `len(ensemble)`, `ensemble[i]`, and iteration return
@@ -296,6 +296,8 @@ class Ensemble:
     [[5], [5]]
     """
 
+    labels: ClassVar = {}
+
     def __init__(
         self,
         cases: Sequence[Case] | None,
@@ -304,6 +306,8 @@ class Ensemble:
     ):
         self._cases = None if cases is None else tuple(cases)
         self._members, self._stored = tuple(members), stored
+        self.unread, self.groups = {}, {}
+        self.title = f"{len(self._members)} runs"
 
     @classmethod
     def from_file(
@@ -320,7 +324,9 @@ class Ensemble:
     def __iter__(self) -> Iterator[Result]:
         return (self[place] for place in range(len(self)))
 
-    def __getitem__(self, place: int) -> Result:
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, str):
+            return super().__getitem__(place)
         place = range(len(self))[index(place)]
         member = self._members[place]
         if self._stored is not None and place in self._stored:
@@ -328,6 +334,13 @@ class Ensemble:
         if member.result is None:
             raise RunError(member.message)
         return member.result
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "_members" not in self.__dict__:
+            raise AttributeError(name)
+        # the variables are computed at the first access
+        self.variables  # noqa: B018
+        return super().__getattr__(name)
 
     def __repr__(self) -> str:
         labels = [member.status.label for member in self._members]
@@ -337,10 +350,74 @@ class Ensemble:
             f"{', '.join(f'{labels.count(label)} {label}' for label in dict.fromkeys(labels))}>"
         )
 
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    @cached_property
+    def _whole(self) -> Content:
+        """Variables, attributes, and provenance of all members, as in a file."""
+        if self._stored is not None:
+            return self._stored.content()
+        return ensemble_content(
+            self.cases, [member.result for member in self._members], self.status, self.messages
+        )
+
+    @cached_property
+    def variables(self) -> dict[str, Variable]:  # type: ignore[override]
+        """Variables of all members, with a dimension `run`.
+
+        The keys that differ between the cases are variables. Each member has an individual time
+        step, so `time` has the dimensions run and sample, and is nan beyond `n_samples`. The times
+        of the energy balance and of the snapshots, and beads and contacts that differ between
+        members, also have the dimension `run`.
+        """
+        return dict(self._whole.variables)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Origin of the ensemble, with the names of the group of the file."""
+        if self._stored is not None:
+            return self._stored.provenance
+        version = str(self._whole.attributes["granchain_version"])
+        return {**self._whole.provenance, "granchain_version": version}
+
+    @property
+    def data_sha256(self) -> str:
+        """Hash of the variables of all members."""
+        return str(self.provenance["data_sha256"])
+
+    @property
+    def law(self) -> str:  # type: ignore[override]
+        """Contact laws of the members, separated by commas."""
+        if self._stored is not None:
+            return self._stored.law
+        return ", ".join(dict.fromkeys(case.law for case in self.cases))
+
+    @property
+    def case(self) -> Case:
+        """Case of the first member."""
+        return self.cases[0]
+
+    def equals(self, other: Any) -> bool:
+        """Return whether another ensemble has equal members.
+
+        Parameters
+        ----------
+        other : Ensemble
+        """
+        return (
+            isinstance(other, Ensemble)
+            and (self.status, self.messages) == (other.status, other.messages)
+            and all(self._has(k) == other._has(k) for k in range(len(self)))
+            and all(self[k].equals(other[k]) for k in range(len(self)) if self._has(k))
+        )
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        overwrite: bool = False,
+        progress: Callable[[float], Any] | None = None,
+    ) -> None:
         """Write a file of all members, completely or not at all.
 
-        The file can be opened with xarray; see `to_xarray` for its content.
+        The members are read, or taken from memory, and written one after the other.
 
         Parameters
         ----------
@@ -348,6 +425,8 @@ class Ensemble:
             Name of the file, in a folder that exists.
         overwrite : bool
             Whether to overwrite an existing output file of that name. Other files are not changed.
+        progress : callable, optional
+            Function that is called with the fraction of the members that is written.
 
         Raises
         ------
@@ -368,6 +447,8 @@ class Ensemble:
         with claim(path, overwrite), ensemble_file(path, overwrite, self.cases) as file:
             for place in range(len(self)):
                 file.add(place, [self[place] if self._has(place) else None])
+                if progress is not None:
+                    progress((place + 1) / len(self))
             file.finish(self.status, self.messages, started, wall_time)
 
     def _has(self, place: int) -> bool:
@@ -375,19 +456,15 @@ class Ensemble:
             self._stored is not None and place in self._stored
         )
 
-    def to_xarray(self) -> xarray.Dataset:
-        """Return all members as an `xarray.Dataset`, as xarray would open the saved file.
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        return dict(self._whole.attributes)
 
-        The dimension `run` has the keys that differ between the cases as coordinates. Each member
-        has an individual time step, so `time` has the dimensions run and sample, and is nan beyond
-        `n_samples`. The times of the energy balance and of the snapshots, and beads and contacts
-        that differ between members, also have the dimension `run`.
-        """
-        if self._stored is not None:
-            return self._stored.to_xarray()
-        return ensemble_dataset(
-            self.cases, [member.result for member in self._members], self.status, self.messages
-        )
+    def to_xarray(self) -> xarray.Dataset:
+        """Return all members as an `xarray.Dataset`, as xarray would open the saved file."""
+        attributes = self._attributes
+        inside = str(attributes.pop("coordinates", "")).split()
+        return dataset_of(self.variables, attributes, inside)
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -400,23 +477,11 @@ class Ensemble:
         return self._cases
 
     @property
-    def provenance(self) -> dict[str, Any]:
-        """Origin of an ensemble in a file; empty in memory."""
-        return {} if self._stored is None else self._stored.provenance
-
-    @property
-    def law(self) -> str:
-        """Contact laws of the members, separated by commas."""
-        if self._stored is not None:
-            return self._stored.law
-        return ", ".join(dict.fromkeys(case.law for case in self.cases))
-
-    @property
     def status(self) -> tuple[Status, ...]:
         """Status of each member at the end."""
         return tuple(member.status for member in self._members)
 
     @property
-    def messages(self) -> tuple[str, ...]:
+    def messages(self) -> tuple[str, ...]:  # type: ignore[override]
         """Reason why each member failed or was not computed; empty if complete."""
         return tuple(member.message for member in self._members)
