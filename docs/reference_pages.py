@@ -308,7 +308,8 @@ TASKS: dict[str, tuple[str, ...]] = {
         *("disorder", "Disorder"),
     ),
     "Waves and orbits": (
-        *("dispersion", "modes", "Modes", "mode_study", "spectrum", "Spectrum", "orbit", "Orbit"),
+        *("dispersion", "Dispersion", "modes", "Modes", "mode_study", "spectrum", "Spectrum"),
+        *("orbit", "Orbit"),
         *("continuation", "Branch"),
     ),
     "Measured data": (

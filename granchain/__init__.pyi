@@ -64,6 +64,7 @@ from granchain.two_body import ImpactResult as ImpactResult
 from granchain.two_body import impact as impact
 from granchain.verification import Verification as Verification
 from granchain.verification import verify as verify
+from granchain.waves.dispersion import Dispersion as Dispersion
 from granchain.waves.dispersion import dispersion as dispersion
 from granchain.waves.modes import Modes as Modes
 from granchain.waves.modes import modes as modes

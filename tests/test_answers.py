@@ -18,6 +18,14 @@ SMALL = {"chain.beads": 8, "sensors.beads": [3, 5], "sensors.contacts": [], "sna
 SMALL |= {"time.end": 1e-4, "contact": {"law": "hertz"}}
 
 PRESSED = {"chain.precompression": 20.0}
+RESONATOR = {"chain.resonator": {"mass": 1e-4, "stiffness": 4e6}}
+NOISE = {"drive": "displacement", "signal": "noise", "band": [500.0, 4e4], "rms": 1e-9}
+SHAKEN = PRESSED | {
+    "striker": None,
+    "ends": {"left": NOISE | {"seed": 1, "ramp": 1e-4}, "right": "wall"},
+    "sensors": {"beads": "all", "interval": 3e-6},
+    "time.end": 2e-3,
+}
 
 
 def small(**changes):
@@ -34,6 +42,8 @@ ANSWERS = {
     "Result": lambda: gc.run(small()),
     "Ensemble": lambda: gc.run_many([small(), small(**{"striker.speed": 1.0})]),
     "Verification": lambda: gc.verify(small()),
+    "Dispersion": lambda: gc.dispersion(small(**PRESSED, **RESONATOR)),
+    "Spectrum": lambda: gc.spectrum(gc.run(small(**SHAKEN)), segments=2),
     "Modes": lambda: gc.modes(small(**PRESSED), cell=small(**PRESSED)),
     "Gradient": lambda: gc.gradient(small(), "peak", ["striker.speed", "chain.radius_factor"]),
     "Optimum": lambda: gc.optimize(

@@ -88,7 +88,7 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(
         Path(f"kept/{name}.png").touch()
     save_conclusion("found.json", "fit", None, {})
     Path("text.h5").write_text("no")
-    for kind in ("gif", "html", "json", "png"):
+    for kind in ("gif", "h5", "html", "json", "png"):
         Path(f"kept.{kind}").write_text("no")
     before = sorted(here.rglob("*"))
     for command, code, *expected in refused("command of figures"):

@@ -211,37 +211,13 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
         assert b"Contents of the file" in report([tmp_path / f"{name}.json"])
 
 
-@pytest.mark.usefixtures("blank_pictures")
-def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, obeyed):
-    monkeypatch.chdir(tmp_path)
-    few = ["--set", "chain.beads=4", "--set", "sensors.beads=[2]"]
-    case = gc.load_case("driven-chain", few[1::2])
-    for command, call in (("dispersion", gc.dispersion),):
-        assert obeyed(command, "driven-chain", *few, "--out", f"{command}.json").out.endswith(
-            f"\n{command}.json\n"
-        )
-        gc.save(call(case), "same.json", case, overwrite=True)
-        kept, same = read_conclusion(f"{command}.json"), read_conclusion("same.json")
-        assert kept.pop("written") and same.pop("written") and kept == same
-        # nothing that is there goes
-        assert obey([command, "driven-chain", *few, "--out", f"{command}.json"]) == 4
-        assert "@book{johnson-1985," in obeyed("cite", f"{command}.json").out
-    page = report(["dispersion.json"]).decode()
-    edge = f"{float(gc.dispersion(case).band_edges[0, 1]):.6g}"
-    assert f">{edge}<" in page and "Figure not available" not in page
-    # what drives the end, number by number, in lines of a page
-    drive = page[page.index("&quot;time&quot;: [") :].split("]")[0].splitlines()
-    assert 5 < len(drive) < 80
-    for wrong, sentence in (
-        ((3.0, "x.json"), "save: float is not supported. It must be a result of compare"),
-        ((gc.dispersion(case), "x.json"), "save: the case is missing"),
-        ((gc.dispersion(case), "x.json", "driven-chain"), ".driven-chain. is not a Case"),
-    ):
-        with pytest.raises(errors.GranchainError, match=sentence):
-            gc.save(*wrong)
-
-
-@pytest.mark.parametrize(("command", "call", "draw"), [("modes", gc.modes, gc.figures.mode_shapes)])
+@pytest.mark.parametrize(
+    ("command", "call", "draw"),
+    [
+        ("modes", gc.modes, gc.figures.mode_shapes),
+        ("dispersion", gc.dispersion, gc.figures.dispersion_curves),
+    ],
+)
 def test_small_waves_are_saved_plotted_cited_and_reported(
     command, call, draw, tmp_path, monkeypatch, obeyed
 ):
@@ -265,9 +241,16 @@ def test_small_waves_are_saved_plotted_cited_and_reported(
     assert np.array_equal(*drawn)
     page = report([file]).decode()
     assert "Figure not available" not in page and page.count('<figure class="picture">') == 1
+    highest = call(case).variables["band_edges" if command == "dispersion" else "frequencies"]
+    assert f">{highest.data.max():.6g}<" in page
     # the time table of the drive is broken into lines
     drive = page[page.index("&quot;time&quot;: [") :].split("]")[0].splitlines()
     assert 5 < len(drive) < 80
+
+
+def test_what_no_command_writes_to_a_file_of_numbers_is_refused():
+    with pytest.raises(errors.CaseError, match="save: float is not supported"):
+        gc.save(3.0, "x.json")
 
 
 def test_the_axes_of_mode_shapes_have_whole_numbers():

@@ -3,6 +3,7 @@ whose bands a spectrum is compared with, and `modes`."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -21,7 +22,6 @@ from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
     NoVerifyOption,
-    NumbersOption,
     OverwriteOption,
     SetOption,
     TitleOption,
@@ -37,7 +37,7 @@ from granchain.cli.text import notify, print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, GranchainError
 
 if TYPE_CHECKING:
-    from granchain.pages.blocks import Grid
+    from granchain.pages.blocks import Grid, Paragraph
 
 # Largest number of files listed in the name of their common figure.
 MOST_NAMES_OF_A_FIGURE = 3
@@ -174,7 +174,7 @@ def drawable(content: Any, file: str) -> Drawable:
             except (*STRANGE, StopIteration):
                 raise FileError(
                     f"{file}: nothing to plot. The file must contain a comparison, an "
-                    "equivalence, a fit, bands, a spectrum, a dispersion, or modes."
+                    "equivalence, a fit, or bands."
                 ) from None
 
         figures: Mapping[str, Draw] = {str(content["kind"]): draw}
@@ -424,7 +424,7 @@ def spectrum(
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
     no_title: TitleOption = False,
-    out: NumbersOption = None,
+    out: AnswerOption = None,
     overwrite: OverwriteOption = False,
     no_verify: NoVerifyOption = False,
     as_json: JsonOption = False,
@@ -443,16 +443,16 @@ def spectrum(
     stops = per_file(sensor, files, "--to")
     if out is not None and len(files) > 1:
         raise CaseError(
-            f"--out: {len(files)} files cannot be written to one results file. Only one input "
-            "file is possible. Write the results of each file separately."
+            f"--out: the spectra of {len(files)} files cannot be written to one file. Only one "
+            "input file is possible. Write the spectrum of each file separately."
         )
     found = []
-    with wanted_files(figure, out, overwrite):
+    with wanted_files(figure, out, overwrite, ".h5"):
         for file, start, stop in zip(files, starts, stops, strict=True):
             result = gc.open(file, verify=not no_verify)
             found.append(gc.spectrum(result, start, stop, segments=segments))
             if out is not None:
-                gc.save(found[0], out, result.case, overwrite=overwrite)
+                found[0].save(out, overwrite)
         draw = gc.figures.spectrum if len(files) == 1 else gc.figures.transmission
         save_figure(draw, figure, overwrite, *found, title=not no_title)
     each = [{"file": file, **one.as_dict()} for file, one in zip(files, found, strict=True)]
@@ -476,11 +476,39 @@ def per_file(stated: list[Any] | None, files: Sequence[str], option: str) -> lis
 
 def print_spectrum(found: gc.Spectrum) -> str:
     """Describe a spectrum, with measured and predicted band edges in a table."""
-    from granchain.pages.rest import spectrum_table, spectrum_words
-
     grid = spectrum_table(found)
     table = [text_table([grid.columns, *grid.rows], grid.alignment)] if grid.rows else []
     return "\n".join([*spectrum_words(found), *table])
+
+
+def spectrum_words(found: gc.Spectrum) -> list[str]:
+    """Describe source, sensor, and resolution, and the contribution of a driven end."""
+    lines = [
+        f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies up to "
+        f"{float(found.frequency[-1]):.6g} Hz, resolution {found.resolution:.4g} Hz"
+    ]
+    if found.source.endswith(" drive"):
+        lines.append(
+            f"The source is the {found.source}, so the transmission includes the drive and "
+            "the first contacts. For the chain alone, use --from BEAD."
+        )
+    return lines
+
+
+def spectrum_table(found: gc.Spectrum) -> Grid:
+    """Return every measured edge, or why it is missing, with the edge of the dispersion."""
+    from granchain.pages.blocks import Grid, number_text
+
+    columns = ("band", "edge", "measured [Hz]", "+- [Hz]", "predicted [Hz]", "error [%]", "note")
+    rows = []
+    for i, band in enumerate(found.band_edges.tolist()):
+        for j, name in enumerate(found.edge):
+            predicted = float(found.predicted_band_edges[i, j])
+            off = 100.0 * (band[j] / predicted - 1.0) if predicted > 0.0 else math.nan
+            edge = number_text(band[j], ".6g"), number_text(found.band_edge_errors[i, j], ".2g")
+            cells = (number_text(predicted, ".6g"), number_text(off, "+.2f"))
+            rows.append((str(i + 1), name, *edge, *cells, found.band_edge_reasons[i, j]))
+    return Grid(columns, tuple(rows), "Passband edges", "><>>>><")
 
 
 @app.command()
@@ -489,7 +517,7 @@ def dispersion(
     changes: SetOption = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
-    out: NumbersOption = None,
+    out: AnswerOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -497,8 +525,6 @@ def dispersion(
 
     Nothing is run.
     """
-
-    from granchain.pages.rest import dispersion_tables
 
     asked = loaded_case(case, changes, law_module)
     conclude(
@@ -512,6 +538,23 @@ def dispersion(
         out,
         overwrite,
         as_json,
+        ending=".h5",
+    )
+
+
+def dispersion_tables(found: gc.Dispersion) -> tuple[Grid, Paragraph]:
+    """Return bands and gaps as a table, and the speed of long waves as text."""
+    from granchain.pages.blocks import Paragraph, number_grid
+
+    kinds = (("band", found.band_edges), ("gap", found.gaps))
+    rows = [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
+    count = len(found.masses)
+    return (
+        number_grid(("", "from [Hz]", "to [Hz]"), rows, "Passbands and band gaps", words=1),
+        Paragraph(
+            f"unit cell of {count} bead{'s' * (count > 1)}, length {found.length:.6g} m; "
+            f"long-wave speed {found.long_wave_speed * found.length:.6g} m/s"
+        ),
     )
 
 

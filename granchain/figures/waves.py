@@ -24,7 +24,8 @@ from granchain.figures.frame import (
     set_panel,
     styled,
 )
-from granchain.theory.lattice import Dispersion
+from granchain.theory.lattice import Dispersion as Lattice
+from granchain.waves.dispersion import Dispersion
 from granchain.waves.modes import Modes
 from granchain.waves.spectra import INCOHERENT, Spectrum
 
@@ -257,13 +258,13 @@ def write_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]
 
 
 @styled
-def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure, Axes]:
+def dispersion_curves(found: Dispersion | Lattice, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Plot the frequency of small waves versus the wavenumber, with the band gaps.
 
     Parameters
     ----------
     found : Dispersion
-        Result of `granchain.dispersion`.
+        Result of `granchain.dispersion` or `granchain.theory.dispersion`.
     ax : Axes, optional
         Matplotlib axes to draw into. The heading is then set on their figure.
 
@@ -271,7 +272,8 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
     -------
     Figure, Axes
     """
-    need_found(found, Dispersion, "dispersion(case)")
+    if not isinstance(found, Lattice):
+        need_found(found, Dispersion, "dispersion(case)")
     sheet = Sheet(ax, 6.0, 4.6)
     axes, top = sheet.top, float(found.band_edges[-1, 1])
     per, unit = scaled(top, "Hz")

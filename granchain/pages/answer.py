@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from granchain.figures import mode_shapes
+from granchain.figures import dispersion_curves, mode_shapes, spectrum
 from granchain.pages.blocks import Block, Grid, Heading, Paragraph, Picture
 from granchain.pages.run import case_blocks, citation, inputs_of, law_blocks, origin, resolved
 from granchain.store.tables import is_number, tables_of
@@ -15,6 +15,20 @@ from granchain.store.tables import is_number, tables_of
 MOST_ROWS = 100
 # For each class of answers: captions, and functions that plot the answer.
 FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
+    "Dispersion": [
+        (
+            "Frequency versus wavenumber of small waves about the static state. Band gaps are "
+            "grey.",
+            dispersion_curves,
+        )
+    ],
+    "Spectrum": [
+        (
+            "Amplitude ratio of sensor to source, its coherence, and, if it was computed, "
+            "frequency versus wavenumber.",
+            spectrum,
+        )
+    ],
     "Modes": [("Number of participating beads in each mode, and mode shapes.", mode_shapes)],
 }
 

@@ -27,7 +27,7 @@ from granchain.pages.blocks import (
     number_text,
     time_text,
 )
-from granchain.pages.rest import bands_page, dispersion_page, drawable, spectrum_page
+from granchain.pages.rest import bands_page, drawable
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
 from granchain.sensor import Sensor
 
@@ -573,6 +573,4 @@ COMPOSERS = {
     "fit": fit_page,
     "fits": fits_page,
     "bands": bands_page,
-    "spectrum": spectrum_page,
-    "dispersion": dispersion_page,
 }

@@ -1,6 +1,5 @@
-"""What a report says of bands, of waves measured in a run, of small waves in a row and of a row's
-modes; and `save`, which
-writes the file that a report, a figure and `granchain cite` read."""
+"""What a report says of bands; and `save`, which writes the file that a report, a figure and
+`granchain cite` read."""
 
 from __future__ import annotations
 
@@ -15,20 +14,13 @@ import numpy as np
 from granchain.case import Case, check_case
 from granchain.comparison import Comparison
 from granchain.errors import CaseError
-from granchain.figures import (
-    band_traces,
-    dispersion_curves,
-    sensitivities,
-    spectrum,
-)
+from granchain.figures import band_traces, sensitivities
 from granchain.pages.blocks import Block, Grid, Paragraph, Picture, number_grid, number_text
 from granchain.plain_data import plain_data
 from granchain.store.conclusion import claim_conclusion, save_conclusion
 from granchain.store.study import save_answer
 from granchain.studies.fitted import Fit
 from granchain.studies.ranking import Ranking
-from granchain.theory.lattice import Dispersion
-from granchain.waves.spectra import Spectrum
 
 # Larger numbers are no measurements: differences and ticks of them may be no numbers.
 DRAWABLE = 1e100
@@ -47,21 +39,12 @@ def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
         return kind, found.as_dict()
     if "nominal_force" in getattr(found, "data_vars", ()):
         return "bands", {"bands": plain_data(found.to_dict())}
-    if isinstance(found, Spectrum):
-        waves = None if found.dispersion is None else found.dispersion.as_dict()
-        axes = {name: plain_data(getattr(found, name)) for name in ("cell_frequency", "wavenumber")}
-        # more digits than a colour shows would be ten times the file
-        power = [[float(f"{one:.4g}") for one in row] for row in found.power.tolist()]
-        return "spectrum", {**found.as_dict(), "dispersion": waves, **axes, "power": power}
-    for kind, of in (
-        ("comparison", Comparison), ("fit", Fit), ("dispersion", Dispersion)
-    ):  # fmt: skip
+    for kind, of in (("comparison", Comparison), ("fit", Fit)):
         if isinstance(found, of):
             return kind, found.as_dict()
     raise CaseError(
         f"save: {type(found).__name__} is not supported. It must be a result of compare, "
-        "equivalent, fit, bands, spectrum, dispersion, or modes. Results of runs, ensembles, "
-        "and studies have a save method."
+        "equivalent, fit, or bands. Write other answers to a file with the ending .h5."
     )
 
 
@@ -79,10 +62,8 @@ def save(
 
     Parameters
     ----------
-    found : Comparison, list of Equivalent, Fit, list of Fit, xarray.Dataset, Spectrum,
-        Dispersion, Modes
-        Result of `compare`, `equivalent`, `fit`, `bands`, `spectrum`, `dispersion`, or `modes`. The
-        map of a spectrum is stored with four digits and without `cosine`.
+    found : Comparison, list of Equivalent, Fit, list of Fit, xarray.Dataset
+        Result of `compare`, `equivalent`, `fit`, or `bands`.
     path : str or path
         Output file with the ending .json.
     case : Case, optional
@@ -105,7 +86,7 @@ def save(
     ...     **{"chain.beads": 4, "chain.precompression": 10.0, "sensors.beads": [2]}
     ... )
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     gc.save(gc.modes(case), os.path.join(folder, "modes.json"), case)
+    ...     gc.save(gc.modes(case), os.path.join(folder, "modes.h5"))
     """
     if Path(path).suffix == ".h5":
         save_answer(found, path, overwrite)
@@ -214,100 +195,3 @@ def band_tables(found: Any) -> list[Grid]:
         title = f"fraction of the variance of the peak, {name.replace('_', ' ')}"
         made.append(number_grid(("sensor bead", *keys), indices, title))
     return made
-
-
-# --------------------------------------------------------------------------------------------------
-# Waves
-
-
-def arrays(facts: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    """Lists of numbers as the arrays that they were; None in them is nan."""
-    found = {name: facts.get(name) for name in names}
-    for name, value in found.items():
-        if isinstance(value, list):
-            array = np.array(value)
-            found[name] = array.astype(float) if array.dtype == object else array
-    return found
-
-
-def as_spectrum(facts: Mapping[str, Any]) -> Spectrum:
-    """What `granchain.spectrum` found, without the cosine."""
-    own, waves = arrays(facts, Spectrum.__dataclass_fields__), facts["dispersion"]
-    own["cosine"], own["messages"] = np.zeros(0, complex), tuple(facts["messages"])
-    if waves is not None:
-        own["dispersion"] = Dispersion(**arrays(waves, Dispersion.__dataclass_fields__))
-    return Spectrum(**own)
-
-
-def spectrum_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
-    """Title, blocks and laws of a spectrum."""
-    found = as_spectrum(facts)
-    words = (
-        "Amplitude ratio of sensor to source, its coherence, and, if it was computed, "
-        "frequency versus wavenumber."
-    )
-    grid = spectrum_table(found)
-    blocks: list[Block] = [
-        *map(Paragraph, spectrum_words(found)),
-        Picture(lambda: spectrum(found), words),
-        *([grid] if grid.rows else []),
-    ]
-    return f"Measured spectrum of {found.title or 'the run'}", blocks, [found.law]
-
-
-def spectrum_words(found: Spectrum) -> list[str]:
-    """From where to where a spectrum is, how fine, and what a driven end adds."""
-    lines = [
-        f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies up to "
-        f"{float(found.frequency[-1]):.6g} Hz, resolution {found.resolution:.4g} Hz"
-    ]
-    if found.source.endswith(" drive"):
-        lines.append(
-            f"The source is the {found.source}, so the transmission includes the drive and "
-            "the first contacts. For the chain alone, use --from BEAD."
-        )
-    return lines
-
-
-def spectrum_table(found: Spectrum) -> Grid:
-    """Every edge that was measured, or why not, beside that of the dispersion."""
-    columns = ("band", "edge", "measured [Hz]", "+- [Hz]", "predicted [Hz]", "error [%]", "note")
-    rows = []
-    edges, errors = found.band_edges.tolist(), found.band_edge_errors.tolist()
-    for i, band in enumerate(edges):
-        for j, name in enumerate(("lower", "upper")):
-            there = math.nan
-            if found.dispersion is not None:
-                there = float(found.dispersion.band_edges[i, j])
-            off = 100.0 * (band[j] / there - 1.0) if there > 0.0 else math.nan
-            edge, error = number_text(band[j], ".6g"), number_text(errors[i][j], ".2g")
-            cells = (number_text(there, ".6g"), number_text(off, "+.2f"))
-            reason = str(found.band_edge_reasons[i, j])
-            rows.append((str(i + 1), name, edge, error, *cells, reason))
-    return Grid(columns, tuple(rows), "Passband edges", "><>>>><")
-
-
-def dispersion_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
-    """Title, blocks and laws of small waves."""
-    case = facts["case_resolved"]
-    found = Dispersion(**arrays(facts, Dispersion.__dataclass_fields__))
-    words = "Frequency versus wavenumber of small waves about the static state. Band gaps are grey."
-    picture = Picture(lambda: dispersion_curves(found), words)
-    blocks: list[Block] = [picture, *dispersion_tables(found)]
-    title = f"Dispersion of {case.get('title') or 'the case'}"
-    return title, blocks, [case["contact"]["law"]]
-
-
-def dispersion_tables(found: Dispersion) -> tuple[Grid, Paragraph]:
-    """Bands and gaps, and how fast long waves are."""
-    kinds = (("band", found.band_edges), ("gap", found.gaps))
-    rows = [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
-    speed = found.long_wave_speed * (found.length or math.nan)
-    count = found.masses.size
-    cell = (
-        f"unit cell of {count} bead{'s' * (count > 1)}, length {found.length or math.nan:.6g} m; "
-    )
-    return (
-        number_grid(("", "from [Hz]", "to [Hz]"), rows, "Passbands and band gaps", words=1),
-        Paragraph(f"{cell}long-wave speed {speed:.6g} m/s"),
-    )

@@ -65,8 +65,7 @@ def save_conclusion(
     path : str, path or None
         None: nothing is written.
     kind : str
-        "comparison", "equivalence", "fit", "fits", "bands", "spectrum", "dispersion",
-        "modes".
+        "comparison", "equivalence", "fit", "fits", "bands".
     case : Case or None
         What the conclusion is about; None where it is about several, which `facts` names.
     facts : mapping

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from granchain.errors import CaseError
-from granchain.markup import facts_card, table
-from granchain.plain_data import plain_data
 
 # Largest number of masses in a cell (our choice). Its frequencies take n^3 operations at each
 # wavenumber, about a second for this number.
@@ -92,28 +90,6 @@ class Dispersion:
         mass = float(self.masses.sum())
         mass += 0.0 if self.resonators is None else float(self.resonators[:, 1].sum())
         return 1.0 / math.sqrt(mass * float((1.0 / self.stiffnesses).sum()))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return masses, springs, bands, gaps, and long-wave speed as plain data."""
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        derived = ("band_edges", "gaps", "long_wave_speed")
-        return dict(plain_data(own | {name: getattr(self, name) for name in derived}))
-
-    def _repr_html_(self) -> str:
-        """Return an HTML table for notebooks: bands, gaps, and speed of long waves."""
-        facts = [("speed of long waves", f"{self.long_wave_speed:.6g}", "cells/s")]
-        if self.length is not None:
-            facts += [
-                ("", f"{self.long_wave_speed * self.length:.6g}", "m/s"),
-                ("length of a cell", f"{self.length:.6g}", "m"),
-            ]
-        rows = [
-            (kind, f"{low:.6g}", f"{high:.6g}")
-            for kind, ranges in (("band", self.band_edges), ("gap", self.gaps))
-            for low, high in ranges.tolist()
-        ]
-        ranges = table(("", "from [Hz]", "to [Hz]"), rows, styled=True)
-        return facts_card(f"Dispersion, a cell of {self.masses.size}", facts, ranges)
 
     def frequency(self, wavenumber: Any) -> np.ndarray:
         """Return the frequencies at wavenumbers.

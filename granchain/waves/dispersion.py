@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from granchain.case import Case, check_case
 from granchain.chain import Chain
 from granchain.engine.setup import Contacts
 from granchain.errors import CaseError
-from granchain.simulation import prepare
-from granchain.theory.lattice import MOST_MASSES, Dispersion
-from granchain.theory.lattice import dispersion as of_lattice
+from granchain.simulation import law_provenance, prepare
+from granchain.store import Answer, Label
+from granchain.theory.lattice import MOST_MASSES
+from granchain.theory.lattice import Dispersion as Lattice
+from granchain.theory.lattice import dispersion as dispersion_of_lattice
 
 # Beads and contacts are equal within this relative tolerance, because static forces and overlaps
 # are sums and roots of double-precision numbers.
@@ -21,6 +24,110 @@ EQUAL_TOLERANCE = 1e-9
 # Step for the slope of a force, as a fraction of the static overlap. With a second step of half the
 # size, the error is of fourth order, 1e-12. Rounding adds 1e-16 divided by the step.
 _STEP = 1e-3
+# Labels of the axis of band edges.
+EDGES = ("lower", "upper")
+# Dimension of the variables of the beads of a cell, and of its resonators.
+_OF_BEADS, _OF_RESONATORS = ("bead",), ("resonator",)
+
+
+class Dispersion(Answer):
+    """Frequencies of small waves versus wavenumber in the chain of a case.
+
+    Attributes
+    ----------
+    length : float
+        Length of the unloaded cell [m].
+    long_wave_speed : float
+        Speed of waves much longer than a cell [cells/s]; 0 with on-site springs.
+    band_edges : (n_bands, 2) array
+        Lowest and highest frequency of each band [Hz].
+    gaps : (n_gaps, 2) array
+        Lowest and highest frequency of each band gap [Hz]. In a chain with on-site springs, the
+        first gap is below the first band.
+    bead : (n,) array
+        Labels of the beads of the first cell.
+    masses : (n,) array
+        Masses of the beads [kg].
+    stiffnesses : (n,) array
+        Stiffnesses of the contacts after each bead [N/m].
+    on_site : (n,) array
+        Stiffnesses of springs between each bead and the ground [N/m].
+    resonator_bead, resonator_mass, resonator_stiffness : (n_resonators,) array
+        Label of the bead that contains each resonator, mass [kg], and stiffness [N/m].
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> chain = {"beads": 5, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
+    >>> case = gc.Case(chain=chain, contact={"law": "hertz"}, time={"end": 1e-4})
+    >>> gc.dispersion(case).frequency([0.1, 0.2]).shape
+    (2, 1)
+    """
+
+    labels: ClassVar = {
+        "length": Label((), "m", "length of the unloaded cell"),
+        "long_wave_speed": Label((), "1/s", "speed of long waves, in cells per second"),
+        "band": Label(("band",), "1", "number of the band"),
+        "edge": Label(("edge",), "", "edge of a band or of a gap"),
+        "band_edges": Label(("band", "edge"), "Hz", "lowest and highest frequency of the band"),
+        "gap": Label(("gap",), "1", "number of the band gap"),
+        "gaps": Label(("gap", "edge"), "Hz", "lowest and highest frequency of the band gap"),
+        "bead": Label(_OF_BEADS, "1", "label of the bead of the first cell"),
+        "masses": Label(_OF_BEADS, "kg", "mass of the bead"),
+        "stiffnesses": Label(_OF_BEADS, "N/m", "stiffness of the contact after the bead"),
+        "on_site": Label(_OF_BEADS, "N/m", "stiffness of the spring to the ground"),
+        "resonator": Label(_OF_RESONATORS, "1", "number of the resonator"),
+        "resonator_bead": Label(_OF_RESONATORS, "1", "label of the bead that has the resonator"),
+        "resonator_mass": Label(_OF_RESONATORS, "kg", "mass of the resonator"),
+        "resonator_stiffness": Label(_OF_RESONATORS, "N/m", "stiffness of its spring"),
+    }
+
+    def __repr__(self) -> str:
+        count = len(self.band)
+        return (
+            f"<Dispersion: {count} band{'s' * (count > 1)} up to {self.band_edges[-1, 1]:.5g} Hz, "
+            f"cell of {len(self.bead)} bead{'s' * (len(self.bead) > 1)}>"
+        )
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """Dispersion of a lattice with the masses and springs of the cell."""
+        index = self.resonator_bead - self.bead[0]
+        resonators = np.array([index, self.resonator_mass, self.resonator_stiffness]).T
+        cell = self.masses, self.stiffnesses, self.length, self.on_site, resonators
+        return dispersion_of_lattice(*cell)
+
+    def frequency(self, wavenumber: Any) -> np.ndarray:
+        """Return the frequencies at wavenumbers.
+
+        Parameters
+        ----------
+        wavenumber : (...) array
+            Phase from cell to cell [rad].
+
+        Returns
+        -------
+        (..., n_bands) array
+            Frequencies in ascending order [Hz].
+        """
+        return self.lattice.frequency(wavenumber)
+
+    def group_speed(self, wavenumber: Any) -> np.ndarray:
+        """Return the group speed of a wave packet.
+
+        Parameters
+        ----------
+        wavenumber : (...) array
+            Phase from cell to cell [rad]. At 0 and pi, where branches may touch, the result is the
+            limit from inside the zone, to 1e-6 of the largest speed.
+
+        Returns
+        -------
+        (..., n_bands) array
+            Group speed of each branch, in the order of `frequency` [cells/s]. Multiply it by
+            `length` to get m/s.
+        """
+        return self.lattice.group_speed(wavenumber)
 
 
 def dispersion(case: Case) -> Dispersion:
@@ -40,8 +147,6 @@ def dispersion(case: Case) -> Dispersion:
     Returns
     -------
     Dispersion
-        .band_edges [Hz], .gaps [Hz], .frequency(wavenumber) [Hz], .group_speed(wavenumber), and
-        .length of a cell [m].
 
     Raises
     ------
@@ -57,8 +162,31 @@ def dispersion(case: Case) -> Dispersion:
     (1, 2)
     """
     check_case(case)
-    cell = cell_of(case)
-    return of_lattice(*cell[2:])
+    return dispersion_of(cell_of(case), case)
+
+
+def dispersion_of(cell: Cell, case: Case) -> Dispersion:
+    """Return the dispersion of the cell of a case."""
+    waves = dispersion_of_lattice(*cell[2:])
+    count, (index, mass, stiffness) = len(cell.masses), cell.resonators.T
+    data = {
+        "length": cell.length,
+        "long_wave_speed": waves.long_wave_speed,
+        "band": np.arange(1, len(waves.band_edges) + 1),
+        "edge": EDGES,
+        "band_edges": waves.band_edges,
+        "gap": np.arange(1, len(waves.gaps) + 1),
+        "gaps": waves.gaps,
+        "bead": np.arange(cell.first, cell.first + count),
+        "masses": cell.masses,
+        "stiffnesses": cell.stiffnesses,
+        "on_site": cell.on_site,
+        "resonator": np.arange(1, len(index) + 1),
+        "resonator_bead": cell.first + index.astype(int),
+        "resonator_mass": mass,
+        "resonator_stiffness": stiffness,
+    }
+    return Dispersion(data, case=case, provenance=law_provenance(case))
 
 
 class Cell(NamedTuple):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,12 +15,10 @@ from granchain.analysis.record import (
     segment_length,
 )
 from granchain.errors import CaseError, GranchainError, LawError
-from granchain.plain_data import plain_data
-from granchain.store import Result
+from granchain.store import Answer, Label, Result
 from granchain.store.answer import case_of, check_result
-from granchain.theory import Dispersion, dispersion
 from granchain.waves.bands import NO_BANDS, Bands, RecordedRow, bands_of, mapped, relation
-from granchain.waves.dispersion import Cell, cell_of
+from granchain.waves.dispersion import EDGES, Cell, Dispersion, cell_of, dispersion_of
 
 # Above this fraction of the static force, waves are no longer small, because the stiffness of a
 # Hertz contact is proportional to the cube root of its force (Johnson 1985, Contact Mechanics, eq.
@@ -30,21 +28,37 @@ from granchain.waves.dispersion import Cell, cell_of
 SMALL_WAVES = 0.25
 # Below this coherence, less than half of the power at the sensor comes from the source.
 INCOHERENT = 0.5
+# Dimensions of the variables of band edges.
+_OF_EDGES = ("band", "edge")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Spectrum:
+class Spectrum(Answer):
     """Transmission spectrum and bands measured in a run.
 
     Attributes
     ----------
-    title, law : str
-        Title and contact law of the run.
     source, sensor : str
         Source and sensor: "left drive", "right drive", or the name of a bead.
     unit : str
         Unit of the transmission: "1" from bead to bead and from a driving force, "N/m" from a
         driving displacement.
+    resolution : float
+        Interval between two frequencies [Hz].
+    segments : int
+        Number of segments of the record, without overlap.
+    measured : str
+        Variable from which cosine and map are computed: "velocity" of the snapshots,
+        "sensor_force", or "" if neither is available.
+    band_edges : (n_bands, 2) array
+        Lowest and highest frequency of each band of the cell [Hz]. nan if an edge was not seen or
+        is not reported, see `messages`. The first band starts at 0.
+    band_edge_errors : (n_bands, 2) array
+        Errors of the edges, two-sided 95 % [Hz]. For the first edge, the lowest frequency that was
+        seen.
+    predicted_band_edges : (n_bands, 2) array
+        Edges according to the dispersion of the case [Hz].
+    band_edge_reasons : (n_bands, 2) array of str
+        Reason why an edge is nan, or "".
     frequency : (n,) array
         Frequencies of the transmission [Hz].
     transmission : (n,) array
@@ -53,18 +67,10 @@ class Spectrum:
     coherence : (n,) array
         abs(S_xy)^2/(S_xx S_yy) [1]. 1 if the source alone moves the sensor, and the segments of the
         record resolve the response.
-    band_edges : (n_bands, 2) array
-        Lowest and highest frequency of each band of the cell [Hz]. nan if an edge was not seen or
-        is not reported, see `messages`. The first band starts at 0.
-    band_edge_errors : (n_bands, 2) array
-        Errors of the edges, two-sided 95 % [Hz]. For the first edge, the lowest frequency that was
-        seen.
-    band_edge_reasons : (n_bands, 2) array of str
-        Reason why an edge is nan, or "".
     cell_frequency : (m,) array
         Frequencies of `cosine` and `power` [Hz].
     cosine : (m,) complex array
-        cos q, with the phase q from cell to cell [1]. nan where it was not seen; empty without a
+        cos q, with the phase q from cell to cell [1]. nan where it was not seen, and without a
         cell.
     wavenumber : (k,) array
         Wavenumbers of the map: phase from cell to cell, or without a cell from bead to bead, -pi to
@@ -72,9 +78,6 @@ class Spectrum:
     power : (m, k) array
         Power versus `cell_frequency` and `wavenumber`, with the largest value 1 [1]. Empty if the
         recorded beads do not allow a map.
-    measured : str
-        Variable from which cosine and map are computed: "velocity" of the snapshots,
-        "sensor_force", or "" if neither is available.
     dispersion : Dispersion or None
         Dispersion of the case, if its chain is periodic and precompressed.
     messages : tuple of str
@@ -96,24 +99,27 @@ class Spectrum:
     'left drive'
     """
 
-    title: str
-    law: str
-    source: str
-    sensor: str
-    unit: str
-    frequency: np.ndarray
-    transmission: np.ndarray
-    coherence: np.ndarray
-    band_edges: np.ndarray
-    band_edge_errors: np.ndarray
-    band_edge_reasons: np.ndarray
-    cell_frequency: np.ndarray
-    cosine: np.ndarray
-    wavenumber: np.ndarray
-    power: np.ndarray
-    measured: str
-    dispersion: Dispersion | None
-    messages: tuple[str, ...]
+    labels: ClassVar = {
+        "source": Label((), "", "source of the waves"),
+        "sensor": Label((), "", "sensor of the waves"),
+        "unit": Label((), "", "unit of the transmission"),
+        "resolution": Label((), "Hz", "interval between two frequencies"),
+        "segments": Label((), "1", "number of segments of the record, without overlap"),
+        "measured": Label((), "", "variable from which cosine and power are computed"),
+        "band": Label(("band",), "1", "number of the band"),
+        "edge": Label(("edge",), "", "edge of a band"),
+        "band_edges": Label(_OF_EDGES, "Hz", "lowest and highest frequency of the band"),
+        "band_edge_errors": Label(_OF_EDGES, "Hz", "error of the edge, two-sided 95 %"),
+        "predicted_band_edges": Label(_OF_EDGES, "Hz", "edge according to the dispersion"),
+        "band_edge_reasons": Label(_OF_EDGES, "", "reason why the edge is not reported"),
+        "frequency": Label(("frequency",), "Hz", "frequency of the transmission"),
+        "transmission": Label(("frequency",), "1", "amplitude at the sensor over the source"),
+        "coherence": Label(("frequency",), "1", "coherence of source and sensor"),
+        "cell_frequency": Label(("cell_frequency",), "Hz", "frequency of cosine and power"),
+        "cosine": Label(("cell_frequency",), "1", "cosine of the phase from cell to cell"),
+        "wavenumber": Label(("wavenumber",), "rad", "phase from cell to cell, or bead to bead"),
+        "power": Label(("cell_frequency", "wavenumber"), "1", "power, relative to the largest"),
+    }
 
     def __repr__(self) -> str:
         edges = (
@@ -126,22 +132,9 @@ class Spectrum:
         )
 
     @property
-    def resolution(self) -> float:
-        """Interval between two frequencies [Hz]."""
-        return float(self.frequency[1])
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data without cosine and map. Nonfinite numbers become None."""
-        names = ("title", "law", "source", "sensor", "unit", "resolution", "measured")
-        edge_names = ("band_edges", "band_edge_errors", "band_edge_reasons")
-        arrays = ("frequency", "transmission", "coherence", *edge_names)
-        edges = None if self.dispersion is None else self.dispersion.band_edges
-        return dict(
-            plain_data(
-                {name: getattr(self, name) for name in (*names, *arrays)}
-                | {"dispersion": edges, "messages": self.messages}
-            )
-        )
+    def dispersion(self) -> Dispersion | None:
+        """Dispersion of the case, or None if its chain is not periodic and precompressed."""
+        return self.groups.get("dispersion")
 
 
 def spectrum(
@@ -257,26 +250,46 @@ def spectrum(
             0,
             "this run gives no spectrum results: it has no band edge and no transmitted frequency",
         )
+    if not power.size:
+        power = np.zeros((len(cell_frequency), 0))
+    count = len(edges.edges)
+    data = {
+        "source": source_name,
+        "sensor": name_of_bead(int(result.sensor_bead[place])),
+        "unit": unit,
+        "resolution": float(frequency[1]),
+        "segments": segments,
+        "measured": "" if row is None else row.measured,
+        "band": np.arange(1, count + 1),
+        "edge": EDGES,
+        "band_edges": edges.edges,
+        "band_edge_errors": edges.errors,
+        "predicted_band_edges": waves.band_edges if waves is not None and count else None,
+        "band_edge_reasons": edges.reasons,
+        "frequency": frequency,
+        "transmission": transmission,
+        "coherence": coherence,
+        "cell_frequency": cell_frequency,
+        "cosine": cosine,
+        "wavenumber": wavenumber,
+        "power": power,
+    }
     return Spectrum(
-        title=result.title,
+        data,
+        case=case_of(result),
         law=result.law,
-        source=source_name,
-        sensor=name_of_bead(int(result.sensor_bead[place])),
-        unit=unit,
-        frequency=frequency,
-        transmission=transmission,
-        coherence=coherence,
-        band_edges=edges.edges,
-        band_edge_errors=edges.errors,
-        band_edge_reasons=edges.reasons,
-        cell_frequency=cell_frequency,
-        cosine=cosine,
-        wavenumber=wavenumber,
-        power=power,
-        measured="" if row is None else row.measured,
-        dispersion=waves,
-        messages=tuple(messages),
+        title=result.title,
+        messages=messages,
+        labels={"transmission": Spectrum.labels["transmission"]._replace(unit=unit)},
+        provenance=about_run(result),
+        groups={} if waves is None else {"dispersion": waves},
     )
+
+
+def about_run(result: Result) -> dict[str, str]:
+    """Return the provenance of a run about its law, and about its case if it cannot be read."""
+    names = ["law_"] if case_of(result) is not None else ["law_", "case_"]
+    return {name: text for name, text in result.provenance.items() if name.startswith(tuple(names))}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -384,7 +397,7 @@ def known_waves(
         if result.case is None:
             raise CaseError("the file has no case")
         cell = cell_of(result.case)
-        waves = dispersion(*cell[2:])
+        waves = dispersion_of(cell, result.case)
     except (CaseError, LawError) as error:
         messages.append(f"no band edges and no dispersion: {error}")
         return None, None
@@ -428,11 +441,11 @@ def edges_in(
 ) -> tuple[Bands, np.ndarray, np.ndarray]:
     """Return band edges, frequencies, and cos q.
 
-    Without a cell there are no edges and no cos q.
+    Without a cell there are no edges, and cos q is nan.
     """
     frequency, cosine, scatter = relation(row)
     if cell is None:
-        return NO_BANDS, frequency, np.zeros(0, complex)
+        return NO_BANDS, frequency, np.full(len(frequency), complex(math.nan, math.nan))
     edges = NO_BANDS
     if cell.on_site.any() or cell.resonators.size:
         messages.append(
