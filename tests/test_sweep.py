@@ -16,7 +16,8 @@ from granchain.cli import obey
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning
 from granchain.keys import Problems
-from granchain.store.study import columns_in, open_study
+from granchain.store.journal import frame
+from granchain.store.study import PART_HEAD, columns_in, content_of_columns, open_study
 from granchain.studies import elsewhere
 from granchain.studies.measures import Measures, Missing, measure
 from granchain.studies.plan import Disorder, Distribution, plan_of, values_of
@@ -464,6 +465,40 @@ def test_what_an_interrupted_study_has_left_is_gone_on_with(tmp_path, counted, m
     study = gc.sweep(case, vary, out=file, resume=True)
     assert 8 - done < len(counted) < 8
     assert study.drop_vars("point").identical(whole) and not part.exists()
+
+
+@pytest.mark.parametrize("attack", range(13))
+def test_a_forged_unfinished_study_is_refused(attack, tmp_path):
+    case, file, part = short(), tmp_path / "study.h5", tmp_path / "study.h5.part"
+    vary = {"striker.speed": [1.0, 2.0]}
+    gc.sweep(case, vary, out=tmp_path / "whole.h5", progress=False)
+    names = gc.open(tmp_path / "whole.h5")["point"].values.tolist()
+    good = {"point": ["0" * 64], "time_step": np.zeros(1), "status": ["complete"]}
+    forged = [
+        b"not a frame",
+        b"0000000000000005\nabcde\n" + 64 * b"0" + b"\n",
+        *(
+            b"".join(frame(content_of_columns(columns)))
+            for columns in ({}, {"point": [[]]}, {"asked": ["x"]})
+        ),
+        b"".join(frame([b"{}\n"])),
+        b"".join(frame([b"[1, 2]\n"])),
+        b"".join(frame([b'{"arrays": [["point", "<f8", 0, [1000000000000]]]}\n'])),
+        b"".join(frame([b'{"arrays": [["point", "object", 0, [1]]]}\n'])),
+        b"".join(frame([b"\xff\n"])),
+        b"".join(frame(content_of_columns(good | {"point": [None]}))),
+        b"".join(frame([("[" * 100_000).encode() + b"\n"])),
+        # the names of these members, without their numbers
+        b"".join(frame(content_of_columns({"point": names, "status": ["complete"] * 2}))),
+    ][attack]
+    part.write_bytes(PART_HEAD + forged)
+    try:
+        gc.sweep(case, vary, out=file, resume=True, progress=False)
+    except FileError as error:
+        assert str(error).startswith(f"{part}: ") and "overwrite" in str(error)
+    else:
+        # an incomplete frame ends a journal, and members of other cases are ignored
+        assert gc.open(file).equals(gc.open(tmp_path / "whole.h5"))
 
 
 # --- The command and its figures

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.errors import CaseError, FileError
+from granchain.errors import CaseError, FileError, GranchainError
 from granchain.store.dataset import Content, dataset_in, open_hdf5, write_content
-from granchain.store.files import claim, end_of_links, replaceable
+from granchain.store.files import claim, end_of_links, quoted, replaceable
 from granchain.store.journal import FrameFile, arrays_in, frame_content
 from granchain.store.provenance import data_sha256, source_hash, versions
 from granchain.store.schema import CONTENT, FORMAT, STUDY, Variable, unit_of_attributes
@@ -86,8 +86,24 @@ class StudyPart:
                     "use --overwrite (overwrite=True), or choose another file."
                 )
             if go_on:
-                _, frames = self._journal.read("an unfinished study")
-                self.found = [columns_in(frame) for frame in frames]
+                with self.valid():
+                    _, frames = self._journal.read("an unfinished study")
+                    self.found = [columns_in(frame) for frame in frames]
+
+    @contextlib.contextmanager
+    def valid(self) -> Iterator[None]:
+        """Raise a FileError if the file turns out to have other content than this study."""
+        try:
+            yield
+        except GranchainError:
+            raise
+        except Exception as error:  # Forged content causes any error of json and NumPy.
+            reason = quoted(f"{type(error).__name__}: {error}")
+            raise FileError(
+                f"{self.path}: not an unfinished study of this kind ({reason}). It must be "
+                "written by granchain for the same study. To start again, use --overwrite (in "
+                "Python: overwrite=True)."
+            ) from None
 
     def add(self, columns: Mapping[str, Any]) -> None:
         """Append members that are done; the first ones take the place of what is not gone on

@@ -234,7 +234,8 @@ def swept(
     with claim(out, overwrite or resume):
         whole = [columns_of(open_study(out))] if resume and os.path.exists(out) else []
         part = StudyPart(out, go_on=resume, anew=overwrite)
-        restore_known(cases, names, whole + part.found, found, out)
+        with part.valid():
+            restore_known(cases, names, whole + part.found, found, out)
         # cases that occur twice are computed once
         twice: dict[str, list[int]] = {}
         for place in found.to_compute:
