@@ -88,7 +88,7 @@ def cite(*objects: Any) -> str:
     """
     versions, comments, entries = [], [], []
     for item in objects:
-        names, about = _laws_of(item), getattr(getattr(item, "trace", item), "about", None)
+        names, about = _laws_of(item), _about_of(item)
         if not names and about is None:
             raise GranchainError(
                 f"cite: {type(item).__name__} is not valid. Give a case, a result, a comparison, a "
@@ -109,6 +109,12 @@ def cite(*objects: Any) -> str:
     own = [_package(version) for version in dict.fromkeys(versions or [granchain_version()])]
     head = "\n".join([*dict.fromkeys(comments), "\n"]) if comments else ""
     return head + "\n\n".join(map(str, _merged([*own, *entries]))) + "\n"
+
+
+def _about_of(item: Any) -> Any:
+    """Return the description of the data of a cited object, or None."""
+    about = getattr(item, "about", None)
+    return getattr(getattr(item, "trace", None), "about", None) if about is None else about
 
 
 def _laws_of(item: Any) -> list[str]:

@@ -9,10 +9,12 @@ import pytest
 import xarray
 
 import granchain as gc
+from granchain.sensor import Sensor
 from granchain.store import Answer, Label
 from granchain.store.dataset import COMPRESSED_FROM
 from granchain.store.schema import labelled
 from granchain.store.tables import tables_of
+from granchain.traces.about import about_of
 
 SMALL = {"chain.beads": 8, "sensors.beads": [3, 5], "sensors.contacts": [], "snapshots": None}
 SMALL |= {"time.end": 1e-4, "contact": {"law": "hertz"}}
@@ -32,6 +34,26 @@ def small(**changes):
     return gc.load_case("steel-chain").replace(SMALL | changes)
 
 
+def recorded(case):
+    """A trace of the forces of a run, with a quiet stretch before them."""
+    _, force = Sensor(interval=1e-6).read(*(gc.run(case)[n] for n in ("time", "sensor_force")))
+    force = np.vstack([np.zeros((30, force.shape[1])), force])
+    force += 0.05 * np.random.default_rng(1).standard_normal(force.shape)
+    about = about_of({"title": "rig", "kind": "synthetic", "sensor": {"high_pass": 50.0}}, "here")
+    return gc.Trace(1e-6 * np.arange(len(force)), np.array(case.sensors.beads), force, about)
+
+
+def comparison():
+    """A comparison of two results, one with bands, with a tolerance that is missed."""
+    results = [
+        gc.run(small()),
+        gc.run(small(**{"contact.law": "flores", "contact.restitution": 0.8})),
+    ]
+    trace = recorded(small(**{"striker.speed": 1.8}))
+    bands = {"striker.speed": 0.02}
+    return gc.compare(*results, trace=trace, tolerances={"peak": 1e-3}, bands=bands, members=4)
+
+
 def sum_of_radii(result):
     return float(result.radius.sum())
 
@@ -44,6 +66,7 @@ ANSWERS = {
     "Verification": lambda: gc.verify(small()),
     "Dispersion": lambda: gc.dispersion(small(**PRESSED, **RESONATOR)),
     "Spectrum": lambda: gc.spectrum(gc.run(small(**SHAKEN)), segments=2),
+    "Comparison": comparison,
     "Modes": lambda: gc.modes(small(**PRESSED), cell=small(**PRESSED)),
     "Gradient": lambda: gc.gradient(small(), "peak", ["striker.speed", "chain.radius_factor"]),
     "Optimum": lambda: gc.optimize(

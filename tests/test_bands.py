@@ -327,24 +327,24 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
         and "within" in told
     )
     assert (tmp_path / "bands.png").exists()
-    narrow = ["--band", "striker.speed=0.001", "--out", "found.json"]
-    found = json.loads(obeyed(*arguments, *narrow, "--json").out)["results"][0]
-    assert found["bands"] == {"tolerance": {"striker.speed": 0.001}, "members": 16, "part": 0.95}
+    narrow = ["--band", "striker.speed=0.001", "--out", "found.h5"]
+    facts = json.loads(obeyed(*arguments, *narrow, "--json").out)
+    (found,) = gc.open("found.h5").results
+    assert found.tolerance == {"striker.speed": 0.001}
+    assert (found.members, facts["members"]) == (16, [16])
     # 1.8 over 1.77 is 1.7 %
-    assert [sensor["peak_band"]["within"] for sensor in found["sensors"]] == [False] * 3
-    # an arrival too, where its error is small enough
-    outside = sum(
-        not sensor[band]["within"]
-        for sensor in found["sensors"]
-        for band in ("peak_band", "arrival_band")
-    )
-    assert obey(["report", "found.json", "--out", "page.html"]) == 0
+    assert [one.peak_band.holds(one.peak.measured) for one in found.sensors] == [False] * 3
+    # the intervals of the members, and of measurements of them
+    for limit in Band._fields:
+        limits = facts[f"peak_band_{limit}"]
+        assert limits == [[getattr(one.peak_band, limit)] for one in found.sensors]
+    assert obey(["report", "found.h5", "--out", "page.html"]) == 0
     page = (tmp_path / "page.html").read_text()
-    assert "hertz: measurement compared with uncertainty bands" in page
-    assert page.count(">outside<") == outside
-    assert "striker.speed 0.1 %; 16 members" in page
+    assert (
+        "peak band high measured hertz [N]" in page and "{&quot;striker.speed&quot;:0.001}" in page
+    )
     capsys.readouterr()
-    assert json.loads(obeyed(*arguments[:-1], "0", "--json").out)["results"][0]["bands"] is None
+    assert "members" not in json.loads(obeyed(*arguments[:-1], "0", "--json").out)
     assert (
         "tolerance.striker.sped: the case has no value at this key"
         in obeyed(*arguments, "--band", "striker.sped=0.1", code=2).err

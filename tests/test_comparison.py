@@ -18,7 +18,7 @@ from granchain.analysis.reading import merged_from, reading_of
 from granchain.cli import obey
 from granchain.comparison import compare_pulses
 from granchain.errors import GranchainError, TraceError
-from granchain.pages.conclusions import as_comparison, comparison_tables
+from granchain.pages.compared import comparison_tables
 from granchain.sensor import Sensor
 from granchain.traces import Trace
 from granchain.traces.about import about_of
@@ -80,8 +80,8 @@ def test_no_speed_is_from_where_another_pulse_has_merged_with_the_first(side):
     assert one.wave_speed.relative == pytest.approx(0.0, abs=2e-4)
     words = said(found, 13)
     assert words.startswith(f"bead 13: in the {side}") and "second, larger pulse" in words
-    assert found.as_dict()["results"][0]["sensors"][2]["merged"] == [side]
-    assert comparison_tables(found.as_dict())[1].rows[-1][0] == "13 merged"
+    assert np.ravel(found[f"{side}_merged"]).tolist() == [False, False, True]
+    assert comparison_tables(found)[1].rows[-1][0] == "13 merged"
     titles = [panel.get_title(loc="left") for panel in figures.comparison(found)[1][:, 0]]
     assert titles == ["bead 3", "bead 8", "bead 13, merged"]
 
@@ -337,7 +337,7 @@ def test_what_cannot_be_compared_is_refused():
 
 
 # --- The figure
-def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_computed():
+def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_computed(tmp_path):
     about = rig(sensor={"high_pass": 10.0, "low_pass": 4e5})
     trace = replace(measured(noise=0.01, shift=5e-6), about=about)
     found = compare_pulses(RESULT, other(0.8), trace=trace)
@@ -354,8 +354,9 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
         assert np.allclose(left.get_ydata(), sensor.computed - sensor.measured)
         assert force.get_title(loc="left") == f"bead {sensor.bead}"
         assert any(text.get_text().startswith("hertz: residual ") for text in force.texts)
-    # the same from what a file holds of it, as a report draws it
-    again = figures.comparison(as_comparison(found.as_dict()))[1]
+    # the same from its file, as a report draws it
+    found.save(tmp_path / "compared.h5")
+    again = figures.comparison(granchain.open(tmp_path / "compared.h5"))[1]
     for panel, same_panel in zip(panels.flat, again.flat, strict=True):
         for line, same in zip(panel.get_lines(), same_panel.get_lines(), strict=True):
             assert np.allclose(same.get_ydata(), line.get_ydata())
@@ -414,18 +415,31 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
     assert captured.out.splitlines()[-1] == "compared.png"
     assert (here / "compared.png").read_bytes().startswith(b"\x89PNG")
     assert "ma-liu: no sensor in bead 40, 63. Not compared there" in captured.err
-    facts = json.loads(obeyed(*command, "--tolerance", "peak=0.001", "--json", code=5).out)
-    assert facts["trace"]["kind"] == "synthetic"
-    assert facts["nearest"] == [{"bead": bead, "labels": ["ma-liu"]} for bead in (9, 24)]
-    ours = facts["results"][0]
-    assert len(ours["missed"]) == 2
+    options = ["--tolerance", "peak=0.001", "--out", "compared.h5", "--json"]
+    facts = json.loads(obeyed(*command, *options, code=5).out)
+    assert facts["trace_kind"] == "synthetic" and facts["sensor_bead"] == [9, 24]
+    assert facts["result"] == ["ma-liu", "hertz"] and facts["nearest_rank"] == [[1, 0], [1, 0]]
+    found = granchain.open(here / "compared.h5")
+    assert found.nearest == {9: ("ma-liu",), 24: ("ma-liu",)} and found.law == "ma-liu, hertz"
+    assert facts["peak_tolerance"] == 0.001 and facts["messages"] == list(found.messages)
+    ours = found.results[0]
+    assert len(ours.missed) == 2 and set(ours.missed) < set(found.messages)
+    assert [case.law for case in found.cases] == ["ma-liu", "hertz"] and found.case is None
     # the clock of the synthetic trace: 40 us of quiet, begun at -13 us
-    assert ours["time_shift"] == pytest.approx(27e-6, abs=0.2e-6)
-    for sensor in ours["sensors"]:
+    assert facts["shift"][0] == ours.shift == pytest.approx(27e-6, abs=0.2e-6)
+    for sensor in ours.sensors:
         # its true gain is 0.0194 V/N, and it was read with 0.02
-        assert sensor["peak"]["relative"] == pytest.approx(0.02 / 0.0194 - 1.0, abs=0.02)
-        assert sensor["impulse"]["relative"] == pytest.approx(0.02 / 0.0194 - 1.0, abs=0.015)
-        assert abs(sensor["width"]["relative"]) < 0.02
+        assert sensor.peak.relative == pytest.approx(0.02 / 0.0194 - 1.0, abs=0.02)
+        assert sensor.impulse.relative == pytest.approx(0.02 / 0.0194 - 1.0, abs=0.015)
+        assert abs(sensor.width.relative) < 0.02
+    # its file can be plotted and cited
+    obeyed("plot", "compared.h5", "--out", "figures")
+    assert {path.name for path in (here / "figures").iterdir()} == {
+        "compared-comparison.png",
+        "compared-pulse-numbers.png",
+    }
+    cited = obeyed("cite", "compared.h5").out
+    assert "% contact law ma-liu" in cited and "synthetic data" in cited
 
 
 @pytest.mark.parametrize(("options", "code", "sentence"), refused("command of comparison"))

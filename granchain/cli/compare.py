@@ -13,6 +13,7 @@ import typer
 import granchain as gc
 from granchain.cli.options import (
     MISSED,
+    AnswerOption,
     CaseArgument,
     CutoffOption,
     FigureOption,
@@ -74,7 +75,7 @@ def compare(
         typer.Option(metavar="N", min=0, help="Number of members of the bands; 0 for no bands."),
     ] = 1024,
     figure: FigureOption = None,
-    out: NumbersOption = None,
+    out: AnswerOption = None,
     overwrite: OverwriteOption = False,
     no_verify: NoVerifyOption = False,
     as_json: JsonOption = False,
@@ -84,12 +85,11 @@ def compare(
     The output lists peaks, arrivals, widths, impulses, speeds, and residuals, and bands if there
     are tolerances.
     """
-    from granchain.pages.conclusions import comparison_tables
-    from granchain.store.conclusion import save_conclusion
+    from granchain.pages.compared import comparison_tables
 
     bounds = named_values("--tolerance", tolerances or (), "peak=0.05")
     asked = read_bands(band or ())
-    with wanted_files(figure, out, overwrite):
+    with wanted_files(figure, out, overwrite, ".h5"):
         measured = gc.read_trace(trace)
         results = [gc.open(file, verify=not no_verify) for file in files]
         laws = [result.law for result in results]
@@ -106,15 +106,15 @@ def compare(
             bands=asked or None,
             members=members,
         )
-        facts = {"files": files, "folder": trace, **found.as_dict(), "tolerances": bounds}
-        save_conclusion(out, "comparison", None, facts, overwrite)
+        if out is not None:
+            found.save(out, overwrite)
     save_figure(gc.figures.comparison, figure, overwrite, found)
     print_result(
         "compare",
-        {**facts, "figure": figure, "out": out},
+        {"files": files, "folder": trace, **found.as_dict(), "figure": figure, "out": out},
         as_json,
-        lambda: blocks_as_text(comparison_tables(facts)),
-        [*found.messages, *found.missed],
+        lambda: blocks_as_text(comparison_tables(found)),
+        found.messages,
     )
     if found.missed:
         raise typer.Exit(MISSED)

@@ -21,12 +21,12 @@ from granchain.analysis.reading import SensorReading, merged_from
 from granchain.analysis.transport import wave_speed
 from granchain.analysis.uncertainty import Number
 from granchain.comparison.agreement import (
-    RELATIVE,
     UNITS_COMPARED,
     Agreement,
     Comparison,
     ResultAgreement,
     SensorAgreement,
+    comparison_of,
 )
 from granchain.comparison.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.errors import TraceError
@@ -89,12 +89,11 @@ def compare_pulses(
         all(math.isfinite(side.pulses[k].arrival) for side in computed) for k in range(len(beads))
     ]
     found = tuple(
-        _result_against(measured, side, shift, windows, seen, word, bounds, messages)
+        _result_against(measured, side, shift, windows, seen, word, messages)
         for side, shift, word in zip(computed, shifts, words, strict=True)
     )
-    return Comparison(
-        trace, sensor, found, _nearest_laws(measured, found), tuple(dict.fromkeys(messages))
-    )
+    ranks = _ranks_of_nearest(measured, found)
+    return comparison_of(trace, sensor, found, ranks, messages, bounds, results)
 
 
 def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
@@ -329,7 +328,6 @@ def _result_against(
     windows: Sequence[slice],
     seen: Sequence[bool],
     label: str,
-    bounds: Mapping[str, float],
     messages: list[str],
 ) -> ResultAgreement:
     clocks = measured.time_error
@@ -413,9 +411,8 @@ def _result_against(
         if seen[k] and not merged[k] and math.isfinite(one.measured)
     ]
     everywhere = _wave_agreement(computed.positions, arrivals, measured.readings, known, clocks)
-    missed = tuple(_missed(label, sensors, bounds))
     return ResultAgreement(
-        label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere, missed
+        label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere
     )
 
 
@@ -489,28 +486,10 @@ def _wave_agreement(
     return Agreement(measured, measured**2 * slope, computed)
 
 
-def _missed(
-    label: str, sensors: Sequence[SensorAgreement], bounds: Mapping[str, float]
-) -> list[str]:
-    missed = []
-    for name, bound in bounds.items():
-        for sensor in sensors[:-1] if name == "speed" and len(sensors) > 1 else sensors:
-            one: Agreement = getattr(sensor, name)
-            off = abs(one.relative) if name in RELATIVE else abs(one.difference)
-            if not off <= bound:
-                unit = " s" if name == "arrival" else ""
-                got = f"{off:.3g}{unit}" if math.isfinite(off) else "no number"
-                missed.append(
-                    f"{label}: bead {sensor.bead}: {name} differs by {got}, more than the "
-                    f"tolerance {bound:g}{unit}"
-                )
-    return missed
-
-
 def _doubt(noise: Noise, nearest: SensorAgreement, rival: SensorAgreement) -> float:
     """Return how much noise may change the difference of two residuals.
 
-    See `_nearest_laws`.
+    See `_ranks_of_nearest`.
     """
     n = min(len(nearest.computed), len(rival.computed))
     apart = nearest.computed[:n] - rival.computed[:n]
@@ -519,10 +498,8 @@ def _doubt(noise: Noise, nearest: SensorAgreement, rival: SensorAgreement) -> fl
     return 4.0 * sigma / float(np.linalg.norm(nearest.measured))
 
 
-def _nearest_laws(
-    measured: Measured, results: Sequence[ResultAgreement]
-) -> dict[int, tuple[str, ...]]:
-    """Return the results that agree best with each bead.
+def _ranks_of_nearest(measured: Measured, results: Sequence[ResultAgreement]) -> np.ndarray:
+    """Return the ranks of the results that agree best with each bead, and 0 for the others.
 
     These are the result with the smallest residual r, and those that noise does not distinguish
     from it.
@@ -533,16 +510,17 @@ def _nearest_laws(
     one sample for white noise. This is at most 2 sigma (r_i + r_j)/|m|. With twice this value,
     results are not distinguished up to r_j - r_i = 4 sigma/|m|.
     """
-    found: dict[int, tuple[str, ...]] = {}
+    ranks = np.zeros((len(results[0].sensors), len(results)), dtype=int)
     for k, rows in enumerate(zip(*(result.sensors for result in results), strict=True)):
         off = [row.residual.computed for row in rows]
         order = sorted((i for i in range(len(rows)) if math.isfinite(off[i])), key=lambda i: off[i])
         if order:
             nearest = rows[order[0]]
-            found[nearest.bead] = tuple(
-                results[i].label
+            alike = [
+                i
                 for i in order
                 if i == order[0]
                 or off[i] - off[order[0]] <= _doubt(measured.noises[k], nearest, rows[i])
-            )
-    return found
+            ]
+            ranks[k, alike] = np.arange(len(alike)) + 1
+    return ranks

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from granchain.figures import dispersion_curves, mode_shapes, spectrum
+from granchain.figures import comparison, dispersion_curves, mode_shapes, pulse_numbers, spectrum
 from granchain.pages.blocks import Block, Grid, Heading, Paragraph, Picture
 from granchain.pages.run import case_blocks, citation, inputs_of, law_blocks, origin, resolved
 from granchain.store.tables import is_number, tables_of
@@ -30,6 +30,14 @@ FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
         )
     ],
     "Modes": [("Number of participating beads in each mode, and mode shapes.", mode_shapes)],
+    "Comparison": (
+        ("Measured and simulated force at each sensor, and their difference.", comparison),
+        (
+            "Measured and simulated peak force and arrival time of the first pulse versus sensor "
+            "bead.",
+            pulse_numbers,
+        ),
+    ),
 }
 
 

@@ -11,10 +11,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from granchain.comparison import Agreement
-from granchain.figures import comparison, equivalence, fit, fits, pulse_numbers
+from granchain.figures import equivalence, fit, fits
 from granchain.pages.blocks import (
     STRANGE,
     Block,
@@ -25,22 +23,13 @@ from granchain.pages.blocks import (
     Picture,
     number_grid,
     number_text,
-    time_text,
 )
+from granchain.pages.compared import agreement_cells
 from granchain.pages.rest import bands_page, drawable
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
-from granchain.sensor import Sensor
 
 # Fits of a ranking whose pulses a page shows.
 MOST_FITS = 3
-# Factor and title of a table.
-COMPARED_NUMBERS = {
-    "peak": (1.0, "Peak force [N]"),
-    "arrival": (1e6, "Arrival of the peak [us]"),
-    "width": (1e6, "Width at half height [us]"),
-    "impulse": (1e3, "Impulse of the pulse [mN s]"),
-    "speed": (1.0, "Speed to the next sensor [m/s]"),
-}
 
 
 def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
@@ -83,208 +72,16 @@ def messages_of(facts: Mapping[str, Any]) -> list[Block]:
     return [Paragraph(one, warning=True) for one in dict.fromkeys(map(str, told))]
 
 
-# --------------------------------------------------------------------------------------------------
-# A comparison
-
-
-def comparison_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
-    """Title, blocks and laws of a comparison."""
-    results, title = facts["results"], f"Comparison with {facts['trace']['title']}"
-    words = "Measured and simulated force at each sensor, and their difference."
-    pictures = [Picture(lambda: comparison(as_comparison(facts)), words)]
-    if len(results[0]["sensors"]) > 1:
-        words = (
-            "Measured and simulated peak force and arrival time of the first pulse versus sensor "
-            "bead."
-        )
-        pictures.append(Picture(lambda: pulse_numbers(as_comparison(facts)), words))
-    about, *tables = comparison_tables(facts)
-    return title, [about, *pictures, *tables], [one["law"] for one in results]
-
-
-def as_comparison(facts: Mapping[str, Any]) -> Any:
-    """What figures take of a comparison."""
-    results = [
-        SimpleNamespace(
-            label=one["label"],
-            shift=one["time_shift"],
-            members=one["bands"]["members"] if one["bands"] else 0,
-            sensors=[
-                SimpleNamespace(
-                    **{key: drawable(sensor[key]) for key in ("bead", "noise", "merged")},
-                    **forces(sensor, "time", "measured", "computed"),
-                    peak=SimpleNamespace(**drawable(sensor["peak"])),
-                    arrival=SimpleNamespace(**drawable(sensor["arrival"])),
-                    residual=SimpleNamespace(computed=drawable(sensor["residual"])),
-                    force_band=sensor["force_band"]
-                    and SimpleNamespace(**forces(sensor["force_band"], "low", "high")),
-                )
-                for sensor in one["sensors"]
-            ],
-        )
-        for one in facts["results"]
-    ]
-    nearest = {one["bead"]: tuple(one["labels"]) for one in facts["nearest"]}
-    sensor = Sensor(**facts["sensor"])
-    trace = as_trace(facts["trace"])
-    return SimpleNamespace(results=results, nearest=nearest, sensor=sensor, trace=trace)
-
-
-def forces(facts: Mapping[str, Any], *names: str) -> dict[str, np.ndarray]:
-    """Columns of a sensor, empty ones where the run ends before the pulse."""
-    return {name: np.asarray(drawable(facts[name]), dtype=float) for name in names}
-
-
 def as_trace(facts: Mapping[str, Any]) -> Any:
     """What figures take of a trace."""
     about = SimpleNamespace(**facts)
     return SimpleNamespace(about=about, synthetic=facts["kind"] == "synthetic", words=about.words)
 
 
-def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
-    """What is compared, and a table for each number, a row a sensor: measured with its uncertainty,
-    and each result with its difference in brackets; which law is nearest; bands."""
-    trace, results, sensors = facts["trace"], facts["results"], facts["results"][0]["sensors"]
-    source = ", ".join(part for part in (trace["who"], trace["figure"], trace["doi"]) if part)
-    lines = [f"{trace['title']}: {trace['words']}" + (f" ({source})" if source else "")]
-    lines += [
-        f"{one['label']}: time shift applied to the simulation: "
-        f"{time_text(one['time_shift'], one['time_shift_uncertainty'])} +- "
-        f"{number_text(one['time_shift_uncertainty'], '.2g', 1e6)} us".replace("+ -", "- ")
-        for one in results
-    ]
-    sensor = Sensor(**facts["sensor"])
-    if sensor.cutoff is not None:
-        lines.append(
-            "Both traces were low-pass filtered (zero phase; half amplitude at "
-            f"{sensor.cutoff:.3g} Hz)."
-        )
-    if sensor.band:
-        lines.append(f"The instrument filter was applied to the simulated traces: {sensor.band}.")
-    labels = [one["label"] for one in results]
-    blocks: list[Block] = [Paragraph("\n".join(lines))]
-    places = [
-        f"{sensor['bead']}"
-        + (" merged" if any(one["sensors"][k]["merged"] for one in results) else "")
-        for k, sensor in enumerate(sensors)
-    ]
-    for name, (_, title) in COMPARED_NUMBERS.items():
-        # a row for each sensor; the last one has no next, and the wave has its speed along all
-        sides = [[one["sensors"][k][name] for one in results] for k in range(len(sensors))]
-        named = list(zip(places, sides, strict=True))
-        if name == "speed":
-            named[-1] = ("all", [one["wave_speed"] for one in results])
-        rows = ((place, *compared_cells(name, *side)) for place, side in named)
-        title += " (error [us])" if name == "arrival" else " (relative error)"
-        blocks.append(number_grid(("bead", "measured", *labels), rows, title))
-    several = len(results) > 1
-    nearest = {one["bead"]: one["labels"] for one in facts["nearest"]}
-    rows = (
-        (
-            place,
-            *(number_text(one, ".4f") for one in (
-                sensor["residual_of_noise"], *(one["sensors"][k]["residual"] for one in results),
-            )),
-            *([" or ".join(nearest.get(sensor["bead"], ("-",)))] if several else []),
-        )
-        for k, (place, sensor) in enumerate(zip(places, sensors, strict=True))
-    )  # fmt: skip
-    columns = ("bead", "noise alone", *labels, *(["smallest"] if several else []))
-    blocks.append(number_grid(columns, rows, "Residual relative to the measured pulse"))
-    if several and nearest:
-        blocks.append(Paragraph(nearest_words(labels, list(nearest.values()))))
-    return blocks + [band_table(one, places) for one in results if one["bands"]]
-
-
-def compared_cells(name: str, *agreements: Mapping[str, Any]) -> list[str]:
-    """A measured number with its uncertainty in one cell, each computed one with its difference."""
-    measured, error, *rest = agreement_cells(name, *agreements)
-    percent = "" if name == "arrival" else " %"
-    cells = [measured if error == "-" else f"{measured} +- {error}"]
-    for computed, off in zip(rest[::2], rest[1::2], strict=True):
-        cells.append(computed if off == "-" else f"{computed} ({off}{percent})")
-    return cells
-
-
-def agreement_cells(name: str, *agreements: Mapping[str, Any]) -> list[str]:
-    """A measured number with its uncertainty, and computed ones, each with its difference:
-    relative, but of an arrival, whose zero of time says nothing."""
-    factor = COMPARED_NUMBERS[name][0]
-    uncertainty = agreements[0]["uncertainty"]
-
-    def text(value: float | None) -> str:
-        return (
-            time_text(value, uncertainty)
-            if name == "arrival"
-            else number_text(value, factor=factor)
-        )
-
-    cells = [text(agreements[0]["measured"]), number_text(uncertainty, ".2g", factor)]
-    for agreement in agreements:
-        parts = (agreement[part] for part in Agreement._fields)
-        one = Agreement(*(math.nan if part is None else part for part in parts))
-        off = factor * one.difference if name == "arrival" else 100.0 * one.relative
-        cells += [text(one.computed), number_text(off, "+.3g")]
-    return cells
-
-
-def nearest_words(labels: Sequence[str], nearest: Sequence[Sequence[str]]) -> str:
-    """At how many sensors each result is the nearest one."""
-    counts = {label: sum(list(one) == [label] for one in nearest) for label in labels}
-    ranked = sorted(counts.items(), key=lambda item: -item[1])
-    counted = ", ".join(f"{label} at {count}" for label, count in ranked if count)
-    undecided = sum(len(one) > 1 for one in nearest)
-    return (
-        f"Law with the smallest residual, of {len(nearest)} sensors: {counted or 'none'}"
-        + (
-            f". At {undecided} sensors, laws are not distinguishable within the noise"
-            if undecided
-            else ""
-        )
-        + "."
-    )
-
-
-def band_table(result: Mapping[str, Any], places: Sequence[str]) -> Grid:
-    """Ends of the intervals in which measurements of this uncertainty would lie, and whether these
-    do."""
-    bands = result["bands"]
-    spread = ", ".join(
-        f"{key} {100.0 * part['uniform']:.3g} % half width"
-        if isinstance(part, Mapping)
-        else f"{key} {100.0 * part:.3g} %"
-        for key, part in bands["tolerance"].items()
-    )
-    columns = (
-        "bead", "peak [N]", "low", "high", "band", "arrival [us]", "low", "high", "band",
-        "force in band",
-    )  # fmt: skip
-    rows = (
-        (place, *band_cells(sensor, "peak"), *band_cells(sensor, "arrival"),
-         "-" if (inside := sensor["force_inside"]) is None else f"{100.0 * inside:.3g} %")
-        for place, sensor in zip(places, result["sensors"], strict=True)
-    )  # fmt: skip
-    title = (
-        f"{result['label']}: measurement compared with uncertainty bands ({spread}; "
-        f"{bands['members']} members; {100.0 * bands['part']:g} % of measurements are "
-        "expected between low and high)"
-    )
-    return number_grid(columns, rows, title)
-
-
-def band_cells(sensor: Mapping[str, Any], name: str) -> list[str]:
-    """A measured number, the ends of its interval, and whether it is within."""
-    band = sensor[f"{name}_band"] or {"within": ""}
-    ends = sensor[name]["measured"], band.get("low_measured"), band.get("high_measured")
-    words = {True: "within", False: "outside", None: "-", "": ""}
-    finest = sensor[name]["uncertainty"]
-    numbers = [
-        time_text(one, finest)
-        if name == "arrival"
-        else number_text(one, factor=COMPARED_NUMBERS[name][0])
-        for one in ends
-    ]
-    return [*numbers, words[band["within"]]]
+def as_agreement(facts: Mapping[str, Any]) -> Agreement:
+    """Return a measured and a computed value of a JSON file."""
+    values = (facts[name] for name in Agreement._fields)
+    return Agreement(*(math.nan if value is None else value for value in values))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -507,8 +304,8 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
     sensors = (
         (
             str(one["bead"]),
-            *agreement_cells("peak", one["peak"]),
-            *agreement_cells("arrival", one["arrival"]),
+            *agreement_cells("peak", as_agreement(one["peak"])),
+            *agreement_cells("arrival", as_agreement(one["arrival"])),
             number_text(one["residual"], "+.2g"),
         )
         for one in facts["sensors"]
@@ -568,7 +365,6 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
 
 
 COMPOSERS = {
-    "comparison": comparison_page,
     "equivalence": equivalence_page,
     "fit": fit_page,
     "fits": fits_page,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from granchain.case import Case, check_case
-from granchain.comparison import Comparison
 from granchain.errors import CaseError
 from granchain.figures import band_traces, sensitivities
 from granchain.pages.blocks import Block, Grid, Paragraph, Picture, number_grid, number_text
@@ -39,11 +38,10 @@ def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
         return kind, found.as_dict()
     if "nominal_force" in getattr(found, "data_vars", ()):
         return "bands", {"bands": plain_data(found.to_dict())}
-    for kind, of in (("comparison", Comparison), ("fit", Fit)):
-        if isinstance(found, of):
-            return kind, found.as_dict()
+    if isinstance(found, Fit):
+        return "fit", found.as_dict()
     raise CaseError(
-        f"save: {type(found).__name__} is not supported. It must be a result of compare, "
+        f"save: {type(found).__name__} is not supported. It must be a result of "
         "equivalent, fit, or bands. Write other answers to a file with the ending .h5."
     )
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from granchain.comparison.agreement import (
 )
 from granchain.errors import CaseError
 from granchain.keys import Problems
+from granchain.plain_data import canonical, plain_data
 from granchain.progress import progress_of
 from granchain.sensor import Sensor
 from granchain.store import Result
@@ -128,13 +128,27 @@ def compare(
         )
     runs = (1 + members) * sum(plan is not None for plan in asked)
     report = counter(progress_of(progress, "bands"), runs)
-    banded = tuple(
-        one
-        if plan is None
-        else _with_bands(found, one, plan, nominal_and_members(plan, threads, report))
-        for one, plan in zip(found.results, asked, strict=True)
-    )
-    return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))
+    bands_of = _empty_bands(found)
+    for i, plan in enumerate(asked):
+        if plan is not None:
+            _add_bands(bands_of, found, i, plan, nominal_and_members(plan, threads, report))
+    return found.with_variables(bands_of, tuple(dict.fromkeys(messages)))
+
+
+def _empty_bands(found: Comparison) -> dict[str, Any]:
+    """Return the variables of the bands without values."""
+    sensors, results, samples = found.computed_force.shape
+    empty: dict[str, Any] = {
+        "members": np.zeros(results, dtype=int),
+        "band_tolerance": np.full(results, "{}", dtype=object),
+    }
+    for name in ("peak", "arrival"):
+        for limit in Band._fields:
+            empty[f"{name}_band_{limit}"] = np.full((sensors, results), math.nan)
+    empty["force_inside"] = np.full((sensors, results), math.nan)
+    for limit in ("low", "high"):
+        empty[f"force_{limit}"] = np.full((sensors, results, samples), math.nan)
+    return empty
 
 
 def _plans(
@@ -147,7 +161,7 @@ def _plans(
     """Return the uncertain case of each result; None without tolerances."""
     plans: list[Uncertain | None] = []
     problems: list[str] = []
-    stated = found.trace.about.tolerance
+    stated = found.about.tolerance
     for compared, result in zip(found.results, results, strict=True):
         plans.append(None)
         case = case_of(result)
@@ -175,10 +189,11 @@ def _plans(
     return plans
 
 
-def _with_bands(
-    found: Comparison, agreement: ResultAgreement, plan: Uncertain, measured: Measures
-) -> ResultAgreement:
-    """Return one result with its uncertainty bands."""
+def _add_bands(
+    bands_of: dict[str, Any], found: Comparison, i: int, plan: Uncertain, measured: Measures
+) -> None:
+    """Add the uncertainty bands of result `i` to the variables of all bands."""
+    agreement = found.results[i]
     members = complete_members(measured)[1:]
     late = measured.arrival[members] - measured.arrival[0]
     clean = np.isfinite(late).all(axis=0) & np.array(
@@ -186,20 +201,21 @@ def _with_bands(
     )
     own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(members))
     # the largest gain uncertainty is used for all sensors
-    gain = max(found.trace.about.uncertainty.all_gain(len(found.trace.sensor_bead)))
+    gain = max(found.about.uncertainty.all_gain(len(found.trace_bead)))
     forces = _force_bands(found.sensor, agreement, measured, members, own, gain)
-    sensors = tuple(
-        replace(
-            sensor,
-            peak_band=_band_of(
-                sensor.peak.computed * measured.peak[members, k] / measured.peak[0, k], sensor.peak
-            ),
-            arrival_band=_band_of(sensor.arrival.computed + late[:, k] - own, sensor.arrival),
-            force_band=forces[k],
-        )
-        for k, sensor in enumerate(agreement.sensors)
-    )
-    return replace(agreement, sensors=sensors, tolerance=dict(plan.tolerance), members=len(members))
+    bands_of["members"][i] = len(members)
+    bands_of["band_tolerance"][i] = canonical(plain_data(plan.tolerance), ordered=True)
+    for k, (sensor, force) in enumerate(zip(agreement.sensors, forces, strict=True)):
+        peaks = sensor.peak.computed * measured.peak[members, k] / measured.peak[0, k]
+        arrivals = sensor.arrival.computed + late[:, k] - own
+        for name, values in (("peak", peaks), ("arrival", arrivals)):
+            band = _band_of(values, getattr(sensor, name))
+            for limit, value in band._asdict().items():
+                bands_of[f"{name}_band_{limit}"][k, i] = value
+        covered = np.isfinite(found.computed_force[k, i])
+        bands_of["force_low"][k, i, covered] = force.low
+        bands_of["force_high"][k, i, covered] = force.high
+        bands_of["force_inside"][k, i] = force.inside
 
 
 def _band_of(values: np.ndarray, number: Agreement) -> Band:

@@ -1,0 +1,170 @@
+"""Tables of a comparison with a measured trace, for the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from granchain.comparison import IN_BAND, Agreement, Comparison, ResultAgreement, SensorAgreement
+from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text, time_text
+
+# Factor and title of a table.
+COMPARED_NUMBERS = {
+    "peak": (1.0, "Peak force [N]"),
+    "arrival": (1e6, "Arrival of the peak [us]"),
+    "width": (1e6, "Width at half height [us]"),
+    "impulse": (1e3, "Impulse of the pulse [mN s]"),
+    "speed": (1.0, "Speed to the next sensor [m/s]"),
+}
+
+
+def comparison_tables(found: Comparison) -> list[Block]:
+    """Return a table for each compared quantity, with one row per sensor.
+
+    Each computed value has its difference in brackets. The nearest law and the bands follow.
+    """
+    trace, results, sensors = found.trace, found.results, found.results[0].sensors
+    source = ", ".join(filter(None, (trace.about.who, trace.about.figure, trace.about.doi)))
+    lines = [f"{trace.about.title}: {trace.words}" + (f" ({source})" if source else "")]
+    lines += [
+        f"{one.label}: time shift applied to the simulation: "
+        f"{time_text(one.shift, one.shift_uncertainty)} +- "
+        f"{number_text(one.shift_uncertainty, '.2g', 1e6)} us".replace("+ -", "- ")
+        for one in results
+    ]
+    if found.sensor.cutoff is not None:
+        lines.append(
+            "Both traces were low-pass filtered (zero phase; half amplitude at "
+            f"{found.sensor.cutoff:.3g} Hz)."
+        )
+    if found.sensor.band:
+        lines.append(
+            f"The instrument filter was applied to the simulated traces: {found.sensor.band}."
+        )
+    labels = [one.label for one in results]
+    blocks: list[Block] = [Paragraph("\n".join(lines))]
+    beads = [
+        f"{sensor.bead}" + (" merged" if any(one.sensors[k].merged for one in results) else "")
+        for k, sensor in enumerate(sensors)
+    ]
+    for name, (_, title) in COMPARED_NUMBERS.items():
+        # the last sensor has no next one, so its row contains the wave speed
+        sides = [[getattr(one.sensors[k], name) for one in results] for k in range(len(sensors))]
+        named = list(zip(beads, sides, strict=True))
+        if name == "speed":
+            named[-1] = ("all", [one.wave_speed for one in results])
+        rows = ((bead, *compared_cells(name, *side)) for bead, side in named)
+        title += " (error [us])" if name == "arrival" else " (relative error)"
+        blocks.append(number_grid(("bead", "measured", *labels), rows, title))
+    several, nearest = len(results) > 1, found.nearest
+    rows = (
+        (
+            bead,
+            number_text(sensor.residual.uncertainty, ".4f"),
+            *(number_text(one.sensors[k].residual.computed, ".4f") for one in results),
+            *([" or ".join(nearest.get(sensor.bead, ("-",)))] if several else []),
+        )
+        for k, (bead, sensor) in enumerate(zip(beads, sensors, strict=True))
+    )
+    columns = ("bead", "noise alone", *labels, *(["smallest"] if several else []))
+    blocks.append(number_grid(columns, rows, "Residual relative to the measured pulse"))
+    if several and nearest:
+        blocks.append(Paragraph(summary_of_nearest(labels, list(nearest.values()))))
+    return blocks + [band_table(one, beads) for one in results if one.members]
+
+
+def compared_cells(name: str, *agreements: Agreement) -> list[str]:
+    """Return a measured value with its uncertainty, and computed values with their differences."""
+    measured, error, *pairs = agreement_cells(name, *agreements)
+    percent = "" if name == "arrival" else " %"
+    cells = [measured if error == "-" else f"{measured} +- {error}"]
+    for computed, difference in zip(pairs[::2], pairs[1::2], strict=True):
+        cells.append(computed if difference == "-" else f"{computed} ({difference}{percent})")
+    return cells
+
+
+def agreement_cells(name: str, *agreements: Agreement) -> list[str]:
+    """Return a measured value, its uncertainty, and computed values, each with its difference.
+
+    The difference is relative, except of an arrival, because the zero of time is arbitrary.
+    """
+    factor = COMPARED_NUMBERS[name][0]
+    uncertainty = agreements[0].uncertainty
+
+    def text(value: float) -> str:
+        return (
+            time_text(value, uncertainty)
+            if name == "arrival"
+            else number_text(value, factor=factor)
+        )
+
+    cells = [text(agreements[0].measured), number_text(uncertainty, ".2g", factor)]
+    for one in agreements:
+        difference = factor * one.difference if name == "arrival" else 100.0 * one.relative
+        cells += [text(one.computed), number_text(difference, "+.3g")]
+    return cells
+
+
+def summary_of_nearest(labels: Sequence[str], nearest: Sequence[Sequence[str]]) -> str:
+    """Return at how many sensors each result is the nearest one."""
+    counts = {label: sum(list(one) == [label] for one in nearest) for label in labels}
+    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    counted = ", ".join(f"{label} at {count}" for label, count in ranked if count)
+    undecided = sum(len(one) > 1 for one in nearest)
+    return (
+        f"Law with the smallest residual, of {len(nearest)} sensors: {counted or 'none'}"
+        + (
+            f". At {undecided} sensors, laws are not distinguishable within the noise"
+            if undecided
+            else ""
+        )
+        + "."
+    )
+
+
+def band_table(result: ResultAgreement, beads: Sequence[str]) -> Grid:
+    """Return the intervals of measurements, and whether the measured values are inside."""
+    spread = ", ".join(
+        f"{key} {100.0 * value['uniform']:.3g} % half width"
+        if isinstance(value, Mapping)
+        else f"{key} {100.0 * value:.3g} %"
+        for key, value in result.tolerance.items()
+    )
+    columns = (
+        "bead", "peak [N]", "low", "high", "band", "arrival [us]", "low", "high", "band",
+        "force in band",
+    )  # fmt: skip
+    rows = (
+        (
+            bead,
+            *band_cells(sensor, "peak"),
+            *band_cells(sensor, "arrival"),
+            inside_text(sensor),
+        )
+        for bead, sensor in zip(beads, result.sensors, strict=True)
+    )
+    title = (
+        f"{result.label}: measurement compared with uncertainty bands ({spread}; "
+        f"{result.members} members; {100.0 * IN_BAND:g} % of measurements are "
+        "expected between low and high)"
+    )
+    return number_grid(columns, rows, title)
+
+
+def band_cells(sensor: SensorAgreement, name: str) -> list[str]:
+    """Return a measured value, its interval, and whether it is inside."""
+    side, band = getattr(sensor, name), getattr(sensor, f"{name}_band")
+    texts = {True: "within", False: "outside", None: "-"}
+    numbers = [
+        time_text(one, side.uncertainty)
+        if name == "arrival"
+        else number_text(one, factor=COMPARED_NUMBERS[name][0])
+        for one in (side.measured, band.low_measured, band.high_measured)
+    ]
+    return [*numbers, texts[band.holds(side.measured)]]
+
+
+def inside_text(sensor: SensorAgreement) -> str:
+    """Return the fraction of the measured samples that is in the band, in per cent."""
+    inside = math.nan if sensor.force_band is None else sensor.force_band.inside
+    return f"{100.0 * inside:.3g} %" if math.isfinite(inside) else "-"
