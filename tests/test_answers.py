@@ -59,6 +59,21 @@ def sum_of_radii(result):
 
 
 LIMITS = [("peak", 0.0, 1e3), (sum_of_radii, 0.0, 1.0)]
+
+
+def shaken():
+    """One bead between a shaken and a fixed wall."""
+    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-8, "frequency": 1e4}
+    return gc.Case(
+        chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
+        | {"precompression": 20.0, "drag": 1500.0},
+        contact={"law": "hertz"},
+        ends={"left": drive, "right": "wall"},
+        time={"end": 1e-3},
+        title="shaken bead",
+    )
+
+
 # One small answer of each class. A study is a dataset of xarray.
 ANSWERS = {
     "Result": lambda: gc.run(small()),
@@ -72,6 +87,7 @@ ANSWERS = {
     "Optimum": lambda: gc.optimize(
         small(), "peak", {"striker.speed": (1.0, 2.0)}, LIMITS, generations=0, progress=False
     ),
+    "Orbit": lambda: gc.orbit(shaken()),
 }
 STUDIES: dict[str, functools.partial] = {}
 answer_of = functools.cache(lambda name: ANSWERS[name]())

@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from granchain.figures import comparison, dispersion_curves, mode_shapes, pulse_numbers, spectrum
+from granchain.figures import (
+    comparison,
+    dispersion_curves,
+    mode_shapes,
+    orbit,
+    pulse_numbers,
+    spectrum,
+)
 from granchain.pages.blocks import Block, Grid, Heading, Paragraph, Picture
 from granchain.pages.run import case_blocks, citation, inputs_of, law_blocks, origin, resolved
 from granchain.store.tables import is_number, tables_of
@@ -15,6 +22,13 @@ from granchain.store.tables import is_number, tables_of
 MOST_ROWS = 100
 # For each class of answers: captions, and functions that plot the answer.
 FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
+    "Orbit": (
+        (
+            "Velocity versus displacement of the orbit, states after each period near it, and the "
+            "Floquet multipliers with the unit circle.",
+            orbit,
+        ),
+    ),
     "Dispersion": [
         (
             "Frequency versus wavenumber of small waves about the static state. Band gaps are "

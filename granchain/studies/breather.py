@@ -297,7 +297,8 @@ def breather(
     shooting = family.shooting(turn.period * float(found.place[-1]))
     advice = "the orbit at a smaller amplitude or another period"
     return orbit_found(
-        shooting, found, begun, tolerance, advice, lambda shot: spectrum_of(family, shooting, shot),
+        case, shooting, found, begun, tolerance, advice,
+        lambda shot: spectrum_of(family, shooting, shot),
         lambda shot: breather_error(family, shooting, shot),
     )  # fmt: skip
 

@@ -466,7 +466,9 @@ class Path:
         """Return the orbit of a point, with its trajectory."""
         shooting = self.at(z)
         shot = shooting.shoot(self.state(z))
-        return orbit_of(shooting, shot, 1, begun, self.stability(z, shot), self.step_error(z, shot))
+        case = self._case_at(self.value_of(float(z[-1])))
+        found, error = self.stability(z, shot), self.step_error(z, shot)
+        return orbit_of(case, shooting, shot, 1, begun, found, error)
 
     def state(self, z: np.ndarray) -> np.ndarray:
         """Return the scaled state of a point."""

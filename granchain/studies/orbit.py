@@ -4,10 +4,10 @@ their Floquet multipliers."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from granchain.case.start import FIXED, same_of, state_in, state_of_run, text_of
 from granchain.case.start import begun as begun_before
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
-from granchain.markup import card, table
 from granchain.progress import progress_of
-from granchain.simulation import prepare, run_to_end, warns_of_fast_drives
-from granchain.store import Result
+from granchain.simulation import law_provenance, prepare, run_to_end, warns_of_fast_drives
+from granchain.store import Answer, Label, Result
 from granchain.store.answer import case_of
 from granchain.studies.members import check_members
 from granchain.studies.newton import (
@@ -68,65 +67,68 @@ _SAME_PERIOD = 1e-9
 _SAME_PHASE = 0.01
 
 
-@dataclass(frozen=True, eq=False)
-class Orbit:
+_OF_MULTIPLIER, _OF_BODY, _OF_CONTACT = ("multiplier",), ("bead",), ("contact",)
+
+
+class Orbit(Answer):
     """Periodic orbit of a chain.
+
+    With resonators, the axis of the bodies is `body` (beads, then resonators) instead of `bead`.
 
     Attributes
     ----------
-    title, law : str
-        Title and contact law of the case.
     period : float
         Period [s].
-    bead : (n,) array
-        Labels of the beads.
-    displacement, velocity : (n_bodies,) array
-        Displacements from equilibrium [m] and velocities [m/s] of the beads, then the resonators,
-        at zero drive phase.
-    multipliers : (m,) complex array
-        Floquet multipliers [1], the largest modulus first: all 2 n_bodies, or for a driven chain of
-        more than 60 beads and resonators the six largest, unless they lie too close to a circle.
-    vectors : (m, 2 n_bodies) complex array
-        Eigenvector of each multiplier: displacements of beads and resonators [m], then velocities
-        [m/s], scaled to a largest displacement of 1. For a breather, they are defined up to a shift
-        along the orbit and its family.
+    stable : bool
+        Whether no modulus exceeds 1 by more than `modulus_error`.
     multiplier_error : float
         Error of the first multiplier, as a distance in the complex plane [1].
     modulus_error : float
         Error of the modulus of the first multiplier [1].
-    stable : bool
-        Whether no modulus exceeds 1 by more than `modulus_error`.
     energy_in, energy_lost : float
         Energy supplied by the drives, and energy lost in contacts, drag, and on-site dashpots, in
         one period [J].
+    energy, energy_error : float
+        Energy of a breather above the static state, and its discretization error [J]. nan for a
+        driven orbit.
+    period_error : float
+        Error of the period of a breather from the time step [s]. 0 if the period is given.
     residual : float
         Closing error of the orbit, as a fraction of its largest excursion [1].
     shots : int
         Number of Newton iterations, each of which computes a period with its Jacobian.
-    opens : tuple of int
-        Contacts that open during the orbit. The multipliers are then those of a map with kinks.
-    begun : str
-        Description of the initial state of Newton's method.
     settled : int
         Number of periods from the initial state until the contact histories were steady. With
         residual indentation there are many orbits, and this is the orbit that belongs to its
         initial state.
-    touches : tuple of int
-        Contacts whose largest overlap in the orbit is the largest of their history. The multipliers
-        are then those of perturbations that do not increase it; a larger perturbation increases the
-        residual indentation.
+    begun : str
+        Description of the initial state of Newton's method.
+    bead : (n,) array
+        Labels of the beads.
+    body : (n_bodies,) array
+        Numbers of beads and resonators. Only for a chain with resonators.
+    displacement, velocity : (n_bodies,) array
+        Displacements from equilibrium [m] and velocities [m/s] of the beads, then the resonators,
+        at zero drive phase.
     displacement_error : (n_bodies,) array
         Discretization error of the displacement of each body at any phase of the orbit [m], from
         the orbit in steps of half the length. nan if there is no such orbit nearby.
-    energy_error : float
-        Discretization error of `energy` [J]. nan for a driven orbit.
-    result : Result
-        Trajectory over one period, from zero drive phase, or from the turning point of the bead
-        with the largest displacement.
-    energy : float
-        Energy of a breather above the static state [J]. nan for a driven orbit.
-    period_error : float
-        Error of the period of a breather from the time step [s]. 0 if the period is given.
+    multipliers : (m,) complex array
+        Floquet multipliers [1], the largest modulus first: all 2 n_bodies, or for a driven chain of
+        more than 60 beads and resonators the six largest, unless they lie too close to a circle.
+    vector_displacement, vector_velocity : (m, n_bodies) complex array
+        Eigenvector of each multiplier: displacements [1] and velocities [1/s], scaled to a largest
+        displacement of 1. For a breather, they are defined up to a shift along the orbit and its
+        family.
+    contact : (n_contacts,) array
+        Labels of the contacts.
+    opens : (n_contacts,) bool array
+        Whether each contact opens during the orbit. The multipliers are then those of a map with
+        kinks.
+    touches : (n_contacts,) bool array
+        Whether the largest overlap of each contact in the orbit is the largest of its history. The
+        multipliers are then those of perturbations that do not increase it; a larger perturbation
+        increases the residual indentation.
 
     Examples
     --------
@@ -145,30 +147,39 @@ class Orbit:
     2
     """
 
-    title: str
-    law: str
-    period: float
-    bead: np.ndarray
-    displacement: np.ndarray
-    velocity: np.ndarray
-    multipliers: np.ndarray
-    vectors: np.ndarray
-    multiplier_error: float
-    modulus_error: float
-    stable: bool
-    energy_in: float
-    energy_lost: float
-    residual: float
-    shots: int
-    opens: tuple[int, ...]
-    begun: str
-    result: Result
-    energy: float = math.nan
-    period_error: float = 0.0
-    settled: int = 0
-    touches: tuple[int, ...] = ()
-    displacement_error: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    energy_error: float = math.nan
+    labels: ClassVar = {
+        "period": Label((), "s", "period of the orbit"),
+        "stable": Label((), "1", "whether no modulus exceeds 1 by more than its error"),
+        "multiplier_error": Label((), "1", "error of the first multiplier"),
+        "modulus_error": Label((), "1", "error of the modulus of the first multiplier"),
+        "energy_in": Label((), "J", "energy supplied by the drives in a period"),
+        "energy_lost": Label((), "J", "energy lost in a period"),
+        "energy": Label((), "J", "energy of a breather above the static state"),
+        "energy_error": Label((), "J", "discretization error of the energy"),
+        "period_error": Label((), "s", "error of the period from the time step"),
+        "residual": Label((), "1", "closing error, as a fraction of the largest excursion"),
+        "shots": Label((), "1", "number of Newton iterations"),
+        "settled": Label((), "1", "number of periods until the contact histories were steady"),
+        "begun": Label((), "", "initial state of the search"),
+        "bead": Label(_OF_BODY, "1", "label of the bead"),
+        "body": Label(("body",), "1", "number of the body: beads, then resonators"),
+        "displacement": Label(_OF_BODY, "m", "displacement from equilibrium at zero drive phase"),
+        "velocity": Label(_OF_BODY, "m/s", "velocity at zero drive phase"),
+        "displacement_error": Label(_OF_BODY, "m", "discretization error of the displacement"),
+        "multiplier": Label(_OF_MULTIPLIER, "1", "index of the multiplier, largest modulus first"),
+        "multipliers": Label(_OF_MULTIPLIER, "1", "Floquet multiplier"),
+        "vector_displacement": Label(
+            (*_OF_MULTIPLIER, *_OF_BODY), "1", "displacements of the eigenvector of the multiplier"
+        ),
+        "vector_velocity": Label(
+            (*_OF_MULTIPLIER, *_OF_BODY), "1/s", "velocities of the eigenvector of the multiplier"
+        ),
+        "contact": Label(_OF_CONTACT, "1", "label of the contact"),
+        "opens": Label(_OF_CONTACT, "1", "whether the contact opens during the orbit"),
+        "touches": Label(
+            _OF_CONTACT, "1", "whether the contact reaches the largest overlap of its history"
+        ),
+    }
 
     def __repr__(self) -> str:
         return (
@@ -178,35 +189,32 @@ class Orbit:
         )
 
     @property
+    def result(self) -> Result:
+        """Trajectory over one period, from zero drive phase, or from the turning point of the bead
+        with the largest displacement."""
+        return cast(Result, self.groups["trajectory"])
+
+    @property
     def largest_multiplier(self) -> complex:
         """Multiplier of the largest modulus; 1 for a breather of a single bead, which has only
         the two multipliers of energy and phase."""
         return complex(self.multipliers[0]) if self.multipliers.size else 1.0 + 0.0j
 
-    def _repr_html_(self) -> str:
-        """Return the HTML that a notebook shows."""
-        first = self.largest_multiplier
-        at = int(np.abs(self.displacement).argmax())
-        largest = f"{self.displacement[at]:.6g} within {self.displacement_error[at]:.2g}"
-        rows = [
-            ("period [s]", f"{self.period:.6g}"),
-            ("largest multiplier [1]", f"{first:.5g}"),
-            ("modulus of it [1]", f"{abs(first):.6g} within {self.modulus_error:.2g}"),
-            ("multipliers computed", f"{self.multipliers.size} of {2 * self.displacement.size}"),
-            ("stable", "yes" if self.stable else "no"),
-            ("energy supplied per period [J]", f"{self.energy_in:.6g}"),
-            ("energy lost per period [J]", f"{self.energy_lost:.6g}"),
-            ("residual [1]", f"{self.residual:.2g}"),
-            ("largest displacement [m]", largest),
-        ]
-        if not math.isnan(self.energy):
-            energy = f"{self.energy:.6g} within {self.energy_error:.2g}"
-            rows.append(("energy above the static state [J]", energy))
-        if self.settled:
-            rows.append(("periods until steady", str(self.settled)))
-        if self.touches:
-            rows.append(("contacts at the indentation limit", ", ".join(map(str, self.touches))))
-        return card(f"Orbit of {self.title}, {self.law}", table(("quantity", "value"), rows))
+    @property
+    def vectors(self) -> np.ndarray:
+        """Eigenvector of each multiplier, (m, 2 n_bodies): displacements, then velocities."""
+        return np.hstack([self.vector_displacement, self.vector_velocity])
+
+
+def labels_of_bodies(labels: Mapping[str, Label], resonators: bool) -> dict[str, Label]:
+    """Return labels with the axis `body` instead of `bead` if there are resonators."""
+    if not resonators:
+        return {}
+    return {
+        name: Label(tuple("body" if axis == "bead" else axis for axis in label.dims), *label[1:])
+        for name, label in labels.items()
+        if name != "bead"
+    }
 
 
 @warns_of_fast_drives
@@ -330,14 +338,14 @@ def orbit(
     else:
         found = _nearest_orbit(shooting, state, begun, tolerance)
     advice = "the orbit at a weaker drive or another frequency, or a run that has become steady"
-    orbit = orbit_found(
-        shooting, found, begun, tolerance, advice, lambda shot: stability(shooting, shot),
-        lambda shot: step_error(shooting, shot),
+    return orbit_found(
+        case, shooting, found, begun, tolerance, advice, lambda shot: stability(shooting, shot),
+        lambda shot: step_error(shooting, shot), settled,
     )  # fmt: skip
-    return replace(orbit, settled=settled)
 
 
 def orbit_found(
+    case: Case,
     shooting: Shooting,
     found: Nearest,
     begun: str,
@@ -345,6 +353,7 @@ def orbit_found(
     advice: str,
     multipliers: Callable[[Shot], Stability],
     step_errors: Callable[[Shot], StepError],
+    settled: int = 0,
 ) -> Orbit:
     """Return the orbit that Newton's method has found.
 
@@ -361,7 +370,9 @@ def orbit_found(
             shooting.seen(found.shot.state),
         )
     shot = found.shot
-    orbit = orbit_of(shooting, shot, found.shots, begun, multipliers(shot), step_errors(shot))
+    orbit = orbit_of(
+        case, shooting, shot, found.shots, begun, multipliers(shot), step_errors(shot), settled
+    )
     shooting.runners.close()
     return orbit
 
@@ -763,14 +774,16 @@ def error_not_known(shooting: Shooting, state: np.ndarray, error: RunError) -> R
 
 
 def orbit_of(
+    case: Case,
     shooting: Shooting,
     shot: Shot,
     shots: int,
     begun: str,
     found: Stability,
     error: StepError,
+    settled: int = 0,
 ) -> Orbit:
-    """Return the orbit of a shot."""
+    """Return the orbit of a shot; `case` is the case of the orbit."""
     own, n = shot.state * shooting.scale, shooting.bodies
     try:
         result = shooting.run(shot.state)
@@ -781,32 +794,41 @@ def orbit_of(
             getattr(problem, "result", None),
         ) from None
     lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping", "resonator_damping")
-    touches = shot.course.highest >= (1.0 - TOUCHES) * shooting.limits
-    opens = result.contact_overlap.min(axis=0) <= result.residual_overlap
+    bead, vectors = shooting.fine.chain.body_labels, found.vectors.astype(complex)
+    resonators = n > bead.size
+    data = {
+        "period": shooting.period,
+        "stable": found.stable,
+        "multiplier_error": found.off,
+        "modulus_error": found.modulus,
+        "energy_in": _gain(result, "drives"),
+        "energy_lost": sum(_gain(result, name) for name in lost),
+        "energy": found.energy,
+        "energy_error": error.energy,
+        "period_error": found.period_error,
+        "residual": shot.residual,
+        "shots": shots,
+        "settled": settled,
+        "begun": begun,
+        "bead": bead,
+        "body": np.arange(1, n + 1) if resonators else None,
+        "displacement": own[:n],
+        "velocity": own[n:],
+        "displacement_error": error.displacement,
+        "multiplier": np.arange(len(found.values)),
+        "multipliers": found.values,
+        "vector_displacement": vectors[:, :n],
+        "vector_velocity": vectors[:, n:],
+        "contact": result.sensor_contact,
+        "opens": result.contact_overlap.min(axis=0) <= result.residual_overlap,
+        "touches": shot.course.highest >= (1.0 - TOUCHES) * shooting.limits,
+    }
     return Orbit(
-        title=shooting.bare.title,
-        law=shooting.bare.contact.law,
-        period=shooting.period,
-        bead=shooting.fine.chain.body_labels,
-        displacement=own[:n],
-        velocity=own[n:],
-        multipliers=found.values,
-        vectors=found.vectors,
-        multiplier_error=found.off,
-        modulus_error=found.modulus,
-        stable=found.stable,
-        energy_in=_gain(result, "drives"),
-        energy_lost=sum(_gain(result, name) for name in lost),
-        residual=shot.residual,
-        shots=shots,
-        opens=tuple(result.sensor_contact[opens].tolist()),
-        begun=begun,
-        result=result,
-        energy=found.energy,
-        period_error=found.period_error,
-        touches=tuple(result.sensor_contact[touches].tolist()),
-        displacement_error=error.displacement,
-        energy_error=error.energy,
+        data,
+        case=case,
+        labels=labels_of_bodies(Orbit.labels, resonators),
+        provenance=law_provenance(case),
+        groups={"trajectory": result},
     )
 
 
