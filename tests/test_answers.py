@@ -9,9 +9,10 @@ import pytest
 import xarray
 
 import granchain as gc
+from granchain import errors
 from granchain.sensor import Sensor
 from granchain.store import Answer, Label
-from granchain.store.dataset import COMPRESSED_FROM
+from granchain.store.dataset import COMPRESSED_FROM, write_content
 from granchain.store.schema import labelled
 from granchain.store.tables import tables_of
 from granchain.traces.about import about_of
@@ -239,3 +240,36 @@ def test_only_large_arrays_are_compressed(tmp_path):
         for name, v in answer.variables.items():
             large = v.data.nbytes >= COMPRESSED_FROM
             assert file[name].compression == ("gzip" if large else None)
+
+
+CASE_TEXTS = ["", "{", "[]", "3", "null", '{"tables": 3}', '{"tables": {}}', '{"tables": null}']
+CASE_TEXTS += ['{"tables": {"chain": []}}', '{"tables": {"mechanism": 1}}', '{"other": {}}']
+CASE_TEXTS += ['{"tables": {"chain": {"beads": 1e999}}}', '{"tables": []}', "[" * 100_000]
+CASE_TEXTS += ['{"tables": {"chain": {}}, "files": 3}', '{"tables": {"chain": {}}, "drives": [1]}']
+
+
+def test_a_damaged_case_is_reported_when_it_is_used(tmp_path):
+    content = answer_of("Result")._content()
+    whole = content.provenance["case_json"]
+    rng = np.random.default_rng(0)
+    damaged = list(CASE_TEXTS)
+    for _ in range(150):
+        first, last = np.sort(rng.integers(0, len(whole), 2))
+        piece = chr(rng.integers(32, 127)) * rng.integers(0, 3)
+        damaged.append(whole[:first] + piece + whole[min(last, first + 5) :])
+    refused = 0
+    for k, text in enumerate(damaged):
+        path = tmp_path / f"{k}.h5"
+        content.provenance = {**content.provenance, "case_json": text}
+        write_content(path, content, False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", errors.GranchainWarning)
+            opened = gc.open(path)
+            try:
+                opened.case  # noqa: B018
+            except errors.FileError as error:
+                assert str(error).startswith(f"{path}: the case in the file is damaged")
+                refused += 1
+            except errors.GranchainError:
+                refused += 1
+    assert refused > 100

@@ -154,7 +154,7 @@ def told(capsys: pytest.CaptureFixture[str], *more: str, code: int) -> str:
 
 @pytest.mark.promise("R1")
 def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+    stopping: Stopping, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for at, more in ((0.3, ()), (0.8, ("--resume",))):
         stopping.at = at
@@ -177,6 +177,9 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
     assert "run.h5 is already complete. There is nothing to resume." in said
     assert left() == ["run.h5"] and Path("run.h5").read_bytes() == complete
     assert "contains a run of a different case and was not changed" in told(capsys, *other, code=4)
+    monkeypatch.setattr("granchain.store.provenance.source_hash", lambda: 64 * "0")
+    said = told(capsys, "--resume", code=4)
+    assert "run.h5: the run was computed by another source of granchain, version 0.1.0" in said
     assert Path("run.h5").read_bytes() == complete
 
 

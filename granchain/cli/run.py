@@ -205,6 +205,7 @@ def before(
         return None
     from granchain.contact.law_record import LawRecord
     from granchain.simulation import law_records
+    from granchain.store.provenance import source_hash
 
     try:
         stored = gc.open(target, lambda headers: ())
@@ -230,6 +231,14 @@ def before(
             f"{target}: the contact law has changed since this run: {changed}. A run can be "
             "resumed only with the same law. Start again with --overwrite, or choose another "
             "output file."
+        )
+    version, source = stored.provenance["granchain_version"], stored.provenance["source_hash"]
+    if source != source_hash():
+        raise FileError(
+            f"{target}: the run was computed by another source of granchain, version {version}, "
+            f"hash {source[:12]}. A complete run must come from the present source, "
+            f"version {gc.__version__}, hash {source_hash()[:12]}. Start again with "
+            "--overwrite, or choose another output file."
         )
     checkpoint.remove()
     notify(f"{target} is already complete. There is nothing to resume.")

@@ -104,6 +104,8 @@ class Answer:
     title: str
     messages: Sequence[Any]
     _case: Any = None
+    # file that the answer was read from
+    _path = ""
 
     def __init__(
         self,
@@ -220,15 +222,7 @@ class Answer:
             The text remains in `provenance`.
         """
         if self._case is None and "case_json" in self.provenance:
-            from granchain.case import case_as_given, mechanism_as_given
-
-            stored, toml = (
-                json.loads(self.provenance["case_json"]),
-                self.provenance.get("case_toml", ""),
-            )
-            self._case = (mechanism_as_given if "mechanism" in stored["tables"] else case_as_given)(
-                stored, toml
-            )
+            self._case = self._case_of_file()
             if self._case.sha256 != self.provenance["case_sha256"]:
                 warnings.warn(
                     "case: this version of granchain completes the case differently "
@@ -240,6 +234,25 @@ class Answer:
                     stacklevel=3,
                 )
         return self._case
+
+    def _case_of_file(self) -> Any:
+        """Return the case in the provenance."""
+        from granchain.case import case_as_given, mechanism_as_given
+
+        try:
+            stored = json.loads(self.provenance["case_json"])
+            mechanism = "mechanism" in stored["tables"]
+            return (mechanism_as_given if mechanism else case_as_given)(
+                stored, self.provenance.get("case_toml", "")
+            )
+        except GranchainError:
+            raise
+        except Exception as error:  # A damaged text causes nearly any built-in exception.
+            reason = quoted(f"{type(error).__name__}: {error}")
+            raise FileError(
+                f"{self._path}: the case in the file is damaged ({reason}). It must be as "
+                "granchain wrote it. Use another copy."
+            ) from None
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -372,6 +385,7 @@ class Answer:
     ) -> Any:
         """Return the answer in an open file."""
         answer = cls.from_content(read_content(opened, variables))
+        answer._path = os.fspath(path)
         # the warning that this version completes the case differently comes when a file is opened
         with contextlib.suppress(GranchainError):
             answer.case  # noqa: B018
