@@ -1,9 +1,9 @@
-"""The checkpoint of a run: what another process needs to go on with the same bits.
+"""Checkpoints: files from which another process resumes a run with bit-identical results.
 
-A journal, FILE.chk beside FILE, of frames of arrays: nothing in it can name another file or cause
-code to run, and damage is seen before anything is taken from it. Rows of records that will not
-change are in one frame only; once a stopped run has written FILE, which holds them too, they are
-read from there, and so they stay while it is gone on with.
+FILE.chk next to FILE is a journal of frames of arrays. Nothing in it can refer to another file or
+execute code, and damage is detected before anything is used. Rows of records that no longer change
+are stored in one frame only. When a stopped run has written FILE, which also contains these rows,
+they are read from FILE, also while the run is resumed.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from granchain.store.files import CHECKPOINT_ENDING, DAMAGED, end_of_links, quot
 from granchain.store.journal import FrameFile, arrays_in, frame_content
 from granchain.store.provenance import source_hash, versions
 
-# Wall time between two checkpoints [s]: what a killed run loses at most.
+# Wall time between two checkpoints [s]: a killed run loses at most this time.
 CHECKPOINT_INTERVAL = 30.0
-# And at least so many times what writing one takes: they cost a run 2 % at most.
+# Smallest interval in units of the time for writing one: checkpoints cost at most 2 % of a run.
 LEAST_RATIO = 50.0
 
 _CHECKPOINT_MARK = b"granchain checkpoint 1\n"
-# Records that an output file holds under the same names, to the same bits; of fewer bytes, they
-# stay in the checkpoint too.
+# Records that an output file contains with the same names and bits. Smaller records also stay in
+# the checkpoint.
 _IN_OUTPUT = ("sensor_force", "contact_force", "contact_overlap", "displacement", "velocity")
 RECORDS_IN_OUTPUT = 2**20
-# No run has more: its records are in memory.
+# No run has more bytes, because its records are in memory.
 _LARGEST_CHECKPOINT = 2**40
 _ANEW = "To start a new run, use --overwrite (in Python: omit resume)"
-# What must be the same for the same bits, with the sentence where it is not.
+# Facts that must be equal for bit-identical results, with the message if they differ.
 _MUST_MATCH = {
     "case_sha256": "the checkpoint belongs to a different case. Use the case and the changes of "
     "the run that wrote it.",
@@ -58,18 +58,18 @@ _MUST_MATCH = {
 
 
 class Saved(NamedTuple):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Parameters
     ----------
     arrays : dict of str to array
-        What the run had changed.
+        Arrays that the run has changed.
     started : str
-        When the run began (UTC, ISO 8601).
+        Time at which the run started (UTC, ISO 8601).
     wall_time : float
-        What it had taken until then [s].
+        Duration of the run until then [s].
     settled : mapping of str to int
-        Of arrays that grow, how many of the first rows will not change any more.
+        For arrays that grow, the number of first rows that no longer change.
     """
 
     arrays: Mapping[str, Any]
@@ -79,28 +79,29 @@ class Saved(NamedTuple):
 
 
 class Checkpoint:
-    """The checkpoint of one run, and when it is next due. The right to write it comes with the
-    `claim` of the output file.
+    """Checkpoint of a run, and the time at which the next one is due.
+
+    The `claim` of the output file includes the right to write it.
 
     Parameters
     ----------
     path : str or path
     every : float
-        Wall time between two states [s]; longer where writing one takes more than a fiftieth of it,
-        so that they cost a run 2 % at most.
+        Wall time between two checkpoints [s]. It is longer if writing takes more than a fiftieth of
+        it, so that checkpoints cost at most 2 % of a run.
 
     Attributes
     ----------
     progress : function
-        Called with the part of a state that is written.
+        Called with the fraction of a checkpoint that is written.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL):
         self.path, self.every = end_of_links(path), every
         self._journal = FrameFile(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
-        # of each record, how many rows the journal holds for good; None where it is to begin anew
+        # for each record, the number of final rows in the journal; None if it is to be rewritten
         self._rows: Mapping[str, int] | None = None
-        # of each record, how many rows the output file holds in its place, and their hash
+        # for each record, the number of rows in the output file instead, and their hash
         self._left: Mapping[str, int] = {}
         self._left_sha256 = ""
         self._last: tuple[Saved, Mapping[str, str]] | None = None
@@ -111,35 +112,34 @@ class Checkpoint:
 
     @staticmethod
     def beside(output: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL) -> Checkpoint:
-        """The checkpoint of a run that writes this output file."""
+        """Return the checkpoint of a run that writes this output file."""
         target = Path(output)
         return Checkpoint(target.with_name(target.name + CHECKPOINT_ENDING), every)
 
     @property
     def exists(self) -> bool:
-        """Whether there is one to go on from."""
+        """True if there is a checkpoint to resume from."""
         return os.path.lexists(self.path)
 
     @property
     def due(self) -> bool:
-        """Whether it is time for the next state."""
+        """True if it is time for the next checkpoint."""
         return time.monotonic() >= self._next
 
     def save(self, saved: Saved, **facts: str) -> None:
-        """Write a state; where that cannot be, warn once, and let the run go on.
+        """Write a checkpoint. If this fails, warn once and continue the run.
 
         Parameters
         ----------
         saved : Saved
-            What to go on from.
+            Content of the checkpoint.
         **facts : str
-            case_sha256, law (its record as text) and set_up of the run.
+            case_sha256, law (its record as text), and set_up of the run.
         """
         began, known, self._rows, self._last = time.monotonic(), self._rows, None, None
         try:
             content = _frame_of(saved, facts, known or {})
-            # appended as long as half of the file counts; the rest is states that newer ones have
-            # replaced
+            # appended while at least half of the file is in use; the other half is older checkpoints
             size = self._journal.length + sum(map(len, content))
             held = sum(a[self._left.get(name, 0) :].nbytes for name, a in saved.arrays.items())
             if known is not None and size < 2 * held:
@@ -160,18 +160,19 @@ class Checkpoint:
         self._next = ended + max(self.every, LEAST_RATIO * (ended - began))
 
     def _begin(self, saved: Saved, facts: Mapping[str, str]) -> None:
-        """Write the journal anew, but for the rows that the output file holds."""
+        """Rewrite the journal, without the rows that the output file contains."""
         more = {"output": self._left_sha256} if self._left else {}
         self._journal.begin(_frame_of(saved, facts, self._left, **more), self.progress)
 
     def rely_on(self, output: Mapping[str, Any]) -> None:
-        """Leave to the output file of the stopped run, which is written, the records that it holds:
-        they stand once on the disk.
+        """Leave to the written output file of the stopped run the records that it contains.
+
+        They are then stored once on the disk.
 
         Parameters
         ----------
         output : mapping of str
-            Its variables.
+            Variables of the output file.
         """
         if self._last is None:
             return
@@ -181,13 +182,16 @@ class Checkpoint:
         if sum(array.nbytes for array in rows.values()) >= RECORDS_IN_OUTPUT:
             self._left = {name: len(array) for name, array in rows.items()}
             self._left_sha256 = _sha256_of(rows)
-            # where the disk is full, both stay
+            # if the disk is full, both stay
             with contextlib.suppress(FileError):
                 self._begin(saved, facts)
 
     def _in_output(self, header: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """The rows that the first frame leaves to the output file: that of the stopped run, or one
-        that a later stop has put in its place, which begins with the same rows."""
+        """Return the rows that the first frame leaves to the output file.
+
+        This is the file of the stopped run, or one that a later stop has written in its place, which
+        starts with the same rows.
+        """
         if "output" not in header:
             return {}
         left = {name: first for name, _, first, _ in header["arrays"] if first}
@@ -203,17 +207,17 @@ class Checkpoint:
         return rows
 
     def load(self, **facts: str) -> Saved:
-        """Read the last state; where what follows it is not whole, with a warning.
+        """Read the last checkpoint, with a warning if a later one is incomplete.
 
         Parameters
         ----------
         **facts : str
-            case_sha256, law and set_up of the run that wants to go on.
+            case_sha256, law, and set_up of the run that resumes.
 
         Raises
         ------
         FileError
-            Where there is none, it is damaged, or of another run.
+            If there is no checkpoint, or it is damaged or belongs to another run.
         """
         if not self.exists:
             raise FileError(
@@ -234,7 +238,7 @@ class Checkpoint:
             self._check(last, facts)
             elsewhere = self._in_output(states[0][0])
             largest = len(file) + sum(rows.nbytes for rows in elsewhere.values())
-            # the last one has the shapes; each row is in one of the frames, or in the output file
+            # the last frame has the shapes; each row is in one of the frames or in the output file
             arrays = {
                 name: np.empty((first + len(rows), *rows.shape[1:]), rows.dtype)
                 for name, (first, rows) in shapes.items()
@@ -248,7 +252,7 @@ class Checkpoint:
             saved = Saved(arrays, str(last["started"]), float(last["wall_time"]))
         except FileError:
             raise
-        except Exception as error:  # A forged one ends in any error of json or NumPy.
+        except Exception as error:  # A forged checkpoint causes any error of json or NumPy.
             raise FileError(
                 f"{self.path}: not a valid checkpoint ({quoted(str(error))}). It must be "
                 f"written by granchain. {_ANEW}."
@@ -263,9 +267,9 @@ class Checkpoint:
         return saved
 
     def _check(self, header: Mapping[str, Any], facts: Mapping[str, str]) -> None:
-        """Refuse what gives other bits than this run."""
+        """Refuse a checkpoint with which the results would differ from those of this run."""
         needed = _circumstances(facts)
-        # another version sets up otherwise: that is the reason to state
+        # another version sets up the run differently, so the version is the reason to report
         for name, reason in _MUST_MATCH.items():
             if name in needed and header.get(name) != needed[name]:
                 raise FileError(f"{self.path}: {reason} {_ANEW}.")
@@ -278,7 +282,7 @@ class Checkpoint:
             )
 
     def remove(self) -> None:
-        """Delete it: the run is complete. What has its name and is no checkpoint stays."""
+        """Delete the checkpoint of a complete run. A file of another kind is not deleted."""
         self._rows = None
         with contextlib.suppress(OSError):
             if replaceable(self.path, (_CHECKPOINT_MARK,)):
@@ -286,7 +290,7 @@ class Checkpoint:
 
 
 def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
-    """What must be the same for the same bits."""
+    """Return the facts that must be equal for bit-identical results."""
     packages = json.loads(versions())
     return {
         **facts,
@@ -297,7 +301,7 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _sha256_of(rows: Mapping[str, np.ndarray]) -> str:
-    """Hash of rows of records: names, types, shapes, bytes."""
+    """Return the hash of rows of records: names, types, shapes, and bytes."""
     total = hashlib.sha256()
     for name, array in sorted(rows.items()):
         total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
@@ -308,6 +312,6 @@ def _sha256_of(rows: Mapping[str, np.ndarray]) -> str:
 def _frame_of(
     saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int], **more: str
 ) -> list[bytes | memoryview]:
-    """The bytes of a state, without the first rows, which are elsewhere."""
+    """Return the bytes of a checkpoint without the first rows, which are stored elsewhere."""
     about = {"started": saved.started, "wall_time": saved.wall_time}
     return frame_content(_circumstances(facts) | more | about, saved.arrays, rows)

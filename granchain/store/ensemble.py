@@ -1,7 +1,7 @@
-"""Results of many runs side by side: a dimension `run`, padded along time, since each has its own
-step.
+"""Results of many runs with a dimension `run`, padded along time.
 
-They come lot by lot, to memory or to a file that grows, so that no more than a lot is held.
+Each run has an individual time step. The results are written in batches, to memory or to a file
+that grows, so that only one batch is in memory.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from granchain.store.files import OUTPUT_MARK, room_beside
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.schema import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
 
-# Axes along which each run has its own instants, or labels that the others do not share: the
-# dimension that counts them, and the variable that says how many.
+# Axes along which runs have individual times or labels: the dimension that counts them, and the
+# variable with their number.
 COUNTED = {
     "time": ("sample", "n_samples"),
     "energy_time": ("entry", "n_entries"),
@@ -52,24 +52,25 @@ UNSHARED = {
     "bead": ("body", "n_bodies"), "contact": ("joint", "n_joints"),
     "resonator": ("rider", "n_riders"), "drive": ("driver", "n_drivers"),
 }  # fmt: skip
-# What a file of an ensemble has of each run, beside the keys in which the cases differ.
+# Variables of each run, in addition to the keys in which the cases differ.
 OF_EACH = ("run", "status", "message", "time_step", "kind")
 _RESERVED_DIMENSIONS = frozenset(
     (*OF_EACH, *(name for both in (*COUNTED.values(), *UNSHARED.values()) for name in both))
 )
-# Bytes of what a file says of each run beside its data: its case, its messages, its hash.
+# Bytes of each run in addition to its data: case, messages, and hash.
 TEXT_OF_RUN = 2**12
 
 
 class EnsembleWriter:
-    """Writes the variables of many runs into a file, each in a column with the first axis `run`.
+    """Writer of many runs, with one row per run in each variable.
 
     Parameters
     ----------
     cases : sequence of Case
-        One for each run.
+        Case of each run.
     file : h5py.File
     packed : bool
+        Whether to compress the data.
     """
 
     def __init__(self, cases: Sequence[Case], file: Any, packed: bool = True):
@@ -88,7 +89,7 @@ class EnsembleWriter:
         self._hashes = [""] * self._count
 
     def add(self, first: int, results: Sequence[Result | None]) -> None:
-        """Take results of the runs from `first` on; None for one that has computed nothing."""
+        """Write results of the runs from `first` on; None for a run without a result."""
         columns: dict[str, list[np.ndarray | None]] = {}
         for place, result in enumerate(results):
             if result is None:
@@ -122,7 +123,7 @@ class EnsembleWriter:
             self._write_rows(column, first, values)
 
     def _column(self, name: str, like: Variable) -> str:
-        """The column of a variable: its name, unless another law has something else under it."""
+        """Return the column of a variable. A variable of another law with the same name gets a number."""
         column, number = f"{name}_of_law" if name in _RESERVED_DIMENSIONS else name, 1
         meaning = like.dims, like.unit, like.long_name
         while (known := self._columns.get(column)) and (
@@ -133,7 +134,7 @@ class EnsembleWriter:
             number += 1
             column = f"{name}_{number}"
         if column not in self._columns:
-            # whole runs, a power of two of them, so that lots begin where pieces do
+            # complete runs, a power of two of them, so that batches start at chunk boundaries
             runs = 1 << max(
                 0, min(self._count, CHUNK // max(1, math.prod(like.shape))).bit_length() - 1
             )
@@ -150,7 +151,7 @@ class EnsembleWriter:
         return column
 
     def _write_rows(self, column: str, first: int, values: Sequence[np.ndarray | None]) -> None:
-        """Write the values of some runs into their rows."""
+        """Write the values of a variable of some runs into their rows."""
         rows: Any = self._columns[column].data
         longest = tuple(
             max(lengths)
@@ -170,7 +171,7 @@ class EnsembleWriter:
     def finish(
         self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float
     ) -> None:
-        """Write what there is of each run beside its columns."""
+        """Write the axes, the status, and the provenance of all runs."""
         run = ("run",)
         labels_of_runs = _values([one.label for one in status])
         found = {
@@ -212,7 +213,7 @@ class EnsembleWriter:
             found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
         for name, column in self._columns.items():
             dims = ("run", *(dimension.get(axis, axis) for axis in column.dims))
-            # a column of some kinds may have been left shorter than an axis
+            # a variable of some runs may be shorter than its axis
             column.data.resize((self._count, *(len(found[axis].data) for axis in dims[1:])))
             found[name] = replace(column, dims=dims)
         laws = dict.fromkeys([self.first["contact"]["law"], *self.varied.get("contact.law", ())])
@@ -225,11 +226,11 @@ class EnsembleWriter:
             "granchain_version": granchain_version(),
             "law": ", ".join(laws),
             "status": ", ".join(f"{count} {label}" for label, count in ended.items()),
-            # CF: variables that are coordinates along an axis that is not theirs alone
+            # CF: variables that are coordinates along another axis
             **({"coordinates": " ".join(self.varied)} if self.varied else {}),
         }
-        # the first case in full, all cases in parts, what each kind of run holds, and the hash of
-        # each run's data, which is that of its own file
+        # the first case, all cases in parts, the variables of each kind of run, and the hash of the
+        # data of each run, which is that of a file of this run
         about = {
             "versions": versions(),
             "source_hash": source_hash(),
@@ -254,21 +255,22 @@ class EnsembleWriter:
 def ensemble_file(
     path: str | os.PathLike[str], overwrite: bool, cases: Sequence[Case]
 ) -> Iterator[EnsembleWriter]:
-    """A file of many runs that grows lot by lot, and gets its name once it is whole; take the
-    `claim` first.
+    """Open a file of many runs that grows, and gets its name once it is complete.
+
+    Take the `claim` first.
 
     Parameters
     ----------
     path : str or path
     overwrite : bool
-        Replace an output file of that name.
+        Whether to replace an output file of that name.
     cases : sequence of Case
-        One for each run.
+        Case of each run.
 
     Raises
     ------
     FileError
-        Where it cannot be made, or the disk has no room for it.
+        If the file cannot be created, or does not fit on the disk.
     """
     needed = sum(case.file_size for case in cases)
     if needed > LARGEST_ENSEMBLE:
@@ -300,8 +302,11 @@ def ensemble_content(
 
 
 def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:
-    """Cases as they were given: the tables of each, what else it was given with, and the tables of
-    the resolved case, by their places among the parts, which are stored once."""
+    """Return cases with each distinct table stored once.
+
+    For each case, the result contains the indices of its given tables, of its other given data, and of
+    its completed tables in the list of all parts.
+    """
     known: dict[str, int] = {}
 
     def places(tables: Mapping[str, Any]) -> dict[str, int]:
@@ -316,7 +321,7 @@ def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:
 
 
 def _values(values: Sequence[Any]) -> np.ndarray:
-    """Numbers as they are, not a number for None; anything else as text."""
+    """Return numbers as an array, with nan for None, and anything else as text."""
     if all(
         value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
         for value in values

@@ -1,9 +1,8 @@
-"""A file is written whole or not at all, by one writer at a time, and read only where nothing in it
-has changed.
+"""Files that are complete or absent, with one writer at a time and a checksum.
 
-The bytes go to a temporary name in the same folder, to the disk, and then under their own name in
-one step: whatever happens, the name holds the old file or the new one. Nothing is replaced that was
-not asked to be. The last line of a file is the hash of all others.
+The bytes are written to a temporary name in the same folder, flushed to the disk, and then renamed
+in one step, so the name always refers to the old file or the new one. Nothing is replaced unless it
+is requested. The last line of a file is the hash of all other bytes.
 """
 
 from __future__ import annotations
@@ -24,44 +23,44 @@ from typing import Any, BinaryIO
 from granchain import portable
 from granchain.errors import FileError, printable
 
-# Lock files held by this process, with the process (a fork inherits this table, not the claim) and
+# Lock files of this process, with the process (a fork inherits this table, but not the claim) and
 # the thread.
 _CLAIMS: dict[str, tuple[int, int]] = {}
-# Files that are not whole and folders that are empty, with the process that made them: they go
-# where it ends in the middle.
+# Unfinished files and empty folders, with the process that created them. They are deleted if the
+# process ends early.
 PASSING: dict[Path, int] = {}
 
-# Where names stand for devices and processes; in the last one there are files, in memory.
+# Folders whose names refer to devices and processes. The last one contains files in memory.
 _NO_FILES, _FILES_IN_MEMORY = (Path("/dev"), Path("/proc")), Path("/dev/shm")
 # Bytes that temporary names add to a file's: ".NAME.chk.PID.THREAD.part", with at most 7 digits of
-# a process and 15 of a thread, and some more.
+# a process and 15 of a thread, and a reserve.
 TEMPORARY_NAME = 48
 # Bytes of a file name on common file systems, if the system doesn't report its limit.
 USUAL_NAME = 255
-# Links that lead to links, as Linux follows them.
+# Largest number of links in a row, as in Linux.
 MOST_LINKS = 40
 
-# What a run writes beside its output, under the same claim: its checkpoint.
+# Ending of the checkpoint, which a run writes next to its output with the same claim.
 CHECKPOINT_ENDING = ".chk"
 
-# No file holds more: refused on writing and on reading, before memory is taken.
+# Largest file. Larger files are refused before memory is allocated.
 LARGEST_FILE = 4 * 1024**3
 
-# The last line of a file: the hash of all bytes before it. In an output file it follows the end of
-# the HDF5 data, where other programs do not look. HDF5 loops for ever on some damaged files (1 in
-# 264 with a few flipped bits, HDF5 2.0.0), so damage must be seen before it reads. A program that
-# edits the file cuts the line off, which every reader reports.
+# Last line of a file: the hash of all bytes before it. It follows the end of the HDF5 data, where
+# other programs do not read. HDF5 hangs on some damaged files (1 in 264 with a few flipped bits,
+# HDF5 2.0.0), so damage must be detected before it reads. A program that edits the file removes the
+# line, which every reader reports.
 CHECKSUM = b"\ngranchain sha256 %s\n"
-# Bytes that a disk must have free before a run begins: a page of a file system.
+# Bytes that must be free on the disk before a run starts: a page of a file system.
 LEAST_ROOM = 4096
-# Bytes that are read, or written, at once.
+# Bytes that are read or written at once.
 BYTES_AT_ONCE = 16 * 1024**2
 CHECKSUM_LENGTH = len(CHECKSUM % (64 * b"0"))
 
-# An output file has this in its first bytes, the name of an attribute, and a file without it is
-# never replaced: a case, a trace.
+# Name of an attribute in the first bytes of an output file. A file without it, such as a case or a
+# trace, is never replaced.
 OUTPUT_MARK = b"granchain_format"
-# Bytes in which a mark is looked for; in an output file it is near the 1000th.
+# Bytes that are searched for a mark. In an output file it is near byte 1000.
 BYTES_WITH_MARK = 65_536
 
 DAMAGED = (
@@ -77,10 +76,9 @@ NO_CHECKSUM = (
 
 @contextlib.contextmanager
 def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[None]:
-    """Hold the right to write a file: to be taken before a long run, so that an obstacle shows in
-    the first second.
+    """Reserve the right to write a file, so that an obstacle is reported before a long run.
 
-    The claim is a lock on the file `.<name>.lock` beside it, which ends with the process that holds
+    The claim is a lock on the file `.<name>.lock` next to it, which ends with the process that holds
     it. `Result.save` inside the claim uses it.
 
     Parameters
@@ -93,7 +91,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     Raises
     ------
     FileError
-        Where the folder is missing or read-only, the file exists, is no output file, or another
+        If the folder is missing or read-only, the file exists or is not an output file, or another
         process is writing it.
     """
     from filelock import FileLock, Timeout
@@ -119,7 +117,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     _CLAIMS[key] = holder
     try:
         for name in (target.name, target.name + CHECKPOINT_ENDING):
-            # what a killed run has left
+            # files of a killed run
             for leftover in target.parent.glob(f".{glob.escape(name)}.*.part"):
                 leftover.unlink(missing_ok=True)
         _check_target(target, overwrite, (OUTPUT_MARK,))
@@ -129,15 +127,14 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
         if os.getpid() == holder[0]:
             del _CLAIMS[key]
             unlink = partial(os.unlink, lock.lock_file)
-            # Windows removes no file that is open, here or in another process
+            # Windows does not delete a file that is open in any process
             for step in (lock.release, unlink) if portable.WINDOWS else (unlink, lock.release):
                 with contextlib.suppress(OSError):
                     step()
 
 
 def give_up() -> None:
-    """Take away what this process has begun to write, and its lock files: it is about to end
-    without coming to the end of its claims."""
+    """Delete unfinished files and lock files of this process, which is about to end."""
     claims = [(Path(lock), process) for lock, (process, _) in list(_CLAIMS.items())]
     for path, process in [*reversed(list(PASSING.items())), *claims]:
         if process == os.getpid():
@@ -146,14 +143,13 @@ def give_up() -> None:
 
 
 def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
-    """The name of the file that a name stands for: where links lead, so that they stay; the name
-    itself where it is no link.
+    """Return the file that a name refers to, so that symbolic links stay.
 
     Raises
     ------
     FileError
-        Where that is a name of a device or of a process, and where links lead nowhere; without
-        `overwrite` for every link.
+        If the name refers to a device or a process, or if links lead nowhere. Without `overwrite`,
+        for every link.
     """
     place = Path(path)
     if "\0" in str(place):
@@ -183,12 +179,12 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
 
 @contextlib.contextmanager
 def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write files into, made if missing, and removed again if it stays empty.
+    """Yield a folder for new files. It is created if missing, and removed if it stays empty.
 
     Raises
     ------
     FileError
-        Where no folder can be made.
+        If the folder cannot be created.
     """
     place = Path(path)
     try:
@@ -207,12 +203,12 @@ def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         if PASSING.pop(place, None):
             with contextlib.suppress(OSError):
-                # refused where there is something in it
+                # fails if the folder is not empty
                 place.rmdir()
 
 
 def file_ending(path: str | os.PathLike[str], known: Iterable[str]) -> str:
-    """The end of a file's name, one of those that are known."""
+    """Return the ending of a file name, which must be one of those in `known`."""
     ending = Path(path).suffix.lower()
     if ending not in known:
         problem = f"{ending!r} is not a supported extension" if ending else "no file extension"
@@ -223,8 +219,10 @@ def file_ending(path: str | os.PathLike[str], known: Iterable[str]) -> str:
 
 
 def check_new(path: str | os.PathLike[str], marks: Mapping[str, bytes], overwrite: bool) -> str:
-    """The end of a file's name, one of those whose marks are given; refused, before anything is
-    computed, where `new_file` would refuse the name."""
+    """Return the ending of a file name, which must be one of those in `marks`.
+
+    Before anything is computed, refuse a name that `new_file` would refuse.
+    """
     ending = file_ending(path, marks)
     _check_target(end_of_links(path, overwrite), overwrite, (marks[ending],))
     return ending
@@ -292,8 +290,7 @@ def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) 
 
 
 def replaceable(path: Path, marks: tuple[bytes, ...]) -> bool:
-    """Whether a file is of the kind that its name is wanted for: empty, not there, or with one
-    of these marks in its first bytes."""
+    """Return whether a file is missing, empty, or has one of these marks in its first bytes."""
     if not marks:
         return True
     try:
@@ -311,19 +308,20 @@ def new_file(
     marks: tuple[bytes, ...] = (),
     needed: int | None = None,
 ) -> Iterator[Path]:
-    """A file that gets its name once it is whole and on the disk; nothing is left of it where the
-    body raises.
+    """Yield a file that gets its name once it is complete and on the disk.
+
+    Nothing remains of it if the body raises.
 
     Parameters
     ----------
     path : str or path
-        Its name.
+        Name of the file.
     overwrite : bool
-        Replace a file of that name.
+        Whether to replace a file of that name.
     marks : tuple of bytes
-        A file is replaced only if it has one of these in its first bytes; none: whatever it is.
+        A file is replaced only if it has one of these in its first bytes. Default: any file.
     needed : int, optional
-        Bytes that it takes, for the message of a full disk.
+        Size of the file in bytes, for the message about a full disk.
 
     Yields
     ------
@@ -333,7 +331,7 @@ def new_file(
     Raises
     ------
     FileError
-        With path, bytes needed and what to do; the folder is then as it was.
+        With path, bytes needed, and a fix. The folder is then unchanged.
     """
     target = end_of_links(path, overwrite)
     part = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
@@ -344,7 +342,7 @@ def new_file(
             PASSING[part] = os.getpid()
             os.close(os.open(part, portable.NEW_FILE, 0o666))
             yield part
-            # Windows flushes only what is open for writing
+            # Windows flushes only a file that is open for writing
             with part.open("r+b") as file:
                 portable.flush(file.fileno())
             _check_target(target, overwrite, marks)
@@ -352,7 +350,7 @@ def new_file(
         finally:
             PASSING.pop(part, None)
             part.unlink(missing_ok=True)
-        # the new name survives a power cut, where the file system can flush a folder
+        # the new name survives a power cut if the file system can flush a folder
         with contextlib.suppress(OSError):
             portable.flush_folder(target.parent)
 
@@ -363,28 +361,28 @@ def write_atomically(
     overwrite: bool = False,
     marks: tuple[bytes, ...] = (),
 ) -> None:
-    """Write a file, whole or not at all; take the `claim` first.
+    """Write a file, completely or not at all; take the `claim` first.
 
     Parameters
     ----------
     path : str or path
         Name of the file.
     content : bytes
-        All of it.
+        Content of the file.
     overwrite, marks
-        As of `new_file`.
+        As for `new_file`.
 
     Raises
     ------
     FileError
-        As `new_file`.
+        As for `new_file`.
     """
     with new_file(path, overwrite, marks, len(content)) as part:
         part.write_bytes(content)
 
 
 def write_chunks(file: Any, chunks: Iterable[bytes | memoryview]) -> Iterator[int]:
-    """Write bytes some megabytes at a time; after each, how many there are."""
+    """Write bytes, a few megabytes at a time, and yield the number written so far."""
     done = 0
     for chunk in chunks:
         for at in range(0, len(chunk), BYTES_AT_ONCE):
@@ -396,7 +394,7 @@ def write_chunks(file: Any, chunks: Iterable[bytes | memoryview]) -> Iterator[in
 
 
 def room_beside(path: str | os.PathLike[str], needed: float) -> None:
-    """Refuse a file that takes more than is free on its disk [bytes]."""
+    """Refuse a file that needs more bytes than are free on its disk."""
     target = end_of_links(path)
     with contextlib.suppress(OSError):
         free = shutil.disk_usage(target.parent).free
@@ -410,7 +408,7 @@ def room_beside(path: str | os.PathLike[str], needed: float) -> None:
 
 @contextlib.contextmanager
 def sentences(target: Path, needed: int | None = None) -> Iterator[None]:
-    """Turn an error of the system into a FileError with advice."""
+    """Turn an error of the operating system into a FileError with advice."""
     try:
         yield
     except OSError as error:
@@ -443,21 +441,21 @@ _ADVICE = {
 def open_for_reading(
     path: str | os.PathLike[str], what: str, largest: int = LARGEST_FILE
 ) -> BinaryIO:
-    """Open a file for reading; if another takes its name meanwhile, this one is read.
+    """Open a file for reading. If another file takes its name meanwhile, this one is read.
 
     Parameters
     ----------
     path : str or path
         The file, which may come from anywhere.
     what : str
-        What it should be: "an output file".
+        Expected kind of file, such as "an output file".
     largest : int
-        Bytes that it has at most.
+        Largest size in bytes.
 
     Raises
     ------
     FileError
-        Where it is no file, too large, or may not be read.
+        If it is not a regular file, is too large, or cannot be read.
     """
     name = os.fspath(path)
     try:
@@ -500,5 +498,5 @@ def shown_name(target: Path) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text from a file, safe to show on a terminal, as much of it as a sentence holds."""
+    """Return the first characters of a text from a file, safe to print on a terminal."""
     return printable(text[:200])

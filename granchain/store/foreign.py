@@ -1,6 +1,8 @@
-"""Numbers in HDF5 files that others wrote, read behind the same guard as ours; numbers that netCDF
-has packed are unpacked: value = stored scale_factor + add_offset (Attribute Conventions, NetCDF
-Users Guide), and a fill value is no number."""
+"""Numbers in HDF5 files of other programs, read with the same inspection as output files.
+
+Packed netCDF numbers are unpacked: value = stored scale_factor + add_offset (Attribute Conventions,
+NetCDF Users Guide). Fill values become nan.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,7 @@ from granchain.store.limit import Limit
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
-# What netCDF leaves where nothing was written, by the type (netcdf.h, NC_FILL_SHORT to
-# NC_FILL_DOUBLE); any byte is a value.
+# Fill values of netCDF by type (netcdf.h, NC_FILL_SHORT to NC_FILL_DOUBLE). Bytes have none.
 NEVER_WRITTEN = {
     "i2": -32767,
     "i4": -2147483647,
@@ -29,8 +30,7 @@ NEVER_WRITTEN = {
 
 
 class Foreign(NamedTuple):
-    """Numbers of a file: name with the groups it is in, unit where one is given, values of one
-    or two axes."""
+    """Numbers of a file: name with its groups, unit if available, and values of one or two axes."""
 
     name: str
     unit: str | None
@@ -38,23 +38,23 @@ class Foreign(NamedTuple):
 
 
 def is_hdf5(content: bytes) -> bool:
-    """Whether bytes are an HDF5 file; MATLAB 7.3 puts a block of its own of 512 bytes in front."""
+    """Return whether bytes are an HDF5 file. MATLAB 7.3 adds a block of 512 bytes in front."""
     return content.startswith(_SIGNATURE) or content[512:520] == _SIGNATURE
 
 
 def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]:
-    """All numbers of one or two axes in an HDF5 file.
+    """Return all numbers of one or two axes in an HDF5 file.
 
     Parameters
     ----------
     path : str or path
     limit : Limit
-        Of the memory that may be taken.
+        Limit of the memory.
 
     Raises
     ------
     FileError
-        Where the file is damaged, or has what a guard must refuse.
+        If the file is damaged, or must be refused.
     """
     import h5py
 
@@ -80,7 +80,7 @@ def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]
 
 
 def _unpacked_numbers(dataset: Any) -> np.ndarray:
-    """Values as netCDF's conventions unpack them, nan where nothing was written."""
+    """Return unpacked values, with nan for values that were never written."""
     stored = np.asarray(dataset[()])
     values = stored.astype(float)
     values *= dataset.attrs.get("scale_factor", 1.0)

@@ -1,9 +1,8 @@
-"""A file that grows by frames: a line that names it, then for each frame its length, its bytes and
-their hash.
+"""Journals: files that grow by frames, each with its length, its bytes, and their hash.
 
-A process that is killed while it appends leaves a frame that is not whole: the frames before it
-count, and the next process cuts it off. The checkpoint of a run is such a file, and so are the
-members of a study that is not finished.
+A process that is killed while it appends leaves an incomplete frame. The frames before it are valid,
+and the next process removes it. The checkpoint of a run and the members of an unfinished study are
+journals.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from granchain.store.files import (
     write_chunks,
 )
 
-# The digits of a frame's length, and the hash behind it, each with the end of its line.
+# Format of the length of a frame and of the hash after it, each with a line break.
 _HEAD, _END = b"%016d\n", b"\n%s\n"
 FRAME_HEAD, FRAME_END = 17, 66
 
 
 def frame(content: Sequence[bytes | memoryview]) -> Iterator[bytes | memoryview]:
-    """Bytes as a journal holds them, some megabytes at a time: the hash is found as they come."""
+    """Yield the bytes of a frame, a few megabytes at a time. The hash is computed meanwhile."""
     digest = hashlib.sha256()
     yield _HEAD % sum(map(len, content))
     for piece in content:
@@ -49,9 +48,12 @@ def frame(content: Sequence[bytes | memoryview]) -> Iterator[bytes | memoryview]
 def frame_content(
     facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], rows: Mapping[str, int]
 ) -> list[bytes | memoryview]:
-    """What a frame holds: a line of JSON with facts and with name, type, first row and shape of
-    each array, then the arrays' bytes, which are not copied; `rows`, how many of the first rows
-    are elsewhere."""
+    """Return the content of a frame.
+
+    It is a line of JSON with facts and with name, type, first row, and shape of each array, followed by
+    the bytes of the arrays, which are not copied. `rows` is the number of first rows that are stored
+    elsewhere.
+    """
     kept = {name: rows.get(name, 0) for name in arrays}
     left = {name: np.ascontiguousarray(array[kept[name] :]) for name, array in arrays.items()}
     shapes = [[name, a.dtype.str, kept[name], list(a.shape)] for name, a in left.items()]
@@ -62,13 +64,14 @@ def frame_content(
 def arrays_in(
     content: bytes | memoryview,
 ) -> tuple[dict[str, Any], dict[str, tuple[int, np.ndarray]]]:
-    """What `frame_content` put into a frame: its facts, and of each array the place of the first
-    row and the rows, which are read when they are looked at.
+    """Return the facts and arrays of a frame, each array with the index of its first row.
+
+    The rows are read when they are used.
 
     Raises
     ------
     Exception
-        Nearly any of json and NumPy, where something else is in it.
+        Nearly any error of json and NumPy if the frame has other content.
     """
     end = re.search(b"\n", content)
     at = len(content) if end is None else end.end()
@@ -80,44 +83,45 @@ def arrays_in(
 
 
 def frame_size(content: Sequence[bytes | memoryview]) -> int:
-    """Bytes that a frame takes."""
+    """Return the size of a frame in bytes."""
     return FRAME_HEAD + sum(map(len, content)) + FRAME_END
 
 
 class FrameFile:
-    """The file, and how much of it counts.
+    """A journal, and the length of its valid part.
 
     Parameters
     ----------
     path : Path
-        Its name, where no link leads elsewhere.
+        Name of the file, without links.
     mark : bytes
-        Its first line.
+        First line of the file.
     largest : int
-        Bytes that it has at most.
+        Largest size in bytes.
 
     Attributes
     ----------
     length : int
-        Bytes that count; 0 before anything was written or read.
+        Number of valid bytes; 0 before anything was written or read.
     """
 
     def __init__(self, path: Path, mark: bytes, largest: int = LARGEST_FILE):
         self.path, self.mark, self.length, self._largest = path, mark, 0, largest
 
     def read(self, what: str) -> tuple[memoryview, list[memoryview]]:
-        """The file, and its frames up to the first that is not whole; all of it stays on the disk
-        until it is looked at.
+        """Return the file and its frames up to the first incomplete one.
+
+        The content stays on the disk until it is used.
 
         Parameters
         ----------
         what : str
-            What it should be: "a checkpoint".
+            Expected kind of file, such as "a checkpoint".
 
         Raises
         ------
         FileError
-            Where it cannot be read.
+            If the file cannot be read.
         """
         frames = []
         with open_for_reading(self.path, what, self._largest) as file:
@@ -138,12 +142,12 @@ class FrameFile:
         content: Sequence[bytes | memoryview],
         progress: Callable[[float], Any] = float,
     ) -> None:
-        """Write the file anew, with one frame; the one before stays until that is whole.
+        """Rewrite the file with one frame. The old file stays until the new one is complete.
 
         Raises
         ------
         FileError
-            Where it cannot be written, or what has its name is another file.
+            If the file cannot be written, or if the existing file has another kind.
         """
         size = len(self.mark) + frame_size(content)
         with new_file(self.path, True, (self.mark,), size) as part, part.open("wb") as file:
@@ -154,12 +158,12 @@ class FrameFile:
     def append(
         self, content: Sequence[bytes | memoryview], progress: Callable[[float], Any] = float
     ) -> None:
-        """Append a frame; where that fails, what counted before counts.
+        """Append a frame. If this fails, the valid part is unchanged.
 
         Raises
         ------
         FileError
-            Where it cannot be written.
+            If the file cannot be written.
         """
         size = frame_size(content)
         with (

@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, source, platform, hash of its data."""
+"""Origin of an answer: versions, source, platform, and hash of its data."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ import numpy as np
 
 from granchain.store.schema import Variable
 
-# /provenance: what is written there as text, as a number; `messages` is a JSON list, `versions` a
-# JSON table.
+# Entries of /provenance: texts and numbers. `messages` is a JSON list, `versions` a JSON table.
 TEXTS = (
     "case_toml",
     "case_json",
@@ -35,7 +34,7 @@ NUMBERS = {"wall_time": ("s", "duration of the run, without compilation")}
 
 
 def data_sha256(variables: Mapping[str, Variable]) -> str:
-    """Hash over all variables in the order of their names: name, dims, dtype, shape, bytes."""
+    """Return the hash of all variables, sorted by name: name, dims, dtype, shape, and bytes."""
     total = hashlib.sha256()
     for name in sorted(variables):
         variable = variables[name]
@@ -51,14 +50,14 @@ def data_sha256(variables: Mapping[str, Variable]) -> str:
 
 
 def granchain_version() -> str:
-    """Version of the package that is loaded."""
+    """Return the version of the loaded package."""
     loaded = getattr(sys.modules.get("granchain"), "__version__", None)
     return str(loaded) if loaded else metadata.version("granchain")
 
 
 @cache
 def versions() -> str:
-    """Versions of what computes and writes, as JSON."""
+    """Return the versions of the packages that compute and write, as JSON."""
     import h5py
 
     found = {
@@ -74,7 +73,7 @@ def versions() -> str:
 
 @cache
 def source_hash() -> str:
-    """Hash over the package's own source files: names and contents."""
+    """Return the hash of the source files of the package: names and contents."""
     root = Path(__file__).parents[1]
     total = hashlib.sha256()
     for name, file in sorted(

@@ -1,4 +1,4 @@
-"""The variables of a result and of its file: names, axes, units and meaning, each once."""
+"""Variables of a result and of its file: names, axes, units, and meaning."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from granchain.contact import laws
 from granchain.contact.law import PHASES, Quantity
 from granchain.errors import nearest
 
-# Version of the file layout: a reader refuses another one.
+# Version of the file layout. A reader refuses any other.
 FORMAT = "1"
 # Attribute of a file that names its content: a class of answers, or a study.
 CONTENT = "granchain_content"
 ENSEMBLE = "Ensemble"
 STUDY = "Study"
 
-# UDUNITS, which CF conventions ask for, has no power that is not a whole number: it takes "N/m^1.5"
-# for N/m times 5, and knows no "N/m^n". Such a variable is a number in SI, and its file says so:
-# `units` is "1", and this attribute the unit that the number is in. So it is with the unit of a
-# user's law.
+# UDUNITS, which the CF conventions require, has integer powers only: it reads "N/m^1.5" as N/m times
+# 5 and rejects "N/m^n". For such a unit, and for a unit of a user's law, `units` is "1" and this
+# attribute contains the unit.
 IN_WORDS = "unit_in_words"
-# The units of our variables, of inputs and history of the built-in laws, and of the keys of a case;
-# the tests try each in UDUNITS.
+# Units of all variables, of inputs and history of the built-in laws, and of case keys. The tests
+# check each one with UDUNITS.
 READ_BY_UDUNITS = frozenset((
     "1", "m", "s", "kg", "N", "Pa", "J", "Hz", "rad", "m/s", "m/s^2", "m/s2", "m^2", "kg/m^3",
     "N/m", "N s/m", "N s/m^2", "1/s", "1/m", "1/N", "1/Pa", "s/m", "m/N",
@@ -59,8 +58,7 @@ _OVER_SAMPLES, _RECORDED, _SHOTS, _HISTORIES = (
 )
 _LEDGER = ("energy_time",)
 
-# Every variable of the file but the history of the contact law, in the order in which they are
-# shown.
+# Every variable of the file except the history of the contact law, in the order of tables.
 VARIABLES: dict[str, Label] = {
     "time": Label(("time",), "s", "time of the samples"),
     "sensor_bead": Label(("sensor_bead",), "1", "label of the sensor bead"),
@@ -195,12 +193,12 @@ VARIABLES: dict[str, Label] = {
     ),
     "snapshot_phase": Label(_HISTORIES, "1", "contact state"),
 }
-# The axis in CF conventions, 4: along time, and along the row.
+# Axis according to the CF conventions, 4: along time, and along the chain.
 AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
 
 _TURN = ("time",)
 
-# The variables that the file of a mechanism has beside time and ledger, or has with other axes.
+# Variables of a mechanism in addition to time and energies, or with other axes than in a chain.
 VARIABLES_OF_MECHANISM: dict[str, Label] = {
     "crank_angle": Label(_TURN, "rad", "angle of rotation of the crank since the start"),
     "slider_position": Label(
@@ -230,21 +228,20 @@ VARIABLES_OF_MECHANISM: dict[str, Label] = {
 
 
 def variable_table(names: Iterable[str]) -> dict[str, Label]:
-    """The variables that a file may have that has these: a mechanism's has the angle of its
-    crank."""
+    """Return the variables of the kind of file with these names: of a chain or of a mechanism."""
     return VARIABLES | VARIABLES_OF_MECHANISM if "crank_angle" in names else VARIABLES
 
 
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact", "resonator", "resonator_bead",
           "drive", "drive_bead")  # fmt: skip
-# Places in the list of what a contact can be doing.
+# Variables with indices in the list of contact states.
 PHASE = ("phase", "snapshot_phase")
-# Whole numbers that stand for words.
+# Variables with integers that represent words.
 WORDS = (*PHASE, "contact_law")
-# Of most samples, and of some pulses, there is no message.
+# Variables that are nan for most samples or some pulses.
 SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sensor_jump_time")
 
-# Keys of a case that give the variables along a dimension; the first that fits.
+# Keys of a case that record the variables along a dimension. The first match applies.
 _ASKED_BY = {
     "sensor_contact": "list the contacts: `contacts = [...]` under [sensors]",
     "sensor_bead": "list the beads: `beads = [...]` under [sensors]",
@@ -252,36 +249,36 @@ _ASKED_BY = {
     "energy_time": "record the energy balance: `ledger = true` under [energy]",
     "snapshot_time": "set `interval` under [snapshots]",
 }
-# Of the ledger, though along another dimension.
+# Variables of the energy balance along another dimension.
 LOSSES = ("contact_plastic", "contact_viscous", "contact_clamp")
 
 
 def unit_attributes(unit: str) -> dict[str, str]:
-    """The attributes of a file that say a unit."""
+    """Return the attributes of a file that contain a unit."""
     if not unit:
         return {}
     return {"units": unit} if unit in READ_BY_UDUNITS else {"units": "1", IN_WORDS: unit}
 
 
 def unit_of_attributes(attributes: Mapping[str, object]) -> str:
-    """The unit that some attributes say, empty where they say none."""
+    """Return the unit in attributes, or an empty string."""
     return str(attributes.get(IN_WORDS, attributes.get("units", "")))
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One array with its axes and its meaning.
+    """Array with its axes and its meaning.
 
     Parameters
     ----------
     dims : tuple of str
-        Name of each axis; the variable of that name holds its labels.
+        Name of each axis. The variable of that name contains its labels.
     data : numpy.ndarray
         Values, read-only.
     unit : str
         SI unit; "1" for a pure number.
     long_name : str
-        The meaning in words.
+        Meaning of the variable.
     """
 
     dims: tuple[str, ...]
@@ -296,7 +293,7 @@ class Variable:
 
     @property
     def is_text(self) -> bool:
-        """Whether the values are texts."""
+        """True if the values are texts."""
         return bool(self.data.dtype.kind == "O")
 
     def equals(self, other: Variable) -> bool:
@@ -309,7 +306,7 @@ class Variable:
         return self.data.tobytes() == other.data.tobytes()
 
 
-# Variables whose values are sums of flags, as the CF conventions, 3.5, have them.
+# Variables whose values are sums of flags (CF conventions, 3.5).
 FLAGS: dict[str, dict[str, Any]] = {
     "missing": {
         "flag_masks": np.array([1, 2, 4, 8]),
@@ -323,8 +320,11 @@ NO_YES = {"flag_values": np.array([0, 1]), "flag_meanings": "no yes"}
 
 
 def attributes_in_file(name: str, variable: Variable, law: str = "") -> dict[str, Any]:
-    """What a file says of the variable of this name; a text, and a key of the case, have no
-    unit. `law` names the contact law, or several with commas between."""
+    """Return the attributes of a variable in a file.
+
+    Texts and case keys have no unit. `law` is the name of the contact law, or several names, separated
+    by commas.
+    """
     axis = {"axis": AXES[name]} if name in AXES else {}
     about = {"long_name": variable.long_name} | unit_attributes(variable.unit)
     flags = NO_YES if variable.data.dtype.kind == "b" else FLAGS.get(name, {})
@@ -332,7 +332,7 @@ def attributes_in_file(name: str, variable: Variable, law: str = "") -> dict[str
 
 
 def _about_phases(name: str, variable: Variable, law: str) -> dict[str, Any]:
-    """Flags as the CF conventions, 3.5, have them, and which of them cannot occur."""
+    """Return the flags of contact states (CF conventions, 3.5), and those that cannot occur."""
     if name == "contact_law":
         names = law.split(", ")
         numbers = np.arange(len(names)).astype(variable.data.dtype)
@@ -350,7 +350,7 @@ def _about_phases(name: str, variable: Variable, law: str) -> dict[str, Any]:
 
 
 class Unread(NamedTuple):
-    """What a file states about a variable that was not read."""
+    """Axes, shape, unit, and meaning of a variable that was not read."""
 
     dims: tuple[str, ...]
     shape: tuple[int, ...]
@@ -358,7 +358,7 @@ class Unread(NamedTuple):
     long_name: str
 
 
-# A history quantity of these names could not be reached as an attribute.
+# Names of attributes, which a history quantity cannot have.
 _RESERVED = frozenset(
     {
         "case",
@@ -378,12 +378,12 @@ _RESERVED = frozenset(
 
 
 def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, Label]:
-    """Axes and meaning of each variable of `data`, in the order in which they are shown."""
+    """Return the labels of each variable of `data`, in the order of the file."""
     table = variable_table(data)
     laws = {
         q.name: Label(("contact",), q.unit or "1", q.meaning or q.name.replace("_", " "))
         for q in history
-        # which every result has, whatever its law remembers
+        # every result has this variable
         if q.name != "residual_overlap"
     }
     for name in laws:
@@ -409,18 +409,17 @@ def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[i
             )
 
 
-# Kinds of values: of labels and phases, and of everything else.
+# Types of values: labels and contact states, and all other numbers.
 _INTEGER, _REAL = np.dtype("<i8"), np.dtype("<f8")
 
 
 def holds_nan(values: np.ndarray) -> bool:
-    """Whether one of some values is not a number: the smallest is then none either."""
+    """Return whether a value is nan: the minimum is then nan, too."""
     return values.size > 0 and math.isnan(np.minimum.reduce(values, axis=None))
 
 
 def as_stored(name: str, values: Any) -> np.ndarray:
-    """Values as the file holds them: labels and phases whole numbers, everything else f8, in C
-    order; read-only."""
+    """Return values as in a file, read-only: labels and contact states as i8, others as f8."""
     kind = _INTEGER if name in (*LABELS, *WORDS) else _REAL
     if isinstance(values, np.ndarray) and values.dtype is kind and values.flags.c_contiguous:
         data = values.view()
@@ -476,7 +475,7 @@ def _plain_array(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
-    """Why a result has nothing of this name, and the keys of a case that give it."""
+    """Explain why a result has no variable of this name, and how to record it."""
     if name in VARIABLES:
         dims = _LEDGER if name in LOSSES else VARIABLES[name].dims
         if dims == _HISTORIES:

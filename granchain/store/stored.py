@@ -1,5 +1,4 @@
-"""The file of an ensemble, read run by run: each run equal to the result that was written, or
-refused."""
+"""File of an ensemble, which is read run by run."""
 
 from __future__ import annotations
 
@@ -30,12 +29,12 @@ from granchain.store.schema import ENSEMBLE, LABELS, VARIABLES, WORDS, Unread
 if TYPE_CHECKING:
     pass
 
-# What the provenance of an ensemble has beside that of a result.
+# Provenance entries of an ensemble in addition to those of a result.
 MORE = ("cases", "kinds", "laws", "run_sha256")
 
 
 class StoredEnsemble:
-    """The file of an ensemble, open.
+    """Open file of an ensemble.
 
     Parameters
     ----------
@@ -53,12 +52,12 @@ class StoredEnsemble:
     Raises
     ------
     FileError
-        Where the file is missing, damaged, from a newer granchain or not the file of an ensemble.
+        If the file is missing, damaged, from a newer version, or not the file of an ensemble.
     """
 
     def __init__(self, path: str | os.PathLike[str], verify: bool = True):
         self.path, opening = os.fspath(path), contextlib.ExitStack()
-        # HDF5 may crash where it closes a file when the interpreter is half gone
+        # HDF5 may crash if it closes a file while the interpreter shuts down
         weakref.finalize(self, opening.close)
         opened = opening.enter_context(open_hdf5(path, ENSEMBLE, verify=verify))
         self._opened, file, self._datasets = opened, opened.file, opened.datasets
@@ -82,7 +81,7 @@ class StoredEnsemble:
         return bool(self._kind[place] >= 0)
 
     def case_of(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The case of a run as it was given, and resolved."""
+        """Return the case of a run as given, and its completed tables."""
         parts = self._about["cases"]["parts"]
         tables, beside, resolved = (
             {name: parts[at] for name, at in places.items()}
@@ -91,12 +90,12 @@ class StoredEnsemble:
         return {"tables": tables, **beside}, resolved
 
     def result(self, place: int, case: Any = None) -> Result:
-        """The result of a run that has one, compared with its hash.
+        """Return the result of a run.
 
         Raises
         ------
         FileError
-            Where it is damaged.
+            If it is damaged.
         """
         with refusing(self.path):
             kind, data = self._about["kinds"][self._kind[place]], {}
@@ -118,7 +117,7 @@ class StoredEnsemble:
             )
             laws = self._about["laws"]
             law_sha256, record = laws["records"][laws["of_run"][place]]
-        # what is of all runs together is not of this one
+        # without the entries that belong to all runs together
         result.provenance = {
             name: self.provenance[name]
             for name in self.provenance
@@ -137,10 +136,10 @@ class StoredEnsemble:
         return result
 
     def _place(self, place: int, name: str, column: str) -> tuple[Any, ...]:
-        """Where in its column the variable of a run is."""
+        """Return the index of the variable of a run in its column."""
         shape = self._datasets[column].shape
         axes = VARIABLES[name].dims if name in VARIABLES else ("contact",)
-        # labels that all runs share have no axis of runs
+        # labels that all runs share have no axis `run`
         where: list[Any] = [place] if len(shape) > len(axes) else []
         for axis, length in zip(axes, shape[len(where) :], strict=True):
             counts = self._counts.get((COUNTED | UNSHARED)[axis][1])

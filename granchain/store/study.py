@@ -1,7 +1,7 @@
-"""The file of a study, and the journal of its members while they come.
+"""The file of a study, and the journal of its members while they are computed.
 
-`FILE.part` is a journal of members that are done: what a killed process has left is read up to
-those that it was writing. When all are there, FILE is written whole, as every output file.
+`FILE.part` is a journal of completed members. After a kill, it is read up to the members that were
+being written. When all members are complete, FILE is written like every output file.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from granchain.store.schema import CONTENT, FORMAT, STUDY, Variable, unit_of_att
 if TYPE_CHECKING:
     import xarray
 
-# First line of FILE.part: by it the file is known to be one of ours.
+# First line of FILE.part, which identifies a file of granchain.
 PART_HEAD = (
     b'{"granchain_format": "%s", "granchain_content": "part of a study"}\n' % FORMAT.encode()
 )
 
 
 def part_beside(path: str | os.PathLike[str]) -> Path | None:
-    """FILE.part of a study, where there are members in it; the command line asks for it by its
-    name, where it is loaded."""
+    """Return FILE.part of a study, or None if it does not exist."""
     with contextlib.suppress(OSError, FileError):
         target = end_of_links(path)
         part = target.with_name(f"{target.name}.part")
@@ -41,27 +40,27 @@ def part_beside(path: str | os.PathLike[str]) -> Path | None:
 
 
 class StudyPart:
-    """FILE.part: the members of a study that are done; take the `claim` of FILE first.
+    """FILE.part: the completed members of a study; take the `claim` of FILE first.
 
     Parameters
     ----------
     path : str or path
-        Name of the study's file once it is whole.
+        Name of the file of the complete study.
     go_on : bool
-        Keep what is there.
+        Whether to use the members in the file.
     anew : bool
-        Begin anew where there is one.
+        Whether to replace the file.
 
     Attributes
     ----------
     found : list of dict
-        The columns of the members that were there, frame by frame.
+        Columns of the members in the file, frame by frame.
 
     Raises
     ------
     FileError
-        Where one is there and neither is asked for, where it is not one of ours, or cannot be
-        written.
+        If a file exists and neither is requested, if it is not a file of granchain, or if it cannot
+        be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], go_on: bool = False, anew: bool = False):
@@ -106,26 +105,25 @@ class StudyPart:
             ) from None
 
     def add(self, columns: Mapping[str, Any]) -> None:
-        """Append members that are done; the first ones take the place of what is not gone on
-        with."""
+        """Append completed members. The first ones replace a file that is not resumed."""
         put = self._journal.append if self._journal.length else self._journal.begin
         put(content_of_columns(columns))
 
     def remove(self) -> None:
-        """Take it away: the study is whole."""
+        """Delete the file, because the study is complete."""
         with contextlib.suppress(OSError):
             os.unlink(self.path)
 
 
 def content_of_columns(columns: Mapping[str, Any]) -> list[bytes | memoryview]:
-    """Columns of members as a frame holds them: arrays as their bytes, lists as JSON."""
+    """Return columns of members as the content of a frame: arrays as bytes, lists as JSON."""
     lists = {name: one for name, one in columns.items() if isinstance(one, list)}
     arrays = {name: one for name, one in columns.items() if name not in lists}
     return frame_content(lists, arrays, {})
 
 
 def columns_in(content: bytes | memoryview) -> dict[str, Any]:
-    """What `content_of_columns` put into a frame."""
+    """Return the columns of a frame."""
     lists, arrays = arrays_in(content)
     return lists | {name: rows for name, (_, rows) in arrays.items()}
 
