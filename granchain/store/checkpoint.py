@@ -139,7 +139,7 @@ class Checkpoint:
         began, known, self._rows, self._last = time.monotonic(), self._rows, None, None
         try:
             content = _frame_of(saved, facts, known or {})
-            # appended while at least half of the file is in use; the other half is older checkpoints
+            # appended while at least half of the file is in use
             size = self._journal.length + sum(map(len, content))
             held = sum(a[self._left.get(name, 0) :].nbytes for name, a in saved.arrays.items())
             if known is not None and size < 2 * held:
@@ -189,8 +189,8 @@ class Checkpoint:
     def _in_output(self, header: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the rows that the first frame leaves to the output file.
 
-        This is the file of the stopped run, or one that a later stop has written in its place, which
-        starts with the same rows.
+        This is the file of the stopped run, or one that a later stop has written in its place,
+        which starts with the same rows.
         """
         if "output" not in header:
             return {}

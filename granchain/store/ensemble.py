@@ -123,7 +123,10 @@ class EnsembleWriter:
             self._write_rows(column, first, values)
 
     def _column(self, name: str, like: Variable) -> str:
-        """Return the column of a variable. A variable of another law with the same name gets a number."""
+        """Return the column of a variable.
+
+        A variable of another law with the same name gets a number.
+        """
         column, number = f"{name}_of_law" if name in _RESERVED_DIMENSIONS else name, 1
         meaning = like.dims, like.unit, like.long_name
         while (known := self._columns.get(column)) and (
@@ -304,8 +307,8 @@ def ensemble_content(
 def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:
     """Return cases with each distinct table stored once.
 
-    For each case, the result contains the indices of its given tables, of its other given data, and of
-    its completed tables in the list of all parts.
+    For each case, the result contains the indices of its given tables, of its other given data, and
+    of its completed tables in the list of all parts.
     """
     known: dict[str, int] = {}
 

@@ -78,8 +78,8 @@ NO_CHECKSUM = (
 def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[None]:
     """Reserve the right to write a file, so that an obstacle is reported before a long run.
 
-    The claim is a lock on the file `.<name>.lock` next to it, which ends with the process that holds
-    it. `Result.save` inside the claim uses it.
+    The claim is a lock on the file `.<name>.lock` next to it, which ends with the process that
+    holds it. `Result.save` inside the claim uses it.
 
     Parameters
     ----------

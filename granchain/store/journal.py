@@ -1,8 +1,8 @@
 """Journals: files that grow by frames, each with its length, its bytes, and their hash.
 
-A process that is killed while it appends leaves an incomplete frame. The frames before it are valid,
-and the next process removes it. The checkpoint of a run and the members of an unfinished study are
-journals.
+A process that is killed while it appends leaves an incomplete frame. The frames before it are
+valid, and the next process removes it. The checkpoint of a run and the members of an unfinished
+study are journals.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def frame_content(
 ) -> list[bytes | memoryview]:
     """Return the content of a frame.
 
-    It is a line of JSON with facts and with name, type, first row, and shape of each array, followed by
-    the bytes of the arrays, which are not copied. `rows` is the number of first rows that are stored
-    elsewhere.
+    It is a line of JSON with facts and with name, type, first row, and shape of each array,
+    followed by the bytes of the arrays, which are not copied. `rows` is the number of first rows
+    that are stored elsewhere.
     """
     kept = {name: rows.get(name, 0) for name in arrays}
     left = {name: np.ascontiguousarray(array[kept[name] :]) for name, array in arrays.items()}

@@ -20,9 +20,9 @@ CONTENT = "granchain_content"
 ENSEMBLE = "Ensemble"
 STUDY = "Study"
 
-# UDUNITS, which the CF conventions require, has integer powers only: it reads "N/m^1.5" as N/m times
-# 5 and rejects "N/m^n". For such a unit, and for a unit of a user's law, `units` is "1" and this
-# attribute contains the unit.
+# UDUNITS, which the CF conventions require, has integer powers only: it reads "N/m^1.5" as N/m
+# times 5 and rejects "N/m^n". For such a unit, and for a unit of a user's law, `units` is "1" and
+# this attribute contains the unit.
 IN_WORDS = "unit_in_words"
 # Units of all variables, of inputs and history of the built-in laws, and of case keys. The tests
 # check each one with UDUNITS.
@@ -322,8 +322,8 @@ NO_YES = {"flag_values": np.array([0, 1]), "flag_meanings": "no yes"}
 def attributes_in_file(name: str, variable: Variable, law: str = "") -> dict[str, Any]:
     """Return the attributes of a variable in a file.
 
-    Texts and case keys have no unit. `law` is the name of the contact law, or several names, separated
-    by commas.
+    Texts and case keys have no unit. `law` is the name of the contact law, or several names,
+    separated by commas.
     """
     axis = {"axis": AXES[name]} if name in AXES else {}
     about = {"long_name": variable.long_name} | unit_attributes(variable.unit)
