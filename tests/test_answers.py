@@ -75,6 +75,11 @@ def shaken():
     )
 
 
+def followed():
+    """A branch of orbits of that bead."""
+    return gc.continuation(shaken(), answer_of("Orbit"), along="chain.drag", stop=1510.0)
+
+
 # One small answer of each class. A study is a dataset of xarray.
 ANSWERS = {
     "Result": lambda: gc.run(small()),
@@ -89,6 +94,7 @@ ANSWERS = {
         small(), "peak", {"striker.speed": (1.0, 2.0)}, LIMITS, generations=0, progress=False
     ),
     "Orbit": lambda: gc.orbit(shaken()),
+    "Branch": followed,
 }
 STUDIES: dict[str, functools.partial] = {}
 answer_of = functools.cache(lambda name: ANSWERS[name]())

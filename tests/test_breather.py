@@ -170,7 +170,7 @@ def test_a_family_is_followed_over_its_amplitude(family, tmp_path, monkeypatch):
     first, known, _ = family
     begins = 1.2 * AMPLITUDES[0]
     way = {"along": "amplitude", "start": begins, "stop": AMPLITUDES[1]}
-    way["out"] = tmp_path / "family.nc"
+    way["out"] = tmp_path / "family.h5"
     branch = gc.continuation(diatomic(), first, **way)
     last = branch.points[-1]
     for point, amplitude in ((branch.points[0], begins), (last, AMPLITUDES[1])):
@@ -183,11 +183,21 @@ def test_a_family_is_followed_over_its_amplitude(family, tmp_path, monkeypatch):
     assert branch.special == () and all(one.stable for one in branch.points)
     assert branch.unit == "m" and last.multipliers.size == 2 * BEADS - 2
     again = gc.continuation(diatomic(), first, **way, resume=True)
-    assert again.to_xarray().identical(branch.to_xarray())
+    assert again.equals(branch)
+    check_opened(branch, gc.open(tmp_path / "family.h5"))
+
+
+def check_opened(branch, opened):
+    """An opened branch computes the same orbits, to what the steps of its path leave open."""
+    assert opened.equals(branch)
+    mine, theirs = (one.points[-1].orbit for one in (branch, opened))
+    assert theirs.residual <= 1e-8 and theirs.result.time_step == mine.result.time_step
+    assert theirs.multipliers == pytest.approx(mine.multipliers, abs=1e-7)
+    assert theirs.energy == pytest.approx(mine.energy, rel=1e-9)
 
 
 @pytest.mark.long
-def test_a_family_is_followed_over_energy_period_and_a_number_of_the_case(family):
+def test_a_family_is_followed_over_energy_period_and_a_number_of_the_case(family, tmp_path):
     case, (first, second, _) = diatomic(), family
     by_energy = gc.continuation(case, first, along="energy", stop=second.energy)
     assert by_energy.points[-1].period == pytest.approx(
@@ -201,6 +211,9 @@ def test_a_family_is_followed_over_energy_period_and_a_number_of_the_case(family
     assert last.orbit.energy == pytest.approx(first.energy, rel=1e-8) and known.shots <= 2
     assert last.period == pytest.approx(known.period, rel=1e-6)
     assert [one.unit for one in (by_energy, by_period, loaded)] == ["J", "s", "N"]
+    for branch in (by_energy, by_period, loaded):
+        branch.save(tmp_path / "branch.h5", overwrite=True)
+        check_opened(branch, gc.open(tmp_path / "branch.h5"))
 
 
 def followed(beads, mode, start, stop):

@@ -1,6 +1,7 @@
 """Branches of orbits: what is named on them, against variational integration of the tests' own."""
 
 import copy
+import json
 import math
 from dataclasses import replace
 from itertools import pairwise
@@ -68,7 +69,7 @@ def test_a_branch_turns_at_a_fold_and_comes_back_unstable():
 
 def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
     long_steps(monkeypatch)
-    case, out = row(2, 28.36e3, 1.5e3, 5e-8), tmp_path / "branch.nc"
+    case, out = row(2, 28.36e3, 1.5e3, 5e-8), tmp_path / "branch.h5"
     found, way = gc.orbit(case), {"along": "ends.left.frequency", "stop": 28.5e3}
     unbroken = gc.continuation(case, found, **way)
     named, steps = module.Path.named, iter(range(2))
@@ -99,20 +100,70 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
 
     # the last orbit stands in the part before
     with monkeypatch.context() as patch, pytest.raises(FileError, match="full"):
-        patch.setattr(module, "save_study", full)
+        patch.setattr(gc.Branch, "save", full)
         gc.continuation(case, found, **way, out=out, resume=True)
     whole = gc.continuation(case, found, **way, out=out, resume=True)
-    assert [p.name for p in tmp_path.iterdir()] == ["branch.nc"] and not whole.interrupted
+    assert [p.name for p in tmp_path.iterdir()] == ["branch.h5"] and not whole.interrupted
     # the measure of the states is put into them at each step: to rounding, not to the bit
     for name in ("parameter", "displacement", "multipliers", "lowest"):
-        one, other = (branch.to_xarray()[name].values for branch in (whole, unbroken))
+        one, other = (getattr(branch, name) for branch in (whole, unbroken))
         assert one.shape == other.shape
         assert np.abs(one - other).max() <= 1e-6 * np.abs(other).max()
     again = gc.continuation(case, found, **way, out=out, resume=True)
-    assert again.to_xarray().identical(whole.to_xarray())
+    assert again.equals(whole)
     assert again.points[-1].orbit.multipliers == pytest.approx(whole.points[-1].multipliers)
     with pytest.raises(CaseError, match="another case, key, or range"):
         gc.continuation(case, found, **way | {"stop": 28.6e3}, out=out, resume=True)
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_an_opened_branch_computes_its_orbits_and_is_plotted(tmp_path, monkeypatch):
+    long_steps(monkeypatch)
+    case, out, along = row(1, 81.5e3, 5e2), tmp_path / "branch.h5", "ends.left.amplitude"
+    found = gc.orbit(case)
+    way = {"along": along, "stop": 8e-8}
+    branch = gc.continuation(case, found, **way)
+    branch.save(out)
+    opened = gc.open(out)
+    assert opened.equals(branch) and opened.unit == "m" and kinds(opened) == ["period doubling"]
+    for one, other in zip(opened.points, branch.points, strict=True):
+        assert one.parameter == other.parameter and one.contact == other.contact
+        assert one.multipliers.tobytes() == other.multipliers.tobytes()
+    # the same computation
+    assert opened.points[-1].orbit.equals(branch.points[-1].orbit)
+    assert opened.switch(opened.special[0]).equals(branch.switch(branch.special[0]))
+    gc.figures.bifurcation(opened, bead=1)
+    # the case is that of the last orbit, and the case of the start is in the provenance
+    assert opened.case.ends.left.amplitude == branch.points[-1].parameter
+    start = json.loads(opened.provenance["start_case_json"])
+    assert start["tables"]["ends"]["left"]["amplitude"] == branch.points[0].parameter
+    last = gc.orbit(opened.case, guess=opened.points[-1].orbit)
+    assert last.shots == 1
+    # a branch that was saved by itself is complete
+    assert gc.continuation(case, found, **way, out=out, resume=True).equals(branch)
+    # one that was interrupted is not
+    changed = gc.open(out)
+    stopped = replace(changed.variables["interrupted"], data=np.array(True))
+    changed.variables = changed.variables | {"interrupted": stopped}
+    changed.save(out, overwrite=True)
+    with pytest.raises(CaseError, match="contains an interrupted branch"):
+        gc.continuation(case, found, **way, out=out, resume=True)
+    # nor is one without its kinds of points
+    del changed.variables["kind"]
+    changed.save(out, overwrite=True)
+    with pytest.raises(FileError, match="kind"):
+        gc.continuation(case, found, **way, out=out, resume=True)
+    # nor is the file of an orbit a branch
+    found.save(out, overwrite=True)
+    with pytest.raises(FileError, match=r"contains Orbit\. It must contain Branch"):
+        gc.continuation(case, found, **way, out=out, resume=True)
+
+
+def test_the_unit_of_a_branch_over_the_drag_is_complete(monkeypatch):
+    long_steps(monkeypatch)
+    case = row(1, 1e4, 1500.0)
+    branch = gc.continuation(case, gc.orbit(case), along="chain.drag", stop=1600.0)
+    assert branch.unit == branch.variables["parameter"].unit == "1/s"
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -120,7 +171,7 @@ def test_a_branch_is_not_resumed_with_an_edited_law(whole, tmp_path, monkeypatch
     long_steps(monkeypatch)
     start = 7.7e9
     case = row(1, 10e3, 1.5e3, **{"contact.law": "hertz", "contact.stiffness": start})
-    out, found = tmp_path / "branch.nc", gc.orbit(case)
+    out, found = tmp_path / "branch.h5", gc.orbit(case)
     way = {"along": "contact.stiffness", "stop": 1.01 * start, "out": out}
     steps = iter(range(10 if whole else 1))
     named = module.Path.named

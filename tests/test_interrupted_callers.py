@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 from support.shaken import shaken_row
 
 import granchain as gc
@@ -99,7 +100,7 @@ def test_a_breather_of_a_single_bead_has_no_further_multipliers():
     assert np.isfinite(orbit.displacement).all()
 
 
-def test_a_branch_of_breathers_of_a_single_bead_is_followed():
+def test_a_branch_of_breathers_of_a_single_bead_is_followed(tmp_path):
     orbit = gc.orbit(breathing(1))
     branch = gc.continuation(breathing(1), orbit, along="energy", stop=1.05 * orbit.energy)
     assert branch.points[-1].parameter == pytest.approx(1.05 * orbit.energy)
@@ -107,3 +108,9 @@ def test_a_branch_of_breathers_of_a_single_bead_is_followed():
     for shown in (orbit._repr_html_(), branch._repr_html_()):
         assert "<table" in shown
     gc.figures.orbit(orbit)
+    # without multipliers, too
+    for answer in (orbit, branch):
+        answer.save(tmp_path / "answer.h5", overwrite=True)
+        assert gc.open(tmp_path / "answer.h5").equals(answer)
+        with xarray.open_dataset(tmp_path / "answer.h5", engine="h5netcdf") as data:
+            assert data.sizes["multiplier"] == 0

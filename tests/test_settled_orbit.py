@@ -116,7 +116,7 @@ def test_an_orbit_in_settled_dents_is_that_of_an_integration(dented):
 
 
 @pytest.mark.long
-def test_a_branch_ends_where_a_dent_grows(dented):
+def test_a_branch_ends_where_a_dent_grows(dented, tmp_path):
     case, found = dented
     key, limits = "ends.left.amplitude", found.result.elastic_limit
     branch = gc.continuation(case, found, along=key, stop=9e-7)
@@ -125,6 +125,11 @@ def test_a_branch_ends_where_a_dent_grows(dented):
     touches = point.orbit.touches
     assert list(point.orbit.contact[touches]) == [point.contact]
     assert not branch.points[-2].orbit.touches.any()
+    # the file contains the dents, which its orbits require
+    branch.save(tmp_path / "branch.h5")
+    opened = gc.open(tmp_path / "branch.h5")
+    assert opened.equals(branch) and (opened.history_elastic_limit == limits).all()
+    assert opened.points[-1].orbit.multipliers == pytest.approx(point.orbit.multipliers)
     assert branch.to_xarray().displacement.dims == ("point", "body")
     below, above = (
         gc.orbit(case.replace(**{key: part * point.parameter}), guess=found)

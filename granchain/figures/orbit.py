@@ -157,7 +157,7 @@ def bifurcation(
     -------
     Figure, Axes
     """
-    points, labels = branch.points, branch.points[0].orbit.bead.tolist()
+    points, labels = branch.points, branch.bead.tolist()
     if bead is not None and bead not in labels:
         raise CaseError(
             f"bead: {bead} is out of range. It must be {labels[0]} to {labels[-1]}. Omit it "
@@ -193,8 +193,8 @@ def bifurcation(
     sheet.top.set(xlabel=xlabel, ylabel=f"{upward} [{length}]")
     sheet.top.margins(0.05)
     return sheet.write(
-        f"Periodic orbits: {branch.case.title or 'untitled case'}",
+        f"Periodic orbits: {branch.title or 'untitled case'}",
         "simulated",
-        f"contact law {branch.case.contact.law}",
+        f"contact law {branch.law}",
         "solid: stable, dashed: unstable",
     )

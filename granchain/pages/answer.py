@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from granchain.figures import (
+    bifurcation,
     comparison,
     dispersion_curves,
     mode_shapes,
@@ -22,6 +23,13 @@ from granchain.store.tables import is_number, tables_of
 MOST_ROWS = 100
 # For each class of answers: captions, and functions that plot the answer.
 FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
+    "Branch": (
+        (
+            "Orbits versus the parameter. Lines are solid for stable and dashed for unstable "
+            "orbits, and markers are special points.",
+            bifurcation,
+        ),
+    ),
     "Orbit": (
         (
             "Velocity versus displacement of the orbit, states after each period near it, and the "

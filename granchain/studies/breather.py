@@ -20,7 +20,7 @@ from granchain.simulation import prepare, run_to_end
 from granchain.store import Result
 from granchain.studies.continuation import (
     CLOSED,
-    FAMILY_UNITS,
+    FAMILIES,
     TURNS,
     Node,
     Path,
@@ -498,44 +498,58 @@ class BreatherPath(Path):
     Parameters
     ----------
     case : Case
-    found : Orbit
-        Breather with the period T0. Its energy is fixed if a parameter of the case varies.
+    first : Orbit or Point
+        Breather with the period T0.
+    energy : float
+        Energy of all breathers, if a parameter of the case varies [J].
     along : str
     start, stop : float
     runners : Runners
+    steps : int
+        Number of time steps in a period. Default: the number that the breather has.
     """
 
     beside = 2
 
     def __init__(
-        self, case: Case, found: Orbit, along: str, start: float, stop: float, runners: Runners
+        self,
+        case: Case,
+        first: Orbit | Point,
+        energy: float,
+        along: str,
+        start: float,
+        stop: float,
+        runners: Runners,
+        steps: int = 0,
     ):
         self.case, self.along, self.start, self.stop = case, along, start, stop
-        self.multiple, self.runners, self.period = 1, runners, found.period
-        bead = int(np.abs(found.displacement).argmax())
-        self._sign = float(np.sign(found.displacement[bead]))
-        turn = Turn(np.concatenate([found.displacement, found.velocity]), found.period, bead)
-        hold = along if along in FAMILY_UNITS else "energy"
-        cases = [self._case_at(value) for value in (start, stop)]
+        self.multiple, self.runners, self.period = 1, runners, first.period
+        bead = int(np.abs(first.displacement).argmax())
+        self._sign = float(np.sign(first.displacement[bead]))
+        turn = Turn(np.concatenate([first.displacement, first.velocity]), first.period, bead)
+        hold = along if along in FAMILIES else "energy"
+        cases = [self.case_at(value) for value in (start, stop)]
         for one in cases:
             check_conservative(one)
-        self._first = BreatherFamily(cases[0], turn, hold, runners)
-        if along not in FAMILY_UNITS:
-            self._first.fixed_value = found.energy
-        self.grid = self._first.grid
+        grid = period_grid(cases[0], one_period_of(cases[0], turn.period))
+        self.grid = grid._replace(steps=steps or grid.steps)
+        self._first = BreatherFamily(cases[0], turn, hold, runners, self.grid)
+        if along not in FAMILIES:
+            self._first.fixed_value = self.constant_energy = energy
         self.weight = np.ones(self.grid.scale.size + 2)
         self.family = lru_cache(maxsize=5)(self._family)
         self.shooting = lru_cache(maxsize=5)(self._shooting)
 
-    def _case_at(self, value: float) -> Case:
-        return self.case if self.along in FAMILY_UNITS else self.case.replace(**{self.along: value})
+    def case_at(self, value: float) -> Case:
+        """Return the case at a value of the parameter."""
+        return self.case if self.along in FAMILIES else self.case.replace(**{self.along: value})
 
     def _family(self, fraction: float) -> BreatherFamily:
         """Return the family at a fraction of the path, with its fixed quantity."""
         first, value = self._first, self.value_of(fraction)
-        if self.along not in FAMILY_UNITS:
+        if self.along not in FAMILIES:
             found = BreatherFamily(
-                self._case_at(value), first.turn, first.hold, self.runners, self.grid
+                self.case_at(value), first.turn, first.hold, self.runners, self.grid
             )
             found.size, found.fixed_value = first.size, first.fixed_value
             return found
@@ -599,7 +613,7 @@ class BreatherPath(Path):
     def tests(self, node: Node, after: Node) -> list[tuple[Test, str]]:
         """Return functions that are zero within a step, with the kind of point of each."""
         own: dict[str, Test] = {"branch point": lambda one: one.signed(1.0)}
-        if node.rising * after.rising < 0.0 and self.along in FAMILY_UNITS:
+        if node.rising * after.rising < 0.0 and self.along in FAMILIES:
             own = {"energy extremum": lambda one: one.rising} if self.along != "energy" else {}
         tests = sign_changes(node, after, TURNS | own)
         few = min(growing(node), growing(after))

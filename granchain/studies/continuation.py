@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,15 +20,14 @@ from granchain.case.listing import quantity_of
 from granchain.case.start import FIXED, same_of
 from granchain.errors import CaseError, LawError, RunError
 from granchain.keys import shown
-from granchain.markup import card, table
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
-from granchain.simulation import law_records, warns_of_fast_drives
-from granchain.store.dataset import dataset_in, dataset_of, open_hdf5
+from granchain.simulation import law_provenance, law_records, warns_of_fast_drives
+from granchain.store import Answer, Label
+from granchain.store.dataset import open_hdf5
 from granchain.store.files import claim
-from granchain.store.provenance import granchain_version, source_hash
-from granchain.store.schema import CONTENT, FORMAT, Variable
-from granchain.store.study import StudyPart, save_study
+from granchain.store.provenance import source_hash
+from granchain.store.study import StudyPart
 from granchain.studies.elsewhere import changed_law
 from granchain.studies.fit import NO_PHYSICS
 from granchain.studies.members import check_members
@@ -41,6 +40,7 @@ from granchain.studies.orbit import (
     Stability,
     StepError,
     check_still,
+    labels_of_bodies,
     one_period_of,
     orbit_of,
     period_grid,
@@ -76,23 +76,18 @@ GROWN = 1.3
 SAME_ORBIT = 1e-3
 # Maximum number of orbits of a branch.
 MOST_ORBITS = 2000
-# Numbers of a point that a file stores unchanged, their dimensions, and their units.
+# Numbers of a point that a file stores unchanged, and those of them with several values.
 STORED = (
     "parameter", "period", "displacement", "velocity", "excursion", "lowest",
     "multiplier_error", "modulus_error", "residual", "parameter_error",
 )  # fmt: skip
-INNER_DIMENSIONS = {
-    "displacement": "bead",
-    "velocity": "bead",
-    "excursion": "bead",
-    "lowest": "contact",
+WITH_INNER_AXIS = ("displacement", "velocity", "excursion", "lowest")
+# Quantities along which a breather is followed, in addition to keys of its case.
+FAMILIES = {
+    "energy": Label(("point",), "J", "energy of the breather above the static state"),
+    "amplitude": Label(("point",), "m", "displacement of the bead that moves most, at its turn"),
+    "period": Label(("point",), "s", "period of the breather"),
 }
-INNER_DIMENSIONS |= {"multipliers_real": "multiplier", "multipliers_imag": "multiplier"}
-UNITS = {"period": "s", "displacement": "m", "velocity": "m/s", "excursion": "m", "lowest": "m"}
-# Quantities along which a breather is followed, in addition to keys of its case, with units.
-FAMILY_UNITS = {"energy": "J", "amplitude": "m", "period": "s"}
-# Content type of the file of a branch.
-BRANCH = "branch of orbits"
 # Distances from a point at which the other branch is searched, relative to the smallest static
 # overlap.
 SWITCH_LENGTHS = (0.1, 0.03, 0.3, 0.01)
@@ -149,7 +144,12 @@ class Point:
     residual: float
     contact: int | None
     parameter_error: float
-    path: Path = field(repr=False)
+    path_of: Callable[[], Path] = field(repr=False)
+
+    @property
+    def path(self) -> Path:
+        """Path of the branch."""
+        return self.path_of()
 
     @cached_property
     def orbit(self) -> Orbit:
@@ -157,22 +157,38 @@ class Point:
         return self.path.orbit(self.path.place(self), f"the branch along {self.path.along}")
 
 
-@dataclass(frozen=True, eq=False)
-class Branch:
+_ALONG, _OF_BODIES = ("point",), ("point", "bead")
+
+
+class Branch(Answer):
     """Branch of periodic orbits of a chain versus a parameter of its case.
+
+    `case` is the case at the last point. The case at the start is in the provenance, as
+    `start_case_json`. With resonators, the axis of the bodies is `body` (beads, then resonators)
+    instead of `bead`. Each variable with the axis `point` has one row per orbit.
 
     Attributes
     ----------
-    case : Case
-        Case whose parameter is varied.
     along : str
         Key of the parameter.
-    points : tuple of Point
-        Orbits, in order along the branch.
-    messages : tuple of str
-        Reasons why the branch ended before its stop, and other notes.
+    start, stop : float
+        Range of the parameter, in SI units.
+    steps : int
+        Number of time steps in a period.
+    drive_periods : int
+        Number of drive periods in a period.
+    weight : float
+        Scale of the state in the arclength, relative to the smallest static overlap [1].
+    energy : float
+        Energy of all breathers of the branch above the static state, if a parameter of the case
+        varies [J]. nan for other branches.
     interrupted : bool
         Whether the computation was interrupted.
+    kind : (n_points,) array of str
+        "orbit", or the kind of a special point, as for `Point`.
+    parameter, period, stable, ... : array
+        Attributes of the points, as for `Point`. `opening` is the contact of a grazing or a growing
+        dent, and -1 for other points.
 
     Examples
     --------
@@ -192,80 +208,87 @@ class Branch:
     1600.0
     """
 
-    case: Case
-    along: str
-    points: tuple[Point, ...]
-    messages: tuple[str, ...] = ()
-    interrupted: bool = False
+    labels: ClassVar = {
+        "along": Label((), "", "parameter of the branch"),
+        "start": Label((), "1", "first value of the parameter"),
+        "stop": Label((), "1", "last requested value of the parameter"),
+        "steps": Label((), "1", "number of time steps in a period"),
+        "drive_periods": Label((), "1", "number of drive periods in a period"),
+        "weight": Label((), "1", "scale of the state in the arclength"),
+        "energy": Label((), "J", "energy of all breathers of the branch above the static state"),
+        "interrupted": Label((), "1", "whether the computation was interrupted"),
+        "point": Label(_ALONG, "1", "index in the branch"),
+        "kind": Label(_ALONG, "", "kind of the point"),
+        "parameter": Label(_ALONG, "1", "value of the parameter"),
+        "parameter_error": Label(
+            _ALONG, "1", "discretization error of the parameter of a special point"
+        ),
+        "period": Label(_ALONG, "s", "period of the orbit"),
+        "stable": Label(_ALONG, "1", "whether no modulus exceeds 1 by more than its error"),
+        "multiplier_error": Label(_ALONG, "1", "error of the first multiplier"),
+        "modulus_error": Label(_ALONG, "1", "error of the modulus of the first multiplier"),
+        "residual": Label(_ALONG, "1", "closing error, as a fraction of the largest excursion"),
+        "opening": Label(_ALONG, "1", "contact of a grazing or a growing dent; otherwise -1"),
+        "bead": Label(("bead",), "1", "label of the bead"),
+        "body": Label(("body",), "1", "number of the body: beads, then resonators"),
+        "displacement": Label(_OF_BODIES, "m", "displacement from equilibrium at zero drive phase"),
+        "velocity": Label(_OF_BODIES, "m/s", "velocity at zero drive phase"),
+        "excursion": Label(_OF_BODIES, "m", "largest displacement from equilibrium"),
+        "contact": Label(("contact",), "1", "label of the contact"),
+        "lowest": Label(
+            ("point", "contact"),
+            "m",
+            "smallest overlap in the period minus the residual indentation",
+        ),
+        "multiplier": Label(("multiplier",), "1", "index of the multiplier, largest modulus first"),
+        "multipliers": Label(("point", "multiplier"), "1", "Floquet multiplier"),
+    }
 
     def __repr__(self) -> str:
-        named = [f"{one.kind} at {_within(one)}" for one in self.special]
+        special = [f"{point.kind} at {_within(point)}" for point in self.special]
         return (
             f"<Branch: {len(self.points)} orbits along {self.along}, "
-            f"{self.points[0].parameter:.6g} to {self.points[-1].parameter:.6g}"
-            f"{''.join(f'; {one}' for one in named)}>"
+            f"{self.parameter[0]:.6g} to {self.parameter[-1]:.6g}"
+            f"{''.join(f'; {text}' for text in special)}>"
         )
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """Orbits, in order along the branch."""
+        columns = {name: variable.data for name, variable in self.variables.items()}
+        return tuple(points_of_columns(columns, lambda: self.path))
 
     @property
     def special(self) -> tuple[Point, ...]:
         """Special points, such as folds and period doublings."""
-        return tuple(one for one in self.points if one.kind != "orbit")
+        return tuple(point for point in self.points if point.kind != "orbit")
 
     @property
     def unit(self) -> str:
         """Unit of the parameter; empty for a plain number."""
-        if self.along in FAMILY_UNITS:
-            return FAMILY_UNITS[self.along]
-        with contextlib.suppress(CaseError):
-            return quantity_of(self.case, self.along).unit.removeprefix("1")
-        return ""
+        unit = self.variables["parameter"].unit
+        return "" if unit == "1" else unit
 
-    def _repr_html_(self) -> str:
-        """Return the HTML that a notebook shows."""
-        rows = [
-            (
-                one.kind,
-                _within(one),
-                f"{np.abs(one.multipliers).max(initial=0.0) or 1.0:.6g}",
-            )
-            for one in (self.points[0], *self.special, self.points[-1])
-        ]
-        shown_rows = table(("point", self.along, "largest modulus"), rows, styled=True)
-        return card(f"Branch of {len(self.points)} orbits of {self.case.title}", shown_rows)
+    @cached_property
+    def path(self) -> Path:
+        """Path of the branch, which recomputes its orbits. From a file, it is created at the first
+        access.
 
-    def to_xarray(self) -> Any:
-        """Return the branch as an `xarray.Dataset` with the dimension `point`.
-
-        It equals the file of the branch, except that multipliers are complex numbers. `opening` is
-        the contact of a grazing or a growing dent, and -1 for other points.
+        Raises
+        ------
+        CaseError
+            If this version cannot read the case, for example because a law is not installed.
         """
-        variables = self.variables()
-        real, imaginary = (variables.pop(f"multipliers_{part}").data for part in ("real", "imag"))
-        data = dataset_of(variables, {"along": self.along, "title": self.case.title})
-        return data.assign(multipliers=(("point", "multiplier"), real + 1j * imaginary))
+        case, ends, runners = self.case, (self.along, self.start, self.stop), Runners()
+        if case.drives:
+            path = Path(case, *ends, self.drive_periods, runners)
+        else:
+            # imported here because breather imports this module
+            from granchain.studies.breather import BreatherPath
 
-    def variables(self) -> dict[str, Variable]:
-        """Return the variables of the branch's file."""
-        path, columns = self.points[0].path, columns_of_points(self.points)
-        period = path.shooting(0.0).fine
-        chain = period.chain
-        units = dict.fromkeys(("parameter", "parameter_error"), self.unit or "1") | UNITS
-        count = len(self.points[0].multipliers)
-        found = {
-            "point": Variable(("point",), np.arange(len(self.points)), "1", "index in the branch"),
-            "multiplier": Variable(("multiplier",), np.arange(count), "1", "largest first"),
-            "bead": Variable(("bead",), chain.body_labels, "1", "number of the bead"),
-            "contact": Variable(("contact",), period.contact_labels, "1", "number of the contact"),
-        }
-        inner = INNER_DIMENSIONS
-        if chain.n_resonators:
-            inner = {name: "body" if of == "bead" else of for name, of in INNER_DIMENSIONS.items()}
-            bodies = np.arange(1, chain.n_bodies + chain.n_resonators + 1)
-            found["body"] = Variable(("body",), bodies, "1", "beads, then resonators")
-        for name, values in columns.items():
-            dims = ("point", *([inner[name]] if name in inner else []))
-            found[name] = Variable(dims, values, units.get(name, "1"), name.replace("_", " "))
-        return found
+            path = BreatherPath(case, self.points[0], self.energy, *ends, runners, self.steps)
+        path.take(self)
+        return path
 
     def switch(self, point: Point) -> Orbit:
         """Return an orbit of the branch that crosses this one at a special point.
@@ -298,6 +321,55 @@ class Branch:
         return point.path.branching_orbit(point, factor)
 
 
+def branch_of(
+    path: Path, points: Sequence[Point], messages: Sequence[str], interrupted: bool
+) -> Branch:
+    """Return the branch of some points."""
+    fine, along, columns = path.shooting(0.0).fine, path.along, columns_of_points(points)
+    bead, multipliers = fine.chain.body_labels, np.array([point.multipliers for point in points])
+    resonators = fine.bodies > bead.size
+    del columns["multipliers_real"], columns["multipliers_imag"]
+    data = {
+        "along": along, "start": path.start, "stop": path.stop, "steps": path.grid.steps,
+        "drive_periods": path.multiple, "weight": path.weight[0], "energy": path.constant_energy,
+        "interrupted": interrupted, "point": np.arange(len(points)), "bead": bead,
+        "body": np.arange(1, fine.bodies + 1) if resonators else None,
+        "contact": fine.contact_labels, "multiplier": np.arange(multipliers.shape[1]),
+    }  # fmt: skip
+    data |= columns | {"multipliers": multipliers, "stable": columns["stable"].astype(bool)}
+    labels = labels_of_bodies(Branch.labels, resonators) | labels_of_parameter(path.case, along)
+    if path.history is not None:
+        for quantity, values in zip(fine.contacts.model.history, path.history, strict=True):
+            name = f"history_{quantity.name}"
+            data[name] = values[fine.chain.contacts]
+            meaning = quantity.meaning or quantity.name.replace("_", " ")
+            labels[name] = Label(("contact",), quantity.unit or "1", meaning)
+    case, first = path.case_at(points[-1].parameter), path.case_at(path.start)
+    provenance = {
+        "start_case_json": canonical(first.as_given(), ordered=True),
+        "request_sha256": path.request_sha256,
+        # one record per line
+        "law_json_at_ends": "\n".join(_law_texts(path)),
+        **law_provenance(case),
+    }
+    branch = Branch(data, case=case, messages=messages, labels=labels, provenance=provenance)
+    branch.path = path
+    return branch
+
+
+def labels_of_parameter(case: Case, along: str) -> dict[str, Label]:
+    """Return the labels of the variables that have the unit of the parameter."""
+    if along in FAMILIES:
+        _, unit, meaning = FAMILIES[along]
+    else:
+        unit, meaning = "", f"case parameter {along}"
+        with contextlib.suppress(CaseError):
+            unit = quantity_of(case, along).unit
+    names = ("start", "stop", "parameter_error")
+    labels = {name: Branch.labels[name]._replace(unit=unit or "1") for name in names}
+    return labels | {"parameter": Label(_ALONG, unit or "1", meaning)}
+
+
 def _within(point: Point) -> str:
     """Return the parameter of a point as text, with its error if the point is special."""
     error = "" if math.isnan(point.parameter_error) else f" within {point.parameter_error:.2g}"
@@ -317,7 +389,7 @@ def columns_of_points(points: Sequence[Point]) -> dict[str, np.ndarray]:
     }
 
 
-def points_of_columns(columns: Mapping[str, Any], path: Path) -> list[Point]:
+def points_of_columns(columns: Mapping[str, Any], path_of: Callable[[], Path]) -> list[Point]:
     """Return the points that columns contain."""
     multipliers = np.asarray(columns["multipliers_real"]) + 1j * columns["multipliers_imag"]
     found = []
@@ -326,12 +398,12 @@ def points_of_columns(columns: Mapping[str, Any], path: Path) -> list[Point]:
         own: dict[str, Any] = {
             name: columns[name][k] if name in columns else math.nan for name in STORED
         }
-        own |= {name: float(own[name]) for name in STORED if name not in INNER_DIMENSIONS}
+        own |= {name: float(own[name]) for name in STORED if name not in WITH_INNER_AXIS}
         opening = int(columns["opening"][k])
         found.append(
             Point(
                 kind=str(kind), multipliers=multipliers[k], stable=bool(columns["stable"][k]),
-                contact=None if opening < 0 else opening, path=path, **own,
+                contact=None if opening < 0 else opening, path_of=path_of, **own,
             )
         )  # fmt: skip
     return found
@@ -415,6 +487,8 @@ class Path:
     bare = False
     # contact histories with constant residual indentation
     history: np.ndarray | None = None
+    # energy of all breathers if a parameter of the case varies
+    constant_energy = math.nan
     # shooting at a fraction of the path; the last few are cached
     shooting: Callable[[float], Shooting]
 
@@ -429,16 +503,24 @@ class Path:
     ):
         self.case, self.along, self.start, self.stop = case, along, start, stop
         self.multiple, self.runners = multiple, runners
-        grids = [period_grid(self._case_at(one), self._one_period(one)) for one in (start, stop)]
+        grids = [period_grid(self.case_at(one), self._one_period(one)) for one in (start, stop)]
         self.grid = grids[0]._replace(steps=max(one.steps for one in grids))
         self.weight = np.ones(self.grid.scale.size + 1)
         self.shooting = lru_cache(maxsize=5)(self._shooting)
 
-    def _case_at(self, value: float) -> Case:
+    @property
+    def request_sha256(self) -> str:
+        """Hash of everything that decides which branch is computed."""
+        held = [] if self.history is None else [self.history.tobytes().hex()]
+        facts = [self.case.resolved(), self.along, self.start, self.stop, self.multiple]
+        return sha256_of([*facts, source_hash(), *held])
+
+    def case_at(self, value: float) -> Case:
+        """Return the case at a value of the parameter."""
         return self.case.replace(**{self.along: value})
 
     def _one_period(self, value: float) -> Case:
-        case = self._case_at(value)
+        case = self.case_at(value)
         frequency = next(iter(case.drives.values())).frequency or 0.0
         return one_period_of(case, self.multiple / frequency)
 
@@ -466,7 +548,7 @@ class Path:
         """Return the orbit of a point, with its trajectory."""
         shooting = self.at(z)
         shot = shooting.shoot(self.state(z))
-        case = self._case_at(self.value_of(float(z[-1])))
+        case = self.case_at(self.value_of(float(z[-1])))
         found, error = self.stability(z, shot), self.step_error(z, shot)
         return orbit_of(case, shooting, shot, 1, begun, found, error)
 
@@ -499,7 +581,7 @@ class Path:
                 "chain, law, and inputs is required, because contacts remember their history in "
                 "it. Find one with granchain.orbit."
             )
-        first, last = (self._case_at(value) for value in (self.start, self.stop))
+        first, last = (self.case_at(value) for value in (self.start, self.stop))
         one, other = same_of(first), same_of(last)
         loads = [[case.chain.precompression, case.chain.gravity] for case in (first, last)]
         same = all(one[name] == other[name] for name in FIXED) and loads[0] == loads[1]
@@ -510,6 +592,16 @@ class Path:
                 "each value with granchain.orbit, which lets the indentation grow."
             )
         self.history, self.shooting = history, lru_cache(maxsize=5)(self._shooting)
+
+    def take(self, branch: Branch) -> None:
+        """Set the weight of the state to that of a branch, and the contact histories, if any."""
+        self.weight[: -self.beside] = branch.weight
+        fine = self.shooting(0.0).fine
+        names = [f"history_{quantity.name}" for quantity in fine.contacts.model.history]
+        if names and names[0] in branch.variables:
+            self.history = fine.contacts.history[:, :-1].copy()
+            self.history[:, fine.chain.contacts] = [branch[name] for name in names]
+            self.shooting = lru_cache(maxsize=5)(self._shooting)
 
     def room(self, node: Node) -> np.ndarray:
         """Return the margin of each contact before its residual indentation grows, (contacts,).
@@ -681,7 +773,8 @@ class Path:
         return Point(
             kind, self.parameter(node), shooting.period, own[:n], own[n:],
             node.shot.course.excursion, node.lowest, node.found.values, node.found.off,
-            node.found.modulus, node.found.stable, node.shot.residual, contact, error, self,
+            node.found.modulus, node.found.stable, node.shot.residual, contact, error,
+            lambda: self,
         )  # fmt: skip
 
     # ---------------------------------------------------------------------------------------------
@@ -942,8 +1035,8 @@ def continuation(
     stop : float
         Last value, in SI units. The branch may turn back to the start before it.
     out : str or path, optional
-        File for the branch, which `xarray` opens. Until it is complete, its orbits are in
-        `out`.part.
+        File for the branch, which `granchain.open` and xarray open. Until it is complete, its
+        orbits are in `out`.part.
     resume : bool
         Whether to resume from `out`.part. A complete file is read.
     overwrite : bool
@@ -995,40 +1088,44 @@ def continuation(
     report = progress_of(progress, "continuation")
     if out is None:
         return _followed(path, first, report)
-    held = [] if path.history is None else [path.history.tobytes().hex()]
-    facts = [case.resolved(), along, path.start, stop, path.multiple, source_hash(), *held]
-    asked = [sha256_of(facts)]
+    request = path.request_sha256
     with claim(out, overwrite or resume):
         if resume and os.path.exists(out):
-            with open_hdf5(out, BRANCH):
-                data = dataset_in(out)
-            columns: dict[str, Any] = {
-                str(name): one.values for name, one in data.data_vars.items()
-            }
-            columns |= {"asked": [data.attrs["asked"]], "law": data.attrs["law"].split("\n")}
-            points = _points_of_file(out, [columns], asked, path, first)
-            messages = tuple(filter(None, str(data.attrs["messages"]).split("\n")))
-            return Branch(case, along, tuple(points), messages)
+            return _complete_branch(out, path, first, request)
         part = StudyPart(out, go_on=resume, anew=overwrite)
-        points = _points_of_file(part.path, part.found, asked, path, first)
-        found = _followed(path, first, report, part, asked, points)
-        if found.interrupted:
-            return found
-        attributes = {
-            "Conventions": "CF-1.11", "title": case.title or "untitled case",
-            "granchain_format": FORMAT, CONTENT: BRANCH, "granchain_version": granchain_version(),
-            "along": along, "asked": asked[0], "messages": "\n".join(found.messages),
-            "case_sha256": case.sha256, "case_resolved_json": canonical(case.resolved()),
-            "law": "\n".join(_law_texts(path)),
-        }  # fmt: skip
-        save_study(found.variables(), attributes, out, overwrite or resume)
-        part.remove()
-    return found
+        with part.valid():
+            points = _points_of_file(part.path, part.found, request, path, first)
+        branch = _followed(path, first, report, part, request, points)
+        if not branch.interrupted:
+            branch.save(out, overwrite or resume)
+            part.remove()
+    return branch
+
+
+def _complete_branch(out: str | os.PathLike[str], path: Path, first: Node, request: str) -> Branch:
+    """Return the branch in a file; raise an error if it is another one."""
+    with open_hdf5(out, Branch.__name__) as opened:
+        branch: Branch = Branch.from_file(out, opened)
+        interrupted, about = branch.interrupted, branch.provenance
+        columns: dict[str, Any] = {
+            **columns_of_points(branch.points),
+            "asked": [about["request_sha256"]],
+            "law": about["law_json_at_ends"].split("\n"),
+        }
+    if interrupted:
+        raise CaseError(
+            f"{os.fspath(out)}: the file contains an interrupted branch and was not changed. It "
+            "cannot be resumed. Choose another file, or start again with overwrite=True."
+        )
+    _points_of_file(out, [columns], request, path, first)
+    path.take(branch)
+    branch.path = path
+    return branch
 
 
 def _cases_at_ends(path: Path) -> list[Case]:
     """Return the cases at the start and the stop of a path."""
-    if path.along in FAMILY_UNITS:
+    if path.along in FAMILIES:
         return [path.case]
     return [path.case.replace(**{path.along: value}) for value in (path.start, path.stop)]
 
@@ -1040,11 +1137,11 @@ def _law_texts(path: Path) -> list[str]:
 
 
 def _points_of_file(
-    file: Any, found: Sequence[Mapping[str, Any]], asked: list[str], path: Path, first: Node
+    file: Any, found: Sequence[Mapping[str, Any]], request: str, path: Path, first: Node
 ) -> list[Point]:
     """Return the points of a file; raise an error if they belong to another request."""
-    points = [one for columns in found for one in points_of_columns(columns, path)]
-    same = all(columns["asked"] == asked for columns in found)
+    points = [one for columns in found for one in points_of_columns(columns, lambda: path)]
+    same = all(columns["asked"] == [request] for columns in found)
     for columns in found if same else ():
         changed = changed_law(_cases_at_ends(path), columns["law"])
         if changed:
@@ -1070,7 +1167,7 @@ def _followed(
     first: Node,
     report: Callable[[int, int], Any] | None,
     part: StudyPart | None = None,
-    asked: list[str] | None = None,
+    request: str = "",
     points: Sequence[Point] = (),
 ) -> Branch:
     """Follow a branch from its first orbit, or from the last orbit of a partial file.
@@ -1086,16 +1183,17 @@ def _followed(
         if part is not None:
             way = {"z": node.z, "tangent": node.tangent, "weight": path.weight}
             columns = columns_of_points(points[kept:])
-            texts = {"asked": asked, "kind": columns.pop("kind").tolist(), "length": [length]}
+            texts = {"asked": [request], "kind": columns.pop("kind").tolist(), "length": [length]}
             texts["law"] = _law_texts(path)
             part.add(columns | {name: one[None] for name, one in way.items()} | texts)
             kept = len(points)
 
     if part is not None and part.found:
         last = part.found[-1]
-        path.weight, length = last["weight"][0].copy(), float(last["length"][0])
-        node = path.node(last["z"][0].copy(), last["tangent"][0])
-        node.tangent = last["tangent"][0].copy()
+        with part.valid():
+            path.weight, length = last["weight"][0].copy(), float(last["length"][0])
+            node = path.node(last["z"][0].copy(), last["tangent"][0])
+            node.tangent = last["tangent"][0].copy()
     else:
         points.append(path.point(first))
         keep()
@@ -1158,7 +1256,7 @@ def _followed(
         interrupted = True
     if report is not None:
         report(100, 100)
-    return Branch(path.case, along, tuple(points), tuple(messages), interrupted)
+    return branch_of(path, points, messages, interrupted)
 
 
 def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
@@ -1215,9 +1313,9 @@ def _first_node(
         )
     runners = Runners(threads)
     breathing = not (case.drives or math.isnan(found.energy))
-    if breathing and along in FAMILY_UNITS:
+    if breathing and along in FAMILIES:
         own = (found.energy, float(np.abs(found.displacement).max()), found.period)
-        present = dict(zip(FAMILY_UNITS, own, strict=True))[along]
+        present = dict(zip(FAMILIES, own, strict=True))[along]
     else:
         number_at(case, along)
         # the phases of an orbit are relative to its first drive
@@ -1234,7 +1332,7 @@ def _first_node(
         # imported here because breather imports this module
         from granchain.studies.breather import BreatherPath
 
-        path: Path = BreatherPath(case, found, along, begin, stop, runners)
+        path: Path = BreatherPath(case, found, found.energy, along, begin, stop, runners)
     else:
         path, found = _driven_path(case, found, along, begin, stop, runners, begin != present)
     try:
@@ -1256,7 +1354,7 @@ def _driven_path(
 
     If the start differs from the orbit (`aside`), the first orbit is computed.
     """
-    at_start = case if along in FAMILY_UNITS else case.replace(**{along: begin})
+    at_start = case if along in FAMILIES else case.replace(**{along: begin})
     if not at_start.drives or found.bead.size != case.beads:
         raise CaseError(
             f"orbit: the orbit has {found.bead.size} beads, but the chain has {case.beads} beads "
