@@ -228,13 +228,18 @@ def test_a_short_second_axis_becomes_columns_of_a_table():
         "band": Label(("band",), "1", "number"),
         "edge": Label(("edge",), "", "side"),
         "edges": Label(("band", "edge"), "Hz", "band edges"),
+        "errors": Label(("band", "edge"), "Hz", "errors of the edges"),
+        "speeds": Label(("band", "edge"), "m/s", "speeds at the edges"),
         "none": Label(("none",), "1", "axis without labels"),
         "empty": Label(("none",), "1", "no values"),
     }
     data = {"band": [1, 2], "edge": ["lower", "upper"], "edges": [[0.0, 1.0], [2.0, np.nan]]}
-    (table,) = tables_of(labelled(data | {"none": [], "empty": []}, labels))
-    assert table.columns == ("band", "edges lower [Hz]", "edges upper [Hz]")
-    assert table.rows == (("1", "0", "1"), ("2", "2", "-"))
+    data |= {"errors": np.ones((2, 2)), "speeds": np.ones((2, 2)), "none": [], "empty": []}
+    table, more = tables_of(labelled(data, labels))
+    assert table.columns[:3] == ("band", "edges lower [Hz]", "edges upper [Hz]")
+    assert table.rows == (("1", "0", "1", "1", "1"), ("2", "2", "-", "1", "1"))
+    # both columns of a variable are in one table
+    assert more.columns == ("band", "speeds lower [m/s]", "speeds upper [m/s]")
 
 
 def test_only_large_arrays_are_compressed(tmp_path):

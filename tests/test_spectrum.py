@@ -296,6 +296,21 @@ def test_the_row_of_a_map_is_the_repeated_part_and_without_its_ends_where_forces
     assert len(known) == 167 and both.values == pytest.approx(known, rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("beads", "pressed", "shape"),
+    [([2, 30], 20.0, (0, 0)), ([*range(1, 8), 9], 0.0, (112, 0)), ("all", 0.0, (112, 256))],
+)
+def test_a_spectrum_without_a_cell_or_a_map_is_saved_and_plotted(beads, pressed, shape, tmp_path):
+    case = dimer(end=1e-3, pressed=pressed, rms=1e-7).replace(**{"sensors.beads": beads})
+    found = gc.spectrum(gc.run(case), segments=2)
+    assert found.power.shape == shape and np.isnan(found.cosine).all()
+    assert (found.dispersion is None) == (pressed == 0.0) and not len(found.band_edges)
+    found.save(tmp_path / "a.h5")
+    opened = gc.open(tmp_path / "a.h5")
+    assert opened.equals(found) and repr(opened) == repr(found)
+    assert len(gc.figures.spectrum(opened)[1]) == (3 if found.power.size else 2)
+
+
 @pytest.mark.parametrize(("asked", "said"), refused("spectrum"))
 def test_what_is_no_place_is_refused(run, asked, said):
     with pytest.raises(GranchainError) as raised:

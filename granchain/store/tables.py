@@ -50,18 +50,21 @@ def tables_of(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> It
     ]
     if single:
         yield Table(("quantity", "value", "unit"), tuple(single))
-    axes: dict[str, list[tuple[str, list[str]]]] = {}
+    axes: dict[str, list[list[tuple[str, list[str]]]]] = {}
     for name, v in variables.items():
         if v.dims and v.dims != (name,) and 1 <= len(v.data) <= longest:
-            axes.setdefault(v.dims[0], []).extend(_columns_of(name, variables))
-    for axis, columns in axes.items():
-        labels = variables.get(axis)
-        for first in range(0, len(columns), MOST_COLUMNS - 1):
-            listed = columns[first : first + MOST_COLUMNS - 1]
-            if labels is not None:
-                listed = [*_columns_of(axis, variables), *listed]
-            rows = zip(*(cells for _, cells in listed), strict=True)
-            yield Table(tuple(heading for heading, _ in listed), tuple(rows))
+            axes.setdefault(v.dims[0], []).append(list(_columns_of(name, variables)))
+    for axis, several in axes.items():
+        groups: list[list[tuple[str, list[str]]]] = [[]]
+        # columns of a variable stay together
+        for columns in several:
+            if len(groups[-1]) + len(columns) > MOST_COLUMNS - 1:
+                groups.append([])
+            groups[-1] += columns
+        labels = list(_columns_of(axis, variables)) if axis in variables else []
+        for group in filter(None, groups):
+            headings, cells = zip(*labels, *group, strict=True)
+            yield Table(headings, tuple(zip(*cells, strict=True)))
 
 
 def _columns_of(name: str, variables: Mapping[str, Variable]) -> Iterator[tuple[str, list[str]]]:
