@@ -36,10 +36,11 @@ def entry(one: Certificate) -> dict[str, object]:
 
     The energy created in a cycle has two digits, as on the page.
     """
-    created = one.created_as_printed or 0.0
+    created = one.created_as_printed
     return {
-        "source": source_of(one.law),
+        "source": source_of(one.law_class),
         "problems": one.problems,
+        # nan for a law without an energy correction
         "created_as_printed": float(f"{created:.2g}") if created > CREATION else 0.0,
     }
 
@@ -96,7 +97,7 @@ def main() -> None:
     texts = {
         PAGE: markdown(reference_page(certificates)).rstrip("\n") + "\n",
         CERTIFIED: json.dumps(
-            {one.law.name: entry(one) for one in certificates}, indent=1, sort_keys=True
+            {one.law: entry(one) for one in certificates}, indent=1, sort_keys=True
         )
         + "\n",
         EQUATIONS: printed_equations(),

@@ -90,6 +90,7 @@ ANSWERS = {
     "Comparison": comparison,
     "Modes": lambda: gc.modes(small(**PRESSED), cell=small(**PRESSED)),
     "Gradient": lambda: gc.gradient(small(), "peak", ["striker.speed", "chain.radius_factor"]),
+    "Certificate": lambda: gc.certificate("tsuji"),
     "Optimum": lambda: gc.optimize(
         small(), "peak", {"striker.speed": (1.0, 2.0)}, LIMITS, generations=0, progress=False
     ),

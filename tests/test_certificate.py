@@ -13,7 +13,7 @@ import pytest
 from support.kinds import every_law
 from support.refused import sentences_of
 
-from granchain.certificates import Certificate, certificate, example_inputs, example_pair, pair_with
+from granchain.certificates import certificate, example_inputs, example_pair, pair_with
 from granchain.certificates.contact import (
     IMPACT_SPEEDS,
     QUADRATURE,
@@ -26,7 +26,7 @@ from granchain.certificates.contact import (
     work_along,
 )
 from granchain.certificates.faults import CREATION, faults_of_law, faults_of_measures
-from granchain.certificates.measure import dimension
+from granchain.certificates.measure import dimension, report_of
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
@@ -91,6 +91,9 @@ def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str)
         assert clamped is None or 0.0 <= clamped <= 1.0 + 1e-6
         # a contact that pulls returns less
         assert tensile is None or clamped is None or tensile <= clamped + 1e-6
+    assert found.inputs == {
+        key: value for key, value in vars(example_inputs(LAWS[name])).items() if value is not None
+    }
     # and it is the one that the page of the laws prints
     printed = LAWS_PAGE.read_text().splitlines()
     for row in [glance(found)] + ([restitution_rows(found)] if found.delivered else []):
@@ -287,9 +290,9 @@ def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law) -> No
     more = Creation(1.2e-5, 3e-6)
     for created, measured in ((found, f"none, error {max(found.error, 1e-7):.1e}"),
                               (more, "1.2e-05, error 3.0e-06")):  # fmt: skip
-        one = Certificate(law, {}, created=created.energy, created_error=created.error)
+        one = report_of(law, {}, created=created)
         assert one.admissible and faults_of_measures(law, created, 0.0, None, True) == []
-        assert one.to_dict()["energy_created_error"] == created.error
+        assert one.as_dict()["created_error"] == created.error
         (told,) = [row[1] for row in law_page(one)[-1].rows if row[0] == "energy"]
         assert told == (
             "no cycle creates energy, because without history the force at rest depends on the "

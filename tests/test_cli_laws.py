@@ -12,6 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 from support.refused import refused
 
+import granchain as gc
 from granchain.certificates import example_pair
 from granchain.cli import obey
 from granchain.contact import families, laws
@@ -64,6 +65,15 @@ def test_the_list_names_every_law_under_its_family_in_a_line_that_fits(
     for name, what in short.items():
         what = what.strip().removesuffix("...")
         assert len(what) > 3 and laws()[name].summary().startswith(what)
+
+
+def test_the_report_of_a_law_is_written_to_a_file(here, capsys):
+    (report,) = facts(capsys, "laws", "hertz", "--out", "hertz.h5")["laws"]
+    opened = gc.open("hertz.h5")
+    assert isinstance(opened, gc.Certificate) and opened.as_dict().items() <= report.items()
+    assert report["name"] == opened.law == "hertz" and opened.law_class is laws()["hertz"]
+    assert obey(["laws", "--out", "all.h5"]) == 2
+    assert "--out requires NAME" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("columns", ["250", "72"])

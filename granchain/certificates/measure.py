@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,14 +26,15 @@ from granchain.certificates.faults import (
     faults_of_measures,
     problems_of_units,
 )
-from granchain.certificates.words import findings, toml
+from granchain.certificates.words import toml
 from granchain.contact import law_named
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
+from granchain.engine.law_hash import record_of
 from granchain.errors import GranchainError
 from granchain.jit.options import fingerprint
-from granchain.markup import card, folded, table
+from granchain.store import Answer, Label
 from granchain.two_body import (
     NeverOpens,
     collide,
@@ -58,97 +58,150 @@ REFINEMENTS, REFERENCE = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0), 40.0
 ORDER_SPEEDS = tuple(float(speed) for speed in np.geomspace(0.15, 0.3, 8))
 
 
-@dataclass(frozen=True)
-class Certificate:
+# Dimensions of the variables of a report.
+_NOMINAL, _SPEEDS, _JUMPS = ("nominal",), ("impact_speed",), ("jump_overlap",)
+# Prefix of the names of the variables that contain the inputs of a law.
+INPUT = "contact."
+
+
+class Certificate(Answer):
     """Verification report of a contact law: its measured properties.
 
-    Parameters
+    The variables of an input such as psi are "contact.psi", as in a case.
+
+    Attributes
     ----------
-    law : type of ContactLaw
-        The law.
-    inputs : dict
-        Example inputs of the measurement.
-    delivered : list of (asked, clamped, tensile)
-        Nominal restitution, and the effective ones with both endings of a contact: 0 if the bodies
-        stick, None if the ending is no choice or the law rejects the value. Empty if the law takes
-        no restitution.
-    speeds : list of (speed, restitution)
-        Restitution at each impact speed [m/s].
-    created : float
-        Largest energy that a closed cycle creates, relative to the largest work supplied. If
-        admissible, it is at most its error and rounding.
-    created_as_printed : float or None
-        The same without the energy correction.
+    law : str
+        Name of the law.
+    admissible : bool
+        Whether no cycle creates energy.
+    created, created_error : float
+        Largest energy that a closed cycle creates, and its largest error, relative to the largest
+        work supplied. If admissible, the energy is at most its error and rounding.
+    created_as_printed : float
+        The same without the energy correction. nan for a law without it.
     falls : float
         Largest fall of the loss with increasing maximum overlap, relative to the work. If
         admissible, it is at most rounding.
-    jumps : list of (overlap, relative jump)
-        Overlaps [m] at which the loading force jumps.
     onset : float
         Force to which a contact jumps at its onset [N], if the damping does not begin at zero. The
         speed is the second of the impact speeds.
-    order : float or None
-        Observed order in time of an impact.
+    order, order_stated : float, int
+        Observed order in time of an impact, and order that the law declares. The former is nan if
+        the law rejects the impacts.
     dimension : bool
-        True if force and coefficients scale with metre, kilogram, and second as their units.
-    problems : list of str
-        Messages about problems of the law.
-    created_error : float
-        Largest error of the work of a cycle, relative to the largest work supplied.
+        Whether force and coefficients scale with metre, kilogram, and second as their units.
+    nominal, clamped, tensile : (n,) array
+        Nominal restitution, and the effective ones with both endings of a contact: 0 if the bodies
+        stick, nan if the ending is no choice or the law rejects the value. Empty if the law takes
+        no restitution.
+    impact_speed, restitution : (n,) array
+        Impact speed [m/s], and the restitution at this speed.
+    jump_overlap, jump : (n,) array
+        Overlaps [m] at which the loading force jumps, and the jump relative to the force.
     """
 
-    law: type[ContactLaw]
-    inputs: dict[str, Any]
-    delivered: list[tuple[float, float | None, float | None]] = field(default_factory=list)
-    speeds: list[tuple[float, float]] = field(default_factory=list)
-    created: float = 0.0
-    created_as_printed: float | None = None
-    falls: float = 0.0
-    jumps: list[tuple[float, float]] = field(default_factory=list)
-    onset: float = 0.0
-    order: float | None = None
-    dimension: bool = True
-    problems: list[str] = field(default_factory=list)
-    created_error: float = 0.0
+    labels: ClassVar = {
+        "admissible": Label((), "1", "whether no cycle creates energy"),
+        "created": Label((), "1", "energy created by a closed cycle, of the work supplied"),
+        "created_error": Label((), "1", "error of the energy created, of the work supplied"),
+        "created_as_printed": Label((), "1", "energy created without the energy correction"),
+        "falls": Label((), "1", "largest fall of the loss with increasing overlap, of the work"),
+        "onset": Label((), "N", "force to which a contact jumps at its onset"),
+        "order": Label((), "1", "observed order in time of an impact"),
+        "order_stated": Label((), "1", "order in time that the law declares"),
+        "dimension": Label((), "1", "whether force and coefficients scale with their units"),
+        "nominal": Label(_NOMINAL, "1", "nominal restitution"),
+        "clamped": Label(_NOMINAL, "1", "effective restitution with the no-tension cutoff"),
+        "tensile": Label(_NOMINAL, "1", "effective restitution with tension allowed"),
+        "impact_speed": Label(_SPEEDS, "m/s", "impact speed"),
+        "restitution": Label(_SPEEDS, "1", "restitution at the impact speed"),
+        "jump_overlap": Label(_JUMPS, "m", "overlap at which the loading force jumps"),
+        "jump": Label(_JUMPS, "1", "jump of the loading force, relative to the force"),
+    }
 
     @property
-    def admissible(self) -> bool:
-        """True if no cycle creates energy."""
-        return not creates(self.law, Creation(self.created, self.created_error), self.falls)
+    def law_class(self) -> type[ContactLaw]:
+        """Class of the law. It must be installed or loaded."""
+        return law_named(self.law)
 
-    def _repr_html_(self) -> str:
-        """Return HTML for a notebook: source, inputs, results, and problems."""
-        stated = [(name, toml(value)) for name, value in self.inputs.items()]
-        facts = [
-            ("source", str(self.law.source)),
-            *findings(self),
-            *(("problem", problem) for problem in self.problems),
+    @property
+    def problems(self) -> list[str]:
+        """Messages about problems of the law."""
+        return list(map(str, self.messages))
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """Inputs of the measurement that have a value, by name."""
+        names = [name for name in self.variables if name.startswith(INPUT)]
+        return {name.removeprefix(INPUT): self[name] for name in names}
+
+    @property
+    def delivered(self) -> list[tuple[float, float | None, float | None]]:
+        """Nominal restitution, and the effective ones with both endings of a contact or None."""
+        columns = (self[name].tolist() for name in ("nominal", "clamped", "tensile"))
+        return [
+            (nominal, *(None if math.isnan(value) else value for value in effective))
+            for nominal, *effective in zip(*columns, strict=True)
         ]
-        return card(
-            self.law.name,
-            table((), facts, styled=True),
-            folded("inputs", table(("input", "value"), stated, styled=True)),
-        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the measured properties as plain values, for JSON."""
-        return {
-            "name": self.law.name,
-            "measured_with": self.inputs,
-            "delivered": [{"asked": a, "clamped": c, "tensile": t} for a, c, t in self.delivered],
-            "speeds": [{"speed": v, "restitution": e} for v, e in self.speeds],
-            "admissible": self.admissible,
-            "energy_created": self.created,
-            "energy_created_error": self.created_error,
-            "energy_created_as_printed": self.created_as_printed,
-            "loss_falls": self.falls,
-            "jumps": [{"overlap": d, "relative": j} for d, j in self.jumps],
-            "onset_force": self.onset,
-            "order": self.order,
-            "order_stated": self.law.order,
-            "dimension": self.dimension,
-            "problems": self.problems,
-        }
+    @property
+    def speeds(self) -> list[tuple[float, float]]:
+        """Impact speed [m/s] and restitution."""
+        return list(zip(self.impact_speed.tolist(), self.restitution.tolist(), strict=True))
+
+    @property
+    def jumps(self) -> list[tuple[float, float]]:
+        """Overlap [m] and relative jump of the loading force."""
+        return list(zip(self.jump_overlap.tolist(), self.jump.tolist(), strict=True))
+
+
+def report_of(
+    law: type[ContactLaw],
+    inputs: Mapping[str, Any],
+    problems: Sequence[str] = (),
+    provenance: Mapping[str, str] | None = None,
+    **measured: Any,
+) -> Certificate:
+    """Return the verification report of measured properties.
+
+    `measured` contains a `Creation` as `created`, tuples as `delivered`, `speeds`, and `jumps`, and
+    other variables. Default: those of a law that creates no energy and never jumps.
+    """
+    created, falls = measured.pop("created", Creation(0.0, 0.0)), measured.pop("falls", 0.0)
+    data: dict[str, Any] = {
+        "admissible": not creates(law, created, falls),
+        "created": created.energy,
+        "created_error": created.error,
+        "falls": falls,
+        "order_stated": law.order,
+    }
+    for title, names in (
+        ("delivered", ("nominal", "clamped", "tensile")),
+        ("speeds", ("impact_speed", "restitution")),
+        ("jumps", ("jump_overlap", "jump")),
+    ):
+        rows = measured.pop(title, ())
+        columns = np.array(rows, dtype=float).reshape(len(rows), len(names)).T
+        data |= dict(zip(names, columns, strict=True))
+    data |= {"created_as_printed": None, "onset": 0.0, "order": None, "dimension": True} | measured
+    for name in ("created_as_printed", "order"):
+        data[name] = math.nan if data[name] is None else data[name]
+    labels, units = {}, {quantity.name: quantity.unit for quantity in law.inputs}
+    for name, value in inputs.items():
+        if value is not None:
+            plain = isinstance(value, (bool, int, float, str))
+            data[INPUT + name] = stored = value if plain else toml(value)
+            unit = "" if isinstance(stored, str) else units.get(name) or "1"
+            labels[INPUT + name] = Label((), unit, f"case parameter {INPUT}{name}")
+    return Certificate(
+        data,
+        law=law.name,
+        title=law.name,
+        messages=problems,
+        labels=labels,
+        provenance=provenance,
+    )
 
 
 def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
@@ -185,7 +238,7 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     contact = Contact(law, values)
     problems = faults_of_law(contact)
     if any("not finite" in problem for problem in problems):
-        return Certificate(law, vars(values), problems=problems)
+        return report_of(law, vars(values), problems)
     created, falls = cycles(contact), 0.0
     printed = None
     if issubclass(law, Elastoplastic):
@@ -198,20 +251,21 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     seen = measured_order(law, values)
     scales = not problems_of_units(law) and dimension(law, values)
     problems += faults_of_measures(law, created, falls, seen, scales)
-    return Certificate(
-        law=law,
-        inputs=vars(values),
-        delivered=delivered(law, values),
-        speeds=at_speeds(law, values),
-        created=created.energy,
+    record = record_of(contact.model, np.array(contact.c)[:, np.newaxis])
+    return report_of(
+        law,
+        vars(values),
+        problems,
+        {"law_sha256": record.sha256, "law_json": record.text},
+        created=created,
         created_as_printed=printed,
         falls=falls,
-        jumps=jumps(contact),
         onset=onset(contact),
         order=seen,
         dimension=scales,
-        problems=problems,
-        created_error=created.error,
+        delivered=delivered(law, values),
+        speeds=at_speeds(law, values),
+        jumps=jumps(contact),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from granchain.certificates.contact import QUADRATURE
@@ -23,16 +24,16 @@ def findings(certificate: Certificate) -> tuple[tuple[str, str], ...]:
     elif speeds:
         facts.append(("restitution", ", ".join(f"{e} at {v:g} m/s" for v, e in speeds)))
     facts.append(("energy", energy_words(certificate)))
-    if certificate.created_as_printed is not None and "as_printed" in certificate.inputs:
+    if not math.isnan(certificate.created_as_printed) and "as_printed" in certificate.inputs:
         facts.append(("energy, as published", creation(certificate.created_as_printed)))
     jumps = [f"to {certificate.onset:.3g} N at the onset"] if certificate.onset else []
     jumps += [f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in certificate.jumps]
-    order = "-" if certificate.order is None else f"{certificate.order:.1f}"
-    if certificate.law.order != 2:
-        order += f" (declared: {certificate.law.order}, because the force jumps)"
+    order = "-" if math.isnan(certificate.order) else f"{certificate.order:.1f}"
+    if certificate.order_stated != 2:
+        order += f" (declared: {certificate.order_stated}, because the force jumps)"
     consistent = (
         "constants are valid in the units of the source only"
-        if certificate.law.fixed_units
+        if certificate.law_class.fixed_units
         else "NOT consistent"
     )
     facts += [("force jumps", ", ".join(jumps) or "none"), ("order in time", order)]
@@ -53,7 +54,7 @@ def energy_words(certificate: Certificate) -> str:
         if certificate.created > max(certificate.created_error, QUADRATURE)
         else f"measured: none, error {error}"
     )
-    if certificate.law.history:
+    if certificate.law_class.history:
         return f"no cycle creates energy ({measured})"
     return (
         "no cycle creates energy, because without history the force at rest depends on the overlap "

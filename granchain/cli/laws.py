@@ -12,11 +12,14 @@ import typer
 import granchain as gc
 from granchain.cli.options import (
     MISSED,
+    AnswerOption,
     JsonOption,
     LawModuleOption,
+    OverwriteOption,
     app,
     blamed,
     chosen_laws,
+    claimed,
     known_name,
     load_laws,
 )
@@ -43,6 +46,8 @@ def laws(
     ] = None,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
+    out: AnswerOption = None,
+    overwrite: OverwriteOption = False,
     as_markdown: Annotated[
         bool,
         typer.Option(
@@ -57,6 +62,8 @@ def laws(
     """
     if as_json and as_markdown:
         raise CaseError("laws: --json and --markdown cannot be combined. Use one of them.")
+    if out is not None and name is None:
+        raise CaseError("laws: --out requires NAME. A file contains the report of one law.")
     load_laws(law_module)
 
     if name is None and not as_markdown:
@@ -64,16 +71,23 @@ def laws(
         print_result("laws", facts, as_json, short_list)
         return
     chosen = chosen_laws(gc.laws() if name is None else [name])
-    certificates = certificates_of(chosen)
+    with claimed(out, overwrite):
+        certificates = certificates_of(chosen)
+        if out is not None:
+            certificates[0].save(out, overwrite)
     if as_json:
-        found = [{**law_facts(one.law), **one.to_dict()} for one in certificates]
-        print_json({"command": "laws", "laws": found})
+        found = [
+            {**law_facts(law), **one.as_dict()}
+            for law, one in zip(chosen, certificates, strict=True)
+        ]
+        print_json({"command": "laws", "laws": found, "out": out})
     else:
         from granchain.pages.blocks import markdown
         from granchain.pages.law import law_page, reference_page
 
         blocks = reference_page(certificates) if name is None else law_page(certificates[0])
         print_text(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))
+        print_text(out or "")
     problems = [problem for one in certificates for problem in one.problems]
     if problems:
         notify("\n".join(problems))

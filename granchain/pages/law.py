@@ -7,6 +7,8 @@ prints them in a terminal.
 
 from __future__ import annotations
 
+import math
+
 from granchain.certificates.contact import IMPACT_SPEEDS
 from granchain.certificates.faults import CREATION
 from granchain.certificates.measure import ASKED, Certificate
@@ -31,7 +33,7 @@ def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> l
         Tables of the preceding laws in the reference of all laws, with the name of the law. The
         page refers to these tables instead of repeating them; new tables are added.
     """
-    law = certificate.law
+    law, inputs = certificate.law_class, certificate.inputs
     level, known = (1, {}) if seen is None else (3, seen)
     absent = [phase for phase in PHASES if phase not in law.phases]
     cannot = f"; these states cannot occur: {', '.join(absent)}" if absent else ""
@@ -44,9 +46,9 @@ def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> l
     if len(first) == 2 and len(set(first.values())) == 1 and law.name not in first.values():
         shown = [Same("Inputs, and quantities of each contact", first["Inputs"])]
     given = [
-        f"{q.name} = {toml(certificate.inputs[q.name])}"
+        f"{q.name} = {toml(inputs[q.name])}"
         for q in law.inputs
-        if q.required or certificate.inputs[q.name] != q.default
+        if q.required or inputs.get(q.name) != q.default
     ]
     conditions = ([f"on {EXAMPLE_PAIR}"] if seen is None else []) + (
         [f"with {', '.join(given)}"] if given else []
@@ -162,7 +164,7 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
             ),
         ),
     ]
-    found = {certificate.law.name: certificate for certificate in certificates}
+    found = {certificate.law: certificate for certificate in certificates}
     seen: dict[Grid, str] = {}
     for family in families():
         members = [found[law.name] for law in family.laws if law.name in found]
@@ -180,9 +182,9 @@ def glance(certificate: Certificate) -> tuple[str, ...]:
         if certificate.admissible
         else f"{100.0 * max(certificate.created, certificate.falls):.2g} %"
     )
-    if certificate.created_as_printed is not None and certificate.created_as_printed > CREATION:
+    if certificate.created_as_printed > CREATION:
         created += f" (as published {100.0 * certificate.created_as_printed:.2g} %)"
-    seen = "-" if certificate.order is None else f"{certificate.order:.1f}"
+    seen = "-" if math.isnan(certificate.order) else f"{certificate.order:.1f}"
     jumps = (
         ", ".join(
             (["at the onset"] if certificate.onset else [])
@@ -190,7 +192,7 @@ def glance(certificate: Certificate) -> tuple[str, ...]:
         )
         or "none"
     )
-    return Link(certificate.law.name), certificate.law.summary(), created, jumps, seen
+    return Link(certificate.law), certificate.law_class.summary(), created, jumps, seen
 
 
 def restitution_rows(certificate: Certificate) -> tuple[str, ...]:
@@ -203,4 +205,4 @@ def restitution_rows(certificate: Certificate) -> tuple[str, ...]:
             else f" ({delivered_words(tensile)})"
         )
         cells.append(delivered_words(clamped) + tensile_words)
-    return Link(certificate.law.name), *cells
+    return Link(certificate.law), *cells
