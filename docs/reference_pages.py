@@ -313,7 +313,7 @@ TASKS: dict[str, tuple[str, ...]] = {
         *("continuation", "Branch"),
     ),
     "Measured data": (
-        *("read_trace", "Trace", "Sensor", "compare", "Comparison", "fit", "Fit"),
+        *("read_trace", "Trace", "Sensor", "compare", "Comparison", "fit", "Fit", "Ranking"),
         *("equivalent", "Equivalent", "compare_impacts", "ImpactComparison"),
     ),
     "Figures and analysis": ("figures", "animate", "analysis"),

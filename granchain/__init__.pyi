@@ -57,6 +57,7 @@ from granchain.studies.plan import distribution as distribution
 from granchain.studies.plan import lognormal as lognormal
 from granchain.studies.plan import normal as normal
 from granchain.studies.plan import uniform as uniform
+from granchain.studies.ranking import Ranking as Ranking
 from granchain.studies.sweep import sweep as sweep
 from granchain.traces import Trace as Trace
 from granchain.traces import read_trace as read_trace

@@ -136,9 +136,9 @@ def _laws_of(item: Any) -> list[str]:
         # The case of a file is missing, or this version cannot read it.
         names = []
     # If there are several laws, `law` is one string.
-    met = [part.law for part in getattr(item, "results", ())]
-    met += [item.law] if hasattr(item, "law") and not (names or met) else []
-    return list(dict.fromkeys([*names, *(law for several in met for law in several.split(", "))]))
+    met = [getattr(part, "law", "") for part in (*getattr(item, "results", ()), item)]
+    named = (law for several in met for law in str(several).split(", ") if law)
+    return list(dict.fromkeys([*names, *named]))
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:

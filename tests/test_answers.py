@@ -55,6 +55,18 @@ def comparison():
     return gc.compare(*results, trace=trace, tolerances={"peak": 1e-3}, bands=bands, members=4)
 
 
+def fitted(**laws):
+    """A fit, or the ranking of the fits of several laws."""
+    start = small(**{"striker.speed": 1.7})
+    return gc.fit(start, recorded(small()), ["striker.speed"], laws=laws or None)
+
+
+def approximated():
+    """The ranking of an equivalent."""
+    case = small(**{"chain.beads": 5, "sensors.beads": [3], "time.end": 5e-5})
+    return gc.equivalent(case, to="hertz", laws=["flores"], free={"restitution": (0.8, 0.99)})
+
+
 def sum_of_radii(result):
     return float(result.radius.sum())
 
@@ -84,6 +96,9 @@ def followed():
 ANSWERS = {
     "Result": lambda: gc.run(small()),
     "Ensemble": lambda: gc.run_many([small(), small(**{"striker.speed": 1.0})]),
+    "Fit": fitted,
+    "Equivalent": lambda: approximated()[0],
+    "Ranking": lambda: fitted(hertz=[], tsuji={"restitution": 0.9}),
     "Verification": lambda: gc.verify(small()),
     "Dispersion": lambda: gc.dispersion(small(**PRESSED, **RESONATOR)),
     "Spectrum": lambda: gc.spectrum(gc.run(small(**SHAKEN)), segments=2),

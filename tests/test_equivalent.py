@@ -1,7 +1,6 @@
 """Equivalence: the inputs with which one law does in a chain what another one does."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from support.short_chains import AS_OPTIONS, SHORT, short
 
 import granchain as gc
 from granchain import analysis
+from granchain.case import case_as_given
 from granchain.cli import obey
 from granchain.errors import CaseError
 from granchain.status import Status
@@ -20,9 +20,7 @@ from granchain.studies.measures import Measures
 @pytest.mark.long
 def test_laws_whose_damping_factors_coincide_tie_at_different_restitutions():
     found = gc.equivalent(short(), laws=["hunt-crossley", {"law": "flores"}])
-    assert [one.law for one in found] == ["hunt-crossley", "flores"] and [
-        one.rank for one in found
-    ] == [1, 1]
+    assert found["law"].tolist() == ["hunt-crossley", "flores"] and found.rank.tolist() == [1, 1]
     assert found[0].per_bead == pytest.approx(found[1].per_bead, abs=1e-4)
     # chi = 3/2 K (1 - e)/v of Hunt and Crossley against 8/5 K (1 - e)/(e v) of Flores et al.: one
     # factor where (1 - e_f)/e_f = 15/16 (1 - e_h)
@@ -109,7 +107,7 @@ def test_a_range_that_ends_flat_has_no_other_minimum_there(monkeypatch):
     faked(monkeypatch, off, "chi")
     (found,) = gc.equivalent(short(), laws=["kuwabara-kono"], free={"chi": (1.0, 1e7)})
     assert found.inputs["chi"] == pytest.approx(100.0, rel=1e-2)
-    assert found.minima == found.messages == ()
+    assert found.minima == found.messages == () and found.minimum_residual == [found.residual]
 
 
 def test_a_descent_starts_from_one_of_two_equally_low_points():
@@ -134,18 +132,25 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     command = ["equivalent", "steel-chain", "--free", "restitution=0.1:0.9", "--law", "flores"]
     command += AS_OPTIONS
     command += ["--law", '{ law = "hunt-crossley" }']
-    lines = obeyed(*command, "--out", "kept.json", "--figure", "ranking.png").out.splitlines()
+    lines = obeyed(*command, "--out", "kept.h5", "--figure", "ranking.png").out.splitlines()
     assert any(line.split()[:2] == ["1", "flores"] for line in lines) and any(
         "have the same residual" in line for line in lines
     )
-    kept = json.loads(Path("kept.json").read_text())
+    kept = gc.open("kept.h5")
     free = {"restitution": (0.1, 0.9)}
     found = gc.equivalent(case, laws=["flores", "hunt-crossley"], free=free)
-    wanted = json.loads(json.dumps([one.as_dict() for one in found]))
-    assert kept["laws"] == wanted
-    assert kept["kind"] == "equivalence" and gc.Case(**kept["case_resolved"]) == case
-    assert (tmp_path / "ranking.png").exists()
-    assert obey([*command, "--out", "kept.json"]) == 4
+    assert kept.equals(found) and kept.law == "ma-liu, flores, hunt-crossley"
+    stated = json.loads(kept.provenance["start_case_json"])
+    assert case_as_given(stated, "") == case and kept[0].case == found[0].case
+    assert kept[0].free == free and kept[0].inputs == found[0].inputs
+    assert kept["contact.restitution"].tolist() == [one.inputs["restitution"] for one in kept]
+    # all that figure, report, and sources take is in the file
+    assert (tmp_path / "ranking.png").exists() and gc.figures.equivalence(kept)[1][0].has_data()
+    assert obeyed("plot", "kept.h5").out == "kept-ranking.png\n"
+    page = gc.report("kept.h5").decode()
+    assert page.count('<figure class="picture">') == 1 and "Figure not available" not in page
+    assert "Contact law ma-liu" in page and "law ma-liu" in obeyed("cite", "kept.h5").out
+    assert obey([*command, "--out", "kept.h5"]) == 4 and obey([*command, "--out", "x.json"]) == 4
     assert (
         '"restitution" is not valid. It must have the form KEY=LOW:HIGH'
         in obeyed(
@@ -161,7 +166,8 @@ def test_six_laws_on_the_steel_chain():
     laws = [*coinciding, "tsuji", "lankarani-nikravesh"]
     found = gc.equivalent(case, laws=laws)
     tied = {one.law: one for one in found if one.law in coinciding}
-    assert {one.rank for one in tied.values()} == {1}
+    ranks = dict(zip(found["law"].tolist(), found.rank.tolist(), strict=True))
+    assert {ranks[law] for law in tied} == {1}
     # The value that was asked for, of the largest samples (5.5664e-2 at the automatic step); those
     # of the parabolas through them are 2e-4 closer to the peaks, and leave 5.5679e-2, 5.5676e-2 at
     # a fifth of the step.

@@ -21,6 +21,9 @@ from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
 from granchain.figures.frame import mark_values, set_panel
 from granchain.status import Status
+from granchain.store import Label
+from granchain.studies.equivalent import Equivalent
+from granchain.studies.ranking import ranking_of
 from granchain.two_body import ImpactResult
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -177,21 +180,18 @@ def a_study():
 
 
 def the_laws(count):
-    """Answers of `granchain.equivalent`, made up."""
-    grid = np.linspace(0.1, 0.9, 9)[:, None]
-    same = {"free": ("restitution",), "sensor_bead": np.array([3, 8]), "measure": "peaks"}
-    same |= {"to": "ma-liu", "at_bound": False, "grid": grid, "inputs": {"restitution": 0.5}}
-    return [
-        SimpleNamespace(
-            law=f"law-{i}",
-            rank=i + 1,
-            residual=0.01 * (i + 1),
-            per_bead=np.array([0.1, -0.1]) * i,
-            grid_residual=0.01 + grid[:, 0] * (i + 1),
-            **same,
-        )
-        for i in range(count)
-    ]
+    """A ranking of `granchain.equivalent`, made up."""
+    key, grid = "contact.restitution", np.linspace(0.1, 0.9, 9)
+    labels = {key: Label((), "1", "input"), f"{key}_grid": Label(("point",), "1", "input")}
+    answers = []
+    for i in range(count):
+        data = {"to": "ma-liu", "measure": "peaks", "key": [key], "at_bound": [False], key: 0.5}
+        data |= {"sensor_bead": [3, 8], "per_bead": np.array([0.1, -0.1]) * i}
+        data |= {"point": np.arange(9), "grid_residual": 0.01 + grid * (i + 1), f"{key}_grid": grid}
+        data["residual"] = 0.01 * (i + 1)
+        answers.append(Equivalent(data, law=f"law-{i}", labels=labels))
+    places = [(i, i + 1) for i in range(count)]
+    return ranking_of(answers, places, ["residual"], ["to", "measure", "sensor_bead"], {})
 
 
 def compared(count, beads=(3, 8)):
@@ -206,8 +206,8 @@ def compared(count, beads=(3, 8)):
         SimpleNamespace(label=f"law-{i}", sensors=[sensor(bead, i) for bead in beads])
         for i in range(count)
     ]
-    about = SimpleNamespace(title="numbers")
-    trace = SimpleNamespace(synthetic=False, words="measured", about=about)
+    about = SimpleNamespace(title="numbers", kind="measured", words="measured")
+    trace = SimpleNamespace(about=about)
     return SimpleNamespace(results=results, trace=trace)
 
 

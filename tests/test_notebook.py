@@ -6,15 +6,12 @@ import sys
 from html.parser import HTMLParser
 from typing import Any
 
-import numpy as np
 from support.short_chains import short
 from support.synthetic import synthetic
 
 import granchain as gc
-from granchain.comparison.agreement import Agreement
 from granchain.status import Status
-from granchain.studies.fitted import SensorFit
-from granchain.traces.about import about_of
+from granchain.store import Label
 from granchain.verification import Verification, doubt_about
 
 ATTACK = '<script>alert("x")</script><img src=x onerror=alert(1)> & {striker.speed}'
@@ -84,27 +81,20 @@ def test_what_was_found_for_a_case_shows_errors_and_messages():
     verified = Verification(numbers, law="ma-liu", title=ATTACK, messages=[doubt_about(1.2)])
     shown = read(verified).text.replace("\n", "")
     assert ATTACK in shown and "531.50.10.2" in shown and verified.doubt in shown
-    one = np.array([0.25])
-    equal = gc.Equivalent(
-        "tsuji", "ma-liu", {"restitution": 0.99}, 0.25, one, (5,), ("restitution",), (), 1,
-        "peaks", {"restitution": (0.05, 0.99)}, CASE, one, one, (ATTACK,),
-    )  # fmt: skip
+    limits = {"contact.restitution": 0.99, "contact.restitution_high": 0.99}
+    labels = {name: Label((), "1", "case parameter") for name in limits}
+    bounds = {"key": ["contact.restitution"], "at_bound": [True]}
+    sensors = {"sensor_bead": [5], "per_bead": [0.25]}
+    equal = gc.Equivalent(limits | bounds | sensors, case=CASE, labels=labels, messages=[ATTACK])
     shown = read(equal).text.replace("\n", "")
-    assert (
-        "restitution0.99, at the limit of its range1" in shown
-        and "5+25" in shown
-        and ATTACK in shown
-    )
-    side = Agreement(30.0, 0.5, 31.5)
-    about = about_of({"title": ATTACK, "kind": "synthetic"}, "test")
-    trace = gc.Trace(np.arange(9.0), np.array([5]), np.ones((9, 1)), about)
-    fitted = gc.Fit(
-        {"striker.speed": 1.5}, {"striker.speed": 0.01}, one, one, one,
-        (SensorFit(5, side, side, 1.5),), 1.2, 3.0, True, 0.04, (), 0.0, 1.0, one, one, (), CASE,
-        {"striker.speed": 1.0}, "peaks", trace, (), (ATTACK,),
-    )  # fmt: skip
+    assert "contact.restitution0.99" in shown and "contact.restitutionyes" in shown
+    assert "50.25" in shown and shown.count(ATTACK) == 2
+    speed = {"striker.speed": 1.5, "striker.speed_error": 0.01}
+    labels = {name: Label((), "m/s", "case parameter") for name in speed}
+    sides = {"peak_measured": [30.0], "peak_uncertainty": [0.5], "peak_computed": [31.5]}
+    fitted = gc.Fit(speed | sides | {"sensor_bead": [5]}, title=ATTACK, law="hertz", labels=labels)
     shown = read(fitted).text.replace("\n", "")
-    assert "striker.speed1.5 +- 0.01m/s" in shown and "53031.5" in shown and ATTACK in shown
+    assert "striker.speed error0.01m/s" in shown and "5300.531.5" in shown and ATTACK in shown
 
 
 # --- progress

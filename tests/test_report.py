@@ -134,70 +134,18 @@ def test_a_failed_run_and_a_law_that_is_not_here_have_their_page(computed, tmp_p
 
 @pytest.fixture
 def concluded(computed, tmp_path):
-    """Files of an equivalence, a fit, and something of another granchain."""
-    law = {
-        **{"law": "flores", "rank": 1, "residual": 0.0557, "per_bead": [0.01, None]},
-        **{"free": {"restitution": [0.05, 0.99]}, "inputs": {"restitution": 0.7}},
-        **{"at_bound": ["restitution"], "minima": []},
-        **{"grid": [[0.5], [0.7]], "grid_residual": [0.1, 0.0557]},
-        "messages": ["an answer at a bound"],
-    }
-    near, far = {"contact.psi": [2.7, 2.9]}, {"striker.speed": [None, None]}
-    peak = side(9.0, 0.5, 10.0)
-    pulse = [0.0, 1.0, 4.0, 8.0, 9.0, 8.0, 4.0, 1.0, 0.0]
-    samples = {"time": [1e-6 * i for i in range(9)], "measured": pulse}
-    samples["computed"] = [*pulse[:4], 10.0, *pulse[5:8], None]
-    fit = {
-        **{"trace": TRACE, "measure": "peaks"},
-        "values": {"contact.psi": 2.8, "striker.speed": 1.7},
-        "start": {"contact.psi": 2.7, "striker.speed": 1.7},
-        "errors": {"contact.psi": 0.02, "striker.speed": None},
-        "intervals": dict.fromkeys(("0.68", "0.9", "0.95"), near | far),
-        "interval_degrees": {"contact.psi": 3.0, "striker.speed": None},
-        "correlation": [[1.0, 0.9], [0.9, 1.0]],
-        **{"common_gain": 1.03, "gain": [1.04, 1.02], "scatter": 1.1, "degrees_of_freedom": 3.0},
-        **{"shift": [0.0, 1e-7], "time_shift": 1e-5},
-        "samples": [{"bead": bead, **samples} for bead in (3, 6)],
-        "messages": ["not told apart: contact.psi, striker.speed"],
-        "sensors": [
-            {"bead": bead, "residual": 0.3, "peak": peak, "arrival": peak} for bead in (3, 6)
-        ],
-    }
-    equivalence = {"to": "ma-liu", "measure": "peaks", "sensor_bead": [3, 6], "laws": [law]}
+    """File of something of another granchain."""
     other = {"found": [{"law": "flores", "per_bead": [{"bead": 9, "off": 0.1}]}]}
-    for name, kind, facts in (
-        ("e", "equivalence", equivalence),
-        ("f", "fit", fit),
-        ("other", "of another granchain", other),
-    ):
-        save_conclusion(tmp_path / f"{name}.json", kind, SMALL, facts)
-    return [tmp_path / f"{name}.json" for name in ("e", "f", "other")]
+    save_conclusion(tmp_path / "other.json", "of another granchain", SMALL, other)
+    return [tmp_path / "other.json"]
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path):
-    page = report(concluded).decode()
-    for words in (
-        "Surrogate laws for ma-liu",
-        "5.57",
-        "An answer at a bound",
-        "Fit to A trace",
-        "ot told apart: contact.psi, striker.speed",
-        "68 % interval",
-        "attributes an error of +3 % to the measured forces",
-        "(3 degrees of freedom)",
-        "clock error",
-        "per_bead",
-    ):
-        assert words in page, words
-    assert page.count('<figure class="picture">') == 2 and "Figure not available" not in page
+def test_what_is_not_known_is_shown_as_it_is(concluded, tmp_path):
+    assert "per_bead" in report(concluded).decode()
     # a stranger's file of the same kind is shown as it is, without a traceback
-    for name, kind, facts in (
-        ("s", "equivalence", {"to": "ma-liu", "laws": [{"law": "flores", "inputs": 3}, 5]}),
-        ("g", "fit", {"values": [], "sensors": [1, {"bead": None, "peak": 3}], "trace": 4}),
-    ):
-        save_conclusion(tmp_path / f"{name}.json", kind, SMALL, facts)
-        assert b"Contents of the file" in report([tmp_path / f"{name}.json"])
+    save_conclusion(tmp_path / "s.json", "bands", SMALL, {"bands": [{}, 5]})
+    assert b"Contents of the file" in report([tmp_path / "s.json"])
 
 
 @pytest.mark.parametrize(

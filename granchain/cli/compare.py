@@ -229,12 +229,12 @@ def equivalent(
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
-    out: NumbersOption = None,
+    out: AnswerOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find the inputs with which other laws best approximate a law in a chain."""
-    from granchain.pages.conclusions import equivalence_tables
+    from granchain.cli.fits import equivalence_tables
 
     asked = loaded_case(case, changes, law_module)
     shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, count=2))
@@ -245,11 +245,12 @@ def equivalent(
         asked,
         lambda: gc.equivalent(asked, to, laws, shared | own or None, measure, threads=threads),
         gc.figures.equivalence,
-        lambda found: equivalence_tables(found.as_dict(), asked.title),
+        equivalence_tables,
         figure,
         out,
         overwrite,
         as_json,
+        ending=".h5",
     )
 
 
@@ -304,7 +305,7 @@ def fit(
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
-    out: NumbersOption = None,
+    out: AnswerOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -313,7 +314,7 @@ def fit(
     The output lists values, errors, correlations, and the residuals at each sensor. If you name
     several laws, they are ranked.
     """
-    from granchain.pages.conclusions import fit_tables, fits_tables
+    from granchain.cli.fits import fit_tables, fits_tables
 
     asked = loaded_case(case, changes, law_module)
     common, own = by_law(dict.fromkeys(free))
@@ -326,12 +327,13 @@ def fit(
             asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
         ),
         gc.figures.fits if laws else gc.figures.fit,
-        lambda found: (fits_tables if laws else fit_tables)(found.as_dict()),
+        fits_tables if laws else fit_tables,
         figure,
         out,
         overwrite,
         as_json,
         facts=lambda found: {"folder": trace, **found.as_dict()},
+        ending=".h5",
     )
 
 

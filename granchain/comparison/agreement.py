@@ -12,14 +12,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from granchain.case import case_as_given
-from granchain.errors import TraceError
-from granchain.keys import Problems, read_table
 from granchain.plain_data import canonical
 from granchain.sensor import Sensor
 from granchain.store import Answer, Label, Result
 from granchain.store.answer import case_of
 from granchain.traces import Trace
-from granchain.traces.about import AboutTable
+from granchain.traces.about import AboutTable, about_entry, about_in
 
 UNITS_COMPARED = {
     "peak": "N",
@@ -332,11 +330,8 @@ class Comparison(Answer):
         TraceError
             If the description in a file is damaged.
         """
-        problems = Problems()
-        document = json.loads(self.provenance["trace_about_json"])
-        about: AboutTable | None = read_table(AboutTable, "", document, problems)
-        if about is None or problems.sentences:
-            raise TraceError([f"trace: {sentence}" for sentence in problems.sentences])
+        about = about_in(self.provenance)
+        assert about is not None
         return about
 
     @cached_property
@@ -549,7 +544,7 @@ def comparison_of(
                 [row[0] for row in values] if label.dims == _SENSORS else values
             )
     provenance = {
-        "trace_about_json": about.model_dump_json(exclude_defaults=True),
+        **about_entry(about),
         "trace_notes_json": canonical(list(trace.notes)),
         **_records_of(results),
     }

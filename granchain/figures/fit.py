@@ -17,7 +17,6 @@ from granchain.figures.frame import (
     evenly_spaced,
     largest,
     palette,
-    refuse_empty,
     set_panel,
     styled,
     time_unit,
@@ -28,6 +27,7 @@ from granchain.figures.studies import key_words
 
 if TYPE_CHECKING:
     from granchain.studies.fitted import Fit
+    from granchain.studies.ranking import Ranking
 
 FORCES = ("time", "measured", "computed")
 # Largest number of plotted pulses; with more, single samples would not be visible.
@@ -61,12 +61,10 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     force, rest, values, left, matrix = sheet.panels
     note = _pulses_and_residuals(force, rest, found.samples)
     sheet.legend(force, inside={"ncols": 2})
-    beads = [one.bead for one in found.sensors]
-    by_time = found.measure == "arrivals"
-    pairs = [one.arrival if by_time else one.peak for one in found.sensors]
+    beads, by_time = found.sensor_bead, found.measure == "arrivals"
+    quantity = "arrival" if by_time else "peak"
     measured, computed, error = (
-        np.array([getattr(pair, name) for pair in pairs])
-        for name in ("measured", "computed", "uncertainty")
+        found[f"{quantity}_{name}"] for name in ("measured", "computed", "uncertainty")
     )
     factor, unit = time_unit(largest(measured)) if by_time else (1.0, "N")
     ring = MEASURED | BAR | {"ms": 4.0, "mew": 0.8}
@@ -79,7 +77,6 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         **ring,
     )
     values.plot(beads, factor * computed, color=palette()[0], label="fitted")
-    quantity = "arrival" if by_time else "peak"
     values.set_ylabel(f"{quantity} of the first pulse [{unit}]")
     values.legend(loc="best", fontsize=7)
     left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
@@ -105,11 +102,11 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         else f"{key} {number:.4g}, not determined"
         for key, number in found.values.items()
     )
-    return write_trace_heading(sheet, found.trace, f"fitted to {found.measure}", note, *numbers)
+    return write_trace_heading(sheet, found, f"fitted to {found.measure}", note, *numbers)
 
 
 @styled
-def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
+def fits(found: Ranking[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
     """Plot the ranking of laws that were fitted to one trace.
 
     Laws are ranked by Akaike's information criterion. The second panel shows their residuals at
@@ -117,8 +114,8 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
 
     Parameters
     ----------
-    found : sequence of Fit
-        Results of `granchain.fit` for several laws. As many are plotted as there are colours.
+    found : Ranking of Fit
+        Result of `granchain.fit` for several laws. As many are plotted as there are colours.
     ax : sequence of Axes, optional
         Two Matplotlib axes to draw into. The heading is then set on their figure.
 
@@ -127,41 +124,40 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
     Figure, array of Axes
         Ranking, and residual at each bead.
     """
-    drawn = list(found)[: len(palette())]
-    refuse_empty(drawn, "fit", "Fit a law first")
-    first = min(drawn, key=lambda one: one.aic if math.isfinite(one.aic) else math.inf)
-    sheet = Sheet(ax, 9.0, max(3.4, 2.0 + 0.28 * len(drawn)), columns=[1.2, 1.0], head=0.02)
+    count = min(len(found), len(palette()))
+    laws, aic = found["law"][:count].tolist(), found.aic[:count]
+    first = int(np.argmin(np.nan_to_num(aic, nan=math.inf)))
+    sheet = Sheet(ax, 9.0, max(3.4, 2.0 + 0.28 * count), columns=[1.2, 1.0], head=0.02)
     ranking, beads = sheet.panels
     # A law with as many fitted keys as measured values has no finite AIC.
-    more = [max(one.aic - first.aic, 0.0) if math.isfinite(one.aic) else 0.0 for one in drawn]
-    from_first = [
-        next((other for other in one.others if other.law == first.law), None) for one in drawn
-    ]
-    scatters = [2.0 * other.scatter if other else math.nan for other in from_first]
-    notes = ["" if other is None or other.told else "not distinguishable" for other in from_first]
-    ends = np.array(more) + np.nan_to_num(scatters)
-    places = ranked_bars(ranking, drawn, ends.tolist(), notes)
+    more = np.where(np.isfinite(aic), np.maximum(aic - aic[first], 0.0), 0.0)
+    scatters = 2.0 * found.aic_scatter[:count, first]
+    distinct = found.distinguishable[:count, first]
+    notes = ["" if yes or i == first else "not distinguishable" for i, yes in enumerate(distinct)]
+    ends = more + np.nan_to_num(scatters)
+    places = ranked_bars(ranking, laws, found.rank, ends.tolist(), notes)
     for bar, value in zip(ranking.patches, more, strict=True):
         bar.set_width(value)
     ranking.errorbar(
         more, places, xerr=scatters, fmt="none", ecolor=BLACK, elinewidth=0.8, capsize=2
     )
-    words = f"AIC difference from {first.law}, \N{PLUS-MINUS SIGN} two standard deviations"
+    words = f"AIC difference from {laws[first]}, \N{PLUS-MINUS SIGN} two standard deviations"
     ranking.set(xlim=(0.0, 1.3 * max(*ends, 1.0)), xlabel=words)
-    widths = np.linspace(2.2, 1.0, len(drawn)).tolist()
-    for one, colour, width in zip(drawn, palette(), widths, strict=False):
-        at = [sensor.bead for sensor in one.sensors]
-        left = [sensor.residual for sensor in one.sensors]
-        beads.plot(at, left, "o-", color=colour, linewidth=width, ms=3.0 + width, label=one.law)
+    widths = np.linspace(2.2, 1.0, count).tolist()
+    for law, residuals, colour, width in zip(
+        laws, found.residuals, palette(), widths, strict=False
+    ):
+        look: dict[str, Any] = {"color": colour, "linewidth": width, "ms": 3.0 + width}
+        beads.plot(found.sensor_bead, residuals, "o-", label=law, **look)
     words = "normalized residual"
     set_panel(beads, zero=True, integer="x", xlabel="bead", ylabel=words, xmargin=0.05)
     beads.legend(loc="best", fontsize=7)
     return write_trace_heading(
         sheet,
-        first.trace,
-        f"fitted to {first.measure}",
-        f"{len(drawn)} of {len(found)} laws shown" if len(drawn) < len(found) else "",
-        indent=indent_of(drawn),
+        found[0],
+        f"fitted to {found.measure}",
+        f"{count} of {len(found)} laws shown" if count < len(found) else "",
+        indent=indent_of(laws),
     )
 
 

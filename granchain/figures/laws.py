@@ -34,6 +34,7 @@ from granchain.figures.frame import (
 
 if TYPE_CHECKING:
     from granchain.studies.equivalent import Equivalent
+    from granchain.studies.ranking import Ranking
     from granchain.two_body import ImpactResult
 
 # Largest number of impacts whose legend fits between the loops.
@@ -317,7 +318,7 @@ COMPARED_QUANTITIES = {
 
 @styled
 def equivalence(
-    found: Sequence[Equivalent], ax: Sequence[Axes] | None = None
+    found: Ranking[Equivalent], ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
     """Plot the ranking of surrogate laws and their residuals.
 
@@ -325,9 +326,9 @@ def equivalence(
 
     Parameters
     ----------
-    found : sequence of Equivalent
-        Results of `granchain.equivalent`. Results without a solution are omitted, and at most
-        as many are plotted as there are colours.
+    found : Ranking of Equivalent
+        Result of `granchain.equivalent`. Laws without a solution are omitted, and at most as many
+        are plotted as there are colours.
     ax : sequence of Axes, optional
         Matplotlib axes to draw into, one for each panel. The heading is then set on their figure.
 
@@ -338,8 +339,9 @@ def equivalence(
     """
     drawn = [answer for answer in found if answer.inputs][: len(palette())]
     refuse_empty(drawn, "law with an answer", "See the message of each law")
-    first = drawn[0]
-    free = list(dict.fromkeys(name for answer in drawn for name in answer.free))
+    # laws without a solution are last
+    laws = found["law"][: len(drawn)].tolist()
+    free = list(dict.fromkeys(name for answer in drawn for name in answer.inputs))
     one_free = len(free) == 1
     height = max(3.4, 2.0 + 0.28 * len(drawn))
     widths = [1.0] * (3 if one_free else 2)
@@ -352,23 +354,20 @@ def equivalence(
             f"{value:.3g}" if alike else f"{name} {value:.3g}"
             for name, value in answer.inputs.items()
         )
-        + (" (at limit)" if answer.at_bound else "")
+        + (" (at limit)" if answer.at_bound.any() else "")
         for answer in drawn
     ]
-    ranked_bars(ranking, drawn, residuals, notes)
+    ranked_bars(ranking, laws, found.rank, residuals, notes)
     # Later lines are thinner: the curves of equal laws coincide, and all must be visible.
     widths = np.linspace(2.2, 1.0, len(drawn)).tolist()
-    for answer, percent, colour, width in zip(drawn, residuals, palette(), widths, strict=False):
-        beads.plot(
-            answer.sensor_bead,
-            100.0 * answer.per_bead,
-            color=colour,
-            linewidth=width,
-            label=answer.law,
-        )
+    for law, answer, percent, colour, width in zip(
+        laws, drawn, residuals, palette(), widths, strict=False
+    ):
+        differences = 100.0 * answer.per_bead
+        beads.plot(found.sensor_bead, differences, color=colour, linewidth=width, label=law)
         for axes in over:
             curve = answer.grid[:, 0], 100.0 * answer.grid_residual
-            axes.plot(*curve, color=colour, linewidth=1.1, label=answer.law)
+            axes.plot(*curve, color=colour, linewidth=1.1, label=law)
             mark = list(answer.inputs.values()), [percent]
             axes.plot(*mark, "|", color=colour, markersize=10, markeredgewidth=1.5)
     label = f"residual [%], with {', '.join(free)}" if alike else "residual [%]"
@@ -377,29 +376,32 @@ def equivalence(
     for axes in over:
         make_log(axes, "y", 100.0 * np.concatenate([answer.grid_residual for answer in drawn]))
         axes.set(xlabel=free[0], ylabel="residual [%]")
-    of_traces = "norm of the difference [%]" if first.measure == "traces" else "difference [%]"
+    of_traces = "norm of the difference [%]" if found.measure == "traces" else "difference [%]"
     set_panel(beads, zero=True, integer="x", xlabel="bead", ylabel=of_traces)
     beads.legend(loc="best", fontsize=7)
-    by = f"by the {COMPARED_QUANTITIES[first.measure]} at {len(first.sensor_bead)} sensors"
-    hidden = len(drawn) < len(found)
-    more = f"{len(drawn)} of {len(found)} laws shown" if hidden else ""
-    indent = indent_of(drawn)
-    return sheet.write(f"Surrogate laws for {first.to}", "simulated", by, more, indent=indent)
+    by = f"by the {COMPARED_QUANTITIES[found.measure]} at {len(found.sensor_bead)} sensors"
+    more = f"{len(drawn)} of {len(found)} laws shown" if len(drawn) < len(found) else ""
+    indent = indent_of(laws)
+    return sheet.write(f"Surrogate laws for {found.to}", "simulated", by, more, indent=indent)
 
 
 def ranked_bars(
-    axes: Axes, found: Sequence[Any], values: Sequence[float], notes: Sequence[str]
+    axes: Axes,
+    laws: Sequence[str],
+    ranks: Sequence[int] | np.ndarray,
+    values: Sequence[float],
+    notes: Sequence[str],
 ) -> np.ndarray:
     """Plot a bar with rank and note for each law, and return the bar positions."""
-    places = np.arange(len(found))[::-1]
-    axes.barh(places, values, color=palette()[: len(found)], height=0.6)
-    axes.set_yticks(places, [f"{one.rank}. {one.law}" for one in found])
+    places = np.arange(len(laws))[::-1]
+    axes.barh(places, values, color=palette()[: len(laws)], height=0.6)
+    axes.set_yticks(places, [f"{rank}. {law}" for rank, law in zip(ranks, laws, strict=False)])
     for place, value, words in zip(places.tolist(), values, notes, strict=True):
         end: dict[str, Any] = {"xytext": (3.0, 0.0), "textcoords": "offset points", "va": "center"}
         axes.annotate(words, (value, place), fontsize=7, **end)
     return places
 
 
-def indent_of(found: Sequence[Any]) -> float:
+def indent_of(laws: Sequence[str]) -> float:
     """Return the left edge of axes whose labels are names of laws [points]."""
-    return 16.0 + LETTER * small_type() * (max(len(one.law) for one in found) + 3)
+    return 16.0 + LETTER * small_type() * (max(map(len, laws)) + 3)

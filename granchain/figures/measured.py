@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
     from granchain.comparison.impacts import ImpactComparison
+    from granchain.studies.fitted import Fit
     from granchain.traces import Trace
 
 
@@ -120,12 +121,12 @@ def comparison(
 
 
 def write_trace_heading(
-    sheet: Sheet, trace: Trace, *phrases: str, indent: float = 46.0
+    sheet: Sheet, trace: Trace | Fit, *phrases: str, indent: float = 46.0
 ) -> tuple[Figure, Any]:
     """Write the heading for a trace; a synthetic trace is labelled as such, in red."""
-    first = "synthetic data" if trace.synthetic else trace.words
-    title = trace.about.title or "untitled trace"
-    return sheet.write(title, first, *phrases, failed=trace.synthetic, indent=indent)
+    about = trace.about
+    title, synthetic = about.title or "untitled trace", about.kind == "synthetic"
+    return sheet.write(title, about.words, *phrases, failed=synthetic, indent=indent)
 
 
 def add_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:

@@ -10,6 +10,9 @@ from granchain.figures import (
     bifurcation,
     comparison,
     dispersion_curves,
+    equivalence,
+    fit,
+    fits,
     mode_shapes,
     orbit,
     pulse_numbers,
@@ -21,6 +24,15 @@ from granchain.store.tables import is_number, tables_of
 
 # Rows of a table of a report. The file contains all of them.
 MOST_ROWS = 100
+# Answers inside an answer that a report shows.
+MOST_GROUPS = 3
+
+
+def ranking(found: Any) -> Any:
+    """Plot a ranking of fits or of equivalents."""
+    return (fits if "aic" in found.variables else equivalence)(found)
+
+
 # For each class of answers: captions, and functions that plot the answer.
 FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
     "Branch": (
@@ -51,6 +63,13 @@ FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
             spectrum,
         )
     ],
+    "Fit": [
+        (
+            "Measured and fitted pulses and their difference, pulse properties at each sensor, "
+            "and correlations of the fitted parameters.",
+            fit,
+        )
+    ],
     "Modes": [("Number of participating beads in each mode, and mode shapes.", mode_shapes)],
     "Comparison": (
         ("Measured and simulated force at each sensor, and their difference.", comparison),
@@ -60,6 +79,7 @@ FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
             pulse_numbers,
         ),
     ),
+    "Ranking": [("Ranking of the laws, and residual at each sensor.", ranking)],
 }
 
 
@@ -78,15 +98,29 @@ def answer_blocks(answer: Any, name: str) -> list[Block]:
     return [
         Heading(f"{kind}: {answer.title or name}", 1),
         *(Paragraph(str(message), warning=True) for message in answer.messages),
-        *(Picture(partial(draw, answer), caption) for caption, draw in FIGURES.get(kind, ())),
+        *variable_blocks(answer),
         *(
-            Grid(each.columns, each.rows[:MOST_ROWS], "", _alignment(each.rows))
-            for each in tables_of(answer.variables)
+            block
+            for label, group in list(answer.groups.items())[:MOST_GROUPS]
+            if type(group).__name__ in FIGURES
+            for block in [Heading(label, 2), *variable_blocks(group)]
         ),
         *(block for law in laws for block in law_blocks(law, inputs_of(case, law))),
         *case_blocks(answer.provenance),
         *origin(answer.provenance, name),
         *citation(laws),
+    ]
+
+
+def variable_blocks(answer: Any) -> list[Block]:
+    """Return the figures and the tables of an answer."""
+    captions = FIGURES.get(type(answer).__name__, ())
+    return [
+        *(Picture(partial(draw, answer), caption) for caption, draw in captions),
+        *(
+            Grid(each.columns, each.rows[:MOST_ROWS], "", _alignment(each.rows))
+            for each in tables_of(answer.variables)
+        ),
     ]
 
 

@@ -67,7 +67,7 @@ def report(
     Examples
     --------
     >>> import granchain as gc
-    >>> page = gc.report(["chain.h5", "fit.json"], "report.html")  # doctest: +SKIP
+    >>> page = gc.report(["chain.h5", "fit.h5"], "report.html")  # doctest: +SKIP
     """
     named = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     if not named:

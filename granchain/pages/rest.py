@@ -18,8 +18,6 @@ from granchain.pages.blocks import Block, Grid, Paragraph, Picture, number_grid,
 from granchain.plain_data import plain_data
 from granchain.store.conclusion import claim_conclusion, save_conclusion
 from granchain.store.study import save_answer
-from granchain.studies.fitted import Fit
-from granchain.studies.ranking import Ranking
 
 # Larger numbers are no measurements: differences and ticks of them may be no numbers.
 DRAWABLE = 1e100
@@ -33,16 +31,11 @@ def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
     CaseError
         For what no command writes to a file of numbers.
     """
-    if isinstance(found, Ranking) and found:
-        kind = "fits" if isinstance(found[0], Fit) else "equivalence"
-        return kind, found.as_dict()
     if "nominal_force" in getattr(found, "data_vars", ()):
         return "bands", {"bands": plain_data(found.to_dict())}
-    if isinstance(found, Fit):
-        return "fit", found.as_dict()
     raise CaseError(
-        f"save: {type(found).__name__} is not supported. It must be a result of "
-        "equivalent, fit, or bands. Write other answers to a file with the ending .h5."
+        f"save: {type(found).__name__} is not supported. It must be a result of bands. "
+        "Write other answers to a file with the ending .h5."
     )
 
 
@@ -60,12 +53,12 @@ def save(
 
     Parameters
     ----------
-    found : Comparison, list of Equivalent, Fit, list of Fit, xarray.Dataset
-        Result of `compare`, `equivalent`, `fit`, or `bands`.
+    found : xarray.Dataset
+        Result of `bands`.
     path : str or path
         Output file with the ending .json.
     case : Case, optional
-        Case of the analysis. Not required for a comparison or a fit.
+        Case of the analysis.
     overwrite : bool
         Overwrite an existing file that granchain wrote.
 
@@ -90,13 +83,11 @@ def save(
         save_answer(found, path, overwrite)
         return
     kind, facts = kind_and_numbers(found)
-    case = getattr(found, "case", None) or case
-    if case is None and kind != "comparison":
+    if case is None:
         raise CaseError(
             f"save: the case is missing. The file contains the case of the {kind}. Pass it as case."
         )
-    if case is not None:
-        check_case(case)
+    check_case(case)
     with claim_conclusion(path, overwrite):
         save_conclusion(path, kind, case, facts, overwrite)
 

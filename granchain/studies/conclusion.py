@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granchain.comparison.agreement import Agreement
 from granchain.errors import GranchainError
+from granchain.simulation import law_provenance
 from granchain.studies.against import CALIBRATION, CLOCK_SHIFT, Against, Nuisance
-from granchain.studies.fitted import Fit, SensorFit, VarianceTerm
+from granchain.studies.fitted import OF_A_KEY, SAMPLES, Fit, data_of_keys
 from granchain.studies.interruption import scipy_stats
+from granchain.studies.ranking import key_labels, start_case
 from granchain.studies.search import (
     NEARLY_ALIKE,
     WIDE,
@@ -21,6 +22,7 @@ from granchain.studies.search import (
     indistinguishable_groups,
     with_slopes,
 )
+from granchain.traces.about import about_entry
 
 # If two keys have this correlation, their errors are three times as large as if the other key were
 # known: 1/sqrt(1 - r^2).
@@ -145,49 +147,65 @@ def concluded(
     shift, gain = against.of_measurement(found.point)
     time_shift = of_all.get(CLOCK_SHIFT, 0.0)
     clock = shift if against.times else shift + against.mean_shift(final)
-    off = against.of_sensors(rest.residual[: against.count])
-    # computed forces, scaled by the calibration of the trace
-    peaks, arrivals = (
-        [Agreement(*one) for one in np.transpose(columns).tolist()]
-        for columns in (
-            (against.peak, against.peak_error, gain * final.peaks + against.peak_read),
-            (against.arrival, against.arrival_error, final.arrivals + clock + against.arrival_read),
-        )
-    )
     numbers, more = contributions(against, rest.residual)
     # a group of keys that are not distinguishable counts as one key less
     known_keys = count - sum(any(key in keys for key in group) for group in groups)
+    groups_of = {key: ", ".join(group) for group in groups for key in group}
+    samples = against.samples(final, clock, gain)
+    lengths = [len(one["time"]) for one in samples]
+    case = against.base.replace(**values)
+    data = {
+        **data_of_keys(values, errors, start, *terms),
+        "measure": against.measure,
+        "scatter": scatter,
+        "degrees_of_freedom": degrees,
+        "describes": bool(describes),
+        "misfit": misfit,
+        "time_shift": time_shift if against.times else math.nan,
+        "common_gain": 1.0 + of_all.get(CALIBRATION, 0.0),
+        "aic": more + float(numbers.sum()) + 2.0 * (known_keys + int(against.times)),
+        "not_told_apart": [groups_of.get(key, "") for key in keys],
+        "correlation": correlation,
+        "sensor_bead": against.beads,
+        "peak_measured": against.peak,
+        "peak_uncertainty": against.peak_error,
+        # with the calibration of the trace
+        "peak_computed": gain * final.peaks + against.peak_read,
+        "arrival_measured": against.arrival,
+        "arrival_uncertainty": against.arrival_error,
+        "arrival_computed": final.arrivals + clock + against.arrival_read,
+        "residuals": against.of_sensors(rest.residual[: against.count]),
+        "gain": gain,
+        "shift": shift - time_shift,
+        "sample": np.arange(sum(lengths)),
+        "sample_bead": np.repeat(np.array([one["bead"] for one in samples], dtype=int), lengths),
+        **{
+            f"sample_{name}": np.concatenate([np.empty(0), *(one[name] for one in samples)])
+            for name in SAMPLES
+        },
+    }
     return Fit(
-        values=values,
-        errors=dict(zip(keys, errors.tolist(), strict=True)),
-        covariance=covariance,
-        correlation=correlation,
-        residuals=off,
-        sensors=tuple(map(SensorFit, against.beads, peaks, arrivals, off.tolist())),
-        scatter=scatter,
-        degrees_of_freedom=degrees,
-        describes=describes,
-        misfit=misfit,
-        not_told_apart=tuple(groups),
-        time_shift=time_shift if against.times else math.nan,
-        common_gain=1.0 + of_all.get(CALIBRATION, 0.0),
-        gain=gain,
-        shift=shift - time_shift,
-        samples=tuple(against.samples(final, clock, gain)),
-        case=against.base.replace(**values),
-        start=start,
-        measure=against.measure,
-        trace=against.trace,
-        variance_terms=tuple(terms),
-        aic=more + float(numbers.sum()) + 2.0 * (known_keys + int(against.times)),
+        data,
+        case=case,
+        title=against.trace.about.title or case.title,
         messages=tuple(dict.fromkeys(messages)),
+        labels=key_labels(case, keys, OF_A_KEY),
+        provenance={
+            **start_case(against.base),
+            **about_entry(against.trace.about),
+            **law_provenance(case),
+        },
     )
 
 
 def _variances(
     against: Against, rest: Rest, size: np.ndarray
-) -> tuple[list[VarianceTerm], np.ndarray]:
-    """Return the contribution of each kind of number to the variances, and the covariance."""
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """Return the terms of the variances, and the covariance.
+
+    The terms are the contribution of each kind of number to the variances, (kind, key), and the
+    degrees of freedom of its scale, (kind,).
+    """
     count = len(against.keys)
     linear = (rest.inverse * size[:, None])[:count]
     # a prior value of one sensor belongs to its peaks, 0, or its arrivals, 1
@@ -198,7 +216,7 @@ def _variances(
         for one in against.known
     ]
     kinds = np.array([*against.kinds, *of_known])
-    terms, covariance = [], np.zeros((count, count))
+    variances, freedom, covariance = [], [], np.zeros((count, count))
     for kind in np.unique(kinds):
         scale, known = rest.scatter(kinds == kind)
         if kind == STATED or not known:
@@ -209,9 +227,10 @@ def _variances(
         if kind != STATED and against.measure == "traces":
             scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
         rows = scale * linear[:, kinds == kind]
-        terms.append(VarianceTerm(np.sum(rows**2, axis=1), known or math.inf))
+        variances.append(np.sum(rows**2, axis=1))
+        freedom.append(known or math.inf)
         covariance = covariance + rows @ rows.T
-    return terms, covariance
+    return (np.array(variances), np.array(freedom)), covariance
 
 
 def _words_of_keys(

@@ -11,19 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from granchain.case import Case
 from granchain.case.listing import of_contact
-from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
-from granchain.markup import facts_card, table
-from granchain.plain_data import plain_data
-from granchain.simulation import warns_of_fast_drives
+from granchain.simulation import law_provenance, warns_of_fast_drives
+from granchain.store import Answer, Label
 from granchain.studies.interruption import scipy_stats, uninterrupted
 from granchain.studies.measures import FORCES_ALONE, Measures, Missing
 from granchain.studies.measures import measure as measured
@@ -35,8 +32,11 @@ from granchain.studies.ranking import (
     check_measure,
     free_in_each,
     is_law,
+    key_labels,
     number_inputs,
     ranked,
+    ranking_of,
+    start_case,
 )
 from granchain.studies.search import Lowest, descend, indistinguishable_groups
 
@@ -64,41 +64,45 @@ class Minimum(NamedTuple):
     residual: float
 
 
-@dataclass(frozen=True, eq=False)
-class Equivalent:
+# Further numbers of each free input: ending of the name, axes, and meaning.
+OF_AN_INPUT = {
+    "_low": ((), "lower end of the range"),
+    "_high": ((), "upper end of the range"),
+    "_grid": (("point",), "value at each point of the grid"),
+    "_minimum": (("minimum",), "value at each minimum"),
+}
+_SENSOR = ("sensor_bead",)
+
+
+class Equivalent(Answer):
     """Approximation of one contact law by another, with the best inputs.
+
+    `found["contact.restitution"]` is the value of a free input, nan if every run failed. The names
+    with `_low` and `_high` are its range, and with `_grid` (n_points,) and `_minimum` (n_minima,)
+    its values at the points of the grid and at the minima. `case` is the case with the law and its
+    inputs, None if every run failed.
 
     Attributes
     ----------
-    law, to : str
-        Name of the law, and name of the law that it approximates.
-    inputs : dict of str to float
-        Free inputs at the smallest residual. Empty if every run failed.
+    to : str
+        Name of the law that is approximated.
+    measure : str
+        Quantity that was compared.
     residual : float
         Root mean square of `per_bead` [1]. nan if every run failed.
+    key : (n_free,) array
+        Keys of the free inputs.
+    at_bound : (n_free,) array
+        Whether the value is at a limit of its range. There may be a better value beyond it.
     per_bead : (n_sensors,) array
         Difference at each sensor [1]: for peaks and arrivals, the signed difference relative to the
         value with the other law; for traces, the norm of the difference divided by the norm of the
         force.
-    sensor_bead : tuple of int
-        Labels of the sensor beads.
-    at_bound : tuple of str
-        Free inputs at a limit of their range. There may be a better value beyond it.
-    minima : tuple of Minimum
-        Other minima, best first.
-    rank : int
-        Rank of the law, from 1. Laws with equal residuals share a rank.
-    measure : str
-        Quantity that was compared.
-    free : dict of str to (float, float)
-        Range of each free input.
-    case : Case
-        Case with the law and its inputs.
-    grid, grid_residual : (n, n_free) array, (n,) array
-        Points that were computed first, with the time step "fast", and their residuals. nan if a
-        run failed.
-    messages : tuple of str
-        Notes on the search.
+    minimum_residual : (n_minima,) array
+        Residual of each minimum, best first [1].
+    grid_residual : (n_points,) array
+        Residual of each point of the grid, which was computed first, with the time step "fast". nan
+        if a run failed.
 
     Examples
     --------
@@ -107,58 +111,52 @@ class Equivalent:
     >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
     >>> free = {"restitution": (0.8, 0.99)}
     >>> (best,) = gc.equivalent(case, to="hertz", laws=["flores"], free=free)
-    >>> best.law, best.to
-    ('flores', 'hertz')
+    >>> best.law, best.to, best.at_bound.tolist()
+    ('flores', 'hertz', [True])
     """
 
-    law: str
-    to: str
-    inputs: dict[str, float]
-    residual: float
-    per_bead: np.ndarray = field(repr=False)
-    sensor_bead: tuple[int, ...]
-    at_bound: tuple[str, ...]
-    minima: tuple[Minimum, ...]
-    rank: int
-    measure: str
-    free: dict[str, tuple[float, float]] = field(repr=False)
-    case: Case = field(repr=False)
-    grid: np.ndarray = field(repr=False)
-    grid_residual: np.ndarray = field(repr=False)
-    messages: tuple[str, ...] = ()
+    labels: ClassVar = {
+        "to": Label((), "", "law that is approximated"),
+        "measure": Label((), "", "quantity that was compared"),
+        "residual": Label((), "1", "root mean square of the differences over the sensors"),
+        "key": Label(("key",), "", "free input of the law"),
+        "at_bound": Label(("key",), "1", "whether the value is at a limit of its range"),
+        "sensor_bead": Label(_SENSOR, "1", "label of the sensor bead"),
+        "per_bead": Label(_SENSOR, "1", "difference relative to the other law"),
+        "minimum": Label(("minimum",), "1", "number of a minimum, from 1"),
+        "minimum_residual": Label(("minimum",), "1", "residual of the minimum"),
+        "point": Label(("point",), "1", "number of a point of the grid"),
+        "grid_residual": Label(("point",), "1", "residual at the point of the grid"),
+    }
 
-    def _repr_html_(self) -> str:
-        """Return the HTML for a notebook: the inputs, and the error at each sensor."""
-        units = {one.name: one.unit for one in known_laws()[self.law].inputs}
-        facts = [
-            (
-                name,
-                f"{value:.6g}{', at the limit of its range' * (name in self.at_bound)}",
-                units[name],
-            )
-            for name, value in self.inputs.items()
-        ]
-        facts += [("rank", str(self.rank), ""), ("residual", f"{100.0 * self.residual:.4g}", "%")]
-        rows = [
-            (str(bead), f"{100.0 * part:+.4g}")
-            for bead, part in zip(self.sensor_bead, self.per_bead.tolist(), strict=True)
-        ]
-        beads = table(("sensor bead", f"error of {self.measure} [%]"), rows, styled=True)
-        return facts_card(f"{self.law} for {self.to}", facts, beads, notes=self.messages)
+    def _by_name(self, ending: str = "") -> dict[str, Any]:
+        return {key.removeprefix("contact."): self[f"{key}{ending}"] for key in self.key.tolist()}
 
     @property
-    def cells(self) -> dict[str, str]:
-        """Cells of a table row: the inputs, and the residual."""
-        left = f"{100.0 * self.residual:.4g}"
-        return {name: f"{one:.4g}" for name, one in self.inputs.items()} | {"residual [%]": left}
+    def inputs(self) -> dict[str, float]:
+        """Value of each free input at the smallest residual; empty if every run failed."""
+        return self._by_name() if math.isfinite(self.residual) else {}
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the attributes as plain data; nan and infinity become None."""
-        names = (
-            "law", "rank", "free", "inputs", "residual", "per_bead", "at_bound", "minima", "grid",
-            "grid_residual", "messages",
-        )  # fmt: skip
-        return dict(plain_data({name: getattr(self, name) for name in names}))
+    @property
+    def free(self) -> dict[str, tuple[float, float]]:
+        """Range of each free input."""
+        high = self._by_name("_high")
+        return {name: (low, high[name]) for name, low in self._by_name("_low").items()}
+
+    @property
+    def minima(self) -> tuple[Minimum, ...]:
+        """Other minima, best first."""
+        columns = self._by_name("_minimum")
+        return tuple(
+            Minimum({name: float(column[i]) for name, column in columns.items()}, residual)
+            for i, residual in enumerate(self.minimum_residual.tolist())
+            if i
+        )
+
+    @property
+    def grid(self) -> np.ndarray:
+        """Points of the grid, (n_points, n_free)."""
+        return np.column_stack(list(self._by_name("_grid").values()))
 
 
 @warns_of_fast_drives
@@ -195,7 +193,7 @@ def equivalent(
     Returns
     -------
     Ranking of Equivalent
-        List with the best law first. Laws for which every run failed are last.
+        The best law is first. Laws for which every run failed are last.
 
     Raises
     ------
@@ -210,8 +208,8 @@ def equivalent(
     >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
     >>> free = {"restitution": (0.8, 0.99)}
     >>> ranking = gc.equivalent(case, to="hertz", laws=["flores"], free=free)
-    >>> ranking[0].at_bound
-    ('restitution',)
+    >>> ranking[0].inputs
+    {'restitution': 0.99}
     """
     threads = check_members([case], threads)
     free = FREE_RESTITUTION if free is None else free
@@ -225,7 +223,7 @@ def equivalent(
             f"before time.end, {reference.time.end:g} s. A pulse must pass every sensor. "
             "Increase time.end, or remove these beads."
         )
-    return _ranked(_searched(target, candidates, threads))
+    return _ranked(case, reference, _searched(target, candidates, threads))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -248,9 +246,7 @@ class Candidate(NamedTuple):
     def change(self, point: np.ndarray) -> dict[str, Any]:
         """Return the changes that apply the law and its inputs to a case."""
         inputs = self.inputs | self.named(point)
-        # inputs of the law of a segment or a wall have complete keys
-        keys = {name if "." in name else f"contact.{name}": one for name, one in inputs.items()}
-        return {"contact.law": self.law} | keys
+        return {"contact.law": self.law} | {key_of(name): one for name, one in inputs.items()}
 
     def named(self, point: np.ndarray) -> dict[str, float]:
         """Return the free inputs at a point, by name."""
@@ -264,6 +260,11 @@ class Candidate(NamedTuple):
         """Return the free inputs at an end of their range."""
         near = np.minimum(point - self.low, self.high - point) < AT_END * (self.high - self.low)
         return tuple(name for name, at in zip(self.names, near, strict=True) if at)
+
+
+def key_of(name: str) -> str:
+    """Return the key of an input; that of the law of a segment or a wall is complete already."""
+    return name if "." in name else f"contact.{name}"
 
 
 def checked_search(
@@ -529,7 +530,10 @@ def _answer(
     case, size = target.case, candidate.high - candidate.low
     failed = [note for note in notes if note]
     best, off = np.full(len(candidate.names), math.nan), np.full(len(case.sensors.beads), math.nan)
-    inputs, alike, distinct, messages = {}, [], [], []  # type: ignore[var-annotated]
+    inputs: dict[str, float] = {}
+    alike: Sequence[tuple[str, ...]] = ()
+    distinct: list[Lowest] = []
+    messages: list[str] = []
     if failed:
         messages.append(
             f"{len(failed)} of {len(points)} runs of the grid failed, for example with: "
@@ -570,37 +574,50 @@ def _answer(
         flat = any(_is_flat_between(points, row, low, other) for other in others)
         if np.max(apart, axis=1).min() > SAME and not flat:
             distinct.append(low)
-    minima = tuple(
-        Minimum(candidate.named(low.point), float(rms(low.residual))) for low in distinct
-    )
-    if minima:
+    if distinct:
         listed = "; ".join(
-            ", ".join(f"{name} {value:.4g}" for name, value in other.inputs.items())
-            + f" with {other.residual:.3e}"
-            for other in minima
+            ", ".join(f"{name} {value:.4g}" for name, value in candidate.named(low.point).items())
+            + f" with {float(rms(low.residual)):.3e}"
+            for low in distinct
         )
-        messages.append(f"there are {len(minima) + 1} minima. The others: {listed}")
-    ends = zip(
-        candidate.values(candidate.low).tolist(),
-        candidate.values(candidate.high).tolist(),
-        strict=True,
-    )
+        messages.append(f"there are {len(distinct) + 1} minima. The others: {listed}")
+    keys = list(map(key_of, candidate.names))
+    at_minima = candidate.values(np.array([best, *(low.point for low in distinct)]))
+    columns = {
+        "": candidate.values(best),
+        "_low": candidate.values(candidate.low),
+        "_high": candidate.values(candidate.high),
+        "_grid": candidate.values(points).T,
+        "_minimum": at_minima.T,
+    }
+    data = {
+        "to": case.contact.law,
+        "measure": target.quantity,
+        "residual": float(rms(off)),
+        "key": keys,
+        "at_bound": [name in candidate.at_ends(best) for name in candidate.names],
+        "sensor_bead": case.sensors.beads,
+        "per_bead": off,
+        "minimum": np.arange(1, len(at_minima) + 1),
+        "minimum_residual": [float(rms(off)), *(float(rms(low.residual)) for low in distinct)],
+        "point": np.arange(len(points)),
+        "grid_residual": row,
+        **{
+            f"{key}{ending}": values[i]
+            for ending, values in columns.items()
+            for i, key in enumerate(keys)
+        },
+    }
+    # every run failed: of the case at the lower ends of the ranges, there are only labels
+    changed = case.replace(**candidate.change(best if lows else candidate.low))
     return Equivalent(
-        law=candidate.law,
-        to=case.contact.law,
-        inputs=inputs,
-        residual=float(rms(off)),
-        per_bead=off,
-        sensor_bead=tuple(case.sensors.beads),
-        at_bound=candidate.at_ends(best),
-        minima=minima,
-        rank=0,
-        measure=target.quantity,
-        free=dict(zip(candidate.names, ends, strict=True)),
-        case=case.replace(**candidate.change(best)) if lows else case,
-        grid=candidate.values(points),
-        grid_residual=row,
+        data,
+        case=changed if lows else None,
+        law=changed.law,
+        title=changed.title,
         messages=tuple(f"{candidate.law}: {message}" for message in messages),
+        labels=key_labels(changed, keys, OF_AN_INPUT),
+        provenance={**start_case(case), **law_provenance(changed)},
     )
 
 
@@ -620,15 +637,21 @@ def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, lower: Lo
 # The ranking
 
 
-def _ranked(found: Sequence[Equivalent]) -> Ranking[Equivalent]:
+def _ranked(start: Case, reference: Case, answers: Sequence[Equivalent]) -> Ranking[Equivalent]:
     """Return the results best first, with ranks; equal residuals within run errors share a rank."""
-    left = [one.residual for one in found]
+    left = [one.residual for one in answers]
     places = ranked(left, lambda i, j: abs(left[j] - left[i]) <= TIE * left[i])
-    first = found[0]
-    return Ranking(
-        [replace(found[k], rank=rank) for k, rank in places],
-        f"Laws that approximate {first.to}",
-        to=first.to,
-        measure=first.measure,
-        sensor_bead=first.sensor_bead,
+    laws = [law for k, _ in places for law in answers[k].law.split(", ")]
+    return ranking_of(
+        answers,
+        places,
+        ("residual", "per_bead", *{key for one in answers for key in one.key.tolist()}),
+        ("to", "measure", "sensor_bead"),
+        {},
+        law=", ".join(dict.fromkeys([*reference.law.split(", "), *laws])),
+        title=start.title,
+        messages=tuple(
+            dict.fromkeys(message for k, _ in places for message in answers[k].messages)
+        ),
+        provenance=start_case(start),
     )

@@ -37,15 +37,21 @@ from granchain.studies.ranking import (
     check_known,
     check_measure,
     differences,
+    first_law,
     free_in_each,
     is_law,
     number_inputs,
     ranked,
+    ranking_of,
+    start_case,
 )
 from granchain.studies.search import Lowest, descend
 from granchain.traces import Trace, read_trace
+from granchain.traces.about import about_entry
 
 FITTED_TO = ("peaks", "arrivals", "features", "traces")
+# Endings of the numbers of a key that a ranking contains.
+ENDINGS = ("", "_error")
 # Tables of a case that do not affect the physics, only what is computed and recorded.
 NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
 
@@ -116,9 +122,9 @@ def fit(
     Returns
     -------
     Fit, or Ranking of Fit
-        With laws, a list with the smallest `aic` first. Two laws are distinguishable if their `aic`
-        differs by more than 2, and by more than two standard deviations over a block bootstrap of
-        the trace.
+        With laws, a ranking with the smallest `aic` first. Two laws are distinguishable if their
+        `aic` differs by more than 2, and by more than two standard deviations over a block
+        bootstrap of the trace.
 
     Raises
     ------
@@ -158,7 +164,7 @@ def fit(
         _descended(against, quantities, "" if laws is None else f"{against.base.contact.law}: ")
         for against, (_, quantities) in zip(rivals, asked, strict=True)
     ]
-    return answers[0][1] if laws is None else _contest(rivals, answers)
+    return answers[0][1] if laws is None else _contest(case, rivals, answers)
 
 
 def _asked_of_laws(
@@ -339,36 +345,35 @@ def _acts(case: Case, key: str, value: float) -> bool:
     return found[0] != found[1]
 
 
-def _contest(rivals: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]) -> Ranking[Fit]:
+def _contest(
+    start: Case, rivals: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]
+) -> Ranking[Fit]:
     """Return the fits of several laws, best first, with their differences, without new runs."""
     fits = [one for _, one in answers]
-    laws = [one.law for one in fits]
     blocks = [
         np.bincount(against.blocks(), contributions(against, found.residual)[0])
         for against, (found, _) in zip(rivals, answers, strict=True)
     ]
     left = [1.0 - (len(one.keys) + one.times) / one.count for one in rivals]
-    distances = differences(laws, [one.aic for one in fits], blocks, left)
-    distinct = {
-        (i, laws.index(one.law)): one.told for i, row in enumerate(distances) for one in row
-    }
-    places = ranked([one.aic for one in fits], lambda i, j: not distinct[i, j])
+    criteria = [one.aic for one in fits]
+    pairs = differences(criteria, blocks, left)
+    places = ranked(criteria, lambda i, j: not pairs["distinguishable"][i, j])
     common = set.intersection(*(set(one.messages) for one in fits))
-    entries = [
-        replace(
-            fits[k],
-            rank=rank,
-            others=distances[k],
-            messages=tuple(
-                words if words in common else f"{laws[k]}: {words}" for words in fits[k].messages
-            ),
-        )
-        for k, rank in places
-    ]
-    trace = rivals[0].trace
-    return Ranking(
-        entries,
-        f"Laws fitted to {trace.about.title}: {trace.words}",
-        measure=rivals[0].measure,
-        trace=trace.as_dict(),
+    messages = (
+        message if message in common else f"{first_law(fits[k])}: {message}"
+        for k, _ in places
+        for message in fits[k].messages
+    )
+    keys = {f"{key}{ending}" for one in rivals for key in one.keys for ending in ENDINGS}
+    about = rivals[0].trace.about
+    return ranking_of(
+        fits,
+        places,
+        ("aic", "misfit", "describes", "residuals", *keys),
+        ("measure", "sensor_bead"),
+        pairs,
+        law=", ".join(dict.fromkeys(law for k, _ in places for law in fits[k].law.split(", "))),
+        title=about.title or start.title,
+        messages=tuple(dict.fromkeys(messages)),
+        provenance={**start_case(start), **about_entry(about)},
     )

@@ -1,24 +1,32 @@
-"""Result of a fit: values, errors, and their display."""
+"""Result of a fit: values with their errors and intervals, and the pulses at the sensors."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granchain.case import Case
-from granchain.case.listing import quantity_of
 from granchain.comparison.agreement import Agreement
 from granchain.errors import CaseError
 from granchain.keys import shown
-from granchain.markup import facts_card, table
-from granchain.plain_data import plain_data
+from granchain.store import Answer, Label
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.plan import is_number
-from granchain.studies.ranking import Apart
-from granchain.traces import Trace
+from granchain.traces.about import AboutTable, about_in
+
+# Confidence levels of the intervals in the file.
+LEVELS = (0.68, 0.9, 0.95)
+# Further numbers of each key: ending of the name, axes, and meaning.
+OF_A_KEY = {
+    "_error": ((), "standard error"),
+    "_start": ((), "initial value"),
+    "_low": (("level",), "lower end of the confidence interval"),
+    "_high": (("level",), "upper end of the confidence interval"),
+}
+SAMPLES = ("time", "measured", "computed")
+
+_KEY, _SENSOR, _SAMPLE = ("key",), ("sensor_bead",), ("sample",)
 
 
 class SensorFit(NamedTuple):
@@ -42,30 +50,17 @@ class SensorFit(NamedTuple):
     residual: float
 
 
-class VarianceTerm(NamedTuple):
-    """Contribution of one kind of measured number to the variances of the keys, and the degrees of
-    freedom of its scale."""
-
-    variance: np.ndarray
-    degrees_of_freedom: float
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Answer):
     """Best fit of case parameters to a measurement.
+
+    `fit["striker.speed"]` is the value of a key, and the names with `_error`, `_start`, `_low`, and
+    `_high` are its standard error, its initial value, and the ends of its intervals (n_levels,).
+    `case` is the case with the fitted values.
 
     Attributes
     ----------
-    values, errors : dict of str to float
-        Values and standard errors by key, in SI units. An error is infinite if the measurement does
-        not determine the key.
-    covariance, correlation : (n_free, n_free) array
-        Covariance and correlation in the order of the keys. Infinite and nan for keys that are not
-        determined.
-    residuals : (n_sensors,) array
-        Computed minus measured values, in standard deviations of the measurement [1].
-    sensors : tuple of SensorFit
-        Measured and computed values at each sensor.
+    measure : str
+        Quantity that was fitted.
     scatter : float
         Root mean square of the residuals, corrected for the degrees of freedom [1]. About 1 if the
         case describes the measurement.
@@ -78,43 +73,37 @@ class Fit:
     misfit : float
         Root mean square difference, as a fraction of the peak, including noise [1]: of samples if
         these are fitted, otherwise of the peaks.
-    not_told_apart : tuple of tuple of str
-        Groups of keys that are not distinguishable because the measurement determines only one
-        combination of them. A group of one key has no effect on the measurement.
     time_shift : float
         Shift to add to the computed time [s]. nan if no times are compared.
     common_gain : float
         Measured force divided by true force, common to all sensors, as estimated by the fit [1]. 1
         if the trace does not specify an uncertainty of it.
+    aic : float
+        Akaike information criterion (1974, doi:10.1109/TAC.1974.1100705) [1]: -2 ln L at the most
+        likely noise, plus 2 for each fitted value. It compares laws that are fitted to the same
+        data.
+    key : (n_free,) array
+        Fitted keys.
+    interval_degrees : (n_free,) array
+        Degrees of freedom of the error of each key.
+    not_told_apart : (n_free,) array
+        For each key, the keys that are not distinguishable from it, and itself, separated by
+        commas: the measurement determines only one combination of them. A single key has no effect
+        on the measurement. Empty for the other keys.
+    correlation : (n_free, n_free) array
+        Correlation of the errors. nan for keys that are not determined.
+    level : (n_levels,) array
+        Confidence levels of the intervals.
+    residuals : (n_sensors,) array
+        Computed minus measured values, in standard deviations of the measurement [1].
     gain : (n_sensors,) array
         Gain of each sensor, including the common gain [1].
     shift : (n_sensors,) array
         Delay of the clock of each sensor relative to `time_shift` [s]. 0 if the trace does not
         specify an uncertainty of it.
-    samples : tuple of dict
-        For each sensor with a complete first pulse: the `bead`, the `time` [s], and the forces
-        `measured` (above the fitted baseline) and `computed` (as read by the sensor) [N].
-    case : Case
-        Case with the fitted values.
-    start : dict of str to float
-        Initial values by key.
-    measure : str
-        Quantity that was fitted.
-    trace : Trace
-        Measured trace.
-    variance_terms : tuple of VarianceTerm
-        Contributions to the variances.
-    aic : float
-        Akaike information criterion (1974, doi:10.1109/TAC.1974.1100705) [1]: -2 ln L at the most
-        likely noise, plus 2 for each fitted value. It compares laws that are fitted to the same
-        data.
-    messages : tuple of str
-        Notes on the fit.
-    rank : int
-        Rank among the fitted laws, from 1. Laws that are not distinguishable from the first law
-        share its rank.
-    others : tuple of Apart
-        Differences of `aic` to the other laws, with their scatter.
+    sample_bead, sample_time, sample_measured, sample_computed : (n_samples,) array
+        Samples of the complete first pulses of all sensors: the bead, the time [s], and the forces,
+        measured (above the fitted baseline) and computed (as read by the sensor) [N].
 
     Examples
     --------
@@ -126,52 +115,93 @@ class Fit:
     >>> about = AboutTable(title="A computed trace", kind="synthetic")
     >>> trace = gc.Trace(run.time, run.sensor_bead, run.sensor_force, about)
     >>> fit = gc.fit(case.replace({"striker.speed": 1.7}), trace, ["striker.speed"])
-    >>> round(fit.degrees_of_freedom, 6)
-    1.0
+    >>> round(fit.degrees_of_freedom, 6), round(fit["striker.speed"], 2)
+    (1.0, 1.77)
     """
 
-    values: dict[str, float]
-    errors: dict[str, float]
-    covariance: np.ndarray = field(repr=False)
-    correlation: np.ndarray = field(repr=False)
-    residuals: np.ndarray = field(repr=False)
-    sensors: tuple[SensorFit, ...] = field(repr=False)
-    scatter: float
-    degrees_of_freedom: float
-    describes: bool
-    misfit: float
-    not_told_apart: tuple[tuple[str, ...], ...]
-    time_shift: float
-    common_gain: float
-    gain: np.ndarray = field(repr=False)
-    shift: np.ndarray = field(repr=False)
-    samples: tuple[dict[str, Any], ...] = field(repr=False)
-    case: Case = field(repr=False)
-    start: dict[str, float] = field(repr=False)
-    measure: str
-    trace: Trace = field(repr=False)
-    variance_terms: tuple[VarianceTerm, ...] = field(repr=False)
-    aic: float
-    messages: tuple[str, ...] = ()
-    rank: int = 1
-    others: tuple[Apart, ...] = ()
+    labels: ClassVar = {
+        "measure": Label((), "", "quantity that was fitted"),
+        "scatter": Label((), "1", "root mean square of the residuals per degree of freedom"),
+        "degrees_of_freedom": Label((), "1", "measured minus fitted values"),
+        "describes": Label((), "1", "whether the case describes the measurement"),
+        "misfit": Label((), "1", "root mean square difference, as a fraction of the peak"),
+        "time_shift": Label((), "s", "shift to add to the computed time"),
+        "common_gain": Label((), "1", "measured force divided by true force, for all sensors"),
+        "aic": Label((), "1", "Akaike information criterion"),
+        "key": Label(_KEY, "", "fitted key of the case"),
+        "interval_degrees": Label(_KEY, "1", "degrees of freedom of the error of the key"),
+        "not_told_apart": Label(_KEY, "", "keys that are not distinguishable from it, and itself"),
+        "other_key": Label(("other_key",), "", "fitted key of the case"),
+        "correlation": Label(("key", "other_key"), "1", "correlation of the errors of two keys"),
+        "level": Label(("level",), "1", "confidence level of the intervals"),
+        "sensor_bead": Label(_SENSOR, "1", "label of the sensor bead"),
+        "peak_measured": Label(_SENSOR, "N", "measured peak force of the first pulse"),
+        "peak_uncertainty": Label(_SENSOR, "N", "standard uncertainty of the measured peak"),
+        "peak_computed": Label(_SENSOR, "N", "fitted peak, with the calibration of the trace"),
+        "arrival_measured": Label(_SENSOR, "s", "measured time of the peak"),
+        "arrival_uncertainty": Label(_SENSOR, "s", "standard uncertainty of the measured arrival"),
+        "arrival_computed": Label(_SENSOR, "s", "fitted arrival, on the clock of the trace"),
+        "residuals": Label(_SENSOR, "1", "computed minus measured value, in standard deviations"),
+        "gain": Label(_SENSOR, "1", "measured force divided by true force"),
+        "shift": Label(_SENSOR, "s", "delay of the clock of the sensor, without the time shift"),
+        "sample": Label(_SAMPLE, "1", "number of a sample of the first pulses"),
+        "sample_bead": Label(_SAMPLE, "1", "label of the sensor bead of the sample"),
+        "sample_time": Label(_SAMPLE, "s", "time of the sample, on the clock of the trace"),
+        "sample_measured": Label(_SAMPLE, "N", "measured force above the fitted baseline"),
+        "sample_computed": Label(_SAMPLE, "N", "computed force, as the sensor reads it"),
+    }
+
+    def _by_key(self, ending: str = "") -> dict[str, float]:
+        return {key: self[f"{key}{ending}"] for key in self.key.tolist()}
 
     @property
-    def law(self) -> str:
-        """Name of the contact law."""
-        return self.case.contact.law
+    def values(self) -> dict[str, float]:
+        """Value of each key, in SI units."""
+        return self._by_key()
 
     @property
-    def cells(self) -> dict[str, str]:
-        """Cells of a table row: values with their errors, and the misfit."""
-        found = {
-            key: f"{value:.5g} +- {self.errors[key]:.2g}" for key, value in self.values.items()
-        }
-        return found | {
-            "AIC": f"{self.aic:.5g}",
-            "misfit [%]": f"{100.0 * self.misfit:.3g}",
-            "describes it": "yes" if self.describes else "no",
-        }
+    def errors(self) -> dict[str, float]:
+        """Standard error of each key; infinite if the measurement does not determine it."""
+        return self._by_key("_error")
+
+    @property
+    def start(self) -> dict[str, float]:
+        """Initial value of each key."""
+        return self._by_key("_start")
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Covariance in the order of the keys; infinite or nan if a key is not determined."""
+        errors = np.array(list(self.errors.values()))
+        return np.asarray(self.correlation * np.outer(errors, errors))
+
+    @property
+    def sensors(self) -> tuple[SensorFit, ...]:
+        """Measured and computed values at each sensor."""
+        peaks, arrivals = (
+            map(Agreement, *(self[f"{name}_{column}"].tolist() for column in Agreement._fields))
+            for name in ("peak", "arrival")
+        )
+        beads, residuals = self.sensor_bead.tolist(), self.residuals.tolist()
+        return tuple(map(SensorFit, beads, peaks, arrivals, residuals))
+
+    @property
+    def samples(self) -> tuple[dict[str, Any], ...]:
+        """Bead, times, and measured and computed forces of each complete first pulse."""
+        return tuple(
+            {
+                "bead": bead,
+                **{name: self[f"sample_{name}"][self.sample_bead == bead] for name in SAMPLES},
+            }
+            for bead in dict.fromkeys(self.sample_bead.tolist())
+        )
+
+    @property
+    def about(self) -> AboutTable:
+        """Description and source of the measured trace."""
+        about = about_in(self.provenance)
+        assert about is not None
+        return about
 
     def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
         """Return the confidence interval of each key at a given level.
@@ -196,72 +226,54 @@ class Fit:
                 f"level: {shown(level)} is out of range. It must be a number above 0 and below "
                 "1. Give 0.9 for 90 %."
             )
-        found, degrees = {}, self.interval_degrees
-        for key, value in self.values.items():
-            error, half = self.errors[key], math.inf
-            if math.isfinite(error):
-                half = float(scipy_stats().t.ppf(0.5 + 0.5 * level, degrees[key])) * error
-            found[key] = (value - half, value + half)
-        return found
-
-    @property
-    def interval_degrees(self) -> dict[str, float]:
-        """Degrees of freedom of the error of each key."""
-        found = {}
-        for i, key in enumerate(self.values):
-            inverse = sum(
-                one.variance[i] ** 2 / one.degrees_of_freedom for one in self.variance_terms
-            )
-            known = inverse > 0.0 and math.isfinite(self.errors[key])
-            found[key] = self.errors[key] ** 4 / inverse if known else math.inf
-        return found
-
-    def _repr_html_(self) -> str:
-        """Return the HTML for a notebook: the values, and measured and fitted pulses."""
-        likely, degrees = self.interval(0.68), self.interval_degrees
-        facts = []
-        for key, value in self.values.items():
-            low, high = (f"{end:.5g}" for end in likely[key])
-            few, unit = math.isfinite(degrees[key]), quantity_of(self.case, key).unit
-            known = f", {degrees[key]:.2g} degrees of freedom" if few else ""
-            facts += [
-                (key, f"{value:.6g} +- {self.errors[key]:.2g}", unit),
-                ("68 % interval", f"{low} to {high}{known}", unit),
-            ]
-        facts += [
-            ("scatter", f"{self.scatter:.3g}", "standard deviations"),
-            ("misfit", f"{100.0 * self.misfit:.3g}", "% of the peak"),
-        ]
-        rows = [
-            (
-                str(one.bead),
-                *(
-                    f"{factor * number:.5g}"
-                    for side, factor in ((one.peak, 1.0), (one.arrival, 1e6))
-                    for number in (side.measured, side.computed)
-                ),
-                f"{one.residual:+.3g}",
-            )
-            for one in self.sensors
-        ]
-        heads = (
-            "bead", "peak [N], measured", "fitted", "arrival [us], measured", "fitted", "residual"
-        )  # fmt: skip
-        beads = table(heads, rows, styled=True)
-        title = f"Fit to {self.measure}: {self.trace.about.title}"
-        return facts_card(title, facts, beads, notes=self.messages)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the attributes as plain data; nan and infinity become None."""
-        names = (
-            "measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart",
-            "scatter", "degrees_of_freedom", "describes", "misfit", "time_shift", "common_gain",
-            "gain", "shift", "interval_degrees", "samples", "sensors", "messages", "law", "aic",
-            "rank", "others",
-        )  # fmt: skip
-        more = {
-            "keys": list(self.values),
-            "intervals": {f"{level:g}": self.interval(level) for level in (0.68, 0.9, 0.95)},
-            "trace": self.trace.as_dict(),
+        errors, degrees = self.errors, self.interval_degrees.tolist()
+        halves = map(half_width, errors.values(), degrees, [level] * len(errors))
+        return {
+            key: (value - half, value + half)
+            for (key, value), half in zip(self.values.items(), halves, strict=True)
         }
-        return dict(plain_data({name: getattr(self, name) for name in names} | more))
+
+
+def half_width(error: float, degrees: float, level: float) -> float:
+    """Return half the width of a confidence interval, by Student's distribution."""
+    if not math.isfinite(error):
+        return math.inf
+    return float(scipy_stats().t.ppf(0.5 + 0.5 * level, degrees)) * error
+
+
+def data_of_keys(
+    values: dict[str, float],
+    errors: np.ndarray,
+    start: dict[str, float],
+    variances: np.ndarray,
+    freedom: np.ndarray,
+) -> dict[str, Any]:
+    """Return the variables of the keys of a fit.
+
+    Parameters
+    ----------
+    values, start : dict of str to float
+        Fitted and initial values by key.
+    errors : array (key,)
+        Standard errors.
+    variances : array (kind, key)
+        Contribution of each kind of measured number to the variances.
+    freedom : array (kind,)
+        Degrees of freedom of the scale of each kind.
+    """
+    with np.errstate(all="ignore"):
+        inverse = np.sum(variances**2 / freedom[:, None], axis=0)
+        degrees = np.where((inverse > 0.0) & np.isfinite(errors), errors**4 / inverse, math.inf)
+    data: dict[str, Any] = {
+        "key": list(values),
+        "other_key": list(values),
+        "interval_degrees": degrees,
+        "level": LEVELS,
+    }
+    for (key, value), error, freedom_of_key in zip(
+        values.items(), errors.tolist(), degrees.tolist(), strict=True
+    ):
+        halves = np.array([half_width(error, freedom_of_key, level) for level in LEVELS])
+        data |= {key: value, f"{key}_error": error, f"{key}_start": start[key]}
+        data |= {f"{key}_low": value - halves, f"{key}_high": value + halves}
+    return data

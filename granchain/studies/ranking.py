@@ -4,80 +4,199 @@ ranks."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from granchain.case import Case
+from granchain.case.listing import quantity_of
 from granchain.contact import laws as known_laws
 from granchain.contact.law import Quantity
 from granchain.keys import Problems, shown, suggestion
-from granchain.markup import card, table
-from granchain.plain_data import plain_data
+from granchain.plain_data import canonical
+from granchain.store import Answer, Label
+from granchain.traces.about import AboutTable, about_in
 
 # Multiple of the scatter, and value, that a significant difference of a criterion must exceed:
 # Burnham & Anderson 2002, Model selection and multimodel inference, sec. 2.6, doi:10.1007/b97636.
 SCATTERS, NO_SUPPORT_LOST = 2.0, 2.0
 
 _Value = TypeVar("_Value")
-_Entry = TypeVar("_Entry")
+_Entry = TypeVar("_Entry", bound=Answer)
+_PAIRS = ("law", "other_law")
 
 
-class Ranking(list[_Entry]):
-    """Laws with their results, best first.
+class Ranking(Answer, Generic[_Entry]):
+    """Laws with their fits or equivalents, best first.
 
-    Parameters
-    ----------
-    entries : sequence
-        Results, each with `law`, `rank`, `cells` for a table, and `as_dict`.
-    heading : str
-        Heading of the table in a notebook.
-    shared : dict
-        Facts that are the same for all laws.
-    """
-
-    def __init__(self, entries: Sequence[_Entry], heading: str = "", **shared: Any):
-        super().__init__(entries)
-        self.heading, self.shared = heading, shared
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the shared facts, and the list of laws under "laws", as plain data."""
-        return {**plain_data(self.shared), "laws": [one.as_dict() for one in self._entries]}
-
-    @property
-    def messages(self) -> list[str]:
-        """Messages of all entries, without duplicates."""
-        return list(dict.fromkeys(words for one in self._entries for words in one.messages))
-
-    @property
-    def _entries(self) -> list[Any]:
-        return list(self)
-
-    def _repr_html_(self) -> str:
-        """Return the HTML for a notebook: rank, law, and the cells of each law."""
-        cells = [{"rank": str(one.rank), "law": one.law} | one.cells for one in self._entries]
-        columns = list(dict.fromkeys(name for one in cells for name in one))
-        rows = [[one.get(name, "-") for name in columns] for one in cells]
-        return card(self.heading, table(columns, rows, styled=True), notes=self.messages)
-
-
-class Apart(NamedTuple):
-    """Difference of a criterion between a law and another law.
+    `ranking[0]` is the fit or the equivalent of the best law, and `len` and a loop go through all
+    of them. In a file they are groups.
 
     Attributes
     ----------
-    law : str
-        Name of the other law.
-    difference, scatter : float
-        Value minus that of the other law, and its scatter, which is infinite for a single block.
-    told : bool
-        Whether the two differ significantly.
+    rank : (n_laws,) array
+        Rank of each law, from 1. Laws that do not differ significantly share a rank.
+    measure : str
+        Quantity that was fitted or compared.
+    to : str
+        Of equivalents: law that the others approximate.
+    residual : (n_laws,) array
+        Of equivalents: root mean square of the differences [1].
+    aic, misfit, describes : (n_laws,) array
+        Of fits: as of each fit.
+    aic_difference, aic_scatter : (n_laws, n_laws) array
+        Of fits: `aic` minus that of the other law, and its scatter, which is infinite for a single
+        block.
+    distinguishable : (n_laws, n_laws) array
+        Of fits: whether the two laws differ significantly.
+
+    Notes
+    -----
+    `ranking["law"]` contains the names of the laws, and `ranking["contact.restitution"]` a key for
+    all laws; nan if it is not free. Differences at the sensors are `residuals` of fits and
+    `per_bead` of equivalents, (n_laws, n_sensors).
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
+    >>> free = {"restitution": (0.8, 0.99)}
+    >>> ranking = gc.equivalent(case, to="hertz", laws=["flores", "tsuji"], free=free)
+    >>> len(ranking), ranking.rank.tolist(), ranking["law"][0] == ranking[0].law
+    (2, [1, 2], True)
     """
 
-    law: str
-    difference: float
-    scatter: float
-    told: bool
+    labels: ClassVar[Mapping[str, Label]] = {
+        "measure": Label((), "", "quantity that was fitted or compared"),
+        "to": Label((), "", "law that the others approximate"),
+        "law": Label(("law",), "", "contact law"),
+        "rank": Label(("law",), "1", "rank of the law; indistinguishable laws share a rank"),
+        "sensor_bead": Label(("sensor_bead",), "1", "label of the sensor bead"),
+        "other_law": Label(("other_law",), "", "law that a law is compared with"),
+        "aic_difference": Label(_PAIRS, "1", "information criterion minus that of the other law"),
+        "aic_scatter": Label(_PAIRS, "1", "scatter of the difference of the criteria"),
+        "distinguishable": Label(_PAIRS, "1", "whether the two laws differ significantly"),
+    }
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[_Entry]:
+        return iter(self.groups.values())
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return the answer at an index, or a variable by name."""
+        return super().__getitem__(name) if isinstance(name, str) else list(self)[name]
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Case of each law with its best values."""
+        return tuple(entry.case for entry in self if entry.case is not None)
+
+    @property
+    def about(self) -> AboutTable | None:
+        """Description and source of the measured trace, of fits."""
+        return about_in(self.provenance)
+
+
+def ranking_of(
+    answers: Sequence[_Entry],
+    places: Sequence[tuple[int, int]],
+    names: Iterable[str],
+    shared: Iterable[str],
+    pairs: Mapping[str, np.ndarray],
+    **about: Any,
+) -> Ranking[_Entry]:
+    """Return the ranking of the answers of several laws.
+
+    Parameters
+    ----------
+    answers : sequence of Answer
+        Answer of each law, in any order. The laws are those of `[contact]` in their cases.
+    places : sequence of (int, int)
+        Index and rank of each answer, as from `ranked`.
+    names : iterable of str
+        Variables of the answers that become variables of the laws.
+    shared : iterable of str
+        Variables that are equal in all answers.
+    pairs : mapping of str to array (law, law)
+        Numbers of each pair of laws, in the order of the answers.
+    **about
+        Further arguments of `Answer`.
+    """
+    order = [k for k, _ in places]
+    entries = [answers[k] for k in order]
+    laws = [first_law(one) for one in entries]
+    columns, labels = along_laws(entries, laws, names)
+    data: dict[str, Any] = {"law": laws, "rank": [rank for _, rank in places], **columns}
+    data |= {name: entries[0][name] for name in shared}
+    if pairs:
+        data["other_law"] = laws
+        data |= {name: values[np.ix_(order, order)] for name, values in pairs.items()}
+    digits = len(str(len(entries)))
+    groups = {
+        f"{number:0{digits}d}-{law}": entry
+        for number, (law, entry) in enumerate(zip(laws, entries, strict=True), 1)
+    }
+    return Ranking(data, labels=labels, groups=groups, **about)
+
+
+def first_law(answer: Answer) -> str:
+    """Return the law of `[contact]` in the case of an answer, the first one of its laws."""
+    return answer.law.partition(", ")[0]
+
+
+def along_laws(
+    answers: Sequence[Answer], laws: Sequence[str], names: Iterable[str]
+) -> tuple[dict[str, np.ndarray], dict[str, Label]]:
+    """Return variables of several answers as columns along their laws, and the labels.
+
+    A number that a law does not have is nan. If its unit depends on the law, each law has a column
+    of its own.
+    """
+    data, labels = {}, {}
+    for name in sorted(names):
+        owners = [one for one in answers if name in one.variables]
+        several = len({one.variables[name].unit for one in owners}) > 1
+        for law in dict.fromkeys(first_law(one) for one in owners) if several else ("",):
+            column = f"{name}_{law}" if several else name
+            chosen = [one for one in owners if not several or first_law(one) == law]
+            first = chosen[0].variables[name]
+            labels[column] = Label(("law", *first.dims), first.unit, first.long_name)
+            data[column] = np.array([one[name] if one in chosen else math.nan for one in answers])
+    # in the order in which a file is read
+    return data, {column: labels[column] for column in sorted(labels)}
+
+
+def key_labels(
+    case: Case, keys: Iterable[str], meanings: Mapping[str, tuple[tuple[str, ...], str]]
+) -> dict[str, Label]:
+    """Return the labels of the numbers of keys of a case, with the unit of each key.
+
+    Parameters
+    ----------
+    case : Case
+    keys : iterable of str
+    meanings : mapping
+        Axes and meaning of further numbers, by the ending of their names, such as "_error".
+    """
+    labels = {}
+    for key in keys:
+        unit = quantity_of(case, key).unit or "1"
+        labels[key] = Label((), unit, f"case parameter {key}")
+        labels |= {
+            f"{key}{ending}": Label(dims, unit, f"{meaning} of {key}")
+            for ending, (dims, meaning) in meanings.items()
+        }
+    # in the order in which a file is read
+    return {name: labels[name] for name in sorted(labels)}
+
+
+def start_case(case: Case) -> dict[str, str]:
+    """Return the entry of the provenance with the case of the start."""
+    return {"start_case_json": canonical(case.as_given(), ordered=True)}
 
 
 def is_law(where: str, name: Any, problems: Problems) -> bool:
@@ -176,16 +295,14 @@ def free_in_each(
 
 
 def differences(
-    laws: Sequence[str],
-    criteria: Sequence[float],
-    blocks: Sequence[np.ndarray],
-    left: Sequence[float],
-) -> list[tuple[Apart, ...]]:
-    """Return the differences of each law from every other law.
+    criteria: Sequence[float], blocks: Sequence[np.ndarray], left: Sequence[float]
+) -> dict[str, np.ndarray]:
+    """Return the difference of each law from every other law, (law, law).
+
+    The names are those of `Ranking`.
 
     Parameters
     ----------
-    laws : sequence of str
     criteria : sequence of float
         Criterion of each law. Lower is better.
     blocks : sequence of array (block,)
@@ -197,22 +314,23 @@ def differences(
         Degrees of freedom of each law as a fraction of the measured numbers. Residuals scatter less
         than noise by this fraction (MacKinnon & White 1985, doi:10.1016/0304-4076(85)90158-7).
     """
-    found = []
-    for i, own in enumerate(criteria):
-        row = []
-        for j, rival in enumerate(criteria):
-            if i == j:
-                continue
-            apart, count = blocks[i] - blocks[j], len(blocks[i])
-            # a single block has no scatter, nor does a law with as many parameters as numbers
-            free = min(left[i], left[j])
-            several = count > 1 and free > 0.0
-            scatter = math.sqrt(count * np.var(apart, ddof=1) / free) if several else math.inf
-            difference = own - rival
-            told = abs(difference) > max(SCATTERS * scatter, NO_SUPPORT_LOST)
-            row.append(Apart(laws[j], difference, scatter, told))
-        found.append(tuple(row))
-    return found
+    with np.errstate(invalid="ignore"):
+        difference = np.subtract.outer(np.array(criteria), np.array(criteria))
+    scatter = np.full(difference.shape, math.inf)
+    count = len(blocks[0])
+    for i, j in np.ndindex(scatter.shape):
+        # a single block has no scatter, nor does a law with as many parameters as numbers
+        free = min(left[i], left[j])
+        if count > 1 and free > 0.0:
+            variance = count * np.var(blocks[i] - blocks[j], ddof=1)
+            scatter[i, j] = math.sqrt(variance / free)
+    distinguishable = np.abs(difference) > np.maximum(SCATTERS * scatter, NO_SUPPORT_LOST)
+    np.fill_diagonal(scatter, math.nan)
+    return {
+        "aic_difference": difference,
+        "aic_scatter": scatter,
+        "distinguishable": distinguishable,
+    }
 
 
 def ranked(values: Sequence[float], alike: Callable[[int, int], bool]) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ It may also contain other facts about the experiment.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -149,6 +150,38 @@ class AboutTable(Table):
     )
     fact: list[FactTable] = key("facts about the experiment", "tables [[fact]]", [])
     table: list[PrintedTable] = key("published tables", "tables [[table]]", [])
+
+    @property
+    def words(self) -> str:
+        """Kind of the trace, for figures and tables."""
+        return {
+            "measured": "measured",
+            "digitised": "measured, digitized from a figure",
+            "synthetic": "synthetic data",
+        }[self.kind]
+
+
+def about_entry(about: AboutTable) -> dict[str, str]:
+    """Return the entry of the provenance of an answer with the metadata of its trace."""
+    return {"trace_about_json": about.model_dump_json(exclude_defaults=True)}
+
+
+def about_in(provenance: Mapping[str, Any]) -> AboutTable | None:
+    """Return the metadata of the trace of an answer, from its provenance; None without a trace.
+
+    Raises
+    ------
+    TraceError
+        If the metadata in a file are damaged.
+    """
+    text = provenance.get("trace_about_json")
+    if text is None:
+        return None
+    problems = Problems()
+    about: AboutTable | None = read_table(AboutTable, "", json.loads(text), problems)
+    if about is None or problems.sentences:
+        raise TraceError([f"trace: {sentence}" for sentence in problems.sentences])
+    return about
 
 
 def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> AboutTable:

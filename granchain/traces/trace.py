@@ -96,11 +96,7 @@ class Trace:
     @property
     def words(self) -> str:
         """Kind of the trace, for figures and tables."""
-        return {
-            "measured": "measured",
-            "digitised": "measured, digitized from a figure",
-            "synthetic": "synthetic data",
-        }[self.about.kind]
+        return self.about.words
 
     def as_dict(self) -> dict[str, str]:
         """Return the kind and source of the trace, for analysis results files."""
