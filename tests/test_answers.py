@@ -3,6 +3,7 @@
 import functools
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +30,9 @@ SHAKEN = PRESSED | {
     "sensors": {"beads": "all", "interval": 3e-6},
     "time.end": 2e-3,
 }
+
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 def small(**changes):
@@ -103,6 +107,7 @@ ANSWERS = {
     "Dispersion": lambda: gc.dispersion(small(**PRESSED, **RESONATOR)),
     "Spectrum": lambda: gc.spectrum(gc.run(small(**SHAKEN)), segments=2),
     "Comparison": comparison,
+    "ImpactComparison": lambda: gc.compare_impacts("hertz", DATA / "gugan-croquet"),
     "Modes": lambda: gc.modes(small(**PRESSED), cell=small(**PRESSED)),
     "Gradient": lambda: gc.gradient(small(), "peak", ["striker.speed", "chain.radius_factor"]),
     "Certificate": lambda: gc.certificate("tsuji"),

@@ -11,6 +11,7 @@ import pytest
 from support.printed import differences
 from support.refused import refused
 
+import granchain as gc
 from granchain import theory
 from granchain.comparison import read_impacts
 from granchain.comparison.impacts import DAMPINGS, _damping_of, compare_impacts
@@ -180,22 +181,45 @@ def test_the_rms_of_a_quantity_with_a_unit_has_it(tmp_path):
 
 
 def test_plain_data_has_one_row_for_each_measured_number_and_the_reason_for_no_fit():
-    found = compare_impacts(["hertz", "ma-liu"], STEEL, fit="yield_stress_ratio").as_dict()
-    told_of = found["kind"], found["fit"], found["ranking"]
-    assert told_of == ("printed", "yield_stress_ratio", ["ma-liu"])
-    law = found["laws"]["ma-liu"]
-    fitted = {"name": "yield_stress_ratio", "value": pytest.approx(3.72, abs=6e-3), "unit": "1"}
-    assert law["rms"] == pytest.approx(0.023, abs=1e-3) and law["fitted"] == fitted
+    answer = compare_impacts(["hertz", "ma-liu"], STEEL, fit="yield_stress_ratio")
+    found = answer.as_dict()
+    told_of = found["kind"], found["fit"], found["law"], answer.ranking
+    assert told_of == ("printed", "yield_stress_ratio", ["ma-liu", "hertz"], ["ma-liu"])
+    assert found["rms"][0] == pytest.approx(0.023, abs=1e-3)
+    assert found["ma-liu.yield_stress_ratio"] == pytest.approx(3.72, abs=6e-3)
+    assert answer.variables["ma-liu.yield_stress_ratio"].unit == "1"
     with (STEEL / "impacts.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [(row["case"], row["quantity"], row["measured"]) for row in law["rows"]] == [
-        (row["case"], row["quantity"], float(row["measured"])) for row in rows
+    # a value in the column of its quantity, and none in the others
+    names = found["case_name"], found["quantity"], found["restitution_measured"]
+    assert list(zip(*names, strict=True)) == [
+        (
+            row["case"],
+            row["quantity"],
+            float(row["measured"]) if row["quantity"] == "restitution" else None,
+        )
+        for row in rows
     ]
-    keys = {"case", "quantity", "measured", "uncertainty", "computed"}
-    assert all(keys <= row.keys() for row in law["rows"])
-    assert law["rows"][7]["uncertainty"] == 0.006 and law["rows"][0]["uncertainty"] is None
+    assert found["restitution_uncertainty"][7] == 0.006
+    assert found["restitution_uncertainty"][0] is None
+    assert answer.variables["contact_diameter_computed"].unit == "m"
     problem = "nothing to fit: hertz does not use the yield stress"
-    assert found["laws"]["hertz"]["problem"] == problem
+    assert found["problem"] == ["", problem] == [one.problem for one in answer.laws.values()]
+    # the rows of a law are those of the folder
+    assert answer.rows == read_impacts(STEEL).rows
+    assert [one.measured for one in answer.laws["ma-liu"].rows] == list(answer.rows)
+
+
+def test_a_comparison_from_its_file_is_plotted_and_cited_like_the_one_in_memory(tmp_path):
+    answer = compare_impacts({"hertz": {}}, CROQUET)
+    answer.save(tmp_path / "impacts.h5")
+    opened = gc.open(tmp_path / "impacts.h5")
+    assert opened.equals(answer) and opened.laws == answer.laws
+    figures = [impact_comparison(one)[0].get_label() for one in (answer, opened)]
+    assert figures[0] == figures[1] and answer.who in figures[0]
+    cited = gc.cite(opened)
+    assert "% contact law hertz" in cited
+    assert all(doi in cited for _, doi in opened.works if doi)
 
 
 @pytest.mark.long

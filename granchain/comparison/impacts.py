@@ -5,19 +5,24 @@ Compared are the restitution, the contact time, and the size of the indentation.
 
 from __future__ import annotations
 
+import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from granchain import theory
 from granchain.certificates.examples import factors_of
 from granchain.comparison.printed import (
+    MEASURABLE,
+    STATED,
     YIELD_STRESS_RATIO,
+    ImpactsTable,
     MeasuredImpact,
     MeasuredImpacts,
     read_impacts,
@@ -25,8 +30,10 @@ from granchain.comparison.printed import (
 from granchain.contact import laws as known_laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
-from granchain.errors import CaseError, GranchainError, LawError
-from granchain.keys import Problems, shown
+from granchain.errors import CaseError, GranchainError, LawError, TraceError
+from granchain.keys import Problems, read_table, shown
+from granchain.plain_data import canonical, plain_data
+from granchain.store import Answer, Label
 from granchain.two_body import impact
 
 # Quantities that can be fitted, one per law.
@@ -103,34 +110,120 @@ class LawAgainstImpacts:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class ImpactComparison:
+# Dimensions of the variables of rows, and of rows and laws.
+_ROWS, _ROWS_AND_LAWS = ("row",), ("row", "law")
+
+
+def _value_labels() -> dict[str, Label]:
+    """Return the labels of measured and computed values, and of the quantities of the bodies."""
+    labels: dict[str, Label] = {}
+    for name, (unit, meaning) in MEASURABLE.items():
+        labels |= {
+            f"{name}_measured": Label(_ROWS, unit, f"{meaning}, measured"),
+            f"{name}_uncertainty": Label(_ROWS, unit, f"{meaning}, uncertainty of the measurement"),
+            f"{name}_computed": Label(_ROWS_AND_LAWS, unit, f"{meaning}, computed"),
+        }
+    meanings = {name: name.replace("_", " ") for name in STATED}
+    meanings |= {
+        "speed": "impact speed",
+        YIELD_STRESS_RATIO: "hardness divided by yield stress",
+    }
+    return labels | {
+        name: Label(_ROWS, unit, f"{meanings[name]} of the measured impact")
+        for name, unit in STATED.items()
+    }
+
+
+class ImpactComparison(Answer):
     """Comparison of contact laws with measured impacts.
 
-    Parameters
+    Values along `row` belong to the rows of `impacts.csv`, and values along `law` to the laws. The
+    law with the smallest error is first, and laws that cannot be ranked are last. A value that does
+    not exist is nan. `comparison["law"]` contains the names of the laws.
+
+    Attributes
     ----------
-    folder : str
-        Folder with the measurements.
-    data : MeasuredImpacts
-        Measurements in the folder.
-    fit : str or None
-        Quantity that was fitted for each law.
-    laws : dict of str to LawAgainstImpacts
-        Comparison for each law name. The law with the smallest error is first; laws that cannot be
-        ranked are last.
+    kind, who : str
+        "measured" or "printed", and the authors of the measurements.
+    fit : str
+        Quantity that was fitted for each law, or "".
+    rms : (n_laws,) array
+        Root mean square of computed minus measured value over the rows that rank the laws, in the
+        unit of their quantity.
+    parameter, inputs, problem : (n_laws,) array of str
+        Fitted quantity, inputs as JSON, and the reason why nothing was compared or fitted. The
+        fitted value is a variable with the names of law and quantity, such as
+        `comparison["ma-liu.yield_stress_ratio"]`.
+    row : (n_rows,) array
+        Numbers of the rows, counted from 1.
+    case_name, quantity, use, source, doubt : (n_rows,) array of str
+        Columns of `impacts.csv`.
+    restitution_measured, restitution_uncertainty, restitution_computed : array
+        Values of the rows that measure the restitution [1]: measured with uncertainty (n_rows,) and
+        computed (n_rows, n_laws). `duration` [s] and `contact_diameter` [m] have such variables
+        too, if they were measured.
+    row_problem : (n_rows, n_laws) array of str
+        Reason why a law gives no value.
+    speed, effective_radius, ... : (n_rows,) array
+        Specified quantities of the impacts.
 
     Examples
     --------
     >>> import granchain as gc
     >>> comparison = gc.compare_impacts(["hertz"], "data/leeb-steel")
-    >>> list(comparison.laws)
+    >>> comparison["law"].tolist()
     ['hertz']
     """
 
-    folder: str
-    data: MeasuredImpacts
-    fit: str | None
-    laws: dict[str, LawAgainstImpacts] = field(default_factory=dict)
+    labels: ClassVar = {
+        "kind": Label((), "", "how the numbers were obtained: measured or printed"),
+        "who": Label((), "", "authors of the measurements"),
+        "fit": Label((), "", "quantity that was fitted for each law"),
+        "law": Label(("law",), "", "contact law, the nearest first"),
+        "rms": Label(("law",), "1", "root mean square error over the rows that rank the laws"),
+        "parameter": Label(("law",), "", "fitted quantity of the law"),
+        "inputs": Label(("law",), "", "inputs of the law, as JSON"),
+        "problem": Label(("law",), "", "reason why nothing was compared or fitted"),
+        "row": Label(_ROWS, "1", "number of the row, counted from 1"),
+        "case_name": Label(_ROWS, "", "name of the measured impact"),
+        "quantity": Label(_ROWS, "", "measured quantity"),
+        "use": Label(_ROWS, "", "purpose of the row: fit, rank, or show"),
+        "source": Label(_ROWS, "", "name of the source"),
+        "doubt": Label(_ROWS, "", "reason why the value may be wrong"),
+        **_value_labels(),
+        "row_problem": Label(_ROWS_AND_LAWS, "", "reason why the law gives no value"),
+    }
+
+    @cached_property
+    def about(self) -> ImpactsTable:
+        """Description and sources of the measurements.
+
+        Raises
+        ------
+        TraceError
+            If the description in a file is damaged.
+        """
+        problems = Problems()
+        document = json.loads(self.provenance["impacts_about_json"])
+        about: ImpactsTable | None = read_table(ImpactsTable, "", document, problems)
+        if about is None or problems.sentences:
+            raise TraceError([f"impacts: {sentence}" for sentence in problems.sentences])
+        return about
+
+    @property
+    def works(self) -> list[tuple[str, str]]:
+        """Published sources of the measurements, each with its DOI."""
+        return [(one.printed, one.doi) for one in self.about.source]
+
+    @cached_property
+    def rows(self) -> tuple[MeasuredImpact, ...]:
+        """Measured value of each row."""
+        return tuple(map(self._row, range(len(self.row))))
+
+    @cached_property
+    def laws(self) -> dict[str, LawAgainstImpacts]:
+        """Comparison for each law name, in the order of the laws."""
+        return {name: self._law(j) for j, name in enumerate(self["law"].tolist())}
 
     @property
     def ranking(self) -> list[str]:
@@ -141,39 +234,109 @@ class ImpactComparison:
         return [
             one.law
             for one in self.laws.values()
-            if one.rms is not None and (self.fit is None or one.fitted is not None)
+            if one.rms is not None and (not self.fit or one.fitted is not None)
         ]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return all data in plain types, for JSON."""
-        found = {
-            name: {
-                "rms": of_law.rms,
-                "fitted": None
-                if of_law.fitted is None
-                else {"name": of_law.parameter, "value": of_law.fitted, "unit": of_law.unit},
-                "inputs": of_law.inputs,
-                "rows": [
-                    {
-                        part: getattr(row.measured, part)
-                        for part in ("case", "quantity", "measured", "uncertainty")
-                    }
-                    | {"computed": row.computed, "problem": row.problem or None}
-                    for row in of_law.rows
-                ],
-                "problem": of_law.problem or None,
-            }
-            for name, of_law in self.laws.items()
-        }
-        about = self.data.about
-        return {
-            "folder": self.folder,
-            "title": about.title,
-            "kind": about.kind,
-            "fit": self.fit,
-            "ranking": self.ranking,
-            "laws": found,
-        }
+    def _row(self, i: int) -> MeasuredImpact:
+        """Return the measured value of a row."""
+        quantity = self.quantity[i]
+        names = ("case_name", "quantity", "use", "source", "doubt")
+        texts = dict(zip(("case", *names[1:]), (self[name][i] for name in names), strict=True))
+        values = {name: self[name][i].item() for name in STATED if name in self.variables}
+        return MeasuredImpact(
+            measured=self[f"{quantity}_measured"][i].item(),
+            uncertainty=_finite(self[f"{quantity}_uncertainty"][i]),
+            stated={name: value for name, value in values.items() if not math.isnan(value)},
+            **texts,
+        )
+
+    def _law(self, j: int) -> LawAgainstImpacts:
+        """Return the comparison of a law."""
+        name, parameter = self["law"][j], self.parameter[j]
+        fitted = self.variables.get(f"{name}.{parameter}")
+        return LawAgainstImpacts(
+            law=name,
+            inputs=json.loads(self.inputs[j]),
+            rows=tuple(
+                ComparedImpact(
+                    row,
+                    _finite(self[f"{row.quantity}_computed"][i, j]),
+                    self.row_problem[i, j],
+                )
+                for i, row in enumerate(self.rows)
+            ),
+            rms=_finite(self.rms[j]),
+            parameter=parameter,
+            fitted=None if fitted is None else fitted.data.item(),
+            unit="" if fitted is None else fitted.unit,
+            problem=self.problem[j],
+        )
+
+
+def _finite(value: Any) -> float | None:
+    """Return a number, or None for nan."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _comparison_of(
+    data: MeasuredImpacts, fit: str | None, found: Sequence[LawAgainstImpacts]
+) -> ImpactComparison:
+    """Return the comparison of all laws with the measurements."""
+    rows = data.rows
+    ranked = {row.quantity for row in rows if row.use != "show"}
+    labels = {
+        "rms": ImpactComparison.labels["rms"]._replace(
+            unit=next((MEASURABLE[name][0] for name in ranked), "1")
+        )
+    }
+    numbers: dict[str, Any] = {
+        name: [row.stated.get(name) for row in rows]
+        for name in STATED
+        if any(name in row.stated for row in rows)
+    }
+    for name in dict.fromkeys(row.quantity for row in rows):
+        measures = [row.quantity == name for row in rows]
+        for side in ("measured", "uncertainty"):
+            values = [getattr(row, side) for row in rows]
+            numbers[f"{name}_{side}"] = _where(measures, values)
+        numbers[f"{name}_computed"] = [
+            _where([measured] * len(found), [one.rows[i].computed for one in found])
+            for i, measured in enumerate(measures)
+        ]
+    for one in found:
+        if one.fitted is not None:
+            key = f"{one.law}.{one.parameter}"
+            numbers[key] = one.fitted
+            labels[key] = Label((), one.unit or "1", f"fitted {one.parameter} of {one.law}")
+    numbers["rms"] = [one.rms for one in found]
+    return ImpactComparison(
+        {
+            **{name: np.array(values, dtype=float) for name, values in numbers.items()},
+            "kind": data.about.kind,
+            "who": data.about.who,
+            "fit": fit or "",
+            "law": [one.law for one in found],
+            "parameter": [one.parameter for one in found],
+            "inputs": [canonical(plain_data(one.inputs), ordered=True) for one in found],
+            "problem": [one.problem for one in found],
+            "row": np.arange(len(rows)) + 1,
+            "case_name": [row.case for row in rows],
+            **{
+                name: [getattr(row, name) for row in rows]
+                for name in ("quantity", "use", "source", "doubt")
+            },
+            "row_problem": [[one.rows[i].problem for one in found] for i in range(len(rows))],
+        },
+        law=", ".join(one.law for one in found),
+        title=data.about.title,
+        labels=labels,
+        provenance={"impacts_about_json": data.about.model_dump_json(exclude_defaults=True)},
+    )
+
+
+def _where(chosen: Iterable[bool], values: Iterable[Any]) -> list[Any]:
+    """Return the chosen values, and None for the others."""
+    return [value if choice else None for choice, value in zip(chosen, values, strict=True)]
 
 
 def compare_impacts(
@@ -256,7 +419,7 @@ def compare_impacts(
             math.inf if one.rms is None else one.rms,
         )
     )
-    return ImpactComparison(os.fspath(data), measured, fit, {one.law: one for one in found})
+    return _comparison_of(measured, fit, found)
 
 
 def _inputs_by_law(

@@ -262,18 +262,18 @@ def impact_comparison(
     from matplotlib.lines import Line2D
 
     laws = [one for one in found.laws.values() if any(row.computed is not None for row in one.rows)]
-    shown, about = laws[:MOST_LAWS], found.data.about
+    shown = laws[:MOST_LAWS]
     groups: dict[str, list[int]] = {}
-    for k, row in enumerate(found.data.rows):
+    for k, row in enumerate(found.rows):
         groups.setdefault(row.quantity, []).append(k)
     # Long names such as jankowski-both-phases leave space for three columns.
     lines = math.ceil((len(shown) + 1) / 3)
-    height = 1.2 + 0.25 * lines + 0.5 * len(groups) + 0.26 * len(found.data.rows)
+    height = 1.2 + 0.25 * lines + 0.5 * len(groups) + 0.26 * len(found.rows)
     ratios = [len(group) + 1.0 for group in groups.values()]
     sheet = Sheet(ax, 7.2, height, ratios, head=0.3 + 0.8 * lines)
     letters = 0
     for axes, (quantity, group) in zip(sheet.panels, groups.items(), strict=True):
-        rows = [found.data.rows[k] for k in group]
+        rows = [found.rows[k] for k in group]
         si = MEASURABLE[quantity][0].removeprefix("1")
         factor, unit = scaled(max(row.measured for row in rows), si) if si else (1.0, "")
         for j, (one, colour) in enumerate(zip(shown, palette(), strict=False)):
@@ -297,7 +297,7 @@ def impact_comparison(
         axes.set(ylim=(len(group) - 0.4, -0.6), xlabel=label, xmargin=0.04)
     words = [one.law + ("" if one.rms is None else f": {one.rms:.3g}") for one in shown]
     handles = [
-        Line2D([], [], **MEASURED, ms=5.0, mew=0.9, label=about.kind),
+        Line2D([], [], **MEASURED, ms=5.0, mew=0.9, label=found.kind),
         *(
             Line2D([], [], color=colour, ms=8.0, label=word, **TICK)
             for word, colour in zip(words, palette(), strict=False)
@@ -307,10 +307,10 @@ def impact_comparison(
     fit = {
         "yield_stress_ratio": "fitted ratio of hardness to yield stress",
         "damping": "one fitted damping constant",
-    }.get(found.fit or "", "no fitted parameter")
+    }.get(found.fit, "no fitted parameter")
     hidden = f"{len(laws) - len(shown)} more laws not shown" if len(laws) > len(shown) else ""
-    ranked = {MEASURABLE[row.quantity][0] for row in found.data.rows if row.use != "show"}
+    ranked = {MEASURABLE[row.quantity][0] for row in found.rows if row.use != "show"}
     of_rms = "".join(f" [{unit}]" for unit in ranked - {"1"})
-    parts = about.who, fit, f"after each law: rms error{of_rms} over the cases in bold", hidden
+    parts = found.who, fit, f"after each law: rms error{of_rms} over the cases in bold", hidden
     # The names of cases, in 7-point type, move the axes to the right.
-    return sheet.write(about.title, *parts, indent=16.0 + LETTER * 7.0 * letters)
+    return sheet.write(found.title, *parts, indent=16.0 + LETTER * 7.0 * letters)

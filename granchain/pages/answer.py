@@ -13,6 +13,7 @@ from granchain.figures import (
     equivalence,
     fit,
     fits,
+    impact_comparison,
     mode_shapes,
     orbit,
     pulse_numbers,
@@ -80,6 +81,9 @@ FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
         ),
     ),
     "Ranking": [("Ranking of the laws, and residual at each sensor.", ranking)],
+    "ImpactComparison": (
+        ("Measured and computed impacts. Rows in bold rank the laws.", impact_comparison),
+    ),
 }
 
 
