@@ -370,7 +370,7 @@ class Comparison(Answer):
     @property
     def missed(self) -> tuple[str, ...]:
         """Messages for all specified tolerances that are exceeded."""
-        return tuple(sentence for one in self.results for sentence in one.missed)
+        return tuple(sentence for result in self.results for sentence in result.missed)
 
     @cached_property
     def cases(self) -> tuple[Any, ...]:
@@ -384,7 +384,7 @@ class Comparison(Answer):
         if "cases_json" not in self.provenance:
             return (self.case,)
         stored = json.loads(self.provenance["cases_json"])
-        return tuple(None if one is None else case_as_given(one) for one in stored)
+        return tuple(None if tables is None else case_as_given(tables) for tables in stored)
 
     def with_variables(self, data: Mapping[str, Any], messages: Sequence[str]) -> Comparison:
         """Return the comparison with more variables, and with other messages."""
@@ -465,8 +465,8 @@ def missed_tolerances(
     missed = []
     for name, bound in bounds.items():
         for sensor in sensors[:-1] if name == "speed" and len(sensors) > 1 else sensors:
-            one: Agreement = getattr(sensor, name)
-            off = abs(one.relative) if name in RELATIVE else abs(one.difference)
+            agreement: Agreement = getattr(sensor, name)
+            off = abs(agreement.relative) if name in RELATIVE else abs(agreement.difference)
             if not off <= bound:
                 unit = " s" if name == "arrival" else ""
                 got = f"{off:.3g}{unit}" if math.isfinite(off) else "no number"
@@ -502,9 +502,9 @@ def comparison_of(
         The compared results.
     """
     # one row for each sensor
-    table = list(zip(*(one.sensors for one in agreements), strict=True))
+    table = list(zip(*(agreement.sensors for agreement in agreements), strict=True))
     first = [row[0] for row in table]
-    beads = [one.bead for one in first]
+    beads = [pulse.bead for pulse in first]
     about, high = trace.about, sensor.corners
     data: dict[str, Any] = {
         "trace_kind": about.kind,
@@ -514,18 +514,18 @@ def comparison_of(
             for name in ("front_mass", "cutoff", "order", "low_pass", "filter_order")
         },
         "high_pass": np.broadcast_to(high, len(beads)) if high else None,
-        "result": [one.label for one in agreements],
-        "result_law": [one.law for one in agreements],
+        "result": [agreement.label for agreement in agreements],
+        "result_law": [agreement.law for agreement in agreements],
         "result_sha256": [result.provenance["data_sha256"] for result in results],
-        "shift": [one.shift for one in agreements],
-        "shift_uncertainty": [one.shift_uncertainty for one in agreements],
+        "shift": [agreement.shift for agreement in agreements],
+        "shift_uncertainty": [agreement.shift_uncertainty for agreement in agreements],
         "sensor_bead": beads,
-        "position": [[one.position for one in row] for row in table],
-        "noise": [one.noise for one in first],
-        "measured_merged": ["measured" in one.merged for one in first],
-        "computed_merged": [["computed" in one.merged for one in row] for row in table],
-        "residual": [[one.residual.computed for one in row] for row in table],
-        "residual_of_noise": [[one.residual.uncertainty for one in row] for row in table],
+        "position": [[pulse.position for pulse in row] for row in table],
+        "noise": [pulse.noise for pulse in first],
+        "measured_merged": ["measured" in pulse.merged for pulse in first],
+        "computed_merged": [["computed" in pulse.merged for pulse in row] for row in table],
+        "residual": [[pulse.residual.computed for pulse in row] for row in table],
+        "residual_of_noise": [[pulse.residual.uncertainty for pulse in row] for row in table],
         "nearest_rank": ranks,
         **{f"{name}_tolerance": float(bound) for name, bound in tolerances.items()},
         "trace_time": trace.time,
@@ -537,9 +537,9 @@ def comparison_of(
         for side in Agreement._fields:
             label = Comparison.labels[f"{name}_{side}"]
             if name == "wave_speed":
-                values: Any = [getattr(one.wave_speed, side) for one in agreements]
+                values: Any = [getattr(agreement.wave_speed, side) for agreement in agreements]
             else:
-                values = [[getattr(getattr(one, name), side) for one in row] for row in table]
+                values = [[getattr(getattr(pulse, name), side) for pulse in row] for row in table]
             data[f"{name}_{side}"] = (
                 [row[0] for row in values] if label.dims == _SENSORS else values
             )
@@ -550,13 +550,13 @@ def comparison_of(
     }
     cases = [case_of(result) for result in results]
     if len(cases) > 1:
-        given = [None if case is None else case.as_given() for case in cases]
-        provenance["cases_json"] = canonical(given, ordered=True)
-    laws = [law for one in agreements for law in one.law.split(", ")]
+        tables = [None if case is None else case.as_given() for case in cases]
+        provenance["cases_json"] = canonical(tables, ordered=True)
+    laws = [law for agreement in agreements for law in agreement.law.split(", ")]
     missed = [
         sentence
-        for one in agreements
-        for sentence in missed_tolerances(one.label, one.sensors, tolerances)
+        for agreement in agreements
+        for sentence in missed_tolerances(agreement.label, agreement.sensors, tolerances)
     ]
     return Comparison(
         data,
@@ -570,26 +570,26 @@ def comparison_of(
 
 def _records_of(results: Sequence[Result]) -> dict[str, str]:
     """Return the law records of results; of several results, each once, as a list."""
-    found = {}
+    records = {}
     for name, form in (("law_sha256", "{}"), ("law_json", "[{}]")):
-        texts = dict.fromkeys(str(one.provenance.get(name, "")) for one in results)
+        texts = dict.fromkeys(str(result.provenance.get(name, "")) for result in results)
         several = list(filter(None, texts))
         if several:
-            found[name] = several[0] if len(results) == 1 else form.format(", ".join(several))
-    return found
+            records[name] = several[0] if len(results) == 1 else form.format(", ".join(several))
+    return records
 
 
 def _pulses_of(table: Sequence[Sequence[SensorAgreement]]) -> dict[str, np.ndarray]:
     """Return the pulses of all results and sensors, padded with nan to a common length."""
-    times = [np.unique(np.concatenate([one.time for one in row])) for row in table]
+    times = [np.unique(np.concatenate([pulse.time for pulse in row])) for row in table]
     shape = len(table), max(map(len, times))
     time, measured = np.full(shape, math.nan), np.full(shape, math.nan)
     computed = np.full((len(table), len(table[0]), shape[1]), math.nan)
     for k, (instants, row) in enumerate(zip(times, table, strict=True)):
         time[k, : len(instants)] = instants
-        for i, one in enumerate(row):
-            at = np.searchsorted(instants, one.time)
-            measured[k, at], computed[k, i, at] = one.measured, one.computed
+        for i, pulse in enumerate(row):
+            at = np.searchsorted(instants, pulse.time)
+            measured[k, at], computed[k, i, at] = pulse.measured, pulse.computed
     return {
         "sample": np.arange(shape[1]) + 1,
         "pulse_time": time,

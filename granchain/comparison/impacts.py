@@ -213,7 +213,7 @@ class ImpactComparison(Answer):
     @property
     def works(self) -> list[tuple[str, str]]:
         """Published sources of the measurements, each with its DOI."""
-        return [(one.printed, one.doi) for one in self.about.source]
+        return [(work.printed, work.doi) for work in self.about.source]
 
     @cached_property
     def rows(self) -> tuple[MeasuredImpact, ...]:
@@ -232,9 +232,9 @@ class ImpactComparison(Answer):
         With a fit, only laws with a fitted value are listed.
         """
         return [
-            one.law
-            for one in self.laws.values()
-            if one.rms is not None and (not self.fit or one.fitted is not None)
+            law.law
+            for law in self.laws.values()
+            if law.rms is not None and (not self.fit or law.fitted is not None)
         ]
 
     def _row(self, i: int) -> MeasuredImpact:
@@ -279,7 +279,7 @@ def _finite(value: Any) -> float | None:
 
 
 def _comparison_of(
-    data: MeasuredImpacts, fit: str | None, found: Sequence[LawAgainstImpacts]
+    data: MeasuredImpacts, fit: str | None, compared: Sequence[LawAgainstImpacts]
 ) -> ImpactComparison:
     """Return the comparison of all laws with the measurements."""
     rows = data.rows
@@ -300,34 +300,34 @@ def _comparison_of(
             values = [getattr(row, side) for row in rows]
             numbers[f"{name}_{side}"] = _where(measures, values)
         numbers[f"{name}_computed"] = [
-            _where([measured] * len(found), [one.rows[i].computed for one in found])
+            _where([measured] * len(compared), [law.rows[i].computed for law in compared])
             for i, measured in enumerate(measures)
         ]
-    for one in found:
-        if one.fitted is not None:
-            key = f"{one.law}.{one.parameter}"
-            numbers[key] = one.fitted
-            labels[key] = Label((), one.unit or "1", f"fitted {one.parameter} of {one.law}")
-    numbers["rms"] = [one.rms for one in found]
+    for law in compared:
+        if law.fitted is not None:
+            key = f"{law.law}.{law.parameter}"
+            numbers[key] = law.fitted
+            labels[key] = Label((), law.unit or "1", f"fitted {law.parameter} of {law.law}")
+    numbers["rms"] = [law.rms for law in compared]
     return ImpactComparison(
         {
             **{name: np.array(values, dtype=float) for name, values in numbers.items()},
             "kind": data.about.kind,
             "who": data.about.who,
             "fit": fit or "",
-            "law": [one.law for one in found],
-            "parameter": [one.parameter for one in found],
-            "inputs": [canonical(plain_data(one.inputs), ordered=True) for one in found],
-            "problem": [one.problem for one in found],
+            "law": [law.law for law in compared],
+            "parameter": [law.parameter for law in compared],
+            "inputs": [canonical(plain_data(law.inputs), ordered=True) for law in compared],
+            "problem": [law.problem for law in compared],
             "row": np.arange(len(rows)) + 1,
             "case_name": [row.case for row in rows],
             **{
                 name: [getattr(row, name) for row in rows]
                 for name in ("quantity", "use", "source", "doubt")
             },
-            "row_problem": [[one.rows[i].problem for one in found] for i in range(len(rows))],
+            "row_problem": [[law.rows[i].problem for law in compared] for i in range(len(rows))],
         },
-        law=", ".join(one.law for one in found),
+        law=", ".join(law.law for law in compared),
         title=data.about.title,
         labels=labels,
         provenance={"impacts_about_json": data.about.model_dump_json(exclude_defaults=True)},

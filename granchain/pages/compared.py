@@ -18,50 +18,53 @@ COMPARED_NUMBERS = {
 }
 
 
-def comparison_tables(found: Comparison) -> list[Block]:
+def comparison_tables(answer: Comparison) -> list[Block]:
     """Return a table for each compared quantity, with one row per sensor.
 
     Each computed value has its difference in brackets. The nearest law and the bands follow.
     """
-    trace, results, sensors = found.trace, found.results, found.results[0].sensors
+    trace, results, sensors = answer.trace, answer.results, answer.results[0].sensors
     source = ", ".join(filter(None, (trace.about.who, trace.about.figure, trace.about.doi)))
     lines = [f"{trace.about.title}: {trace.words}" + (f" ({source})" if source else "")]
     lines += [
-        f"{one.label}: time shift applied to the simulation: "
-        f"{time_text(one.shift, one.shift_uncertainty)} +- "
-        f"{number_text(one.shift_uncertainty, '.2g', 1e6)} us".replace("+ -", "- ")
-        for one in results
+        f"{result.label}: time shift applied to the simulation: "
+        f"{time_text(result.shift, result.shift_uncertainty)} +- "
+        f"{number_text(result.shift_uncertainty, '.2g', 1e6)} us".replace("+ -", "- ")
+        for result in results
     ]
-    if found.sensor.cutoff is not None:
+    if answer.sensor.cutoff is not None:
         lines.append(
             "Both traces were low-pass filtered (zero phase; half amplitude at "
-            f"{found.sensor.cutoff:.3g} Hz)."
+            f"{answer.sensor.cutoff:.3g} Hz)."
         )
-    if found.sensor.band:
+    if answer.sensor.band:
         lines.append(
-            f"The instrument filter was applied to the simulated traces: {found.sensor.band}."
+            f"The instrument filter was applied to the simulated traces: {answer.sensor.band}."
         )
-    labels = [one.label for one in results]
+    labels = [result.label for result in results]
     blocks: list[Block] = [Paragraph("\n".join(lines))]
     beads = [
-        f"{sensor.bead}" + (" merged" if any(one.sensors[k].merged for one in results) else "")
+        f"{sensor.bead}"
+        + (" merged" if any(result.sensors[k].merged for result in results) else "")
         for k, sensor in enumerate(sensors)
     ]
     for name, (_, title) in COMPARED_NUMBERS.items():
         # the last sensor has no next one, so its row contains the wave speed
-        sides = [[getattr(one.sensors[k], name) for one in results] for k in range(len(sensors))]
+        sides = [
+            [getattr(result.sensors[k], name) for result in results] for k in range(len(sensors))
+        ]
         named = list(zip(beads, sides, strict=True))
         if name == "speed":
-            named[-1] = ("all", [one.wave_speed for one in results])
+            named[-1] = ("all", [result.wave_speed for result in results])
         rows = ((bead, *compared_cells(name, *side)) for bead, side in named)
         title += " (error [us])" if name == "arrival" else " (relative error)"
         blocks.append(number_grid(("bead", "measured", *labels), rows, title))
-    several, nearest = len(results) > 1, found.nearest
+    several, nearest = len(results) > 1, answer.nearest
     rows = (
         (
             bead,
             number_text(sensor.residual.uncertainty, ".4f"),
-            *(number_text(one.sensors[k].residual.computed, ".4f") for one in results),
+            *(number_text(result.sensors[k].residual.computed, ".4f") for result in results),
             *([" or ".join(nearest.get(sensor.bead, ("-",)))] if several else []),
         )
         for k, (bead, sensor) in enumerate(zip(beads, sensors, strict=True))
@@ -70,7 +73,7 @@ def comparison_tables(found: Comparison) -> list[Block]:
     blocks.append(number_grid(columns, rows, "Residual relative to the measured pulse"))
     if several and nearest:
         blocks.append(Paragraph(summary_of_nearest(labels, list(nearest.values()))))
-    return blocks + [band_table(one, beads) for one in results if one.members]
+    return blocks + [band_table(result, beads) for result in results if result.members]
 
 
 def compared_cells(name: str, *agreements: Agreement) -> list[str]:
@@ -99,18 +102,23 @@ def agreement_cells(name: str, *agreements: Agreement) -> list[str]:
         )
 
     cells = [text(agreements[0].measured), number_text(uncertainty, ".2g", factor)]
-    for one in agreements:
-        difference = factor * one.difference if name == "arrival" else 100.0 * one.relative
-        cells += [text(one.computed), number_text(difference, "+.3g")]
+    for agreement in agreements:
+        difference = (
+            factor * agreement.difference if name == "arrival" else 100.0 * agreement.relative
+        )
+        cells += [text(agreement.computed), number_text(difference, "+.3g")]
     return cells
 
 
 def summary_of_nearest(labels: Sequence[str], nearest: Sequence[Sequence[str]]) -> str:
     """Return at how many sensors each result is the nearest one."""
-    counts = {label: sum(list(one) == [label] for one in nearest) for label in labels}
+    counts = {
+        label: sum(list(labels_of_bead) == [label] for labels_of_bead in nearest)
+        for label in labels
+    }
     ranked = sorted(counts.items(), key=lambda item: -item[1])
     counted = ", ".join(f"{label} at {count}" for label, count in ranked if count)
-    undecided = sum(len(one) > 1 for one in nearest)
+    undecided = sum(len(labels_of_bead) > 1 for labels_of_bead in nearest)
     return (
         f"Law with the smallest residual, of {len(nearest)} sensors: {counted or 'none'}"
         + (
@@ -156,10 +164,10 @@ def band_cells(sensor: SensorAgreement, name: str) -> list[str]:
     side, band = getattr(sensor, name), getattr(sensor, f"{name}_band")
     texts = {True: "within", False: "outside", None: "-"}
     numbers = [
-        time_text(one, side.uncertainty)
+        time_text(value, side.uncertainty)
         if name == "arrival"
-        else number_text(one, factor=COMPARED_NUMBERS[name][0])
-        for one in (side.measured, band.low_measured, band.high_measured)
+        else number_text(value, factor=COMPARED_NUMBERS[name][0])
+        for value in (side.measured, band.low_measured, band.high_measured)
     ]
     return [*numbers, texts[band.holds(side.measured)]]
 
