@@ -141,8 +141,13 @@ def test_an_opened_branch_computes_its_orbits_and_is_plotted(tmp_path, monkeypat
     assert last.shots == 1
     # a branch that was saved by itself is complete
     assert gc.continuation(case, found, **way, out=out, resume=True).equals(branch)
-    # one that was interrupted is not
+    # one that another source computed is not
     changed = gc.open(out)
+    changed.provenance["source_hash"] = "0" * 64
+    changed.save(out, overwrite=True)
+    with pytest.raises(CaseError, match=r"another source of granchain, version .*, hash 0000"):
+        gc.continuation(case, found, **way, out=out, resume=True)
+    # nor one that was interrupted
     stopped = replace(changed.variables["interrupted"], data=np.array(True))
     changed.variables = changed.variables | {"interrupted": stopped}
     changed.save(out, overwrite=True)

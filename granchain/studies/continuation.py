@@ -26,7 +26,7 @@ from granchain.simulation import law_provenance, law_records, warns_of_fast_driv
 from granchain.store import Answer, Label
 from granchain.store.dataset import open_hdf5
 from granchain.store.files import claim
-from granchain.store.provenance import source_hash
+from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import StudyPart
 from granchain.studies.elsewhere import changed_law
 from granchain.studies.fit import NO_PHYSICS
@@ -1116,6 +1116,14 @@ def _complete_branch(out: str | os.PathLike[str], path: Path, first: Node, reque
         raise CaseError(
             f"{os.fspath(out)}: the file contains an interrupted branch and was not changed. It "
             "cannot be resumed. Choose another file, or start again with overwrite=True."
+        )
+    version, source = about["granchain_version"], about["source_hash"]
+    if source != source_hash():
+        raise CaseError(
+            f"{os.fspath(out)}: the branch was computed by another source of granchain, version "
+            f"{version}, hash {source[:12]}. A complete branch must come from the present source, "
+            f"version {granchain_version()}, hash {source_hash()[:12]}. Choose another file, or "
+            "start again with overwrite=True."
         )
     _points_of_file(out, [columns], request, path, first)
     path.take(branch)
