@@ -1,5 +1,6 @@
 """A case that is saved loads to an equal case, and its text is that of a case file."""
 
+import copy
 import math
 import tomllib
 
@@ -202,6 +203,13 @@ def test_the_command_writes_the_changed_case_and_runs_it(tmp_path, monkeypatch, 
     assert gc.open("mine.h5").provenance["case_toml"] == case.toml
     err = obeyed("run", "steel-chain", "--write-case", "mine.toml", "--out", "b.h5", code=4).err
     assert "mine.toml" in err and not (tmp_path / "b.h5").exists()
+
+
+def test_replace_does_not_change_its_argument():
+    changes = {"contact": {"law": "hertz"}, "contact.law": "flores", "contact.restitution": 0.8}
+    before = copy.deepcopy(changes)
+    assert gc.load_case("steel-chain").replace(changes).contact.law == "flores"
+    assert changes == before
 
 
 def test_a_case_is_frozen_and_replace_takes_a_mapping_or_keywords():

@@ -392,7 +392,8 @@ class Case(CheckedCase):
         document, problems = dict(self._document), Problems()
         for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
             document[name] = copy.deepcopy(document[name])
-        change(document, changes, problems)
+        # a copy, because a table in it may be changed by a later key
+        change(document, copy.deepcopy(changes), problems)
         context = {"files": self._files.changed(changes), "problems": problems}
         case = Case.model_validate(document, context=context)
         # Equal tables are shared, so that all members of an ensemble use the arrays of one chain.
