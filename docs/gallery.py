@@ -344,7 +344,7 @@ def impacts() -> list[gc.ImpactResult]:
 
 def impact_loops() -> Any:
     """Impact of two steel beads at 1.77 m/s with an elastoplastic law and two dashpots. `granchain
-    impact ... --out` plots this figure."""
+    impact ... --figure` plots this figure."""
     return figures.impact_loops(impacts())
 
 

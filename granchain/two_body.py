@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,16 +17,17 @@ from granchain.contact import law_named
 from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
-from granchain.contact.pair import OF_THE_SOFTER, Pair
+from granchain.contact.pair import OF_THE_SOFTER, PAIR_QUANTITIES, Pair
 from granchain.engine.at_rest import settled
+from granchain.engine.law_hash import record_of
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError, RunError, error_text, suggestion
 from granchain.keys import shown
-from granchain.markup import facts_card
 from granchain.material import MATERIALS, Material
 from granchain.status import Status
+from granchain.store import Answer, Label
 
 # Initial length of a run, in automatic steps; it is doubled until the contact has ended. An elastic
 # contact takes about 240 (measured: Hertz). The step of a heavily damped contact is determined by
@@ -43,24 +44,38 @@ CLOSELY = 2**17
 STUCK = 1e-12
 
 
-# Scalar results of an impact, with unit and description.
+# Scalar results of an impact.
 SCALARS = {
-    "restitution": ("1", "separation speed over approach speed"),
-    "restitution_impulse": ("1", "impulse of recovery over that of approach"),
-    "restitution_energy": ("1", "root of the work given back over the work taken"),
-    "max_overlap": ("m", "largest overlap"),
-    "max_force": ("N", "largest force"),
-    "duration": ("s", "time until the force is zero for good"),
-    "approach_time": ("s", "time to the largest overlap"),
-    "recovery_time": ("s", "time from the largest overlap on"),
-    "overlap_duration": ("s", "time until the overlap is zero"),
-    "residual_overlap": ("m", "overlap at which the contact opens for good"),
-    "contact_radius": ("m", "largest radius of the circle of contact"),
-    "dissipated": ("J", "energy lost"),
-    "dissipated_approach": ("J", "energy lost up to the largest overlap"),
-    "dissipated_recovery": ("J", "energy lost from the largest overlap on"),
-    "time_step": ("s", "time step"),
+    "restitution": Label((), "1", "separation speed divided by approach speed"),
+    "restitution_impulse": Label(
+        (), "1", "impulse of the recovery divided by that of the approach"
+    ),
+    "restitution_energy": Label(
+        (), "1", "square root of the work returned in the recovery divided by the work taken"
+    ),
+    "max_overlap": Label((), "m", "largest overlap"),
+    "max_force": Label((), "N", "largest force"),
+    "duration": Label((), "s", "time until the force is finally zero"),
+    "approach_time": Label((), "s", "time to the largest overlap"),
+    "recovery_time": Label((), "s", "time from the largest overlap until the force is zero"),
+    "overlap_duration": Label((), "s", "time until the overlap is zero"),
+    "residual_overlap": Label((), "m", "overlap at which the contact finally opens"),
+    "contact_radius": Label((), "m", "largest radius of the contact area"),
+    "dissipated": Label((), "J", "dissipated energy"),
+    "dissipated_approach": Label((), "J", "energy dissipated before the largest overlap"),
+    "dissipated_recovery": Label((), "J", "energy dissipated after the largest overlap"),
+    "time_step": Label((), "s", "time step"),
 }
+_OVER_TIME = ("time",)
+# History of an impact.
+HISTORY = {
+    "time": Label(_OVER_TIME, "s", "time since the onset of the contact"),
+    "overlap": Label(_OVER_TIME, "m", "overlap"),
+    "rate": Label(_OVER_TIME, "m/s", "overlap rate, positive during the approach"),
+    "force": Label(_OVER_TIME, "N", "contact force, positive in repulsion"),
+}
+# Prefix of the inputs of the law, as in the keys of a case.
+INPUT = "contact."
 
 
 class NeverOpens(RunError):  # noqa: N818
@@ -71,11 +86,48 @@ class NotEnded(RunError):  # noqa: N818
     """The contact takes more steps than the limit."""
 
 
-@dataclass(frozen=True)
-class ImpactResult:
+class Impact(NamedTuple):
+    """Numbers and history of an impact, as in `ImpactResult`; used inside the package.
+
+    Attributes
+    ----------
+    contact_radius : float
+        Largest contact radius [m]; nan if the source of the law does not specify one.
+    model : Model
+        Model of the law.
+    coefficients : tuple of float
+        Coefficients of the model.
+    """
+
+    law: str
+    speed: float
+    restitution: float
+    restitution_impulse: float
+    restitution_energy: float
+    max_overlap: float
+    max_force: float
+    duration: float
+    approach_time: float
+    recovery_time: float
+    overlap_duration: float
+    residual_overlap: float
+    contact_radius: float
+    dissipated: float
+    dissipated_approach: float
+    dissipated_recovery: float
+    time_step: float
+    time: np.ndarray
+    overlap: np.ndarray
+    rate: np.ndarray
+    force: np.ndarray
+    model: Model
+    coefficients: tuple[float, ...]
+
+
+class ImpactResult(Answer):
     """Result of an impact of two bodies.
 
-    Parameters
+    Attributes
     ----------
     law : str
         Name of the contact law.
@@ -103,6 +155,8 @@ class ImpactResult:
     residual_overlap : float
         Residual overlap, at which the contact finally opens [m]. It is negative if a law as
         published still pulls below zero overlap.
+    contact_radius : float
+        Largest contact radius [m]; nan if the source of the law does not specify one.
     dissipated, dissipated_approach, dissipated_recovery : float
         Dissipated energy: total, before the largest overlap, and after it [J].
     time_step : float
@@ -110,52 +164,82 @@ class ImpactResult:
     time, overlap, rate, force : (n,) array
         Time [s], overlap [m], overlap rate [m/s], and force [N] at each step. A long contact is
         recorded at every 2^n-th step after its first 131072 steps.
-    effective_mass : float
-        Effective mass of the pair [kg].
-    contact_radius : float or None
-        Largest contact radius [m]; None if the source of the law does not specify one.
-    model : Model or None
-        Model of the law, used to compute the parts of the force.
-    coefficients : tuple of float
-        Coefficients of the model.
+    effective_radius, effective_modulus, effective_mass, ... : float
+        Quantities of the pair that were given, see `Pair`.
+
+    Notes
+    -----
+    The inputs of the law are variables such as `result["contact.restitution"]`, which is the
+    nominal restitution.
     """
 
-    law: str
-    speed: float
-    restitution: float
-    restitution_impulse: float
-    restitution_energy: float
-    max_overlap: float
-    max_force: float
-    duration: float
-    approach_time: float
-    recovery_time: float
-    overlap_duration: float
-    residual_overlap: float
-    dissipated: float
-    dissipated_approach: float
-    dissipated_recovery: float
-    time_step: float
-    time: np.ndarray = field(repr=False)
-    overlap: np.ndarray = field(repr=False)
-    rate: np.ndarray = field(repr=False)
-    force: np.ndarray = field(repr=False)
-    effective_mass: float
-    contact_radius: float | None = None
-    model: Model | None = field(default=None, repr=False, compare=False)
-    coefficients: tuple[float, ...] = field(default=(), repr=False, compare=False)
+    labels: ClassVar = {
+        "speed": Label((), "m/s", "approach speed"),
+        **SCALARS,
+        **{
+            name: Label((), unit, f"{name.replace('_', ' ')} of the pair")
+            for name, unit in PAIR_QUANTITIES.items()
+        },
+        **HISTORY,
+    }
+    _law: tuple[Model, tuple[float, ...]] | None = None
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """Inputs of the law by name, without those that have no value."""
+        found: dict[str, Any] = {}
+        for key in self.variables:
+            if key.startswith(INPUT):
+                name, _, inner = key.removeprefix(INPUT).partition(".")
+                if inner:
+                    found.setdefault(name, {})[inner] = self[key]
+                else:
+                    found[name] = self[key]
+        return found
+
+    @property
+    def pair(self) -> Pair:
+        """The two bodies."""
+        return Pair(**{name: self[name] for name in PAIR_QUANTITIES if name in self.variables})
+
+    @property
+    def model(self) -> Model:
+        """Model of the law.
+
+        Raises
+        ------
+        LawError
+            If the law is not installed.
+        """
+        if self._law is None:
+            law = law_named(self.law, "impact: law")
+            contacts = impact_setup(law, self.speed, self.pair, self.inputs)[0]
+            self._law = contacts.model, tuple(contacts.c[:, 1])
+        return self._law[0]
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Coefficients of the model."""
+        return self._law[1] if self.model and self._law else ()
 
     @property
     def acceleration(self) -> np.ndarray:
         """(n,) Second derivative of the overlap [m/s2]: -F/m."""
-        return -self.force / self.effective_mass
+        return np.asarray(-self.force / self.effective_mass)
 
     @cached_property
     def elastic_force(self) -> np.ndarray:
-        """(n,) Force at the same overlaps and history at zero rate [N], without damping."""
-        if self.model is None or not self.model.uses_rate:
-            return self.force
-        functions, c, found = self.model.functions, self.coefficients, np.zeros_like(self.force)
+        """(n,) Force at the same overlaps and history at zero rate [N], without damping.
+
+        Raises
+        ------
+        LawError
+            If the law is not installed.
+        """
+        model, c = self.model, self.coefficients
+        if not model.uses_rate:
+            return np.asarray(self.force)
+        functions, found = model.functions, np.zeros_like(self.force)
         h = functions.history_of(c)
         rates = self.rate.tolist()
         for k, (overlap, rate) in enumerate(zip(self.overlap.tolist(), rates, strict=True)):
@@ -170,24 +254,25 @@ class ImpactResult:
 
         If the no-tension cutoff acts, it cancels the elastic part.
         """
-        return self.force - self.elastic_force
+        return np.asarray(self.force - self.elastic_force)
 
-    def _repr_html_(self) -> str:
-        """Return the scalar results as HTML for a notebook."""
-        rows = [
-            (name.replace("_", " "), f"{value:.6g}", unit, meaning)
-            for name, (unit, meaning) in SCALARS.items()
-            if (value := getattr(self, name)) is not None
-        ]
-        return facts_card(f"{self.law}, impact at {self.speed:g} m/s", rows)
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Origin of the impact, with the record of the law."""
+        record = record_of(self.model, np.array(self.coefficients)[:, None])
+        return super().provenance | {"law_sha256": record.sha256, "law_json": record.text}
 
-    def numbers(self) -> dict[str, Any]:
-        """Return the scalar results by name."""
-        return {
-            name: value
-            for name, value in vars(self).items()
-            if isinstance(value, str | float | None)
-        }
+
+@cache
+def labels_of_inputs(law: type[ContactLaw], prefix: str = INPUT) -> Mapping[str, Label]:
+    """Return the labels of the inputs of a law, in alphabetical order, as in a file."""
+    units = {"switch": "1", "word": ""}
+    return {
+        f"{prefix}{quantity.name}": Label(
+            (), units.get(quantity.kind, quantity.unit), quantity.meaning
+        )
+        for quantity in sorted(law.inputs, key=lambda quantity: quantity.name)
+    }
 
 
 def impact(
@@ -243,16 +328,46 @@ def impact(
     >>> round(gc.impact(law="hertz", speed=1.0).restitution, 3)
     1.0
     """
-    law = law_named(law, "impact: law")
+    law, pair = law_named(law, "impact: law"), pair_of(pair, material)
+    contacts, bodies, values = impact_setup(law, speed, pair, inputs)
+    found = collide(contacts, bodies, speed, refine)
+    data = {**found._asdict(), **{name: float(value) for name, value in pair.items().items()}}
+    labels = labels_of_inputs(law)  # type: ignore[arg-type]
+    for name, value in vars(values).items():
+        if isinstance(value, Mapping):
+            named = law_named(value["law"], "impact: law")
+            inner = labels_of_inputs(named, f"{INPUT}{name}.")  # type: ignore[arg-type]
+            of_law = {f"{INPUT}{name}.law": Label((), "", "contact law of this input")}
+            labels = dict(sorted({**labels, **inner, **of_law}.items()))
+            data |= {f"{INPUT}{name}.{key}": entry for key, entry in value.items()}
+        else:
+            data[f"{INPUT}{name}"] = value
+    for name in ("law", "model", "coefficients"):
+        del data[name]
+    result = ImpactResult(data, law=law.name, title="Impact of two bodies", labels=labels)
+    result._law = found.model, found.coefficients
+    return result
+
+
+def simulate_impact(
+    *, law: type[ContactLaw], speed: float, pair: Pair, refine: float = 1.0, **inputs: Any
+) -> Impact:
+    """Return the numbers of an impact; faster than `impact`, which returns a labelled answer."""
+    contacts, bodies, _ = impact_setup(law, speed, pair, inputs)
+    return collide(contacts, bodies, speed, refine)
+
+
+def impact_setup(
+    law: type[ContactLaw], speed: float, pair: Pair, inputs: Mapping[str, Any]
+) -> tuple[Contacts, Masses, SimpleNamespace]:
+    """Return the contact and the bodies of an impact, and the values of all inputs of the law."""
     if not (np.isfinite(speed) and speed > 0.0):
         raise CaseError(
             f"impact: speed: {speed!r} is not valid. It must be a finite number above 0 [m/s]."
         )
-    pair = pair_of(pair, material)
     bodies = two_bodies(pair, speed)
-    return collide(
-        contact_of_two(law, bodies, pair, law_inputs(law, inputs, speed)), bodies, speed, refine
-    )
+    values = law_inputs(law, inputs, speed)
+    return contact_of_two(law, bodies, pair, values), bodies, values
 
 
 EXAMPLE_PAIR = "two steel beads of 2.38 mm, Wang, Liu & Liu 2022, table 8"
@@ -299,6 +414,8 @@ def pair_with(quantities: dict[str, float], material: Material | None = None) ->
     LawError
         If a quantity is unknown or not positive.
     """
+    if not quantities and material is None:
+        return example_pair()
     Pair(**quantities)  # rejects unknown quantities and values that are not above 0
     if quantities.get("poissons_ratio", 0.0) > 0.5:
         raise LawError(
@@ -378,7 +495,7 @@ def law_inputs(law: type[ContactLaw], stated: Mapping[str, Any], speed: float) -
     return SimpleNamespace(**values)
 
 
-def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> ImpactResult:
+def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> Impact:
     """Run two bodies from touching to separation."""
     model = contacts.model
     mass = float(bodies.mass[0]) / 2.0
@@ -500,7 +617,7 @@ class ContactRecord:
         return np.concatenate(parts)
 
 
-def _impact_result(speed: float, dt: float, record: ContactRecord, state: State) -> ImpactResult:
+def _impact_result(speed: float, dt: float, record: ContactRecord, state: State) -> Impact:
     """Return restitution, extrema, times, and losses of a recorded contact."""
     model, mass = state.model, float(state.bodies.mass[1]) / 2.0
     outgoing = float(state.bodies.v[2] - state.bodies.v[1])
@@ -538,13 +655,13 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     contact_radius = (
         float(model.law.contact_radius(max_overlap, radius, c, h))
         if model.law.has_contact_radius()
-        else None
+        else math.nan
     )
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)
     k = int(np.argmax(overlap))
     approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
     lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h))
-    return ImpactResult(
+    return Impact(
         law=model.name,
         speed=speed,
         restitution=outgoing / speed,
@@ -565,7 +682,6 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         overlap=overlap,
         rate=rate,
         force=force,
-        effective_mass=mass,
         contact_radius=contact_radius,
         model=model,
         coefficients=c,

@@ -18,7 +18,7 @@ from granchain.cli import obey
 from granchain.contact import families, laws
 from granchain.contact import law as law_module
 from granchain.contact.user import PREFIX, load_law_module
-from granchain.two_body import impact
+from granchain.two_body import SCALARS, impact
 
 MA_LIU = ("--set", "psi=2.84", "--set", "xi=13")
 
@@ -142,8 +142,9 @@ def test_an_impact_is_that_of_python_and_its_pair_is_told(capsys):
     assert given["pair"] == example_pair().items() and given["pair_changes"] == []
     inputs = ({"restitution": 0.7}, {"psi": 2.84, "xi": 13.0})
     for row, law, values in zip(given["impacts"], ("flores", "ma-liu"), inputs, strict=True):
-        expected = impact(law=law, speed=1.77, refine=4.0, **values).numbers()
-        assert row["law"] == law and {name: row[name] for name in expected} == expected
+        result = impact(law=law, speed=1.77, refine=4.0, **values)
+        expected = {name: value for name, value in result.as_dict().items() if name in SCALARS}
+        assert row["law"] == law and {name: row[name] for name in SCALARS} == expected
         assert values.items() <= row["inputs"].items()
     text = told(capsys, *command)
     assert "effective_radius = 0.00119 m" in text and "Wang, Liu & Liu 2022, table 8" in text
@@ -162,7 +163,9 @@ def test_an_impact_is_that_of_python_and_its_pair_is_told(capsys):
 def test_a_sweep_over_restitutions_is_a_table_and_a_figure_and_all_figures_go_into_a_folder(
     here, obeyed, capsys
 ):
-    sweep = "impact gonthier-exact,flores --speed 1.77 --vary restitution=0.1,0.5,0.9 --out e.svg"
+    sweep = (
+        "impact gonthier-exact,flores --speed 1.77 --vary restitution=0.1,0.5,0.9 --figure e.svg"
+    )
     rows = facts(capsys, *sweep.split())["impacts"]
     assert [row["inputs"]["restitution"] for row in rows] == [0.1, 0.5, 0.9] * 2
     # what is asked; and .0694 .4704 .8939 of Flores et al., the closed form's
@@ -177,6 +180,23 @@ def test_a_sweep_over_restitutions_is_a_table_and_a_figure_and_all_figures_go_in
     assert all((here / name).read_bytes().startswith(b"\x89PNG") for name in shown)
     # what is there stays
     assert "or use --overwrite" in obeyed(*command, "--speed", "1", code=4).err
+
+
+def test_out_writes_an_impact_or_a_dataset_of_impacts(here, obeyed, capsys):
+    command = ("impact", "flores", "--speed", "1", "--set", "restitution=0.7", "--out", "a.h5")
+    (row,) = facts(capsys, *command)["impacts"]
+    opened = gc.open("a.h5")
+    assert isinstance(opened, gc.ImpactResult) and opened.restitution == row["restitution"]
+    assert opened["contact.restitution"] == 0.7
+    assert "already exists" in obeyed(*command, code=4).err
+    names = obeyed("plot", "a.h5", "--format", "svg").out.split()
+    assert names == [f"a-{name}.svg" for name in ("impact-loops", "impact-history", "phase-curve")]
+    several = "impact flores,tsuji --speed 1 --vary restitution=0.1,0.5,0.9 --out b.h5"
+    rows = facts(capsys, *several.split())["impacts"]
+    study = gc.open("b.h5")
+    assert study.delivered_restitution.dims == ("law", "restitution")
+    assert study.delivered_restitution.values.ravel().tolist() == [r["restitution"] for r in rows]
+    assert json.loads(study.attrs["inputs_json"])["tsuji"]["speed"] == 1.0
 
 
 def test_wrong_input_is_told_in_a_sentence(here, obeyed):

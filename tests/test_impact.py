@@ -12,6 +12,7 @@ import pytest
 from support.kinds import every_law
 from support.refused import sentences_of
 
+import granchain as gc
 from granchain import theory
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
@@ -125,7 +126,7 @@ def test_a_clamped_force_that_vanishes_for_a_while_is_not_the_end(plain_loop, mo
     # also not where a run ends among them, with the last step in a block of its own
     for name in ("FIRST_STEPS", "STEPS_AT_ONCE"):
         monkeypatch.setattr(sys.modules["granchain.two_body"], name, int(gone))
-    assert impact(law="lee-wang-transition", speed=1.0, **inputs).numbers() == found.numbers()
+    assert impact(law="lee-wang-transition", speed=1.0, **inputs).equals(found)
 
 
 @pytest.mark.plain
@@ -271,7 +272,7 @@ def test_force_and_acceleration_are_those_of_the_equations():
     # m d'' = -F, and d'' by differences of the overlap
     bends = np.diff(found.overlap, 2) / found.time_step**2
     assert found.acceleration[1:-1] == pytest.approx(bends, abs=1e-6 * np.abs(bends).max())
-    assert found.effective_mass == MASS and "effective_mass" in found.numbers()
+    assert found.effective_mass == MASS and "effective_mass" in found.variables
 
 
 @pytest.mark.parametrize("law", every_law(["hertz", "ma-liu", "flores", "tsuji", "kelvin-voigt"]))
@@ -289,6 +290,32 @@ def test_restitution_by_impulse_and_by_energy_is_newtons(law, figure):
         work = 0.5 * (found.force[1:] + found.force[:-1]) * np.diff(found.overlap)
         by_energy = math.sqrt(max(-work[k:].sum(), 0.0) / work[:k].sum())
         assert found.restitution_energy == pytest.approx(by_energy, rel=3e-3)
+
+
+def test_the_parts_of_the_force_follow_from_an_opened_file(tmp_path):
+    # ma-liu gives the restitution, so an input has inputs itself
+    inputs: dict[str, Any] = {"restitution": {"law": "ma-liu", **MA_LIU}, "damping": "identified"}
+    found = impact(law="flores", pair=PAIR, speed=2.0, **inputs)
+    found.save(tmp_path / "a.h5")
+    opened = gc.open(tmp_path / "a.h5")
+    assert opened.pair.items() == PAIR.items() and opened.coefficients == found.coefficients
+    assert opened.inputs["restitution"]["law"] == "ma-liu" and opened["contact.impact_speed"] == 2.0
+    assert np.array_equal(opened.elastic_force, found.elastic_force)
+    assert opened.damping_force.max() > 0.0
+    again = impact(law=opened.law, pair=opened.pair, speed=opened.speed, **opened.inputs)
+    assert again.equals(found) and again.provenance["law_sha256"] == opened.provenance["law_sha256"]
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_a_file_of_a_law_that_is_not_installed_is_still_read(tmp_path, monkeypatch):
+    found = impact(law="flores", speed=1.0, restitution=0.7)
+    found.save(tmp_path / "a.h5")
+    opened = gc.open(tmp_path / "a.h5")
+    opened.law = "absent"
+    with pytest.raises(LawError, match="absent"):
+        opened.elastic_force  # noqa: B018
+    assert opened.restitution == found.restitution and opened.provenance["law_json"]
+    gc.figures.impact_loops(opened)
 
 
 def test_losses_of_an_impact_add_up():

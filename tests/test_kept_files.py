@@ -72,7 +72,7 @@ def test_a_run_replaces_nothing_but_an_output_file(here, obeyed, monkeypatch, ou
 @pytest.mark.usefixtures("blank_pictures")
 def test_figures_are_replaced_where_it_is_asked_for(here, obeyed, capsys):
     assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5"]) == 0
-    impact = ["impact", "hertz", "--speed", "1", "--out"]
+    impact = ["impact", "hertz", "--speed", "1", "--figure"]
     kept = (
         "the figures already exist and were not changed. Existing files "
         "are overwritten only on request. Choose another folder with --out,"

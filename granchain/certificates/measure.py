@@ -40,8 +40,8 @@ from granchain.two_body import (
     collide,
     contact_of_two,
     example_pair,
-    impact,
     law_inputs,
+    simulate_impact,
     two_bodies,
 )
 
@@ -286,7 +286,7 @@ def restitution_of(
     """
     given = {**vars(values), **changes}
     try:
-        found = impact(law=law, pair=example_pair(), speed=speed, refine=REFINED, **given)
+        found = simulate_impact(law=law, pair=example_pair(), speed=speed, refine=REFINED, **given)
     except NeverOpens:
         return 0.0
     except GranchainError:

@@ -15,6 +15,8 @@ import typer
 
 import granchain as gc
 from granchain.cli.options import (
+    AnswerOption,
+    FigureOption,
     JsonOption,
     LawModuleOption,
     OverwriteOption,
@@ -23,10 +25,12 @@ from granchain.cli.options import (
     chosen_laws,
     load_laws,
     save_figure,
+    wanted_files,
 )
 from granchain.cli.text import paragraph, print_result, text_table
 from granchain.errors import LawError
 from granchain.pages.blocks import number_text
+from granchain.plain_data import plain_data
 
 if TYPE_CHECKING:
     from granchain.figures.registry import Draw
@@ -63,12 +67,8 @@ def impact(
         ),
     ] = None,
     law_module: LawModuleOption = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Write a figure to this file, with the ending .png, .pdf, or .svg."
-        ),
-    ] = None,
+    figure: FigureOption = None,
+    out: AnswerOption = None,
     figures_to: Annotated[
         str | None,
         typer.Option(
@@ -89,23 +89,23 @@ def impact(
     from granchain.case.document import set_values
     from granchain.cli.plot import draw_all, new_pictures
     from granchain.keys import Problems
-    from granchain.store.files import check_new
 
-    if out is not None:
-        check_new(out, gc.figures.FORMATS, overwrite)
-    problems = Problems()
-    laws = chosen_laws(name.strip() for part in law for name in part.split(","))
-    document: dict[str, Any] = {}
-    set_values(document, changes or (), "restitution=0.7", problems)
-    numbers = read_numbers(speed, vary or (), problems)
-    source, pair, changed = read_pair(document, problems)
-    inputs = read_inputs(laws, document, numbers, problems)
-    problems.close()
-    if figures_to is not None:
-        new_pictures(pictures((), numbers), figures_to, "png", overwrite, "--figures")
-    rows = collisions(laws, inputs, pair, numbers)
-    drawn = pictures(rows, numbers)
-    save_figure(next(iter(drawn.values())), out, overwrite)
+    with wanted_files(figure, out, overwrite, ".h5"):
+        problems = Problems()
+        laws = chosen_laws(name.strip() for part in law for name in part.split(","))
+        document: dict[str, Any] = {}
+        set_values(document, changes or (), "restitution=0.7", problems)
+        numbers = read_numbers(speed, vary or (), problems)
+        source, pair, changed = read_pair(document, problems)
+        inputs = read_inputs(laws, document, numbers, problems)
+        problems.close()
+        if figures_to is not None:
+            new_pictures(pictures((), numbers), figures_to, "png", overwrite, "--figures")
+        rows = collisions(laws, inputs, pair, numbers)
+        drawn = pictures(rows, numbers)
+        if out is not None:
+            gc.save(answer_of(rows, numbers, pair), out, overwrite=overwrite)
+        save_figure(next(iter(drawn.values())), figure, overwrite)
     written: list[str] = []
     if figures_to is not None:
         draw_all(drawn, figures_to, "png", overwrite, report=written.append)
@@ -114,8 +114,9 @@ def impact(
         "pair_source": source,
         "pair_changes": changed,
         "impacts": [row.as_dict() for row in rows],
-        "figure": out,
+        "figure": figure,
         "figures": written,
+        "out": out,
     }
 
     def text() -> str:
@@ -361,9 +362,14 @@ class ImpactRow(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the inputs and the results for JSON."""
-        numbers = {"restitution": None} if self.result is None else self.result.numbers()
+        from granchain.two_body import SCALARS
+
+        numbers: dict[str, Any] = {"restitution": None}
+        if self.result is not None:
+            stored = self.result.variables
+            numbers = {name: self.result[name] for name in SCALARS if name in stored}
         asked = {"law": self.law, "inputs": self.inputs, "speed": self.speed}
-        return {**asked, **numbers, "problem": self.problem or None}
+        return {**asked, **plain_data(numbers), "problem": self.problem or None}
 
 
 def several_values(numbers: Mapping[str, Sequence[float]]) -> list[str]:
@@ -405,8 +411,39 @@ def collisions(
     return rows
 
 
+def answer_of(
+    rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]], pair: gc.Pair
+) -> Any:
+    """Return the single impact, or the dataset of several impacts."""
+    import numpy as np
+
+    from granchain.studies.collisions import NUMBERS, dataset_of_impacts
+
+    if len(rows) == 1:
+        return rows[0].result
+    names = list(dict.fromkeys(row.law for row in rows))
+    values = {key: np.array(numbers[key]) for key in several_values(numbers)}
+    shape = (len(names), *map(len, values.values()))
+    found = {
+        name: np.array(
+            [math.nan if row.result is None else row.result[scalar] for row in rows]
+        ).reshape(shape)
+        for name, scalar in NUMBERS.items()
+    }
+    reasons = np.array([row.problem for row in rows], dtype=object).reshape(shape)
+    stated = {
+        row.law: {
+            key: value
+            for key, value in {**row.inputs, "speed": row.speed}.items()
+            if key not in values
+        }
+        for row in rows
+    }
+    return dataset_of_impacts(names, values, found, reasons, pair, stated)
+
+
 def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> dict[str, Draw]:
-    """Return the figures of impacts by the names of their files, the one for --out first.
+    """Return the figures of impacts by the names of their files, the one for --figure first.
 
     They are restitutions versus speed or nominal restitution, loops, histories, and phase curves.
     """
@@ -434,10 +471,10 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
     if not keys:
         numbers_of_each = (
             (
-                name if unit == "1" else f"{name} [{unit}]",
+                name if label.unit == "1" else f"{name} [{label.unit}]",
                 *(number_text(getattr(row.result, name, None)) for row in rows),
             )
-            for name, (unit, _) in SCALARS.items()
+            for name, label in SCALARS.items()
         )
         return text_table([("", *names), *numbers_of_each], "<" + ">" * len(names))
     units = {q.name: q.unit for name in names for q in gc.laws()[name].inputs} | {"speed": "m/s"}

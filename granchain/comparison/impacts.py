@@ -34,7 +34,7 @@ from granchain.errors import CaseError, GranchainError, LawError, TraceError
 from granchain.keys import Problems, read_table, shown
 from granchain.plain_data import canonical, plain_data
 from granchain.store import Answer, Label
-from granchain.two_body import impact
+from granchain.two_body import simulate_impact
 
 # Quantities that can be fitted, one per law.
 FITS = {
@@ -527,14 +527,14 @@ def _row_compared(
     if lacking:
         return ComparedImpact(row, None, f"the {lacking[0]} of the two bodies is not specified")
     try:
-        found = impact(law=law, pair=pair, speed=speed, **inputs)
+        found = simulate_impact(law=law, pair=pair, speed=speed, **inputs)
     except LawError as error:
         return ComparedImpact(row, None, str(error))
     except (GranchainError, ArithmeticError) as error:
         sentence = str(error).removeprefix(f"impact with {law.name} at {speed:g} m/s: ")
         return ComparedImpact(row, None, f"outside the range of {law.name}: {sentence}")
     if row.quantity == "contact_diameter":
-        return ComparedImpact(row, 2.0 * found.contact_radius)  # type: ignore[operator]
+        return ComparedImpact(row, 2.0 * found.contact_radius)
     return ComparedImpact(row, float(getattr(found, row.quantity)))
 
 

@@ -31,6 +31,7 @@ from granchain.figures.frame import (
     styled,
     time_unit,
 )
+from granchain.store import Answer
 
 if TYPE_CHECKING:
     from granchain.studies.equivalent import Equivalent
@@ -44,7 +45,9 @@ LEGEND_ROW = 0.19
 
 
 @styled
-def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tuple[Figure, Axes]:
+def impact_loops(
+    results: ImpactResult | Sequence[ImpactResult], ax: Axes | None = None
+) -> tuple[Figure, Axes]:
     """Plot force versus overlap of impacts.
 
     Lines are solid for the approach and dashed for the recovery, with a mark at the residual
@@ -52,7 +55,7 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
 
     Parameters
     ----------
-    results : sequence of ImpactResult
+    results : ImpactResult or sequence of ImpactResult
         At least one impact.
     ax : Axes, optional
         Matplotlib axes to draw into. The heading is then set on their figure.
@@ -61,6 +64,7 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
     -------
     Figure, Axes
     """
+    results = in_sequence(results)
     loops = [
         Loop(label, one.overlap, one.force, one.residual_overlap)
         for label, one in zip(impact_labels(results), results, strict=True)
@@ -70,6 +74,11 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
     room = {"loc": "best"} if len(results) <= FEW else None
     sheet.legend(sheet.top, beside=True, inside=room, handles=handles)
     return impact_heading(sheet, results, "Impact of two bodies")
+
+
+def in_sequence(results: ImpactResult | Sequence[ImpactResult]) -> Sequence[ImpactResult]:
+    """Return impacts as a sequence, also if there is only one."""
+    return [results] if isinstance(results, Answer) else results
 
 
 def impact_labels(results: Sequence[ImpactResult]) -> list[str]:
@@ -108,7 +117,7 @@ HISTORIES = (
 
 @styled
 def impact_history(
-    results: Sequence[ImpactResult], ax: Sequence[Axes] | None = None
+    results: ImpactResult | Sequence[ImpactResult], ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
     """Plot overlap, rate, acceleration, and forces of impacts versus time.
 
@@ -116,7 +125,7 @@ def impact_history(
 
     Parameters
     ----------
-    results : sequence of ImpactResult
+    results : ImpactResult or sequence of ImpactResult
         At least one impact.
     ax : sequence of Axes, optional
         Six Matplotlib axes to draw into. The heading is then set on their figure.
@@ -125,6 +134,7 @@ def impact_history(
     -------
     Figure, array of Axes
     """
+    results = in_sequence(results)
     refuse_empty(results, "impact")
     rows, columns = [1.0] * (len(HISTORIES) // 3), [1.0] * 3
     height = 5.6 + LEGEND_ROW * (len(results) // 4)
@@ -152,14 +162,16 @@ def impact_history(
 
 
 @styled
-def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tuple[Figure, Axes]:
+def phase_curve(
+    results: ImpactResult | Sequence[ImpactResult], ax: Axes | None = None
+) -> tuple[Figure, Axes]:
     """Plot the rate versus the overlap of impacts.
 
     Curves go from the approach speed to the separation speed.
 
     Parameters
     ----------
-    results : sequence of ImpactResult
+    results : ImpactResult or sequence of ImpactResult
         At least one impact.
     ax : Axes, optional
         Matplotlib axes to draw into. The heading is then set on their figure.
@@ -168,6 +180,7 @@ def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tupl
     -------
     Figure, Axes
     """
+    results = in_sequence(results)
     refuse_empty(results, "impact")
     sheet = Sheet(ax, 6.4 if len(results) <= FEW else 8.0, legend_height(results))
     factor, unit = scaled(largest(*(one.overlap for one in results)), "m")

@@ -14,8 +14,11 @@ from granchain.figures import (
     fit,
     fits,
     impact_comparison,
+    impact_history,
+    impact_loops,
     mode_shapes,
     orbit,
+    phase_curve,
     pulse_numbers,
     spectrum,
 )
@@ -84,6 +87,11 @@ FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
     "ImpactComparison": (
         ("Measured and computed impacts. Rows in bold rank the laws.", impact_comparison),
     ),
+    "ImpactResult": [
+        ("Force versus overlap of the impact.", impact_loops),
+        ("Overlap, rate, acceleration, and forces versus time.", impact_history),
+        ("Rate versus overlap of the impact.", phase_curve),
+    ],
 }
 
 
@@ -109,7 +117,13 @@ def answer_blocks(answer: Any, name: str) -> list[Block]:
             if type(group).__name__ in FIGURES
             for block in [Heading(label, 2), *variable_blocks(group)]
         ),
-        *(block for law in laws for block in law_blocks(law, inputs_of(case, law))),
+        *(
+            block
+            for law in laws
+            for block in law_blocks(
+                law, answer.inputs if kind == "ImpactResult" else inputs_of(case, law)
+            )
+        ),
         *case_blocks(answer.provenance),
         *origin(answer.provenance, name),
         *citation(laws),

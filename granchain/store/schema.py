@@ -28,7 +28,7 @@ IN_WORDS = "unit_in_words"
 # check each one with UDUNITS.
 READ_BY_UDUNITS = frozenset((
     "1", "m", "s", "kg", "N", "Pa", "J", "Hz", "rad", "m/s", "m/s^2", "m/s2", "m^2", "kg/m^3",
-    "N/m", "N s/m", "N s/m^2", "1/s", "1/m", "1/N", "1/Pa", "s/m", "m/N",
+    "kg/m3", "N/m", "N s/m", "N s/m^2", "1/s", "1/m", "1/N", "1/Pa", "s/m", "m/N",
 ))  # fmt: skip
 
 
@@ -447,17 +447,25 @@ def labelled(data: Mapping[str, Any], labels: Mapping[str, Label]) -> dict[str, 
         raise ValueError(f"{', '.join(map(repr, unknown))}: no label")
     variables = {}
     for name, label in labels.items():
-        if data.get(name) is None:
+        value = data.get(name)
+        if value is None:
             continue
-        values = np.asarray(data[name])
+        if type(value) is float and not label.dims:
+            # quickly, because most variables are numbers
+            number = np.array(value)
+            number.flags.writeable = False
+            variables[name] = Variable((), number, label.unit, label.long_name)
+            continue
+        values = np.asarray(value)
         halves = {name: values}
         if values.dtype.kind == "c":
             halves = {f"{name}_real": values.real, f"{name}_imag": values.imag}
         for half, array in halves.items():
             variables[half] = Variable(label.dims, _plain_array(half, array), *label[1:])
+    arrays = {name: v for name, v in variables.items() if v.dims or v.data.shape}
     check_axes(
-        {name: v.dims for name, v in variables.items()},
-        {name: v.shape for name, v in variables.items()},
+        {name: v.dims for name, v in arrays.items()},
+        {name: v.data.shape for name, v in arrays.items()},
     )
     return variables
 

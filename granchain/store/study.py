@@ -7,19 +7,29 @@ being written. When all members are complete, FILE is written like every output 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from granchain.errors import CaseError, FileError, GranchainError
+from granchain.plain_data import canonical, plain_data
 from granchain.store.dataset import Content, dataset_in, open_hdf5, write_content
 from granchain.store.files import claim, end_of_links, quoted, replaceable
 from granchain.store.journal import FrameFile, arrays_in, frame_content
-from granchain.store.provenance import data_sha256, source_hash, versions
-from granchain.store.schema import CONTENT, FORMAT, STUDY, Variable, unit_of_attributes
+from granchain.store.provenance import data_sha256, granchain_version, source_hash, versions
+from granchain.store.schema import (
+    CONTENT,
+    FORMAT,
+    NO_YES,
+    STUDY,
+    Variable,
+    unit_of_attributes,
+)
+from granchain.store.tables import plain_variable
 
 if TYPE_CHECKING:
     import xarray
@@ -143,6 +153,102 @@ def save_study(
     write_content(path, Content(variables, attributes, about), overwrite)
 
 
+def study_attributes(
+    study: str,
+    title: str,
+    laws: Iterable[str],
+    messages: Iterable[str] = (),
+    case: Any = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return the attributes of the dataset of a study.
+
+    Parameters
+    ----------
+    study : str
+        Function that returns the dataset: "sweep", "bands", "impacts", or "mode_study".
+    title : str
+    laws : iterable of str
+        All contact laws.
+    messages : iterable of str
+        Notes.
+    case : Case, optional
+        Case of the study.
+    **more
+        Settings of the study, as numbers or texts.
+    """
+    about = {}
+    if case is not None:
+        about = {
+            "case_sha256": case.sha256,
+            "case_json": canonical(case.as_given()),
+            "case_resolved_json": canonical(case.resolved()),
+        }
+    return {
+        "Conventions": "CF-1.11",
+        "title": title,
+        "granchain_format": FORMAT,
+        CONTENT: STUDY,
+        "granchain_study": study,
+        "granchain_version": granchain_version(),
+        "law": ", ".join(dict.fromkeys(laws)),
+        **more,
+        "messages": json.dumps(list(messages)),
+        **about,
+        "versions": versions(),
+        "source_hash": source_hash(),
+    }
+
+
+def texts(values: Sequence[str]) -> np.ndarray:
+    """Return strings as an array of objects."""
+    return np.array([*values, None], dtype=object)[:-1]
+
+
+def messages_of_study(study: Any) -> list[str]:
+    """Return the notes of a study."""
+    return list(json.loads(study.attrs.get("messages", "[]")))
+
+
+def variables_of(study: Any) -> dict[str, Variable]:
+    """Return the variables of a dataset with their labels.
+
+    A complex variable becomes two variables, with `_real` and `_imag` at the end of their names.
+    """
+    variables: dict[str, Variable] = {}
+    for name, array in study.variables.items():
+        unit = unit_of_attributes(array.attrs)
+        meaning = str(array.attrs.get("long_name", ""))
+        values = np.asarray(array.values)
+        if array.attrs.get("flag_meanings") == NO_YES["flag_meanings"]:
+            values = values.astype(bool)
+        halves = {name: values}
+        if values.dtype.kind == "c":
+            halves = {f"{name}_real": values.real, f"{name}_imag": values.imag}
+        for half, data in halves.items():
+            kind = object if data.dtype.kind in "UO" else data.dtype
+            variables[half] = Variable(tuple(array.dims), data.astype(kind), unit, meaning)
+    return variables
+
+
+def plain_study(study: Any) -> dict[str, Any]:
+    """Return plain data of a study for JSON, as `Answer.as_dict` of an answer."""
+    settings = {
+        name: plain_data(study.attrs[name])
+        for name in ("status", "how", "n", "seed", "runs")
+        if name in study.attrs
+    }
+    return {
+        "content": STUDY,
+        "study": study.attrs["granchain_study"],
+        "title": study.attrs["title"],
+        "law": study.attrs["law"],
+        **settings,
+        **{name: plain_variable(v) for name, v in variables_of(study).items()},
+        "messages": messages_of_study(study),
+    }
+
+
 def save_answer(answer: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Write an answer or a dataset to a file.
 
@@ -168,17 +274,7 @@ def save_answer(answer: Any, path: str | os.PathLike[str], overwrite: bool = Fal
             )
         answer.save(path, overwrite)
         return
-    variables: dict[str, Variable] = {}
-    for name, array in answer.variables.items():
-        unit = unit_of_attributes(array.attrs)
-        meaning = str(array.attrs.get("long_name", ""))
-        values = np.asarray(array.values)
-        halves = {name: values}
-        if values.dtype.kind == "c":
-            halves = {f"{name}_real": values.real, f"{name}_imag": values.imag}
-        for half, data in halves.items():
-            kind = object if data.dtype.kind in "UO" else data.dtype
-            variables[half] = Variable(tuple(array.dims), data.astype(kind), unit, meaning)
+    variables = variables_of(answer)
     inside = " ".join(name for name in answer.coords if name not in answer.dims)
     attributes = {
         **answer.attrs,

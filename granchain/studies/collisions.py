@@ -14,15 +14,18 @@ from granchain.contact.pair import Pair
 from granchain.errors import CaseError, GranchainError
 from granchain.keys import Problems, shown
 from granchain.material import Material
-from granchain.two_body import SCALARS, impact, pair_of
+from granchain.plain_data import canonical, plain_data
+from granchain.store.dataset import dataset_of
+from granchain.store.schema import Variable
+from granchain.store.study import study_attributes, texts
+from granchain.two_body import SCALARS, pair_of, simulate_impact
 
 if TYPE_CHECKING:
     import xarray
 
-# Numbers of an impact, with their units and descriptions. The effective restitution has a different
+# Scalars of an ImpactResult by the names of a dataset. The effective restitution has a different
 # name than the input, which is the nominal restitution.
-DELIVERED = "delivered_restitution"
-NUMBERS = {DELIVERED if name == "restitution" else name: about for name, about in SCALARS.items()}
+NUMBERS = {"delivered_restitution" if name == "restitution" else name: name for name in SCALARS}
 
 
 def impacts(
@@ -72,45 +75,84 @@ def impacts(
     >>> study["delivered_restitution"].dims
     ('law', 'speed')
     """
-    import xarray
-
     names, pair = [laws] if isinstance(laws, str) else list(laws), pair_of(pair, material)
     values = checked(names, vary, inputs)
     shape = (len(names), *map(len, values.values()))
     found = {name: np.full(shape, math.nan) for name in NUMBERS}
     reasons = np.full(shape, "", dtype=object)
+    stated = {
+        name: {key: value for key, value in inputs.items() if key in inputs_of(name)}
+        for name in names
+    }
     for place in itertools.product(*map(range, shape)):
         law = known_laws()[names[place[0]]]
         here: dict[str, Any] = {
             key: float(column[k])
             for k, (key, column) in zip(place[1:], values.items(), strict=True)
         }
-        takes = {"speed", *(quantity.name for quantity in law.inputs)}
-        lacking = [key for key in here if key not in takes]
+        lacking = [key for key in here if key not in inputs_of(law.name)]
         try:
             if lacking:
                 raise CaseError(f"{law.name} has no input {', '.join(lacking)}")
-            given = {name: value for name, value in inputs.items() if name in takes}
-            numbers = impact(law=law, pair=pair, **given, **here).numbers()
+            result = simulate_impact(law=law, pair=pair, **stated[law.name], **here)
         except GranchainError as error:
             reasons[place] = str(error)
             continue
-        for name, array in found.items():
-            array[place] = numbers["restitution" if name == DELIVERED else name]
+        for name, scalar in NUMBERS.items():
+            found[name][place] = getattr(result, scalar)
+    return dataset_of_impacts(names, values, found, reasons, pair, stated)
+
+
+def inputs_of(law: str) -> set[str]:
+    """Return the names of the inputs of a law, and "speed"."""
+    return {"speed", *(quantity.name for quantity in known_laws()[law].inputs)}
+
+
+def dataset_of_impacts(
+    names: Sequence[str],
+    values: Mapping[str, np.ndarray],
+    numbers: Mapping[str, np.ndarray],
+    reasons: np.ndarray,
+    pair: Pair,
+    inputs: Mapping[str, Mapping[str, Any]],
+) -> xarray.Dataset:
+    """Return impacts as a labelled dataset.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of laws.
+    values : mapping of str to array
+        Values of each varied key.
+    numbers : mapping of str to array
+        Scalars of the impacts, with the axes "law" and each varied key.
+    reasons : array of str
+        Reason why there is no impact, with the same axes.
+    pair : Pair
+    inputs : mapping
+        Inputs of each law that are not varied, and the speed if it is not.
+    """
     dims = ("law", *values)
-    units = {
-        quantity.name: quantity.unit for name in names for quantity in known_laws()[name].inputs
-    } | {"speed": "m/s"}
-    return xarray.Dataset(
-        {
-            name: (dims, array, {"units": NUMBERS[name][0], "long_name": NUMBERS[name][1]})
-            for name, array in found.items()
-        }
-        | {"reason": (dims, reasons, {"long_name": "reason why there is no impact"})},
-        coords={"law": names}
-        | {key: (key, column, {"units": units[key]}) for key, column in values.items()},
-        attrs={"title": "impacts of two bodies", "law": ", ".join(names)},
+    about = {"speed": ("m/s", "approach speed")} | {
+        quantity.name: (quantity.unit, quantity.meaning)
+        for name in names
+        for quantity in known_laws()[name].inputs
+    }
+    variables = {"law": Variable(("law",), texts(names), "", "contact law")}
+    variables |= {key: Variable((key,), column, *about[key]) for key, column in values.items()}
+    variables |= {
+        name: Variable(dims, numbers[name], SCALARS[scalar].unit, SCALARS[scalar].long_name)
+        for name, scalar in NUMBERS.items()
+    }
+    variables["reason"] = Variable(dims, reasons, "", "reason why there is no impact")
+    attributes = study_attributes(
+        "impacts",
+        "Impacts of two bodies",
+        names,
+        pair_json=canonical(plain_data(pair.items())),
+        inputs_json=canonical(plain_data(inputs)),
     )
+    return dataset_of(variables, attributes)
 
 
 def checked(
