@@ -98,6 +98,9 @@ def followed():
 
 # One small answer of each class. A study is a dataset of xarray.
 ANSWERS = {
+    "ImpactResult": lambda: gc.impact(
+        law="flores", speed=1.0, restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0}
+    ),
     "Result": lambda: gc.run(small()),
     "Ensemble": lambda: gc.run_many([small(), small(**{"striker.speed": 1.0})]),
     "Fit": fitted,
@@ -117,8 +120,22 @@ ANSWERS = {
     "Orbit": lambda: gc.orbit(shaken()),
     "Branch": followed,
 }
-STUDIES: dict[str, functools.partial] = {}
+STUDIES = {
+    "bands": lambda: gc.bands(small(), {"striker.speed": 0.02}, n=8, sensitivity=True),
+    "impacts": lambda: gc.impacts(
+        ["hertz", "flores"], None, {"speed": [1.0, 2.0]}, restitution=0.8
+    ),
+    "mode_study": lambda: gc.mode_study(
+        small(**{"chain.precompression": 10.0, "striker": None}),
+        {"chain.radius": gc.disorder(gc.normal(1.0, 0.02))},
+        n=2,
+    ),
+    "sweep": lambda: gc.sweep(
+        small(), {"striker.speed": [1.0, 2.0], "chain.radius": gc.normal(2e-3, 1e-5)}, n=2
+    ),
+}
 answer_of = functools.cache(lambda name: ANSWERS[name]())
+study_of = functools.cache(lambda name: STUDIES[name]())
 
 
 def test_every_class_of_answers_is_in_the_list():
@@ -218,12 +235,38 @@ def test_a_command_describes_the_file_of_an_answer(name, tmp_path, obeyed):
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_opens_as_it_was_saved(name, tmp_path):
-    study = STUDIES[name]()
+    study = study_of(name)
     gc.save(study, tmp_path / "a.h5")
     opened = gc.open(tmp_path / "a.h5")
-    xarray.testing.assert_equal(opened, study)
-    for variable in opened.variables.values():
-        assert variable.attrs["long_name"]
+    xarray.testing.assert_identical(opened, study)
+    gc.save(opened, tmp_path / "b.h5")
+    xarray.testing.assert_identical(gc.open(tmp_path / "b.h5"), study)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_has_labels_and_an_origin(name):
+    study = study_of(name)
+    for variable in study.variables.values():
+        assert len(variable.attrs["long_name"]) > 3
+        assert ("units" in variable.attrs) == (variable.dtype.kind in "fiu")
+    assert set(study.dims) <= set(study.coords)
+    assert study.attrs["granchain_study"] == name and study.attrs["title"]
+    assert set(study.attrs["law"].split(", ")) <= set(gc.laws())
+    assert all(isinstance(text, str) for text in json.loads(study.attrs["messages"]))
+    for label in ("granchain_version", "versions", "source_hash"):
+        assert study.attrs[label]
+    if name != "impacts":
+        assert json.loads(study.attrs["case_json"]) and study.attrs["case_sha256"]
+
+
+@pytest.mark.usefixtures("blank_pictures")
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_report_shows_a_study(name, tmp_path):
+    study = study_of(name)
+    gc.save(study, tmp_path / "a.h5")
+    page = gc.report([tmp_path / "a.h5"]).decode()
+    assert study.attrs["title"] in page and "Provenance" in page
+    assert "Figure not available" not in page and "<figure" in page
 
 
 def test_labels_decide_the_order_and_the_kind_of_values():

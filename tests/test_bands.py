@@ -13,7 +13,7 @@ import granchain as gc
 from granchain.cli import obey
 from granchain.comparison import Band
 from granchain.errors import CaseError, GranchainWarning
-from granchain.pages.rest import as_bands, bands_page, kind_and_numbers
+from granchain.pages.study import study_blocks
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
@@ -90,7 +90,7 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
         expected += speed**1.2 * of_bands.on_grid(
             nominal.time, nominal.sensor_force, found.time.values[until] * speed**0.2
         )
-    error = found.attrs["interpolation_error"]
+    error = float(found.interpolation_error)
     assert 0.0 < error < 1e-3 * found.nominal_peak.min()
     # three traces are put on other times here, one of them twice
     assert np.abs(found.force.values.sum(axis=0)[until] - expected).max() < 4.0 * error
@@ -118,7 +118,11 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
         match="1 of 8 members failed and are excluded, the first one with: member 2 blew up",
     ):
         found = gc.bands(ELASTIC, {"striker.speed": {"uniform": 0.02}}, n=8)
-    assert found.standard_deviation.values == pytest.approx([1.77 * 0.02 / math.sqrt(3.0)])
+    assert found["striker.speed"] == 1.77 and found["striker.speed"].attrs["units"] == "m/s"
+    assert found.relative_deviation.values == pytest.approx([0.02 / math.sqrt(3.0)])
+    assert float(found["striker.speed_deviation"]) == pytest.approx(1.77 * 0.02 / math.sqrt(3.0))
+    (note,) = json.loads(found.attrs["messages"])
+    assert note.endswith("the first one with: member 2 blew up")
     assert found.attrs["status"] == "7 complete, 1 unstable" and found.peak.max() < 100.0
     monkeypatch.setattr(members, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -363,16 +367,30 @@ def test_a_pulse_that_has_not_come_is_no_number():
         match=r"of 195 first pulses had not arrived, or not ended, by time.end, at beads 9\.",
     ) as told:
         found = gc.bands(short, {"striker.speed": 0.02}, n=64, sensitivity=True)
-    kind, facts = kind_and_numbers(found)
-    again = as_bands(json.loads(json.dumps(facts, allow_nan=False)))
-    assert kind == "bands" and again.equals(found) and again.attrs["status"]
+    (note,) = json.loads(found.attrs["messages"])
     assert "had not arrived, or not ended" in str(gc.figures.band_traces(found)[0].get_label())
     assert len(told) == 1
-    assert str(told[0].message).removeprefix("bands: ") in [
-        block.text for block in bands_page(facts)[1] if getattr(block, "warning", False)
+    assert str(told[0].message).removeprefix("bands: ") == note
+    assert note in [
+        block.text for block in study_blocks(found, "a.h5") if getattr(block, "warning", False)
     ]
     assert np.isnan(found.nominal_peak[2])
     assert found.peak.sel(sensor_bead=9).min() > found.nominal_peak[0]
     assert np.isnan(found.first_order[0, 2]) and found.first_order[0, 0] == pytest.approx(
         1.0, abs=0.2
     )
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_the_command_writes_a_dataset_that_opens_and_is_plotted(here, obeyed):
+    case = ["steel-chain-hertz", "--set", "chain.beads=8", "--set", "sensors.beads=[3]"]
+    case += ["--set", "time.end=1e-4", "--set", "sensors.contacts=[]"]
+    command = ["bands", *case, "--band", "striker.speed=0.02", "--members", "4", "--out", "b.h5"]
+    told = json.loads(obeyed(*command, "--json").out)
+    study = gc.open("b.h5")
+    assert told["study"] == "bands" and told["runs"] == study.attrs["runs"] == 5
+    assert told["peak"] == study.peak.values.tolist() and told["striker.speed"] == 1.77
+    assert "already exists" in obeyed(*command, code=4).err
+    assert "extension" in obeyed(*command[:-1], "b.json", code=4).err
+    assert obeyed("plot", "b.h5").out.split() == ["b-band-traces.png"]
+    assert "hertz" in obeyed("cite", "b.h5").out.lower()

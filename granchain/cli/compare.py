@@ -20,7 +20,6 @@ from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
     NoVerifyOption,
-    NumbersOption,
     OverwriteOption,
     SetOption,
     ThreadsOption,
@@ -36,7 +35,6 @@ from granchain.cli.options import (
 from granchain.cli.text import blocks_as_text, print_result, text_table
 from granchain.errors import CaseError, TraceError
 from granchain.pages.blocks import number_text, time_text
-from granchain.plain_data import plain_data
 
 # Example for the message about an invalid range.
 EXAMPLE_RANGE = "restitution=0.05:0.99"
@@ -158,12 +156,13 @@ def bands(
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
-    out: NumbersOption = None,
+    out: AnswerOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Propagate parameter uncertainties to peaks and arrivals at the sensors."""
     from granchain.pages.rest import band_tables
+    from granchain.store.study import plain_study
 
     asked = loaded_case(case, changes, law_module)
     stated = read_bands(band or ()) or None
@@ -178,23 +177,9 @@ def bands(
         out,
         overwrite,
         as_json,
-        facts_of_bands,
+        plain_study,
+        ".h5",
     )
-
-
-def facts_of_bands(found: Any) -> dict[str, Any]:
-    """Return the variables without a time axis, ready for JSON."""
-    facts = {
-        "runs": found.attrs["runs"],
-        "status": found.attrs["status"],
-        "messages": [note] if (note := found.attrs.get("missing_note")) else [],
-        **{
-            str(name): one.values.tolist()
-            for name, one in found.variables.items()
-            if "time" not in one.dims
-        },
-    }
-    return dict(plain_data(facts))
 
 
 @app.command()

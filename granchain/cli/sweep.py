@@ -154,27 +154,24 @@ def print_sweep(
     asked: Description, study: Any, ends: list[Status], target: Path, as_json: bool
 ) -> None:
     """Print the status of the members and the name of the file."""
+    from granchain.store.study import messages_of_study
+
     messages = study.message.values.ravel().tolist()
     printed = list(dict.fromkeys(message for message in messages if message))
-    notes = {
-        name: study.attrs[name]
-        for name in ("missing_note", "wave_speed_note")
-        if name in study.attrs
-    }
+    notes = messages_of_study(study)
     facts = {
         "file": str(target),
         "title": study.attrs["title"],
         "members": asked.plan.members,
         "dimensions": dimensions(asked),
         "status": {one.label: ends.count(one) for one in dict.fromkeys(ends)},
-        "messages": printed,
-        **notes,
+        "messages": [*printed, *notes],
     }
     more = len(printed) - MOST_WARNINGS
     warnings = [
         *printed[:MOST_WARNINGS],
         *([f'and {more} more messages in the variable "message"'] if more > 0 else []),
-        *notes.values(),
+        *notes,
     ]
     lines = [
         f"members {spanned(asked)}: {study.attrs['status']}",

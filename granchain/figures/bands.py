@@ -17,6 +17,7 @@ from granchain.figures.frame import (
     body_name,
     evenly_spaced,
     largest,
+    late_pulses,
     name_sensor,
     palette,
     panel_each,
@@ -93,13 +94,12 @@ def need_bands(bands: Any, name: str) -> None:
 
 def write_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, Any]:
     """Write the heading with the law, the members, and the standard deviations of the keys."""
-    parts = 100.0 * np.abs(bands.standard_deviation.values / bands["value"].values)
+    parts = 100.0 * bands.relative_deviation.values
     keys = [f"{key} {part:.3g} %" for key, part in zip(bands["key"].values, parts, strict=True)]
     more = [f"and {len(keys) - MOST_LINES} more"] if len(keys) > MOST_LINES else []
     deviations = f"standard deviations: {keys[0]}", *keys[1:MOST_LINES], *more
     of = "simulated", f"contact law {bands.attrs['law']}", f"members: {bands.attrs['status']}"
-    late = str(bands.attrs.get("missing_note", "")).partition(", by time.end")[0]
-    return sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes, late)
+    return sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes, late_pulses(bands))
 
 
 def shown_span(bands: Any, k: int) -> slice:

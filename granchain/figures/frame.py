@@ -20,6 +20,7 @@ from granchain.errors import GranchainError, clean, suggestion
 from granchain.store import Result, write_atomically
 from granchain.store.answer import case_of
 from granchain.store.files import file_ending
+from granchain.store.study import messages_of_study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -829,3 +830,11 @@ def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:
     image = io.BytesIO()
     figure.savefig(image, format=ending[1:], metadata=UNDATED[ending], dpi=dpi)
     return image.getvalue()
+
+
+def late_pulses(study: Any) -> str:
+    """Return the message of a study about late pulses, without sensors and advice, or no text."""
+    for message in messages_of_study(study):
+        if ", by time.end" in message:
+            return message.partition(", by time.end")[0]
+    return ""

@@ -17,6 +17,7 @@ import numpy as np
 
 from granchain.analysis import power_law
 from granchain.errors import GranchainError
+from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.frame import (
     BAR,
     GREY,
@@ -29,6 +30,7 @@ from granchain.figures.frame import (
     evenly_spaced,
     full_height,
     largest,
+    late_pulses,
     look,
     make_log,
     mark_values,
@@ -59,7 +61,7 @@ LEAST_DISTRIBUTION = 16
 FEATURES = ("wave_speed", "transmitted_momentum", "transmitted_energy")
 OF_THE_SUMMARY = "of the summary: "
 # Dimensions that are not keys of the case.
-_OWN_VARIABLES = ("draw", "run", "sensor_bead", "sample")
+_OWN_VARIABLES = ("draw", "run", "sensor_bead", "sample", "mode")
 
 
 class Shown(NamedTuple):
@@ -202,8 +204,7 @@ def write_study_heading(
     members = f"{states.size} members" if "status" in study else ""
     # Without the list of sensors, which may be long, and without the advice.
     of_pulses = "sensor_bead" in study[name].dims or name == "wave_speed"
-    late = str(study.attrs.get("missing_note", "")) if of_pulses else ""
-    late = late.partition(", by time.end")[0]
+    late = late_pulses(study) if of_pulses else ""
     return sheet.write(title, "simulated", laws, members, *notes, more, late)
 
 
@@ -524,11 +525,16 @@ def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]
 
     The result is a mapping of names to functions that draw them.
 
-    They are the peaks versus the beads, with a line for each value of the first key or for each
-    run; for each numeric key, curves of the wave speed, the transmitted momentum, and the
+    For a sweep they are the peaks versus the beads, with a line for each value of the first key or
+    for each run; for each numeric key, curves of the wave speed, the transmitted momentum, and the
     summaries, or the power law of the wave speed if the key covers a factor of 5; a map for two
-    numeric keys; distributions of draws; and the hysteresis of a chained study.
+    numeric keys; distributions of draws; and the hysteresis of a chained study. For other studies
+    they are the uncertainty bands and the sensitivities, the effective restitution of impacts, or
+    the frequencies of modes.
     """
+    kind = str(study.attrs.get("granchain_study"))
+    if kind in OTHER_STUDIES:
+        return OTHER_STUDIES[kind](study)
     found: dict[str, Callable[[], tuple[Figure, Axes]]] = {}
     if "chained" in study.attrs:
         return {"hysteresis": partial(study_hysteresis, study)} if len(study["run"]) > 1 else {}
@@ -563,3 +569,42 @@ def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]
         for name in [*features, *(["peak"] if len(study["sensor_bead"]) else [])]:
             found[f"{name}-distribution"] = partial(study_distribution, study, name, lines)
     return found
+
+
+def figures_of_bands(study: Any) -> dict[str, Callable[[], tuple[Figure, Any]]]:
+    """Return the figures of `granchain.bands`."""
+    found: dict[str, Callable[[], tuple[Figure, Any]]] = {
+        "band_traces": partial(band_traces, study)
+    }
+    if "first_order" in study:
+        found["sensitivities"] = partial(sensitivities, study)
+    return found
+
+
+def figures_of_impacts(study: Any) -> dict[str, Callable[[], tuple[Figure, Axes]]]:
+    """Return the curves of the effective restitution of `granchain.impacts`."""
+    name = "delivered_restitution"
+    if not np.isfinite(study[name].values).any():
+        return {}
+    keys = [str(dim) for dim in study[name].dims if dim != "law" and len(study[dim]) > 1]
+    lines = "law" if len(study["law"]) > 1 else None
+    found: dict[str, Callable[[], tuple[Figure, Axes]]] = {}
+    for key in keys:
+        other = lines or next((other for other in keys if other != key), None)
+        found[f"restitution-over-{key}"] = partial(study_curves, study, name, key, other)
+    return found
+
+
+def figures_of_modes(study: Any) -> dict[str, Callable[[], tuple[Figure, Axes]]]:
+    """Return the curves of the frequencies of `granchain.mode_study`."""
+    dims = [str(dim) for dim in study["frequencies"].dims if dim != "mode"]
+    lines = next((dim for dim in dims if dim != "draw" and len(study[dim]) > 1), None)
+    return {"frequencies": partial(study_curves, study, "frequencies", "mode", lines)}
+
+
+# Functions that return the figures of studies that are no sweeps.
+OTHER_STUDIES: dict[str, Callable[[Any], Mapping[str, Callable[[], tuple[Figure, Any]]]]] = {
+    "bands": figures_of_bands,
+    "impacts": figures_of_impacts,
+    "mode_study": figures_of_modes,
+}

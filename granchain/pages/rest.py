@@ -13,9 +13,7 @@ import numpy as np
 
 from granchain.case import Case, check_case
 from granchain.errors import CaseError
-from granchain.figures import band_traces, sensitivities
-from granchain.pages.blocks import Block, Grid, Paragraph, Picture, number_grid, number_text
-from granchain.plain_data import plain_data
+from granchain.pages.blocks import Grid, number_grid, number_text
 from granchain.store.conclusion import claim_conclusion, save_conclusion
 from granchain.store.study import save_answer
 
@@ -31,11 +29,8 @@ def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
     CaseError
         For what no command writes to a file of numbers.
     """
-    if "nominal_force" in getattr(found, "data_vars", ()):
-        return "bands", {"bands": plain_data(found.to_dict())}
     raise CaseError(
-        f"save: {type(found).__name__} is not supported. It must be a result of bands. "
-        "Write other answers to a file with the ending .h5."
+        f"save: {type(found).__name__} is not supported. Use a file with the ending .h5."
     )
 
 
@@ -46,19 +41,19 @@ def save(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write an analysis result to a JSON file.
+    """Write an answer, or the dataset of a study, to a file.
 
-    The file is equal to the one written by `--out FILE.json` of the command. `report`, `granchain
-    plot`, and `granchain cite` can read it.
+    The file is equal to the one written by `--out` of the command. `report`, `granchain plot`, and
+    `granchain cite` can read it. `granchain.open` reads a file with the ending .h5.
 
     Parameters
     ----------
-    found : xarray.Dataset
-        Result of `bands`.
+    found : Answer or xarray.Dataset
+        Answer, or result of `sweep`, `bands`, `impacts`, or `mode_study`.
     path : str or path
-        Output file with the ending .json.
+        Output file with the ending .h5, or .json for a result of `equivalent` or `fit`.
     case : Case, optional
-        Case of the analysis.
+        Not used.
     overwrite : bool
         Overwrite an existing file that granchain wrote.
 
@@ -109,46 +104,16 @@ def drawable(value: Any) -> Any:
 # Bands
 
 
-def as_bands(facts: Mapping[str, Any]) -> Any:
-    """The dataset of `granchain.bands`."""
-    import xarray
-
-    there = {**facts["bands"]}
-    for group in ("coords", "data_vars"):
-        there[group] = {
-            name: {**one, "data": drawable(one["data"])} for name, one in there[group].items()
-        }
-    return xarray.Dataset.from_dict(there)
-
-
-def bands_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
-    """Title, blocks and laws of bands."""
-    found = as_bands(facts)
-    words = (
-        "First pulse at each sensor: the case as a line, and the uncertainty bands of the ensemble."
-    )
-    blocks = [Picture(lambda: band_traces(found), words)]
-    words = "Sensitivity of the peak to each uncertain parameter: first-order and total indices."
-    blocks += [Picture(lambda: sensitivities(found), words)] * ("first_order" in found)
+def bands_words(found: Any) -> str:
+    """Return the members of bands, and the standard deviations of the parameters."""
     spread = ", ".join(
-        f"{key} {number_text(abs(deviation / value), '.3g', 100.0)} %"
-        for key, value, deviation in zip(
-            found["key"].values.tolist(),
-            found["value"].values.tolist(),
-            found["standard_deviation"].values.tolist(),
-            strict=True,
+        f"{key} {number_text(deviation, '.3g', 100.0)} %"
+        for key, deviation in zip(
+            found["key"].values.tolist(), found["relative_deviation"].values.tolist(), strict=True
         )
     )
     runs, status = found.attrs["runs"], found.attrs["status"]
-    about = f"{runs} runs: {status}. Relative standard deviations of the parameters: {spread}."
-    title = f"Uncertainty bands of {found.attrs['title'] or 'the case'}"
-    told = found.attrs.get("missing_note")
-    notes = [Paragraph(str(told), warning=True)] if told else []
-    return (
-        title,
-        [Paragraph(about), *notes, *blocks, *band_tables(found)],
-        [str(found.attrs["law"])],
-    )
+    return f"{runs} runs: {status}. Relative standard deviations of the parameters: {spread}."
 
 
 def band_tables(found: Any) -> list[Grid]:

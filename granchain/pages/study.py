@@ -29,6 +29,7 @@ from granchain.pages.blocks import (
     number_grid,
     number_text,
 )
+from granchain.pages.rest import band_tables, bands_words
 from granchain.pages.run import (
     FIGURE_WORDS,
     case_blocks,
@@ -39,6 +40,7 @@ from granchain.pages.run import (
     setup_blocks,
 )
 from granchain.store.schema import unit_of_attributes
+from granchain.store.study import messages_of_study
 from granchain.studies.measures import missing_note
 
 # Values of a key that a page lists, and members of an ensemble.
@@ -47,31 +49,74 @@ MOST_ROWS_OF_A_STUDY, MOST_MEMBERS = 12, 40
 OTHERWISE = {
     "peaks": "peaks along the chain",
     "hysteresis": "hysteresis of the chained sweep",
+    "band_traces": "first pulse at each sensor: the nominal case as a line, and uncertainty bands",
+    "sensitivities": "sensitivity of the peak to each parameter: first-order and total indices",
+    "frequencies": "frequencies of the modes",
 }
 # Messages of a study.
 MOST_MESSAGES = 12
 
 
 def study_blocks(study: Any, name: str) -> list[Block]:
-    """All that a report says of a study.
+    """Return the blocks of a report about a study.
 
     Parameters
     ----------
     study : xarray.Dataset
-        As `granchain.sweep` gives it.
+        Result of `granchain.sweep`, `bands`, `impacts`, or `mode_study`.
     name : str
-        Of its file.
+        Name of its file.
     """
+    notes = messages_of_study(study)
+    if "message" in study:
+        notes += np.asarray(study["message"].values, dtype=str).ravel().tolist()
+    notes = [note for note in dict.fromkeys(notes) if note][:MOST_MESSAGES]
+    laws = str(study.attrs["law"]).split(", ") if "law" in study.attrs else []
+    for key in ("contact.law", "law"):
+        if key in study.coords:
+            laws = [str(law) for law in np.unique(study[key].values)]
+    about = {"case_resolved_json": study.attrs.get("case_resolved_json")}
+    facts = {name: str(value) for name, value in study.attrs.items() if np.ndim(value) == 0}
+    return [
+        Heading(str(study.attrs.get("title") or name), 1),
+        Paragraph(members_of(study)),
+        *(Paragraph(note, warning=True) for note in notes),
+        *value_grids(study),
+        Heading("Figures", 2),
+        *(
+            Picture(draw, f"{re.sub('[-_]', ' ', OTHERWISE.get(what, what)).capitalize()}.")
+            for what, draw in study_figures(study).items()
+        ),
+        *(block for law in laws for block in law_blocks(law, {})),
+        *case_blocks(about),
+        *origin(facts, name, ("how", "n", "seed", "pair_json", "inputs_json")),
+        *citation(laws),
+    ]
+
+
+def members_of(study: Any) -> str:
+    """Return what a study consists of, and how its members ended."""
+    kind = str(study.attrs.get("granchain_study"))
+    if kind == "impacts":
+        return f"{study['reason'].size} impacts of two bodies."
+    if kind == "mode_study":
+        return f"Modes of {study['frequencies'].size // study['mode'].size} chains."
+    if kind == "bands":
+        return bands_words(study)
     statuses, counts = np.unique(np.asarray(study["status"].values, dtype=str), return_counts=True)
     ended = ", ".join(
         f"{count} {status}"
         for status, count in zip(statuses.tolist(), counts.tolist(), strict=True)
     )
-    notes = [str(study.attrs.get(name, "")) for name in ("missing_note", "wave_speed_note")]
-    notes += np.asarray(study["message"].values, dtype=str).ravel().tolist()
-    notes = [one for one in dict.fromkeys(notes) if one][:MOST_MESSAGES]
+    return f"Study of {study['status'].size} members: {ended}."
+
+
+def value_grids(study: Any) -> list[Block]:
+    """Return tables of the varied values and of the results of a study."""
+    if study.attrs.get("granchain_study") == "bands":
+        return list(band_tables(study))
     about = {"case_resolved_json": study.attrs.get("case_resolved_json")}
-    # what is not given of the striker is the beads'
+    # a quantity of the striker that is not in the case equals that of the beads
     given = resolved({"case_resolved_json": study.attrs.get("case_json")}).get("striker") or {}
     follows = [
         f"striker.{name}"
@@ -90,31 +135,10 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     ]
     rows = tuple((name.replace("_", " "), *spread_row(study[name])) for name in measured)
     columns = ("", "mean", "standard deviation", "minimum", "maximum", "unit")
-    laws = str(study.attrs["law"]).split(", ") if "law" in study.attrs else []
-    for key in ("contact.law", "law"):
-        if key in study.coords:
-            laws = [str(law) for law in np.unique(study[key].values)]
-    facts = {name: str(value) for name, value in study.attrs.items() if np.ndim(value) == 0}
     return [
-        Heading(str(study.attrs.get("title") or name), 1),
-        Paragraph(f"Study of {study['status'].size} members: {ended}."),
-        *(Paragraph(one, warning=True) for one in notes),
-        Grid(
-            ("key", "values", "", "unit"),
-            tuple(keys),
-            "Varied parameters, and sensors",
-        ),
+        Grid(("key", "values", "", "unit"), tuple(keys), "Varied parameters, and other axes"),
         *setup_blocks(resolved(about), [*map(str, study.coords), *follows]),
-        Grid(columns, rows, "Results, over all members and sensors"),
-        Heading("Figures", 2),
-        *(
-            Picture(draw, f"{re.sub('[-_]', ' ', OTHERWISE.get(what, what)).capitalize()}.")
-            for what, draw in study_figures(study).items()
-        ),
-        *(block for law in laws for block in law_blocks(law, {})),
-        *case_blocks(about),
-        *origin(facts, name, ("how", "n", "seed")),
-        *citation(laws),
+        Grid(columns, rows, "Results, over all members"),
     ]
 
 

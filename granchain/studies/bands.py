@@ -21,8 +21,8 @@ from granchain.plain_data import canonical
 from granchain.progress import progress_of
 from granchain.simulation import warns_of_fast_drives
 from granchain.store.dataset import dataset_of
-from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.schema import Variable
+from granchain.store.study import study_attributes, texts
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.measures import Measures, measure, missing_note
 from granchain.studies.members import counter
@@ -35,7 +35,7 @@ from granchain.studies.plan import (
     quasi_random,
     uniform,
 )
-from granchain.studies.sweep import texts
+from granchain.studies.sweep import about_key
 
 if TYPE_CHECKING:
     import xarray
@@ -96,9 +96,11 @@ def bands(
     xarray.Dataset
         force (quantile, time, sensor_bead) [N] at the sample times of the nominal case; peak [N]
         and arrival [s] (quantile, sensor_bead); nominal_force, nominal_peak, and nominal_arrival of
-        the nominal case; value and standard_deviation (key). With sensitivity, also first_order,
-        total_order, arrival_first_order, and arrival_total_order (key, sensor_bead) [1], each with
-        _low and _high.
+        the nominal case; interpolation_error [N], the largest error of the common sample times;
+        relative_deviation (key), the standard deviation divided by the value; and for each key its
+        value and its standard deviation, such as `striker.speed` and `striker.speed_deviation`.
+        With sensitivity, also first_order, total_order, arrival_first_order, and
+        arrival_total_order (key, sensor_bead) [1], each with _low and _high.
 
     Raises
     ------
@@ -141,7 +143,6 @@ def bands(
     report = counter(progress_of(progress, "bands"), runs)
     found = nominal_and_members(asked, threads, report)
     attributes = attributes_of_bands(asked, found, runs)
-    attributes["interpolation_error"] = grid_error(found.time[0], found.force[0])
     variables = banded(asked, found, levels)
     if sensitivity:
         more = measure(further, threads, done=report)
@@ -312,10 +313,7 @@ def nominal_and_members(
         raise RunError(f"every member failed, the first one with: {failed[0]}")
     notes = []
     if failed:
-        notes.append(
-            f"{len(failed)} of {asked.n} members failed and are excluded, the first one with: "
-            f"{failed[0]}"
-        )
+        notes.append(failure_note(asked, failed))
     if note := missing_note(np.isnan(found.peak[complete]), found.sensor_bead):
         notes.append(note)
     for sentence in notes:
@@ -327,6 +325,14 @@ def nominal_and_members(
             "required. Reduce the interval."
         )
     return found
+
+
+def failure_note(asked: Uncertain, failed: Sequence[str]) -> str:
+    """Return the message about members that failed."""
+    return (
+        f"{len(failed)} of {asked.n} members failed and are excluded, the first one with: "
+        f"{failed[0]}"
+    )
 
 
 def complete_members(found: Measures) -> list[int]:
@@ -403,7 +409,7 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
         )
         force[:, batch] = np.quantile(side, quantiles, axis=0)
     keys = list(asked.drawn)
-    values = np.array([entry_at(dict(asked.case), key)[0] for key in keys])
+    values = [float(entry_at(dict(asked.case), key)[0]) for key in keys]
     # standard deviation of a uniform distribution: half the width over the root of 3
     deviations = [
         one["uniform"] / math.sqrt(3.0) if isinstance(one, dict) else one
@@ -431,13 +437,22 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
         ),
         "nominal_peak": (sensors, found.peak[0], "N", "peak force of the nominal case"),
         "nominal_arrival": (sensors, found.arrival[0], "s", "time of that peak"),
-        "value": (of_key, values, "", "value of the nominal case, in SI units"),
-        "standard_deviation": (
-            of_key, np.abs(values) * np.array(deviations), "",
-            "standard deviation, in SI units",
+        "interpolation_error": (
+            (), np.array(grid_error(found.time[0], found.force[0])), "N",
+            "largest error of forces that are interpolated at the common times",
+        ),
+        "relative_deviation": (
+            of_key, np.array(deviations), "1", "standard deviation divided by the nominal value"
         ),
     }  # fmt: skip
-    return {name: Variable(*about) for name, about in table.items()}
+    variables = {name: Variable(*about) for name, about in table.items()}
+    for key, value, deviation in zip(keys, values, deviations, strict=True):
+        unit = about_key(asked.case, key)[0] or "1"
+        variables[key] = Variable((), np.array(value), unit, f"case parameter {key}")
+        variables[f"{key}_deviation"] = Variable(
+            (), np.array(abs(value) * deviation), unit, f"standard deviation of {key}"
+        )
+    return variables
 
 
 def quantiles_over(values: np.ndarray, quantiles: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -454,22 +469,22 @@ def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[st
     """Return the attributes of the bands: title, settings, status, and provenance."""
     ends = [f"{found.status[1:].count(one)} {one.label}" for one in dict.fromkeys(found.status[1:])]
     note = missing_note(np.isnan(found.peak[complete_members(found)]), found.sensor_bead)
-    return {
-        "Conventions": "CF-1.11",
-        "title": asked.case.title or "untitled case",
-        "granchain_version": granchain_version(),
-        "law": asked.case.contact.law,
-        "status": ", ".join(ends),
-        "n": asked.n,
-        "seed": asked.seed,
-        "runs": runs,
-        "tolerance_json": canonical(dict(asked.tolerance)),
-        "case_sha256": asked.case.sha256,
-        "case_json": canonical(asked.case.as_given()),
-        "case_resolved_json": canonical(asked.case.resolved()),
-        "versions": versions(),
-        "source_hash": source_hash(),
-    } | ({"missing_note": note} if note else {})
+    failed = [found.message[k] for k, status in enumerate(found.status) if status.failed]
+    notes = [note] if note else []
+    if failed:
+        notes.append(failure_note(asked, failed))
+    return study_attributes(
+        "bands",
+        asked.case.title or "untitled case",
+        asked.case.law.split(", "),
+        notes,
+        asked.case,
+        status=", ".join(ends),
+        n=asked.n,
+        seed=asked.seed,
+        runs=runs,
+        tolerance_json=canonical(dict(asked.tolerance)),
+    )
 
 
 # --------------------------------------------------------------------------------------------------

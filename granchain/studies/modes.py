@@ -9,15 +9,18 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.errors import CaseError
+from granchain.store.dataset import dataset_of
+from granchain.store.schema import Variable
+from granchain.store.study import study_attributes
 from granchain.studies.plan import plan_of
-from granchain.studies.sweep import axes_of_study
+from granchain.studies.sweep import axes_of_study, vary_json
 from granchain.waves.modes import modes
 
 if TYPE_CHECKING:
     import xarray
 
 # Quantities of each mode that are stored, with unit and description.
-KEPT = {
+STORED = {
     "frequencies": ("Hz", "frequency without damping"),
     "participation": ("1", "number of participating beads, (sum e)^2/sum e^2"),
     "damping": ("1/s", "decay rate of the amplitude"),
@@ -63,8 +66,6 @@ def mode_study(
     >>> study["frequencies"].shape
     (2, 5)
     """
-    import xarray
-
     plan = plan_of(case, vary, how, n, seed)
     found = [modes(member) for member in plan.cases()]
     sizes = sorted({one.frequencies.size for one in found})
@@ -73,18 +74,23 @@ def mode_study(
             f"chain.beads: the chains have {sizes[0]} to {sizes[-1]} beads. All must have the "
             "same number of beads. Run a separate study for each number."
         )
-    data = {
-        name: (
-            (*plan.dims, "mode"),
-            np.stack([getattr(one, name) for one in found]).reshape((*plan.shape, -1)),
-            {"units": unit, "long_name": meaning},
-        )
-        for name, (unit, meaning) in KEPT.items()
-    }
-    axes = {
-        name: (axis.dims, axis.data, {"units": axis.unit, "long_name": axis.long_name})
-        for name, axis in axes_of_study(plan).items()
-    }
-    mode = ("mode", np.arange(1, sizes[0] + 1), {"long_name": "number of the mode"})
-    title = plan.case.title or "untitled case"
-    return xarray.Dataset(data, axes | {"mode": mode}, {"title": title, "seed": seed})
+    variables = axes_of_study(plan)
+    inside = [key for key in variables if key not in plan.dims]
+    variables["mode"] = Variable(
+        ("mode",), np.arange(1, sizes[0] + 1), "1", "number of the mode, by increasing frequency"
+    )
+    for name, about in STORED.items():
+        values = np.stack([getattr(each, name) for each in found]).reshape((*plan.shape, -1))
+        variables[name] = Variable((*plan.dims, "mode"), values, *about)
+    attributes = study_attributes(
+        "mode_study",
+        plan.case.title or "untitled case",
+        plan.laws or plan.case.law.split(", "),
+        dict.fromkeys(message for each in found for message in each.messages),
+        plan.case,
+        how=plan.how,
+        n=plan.n,
+        seed=plan.seed,
+        vary_json=vary_json(plan),
+    )
+    return dataset_of(variables, attributes, inside)

@@ -32,9 +32,16 @@ from granchain.simulation import law_records, warn_of_fast_drives
 from granchain.store import claim
 from granchain.store.dataset import BESIDE_VARIABLE, dataset_of, stored_bytes
 from granchain.store.files import LARGEST_FILE
-from granchain.store.provenance import granchain_version, source_hash, versions
-from granchain.store.schema import CONTENT, FORMAT, STUDY, Variable
-from granchain.store.study import StudyPart, open_study, save_study
+from granchain.store.provenance import granchain_version, source_hash
+from granchain.store.schema import Variable
+from granchain.store.study import (
+    StudyPart,
+    messages_of_study,
+    open_study,
+    save_study,
+    study_attributes,
+    texts,
+)
 from granchain.studies.chained import measure_chain, plan_of_chain
 from granchain.studies.elsewhere import Elsewhere, changed_law
 from granchain.studies.measures import (
@@ -151,8 +158,9 @@ def sweep(
         plan, out, resume, overwrite, summary=summary, measures=measures, traces=traces,
         executor=executor, threads=threads, progress=progress_of(progress, "sweep"),
     )  # fmt: skip
-    if note := study.attrs.get("missing_note"):
-        warnings.warn(f"sweep: {note}", GranchainWarning, stacklevel=2)
+    for note in messages_of_study(study):
+        if note != UNLIKE:
+            warnings.warn(f"sweep: {note}", GranchainWarning, stacklevel=2)
     return study
 
 
@@ -675,52 +683,44 @@ def variables_of_study(
     return variables
 
 
-def texts(words: Sequence[str]) -> np.ndarray:
-    """Return strings as an array of objects."""
-    return np.array([*words, None], dtype=object)[:-1]
-
-
 def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     """Return the attributes of a study: title, settings, status, and provenance."""
-    laws = plan.laws or [plan.case.contact.law]
+    laws = plan.laws or plan.case.law.split(", ")
     ends = [f"{found.status.count(one)} {one.label}" for one in dict.fromkeys(found.status)]
-    attributes = {
-        "Conventions": "CF-1.11",
-        "title": plan.case.title or "untitled case",
-        "granchain_format": FORMAT,
-        CONTENT: STUDY,
-        "granchain_version": granchain_version(),
-        "law": ", ".join(dict.fromkeys(laws)),
-        "status": ", ".join(ends),
-        "how": plan.how,
-        "n": plan.n,
-        "seed": plan.seed,
-        "case_sha256": plan.case.sha256,
-        "case_json": canonical(plan.case.as_given()),
-        "case_resolved_json": canonical(plan.case.resolved()),
-        "vary_json": canonical(
-            {
-                key: values if isinstance(values, list) else values.as_dict()
-                for key, values in plan.vary.items()
-            }
-        ),
-        "laws_json": canonical({hash_of_record(text): text for text in dict.fromkeys(found.law)}),
-        "versions": versions(),
-        "source_hash": source_hash(),
-    }
-    if plan.chained:
-        attributes["chained"] = 1
+    late = found.missing & (Missing.NOT_ARRIVED | Missing.CUT) > 0
+    notes = [note] if (note := missing_note(late, found.sensor_bead)) else []
     known = np.isfinite(found.wave_speed)
     sensors = np.column_stack([found.missing & ~Missing.WALL, found.wave_speed_sensors])[known]
     if (sensors != sensors[:1]).any():
-        attributes["wave_speed_note"] = UNLIKE
-    late = found.missing & (Missing.NOT_ARRIVED | Missing.CUT) > 0
-    if note := missing_note(late, found.sensor_bead):
-        attributes["missing_note"] = note
+        notes.append(UNLIKE)
+    attributes = study_attributes(
+        "sweep",
+        plan.case.title or "untitled case",
+        laws,
+        notes,
+        plan.case,
+        status=", ".join(ends),
+        how=plan.how,
+        n=plan.n,
+        seed=plan.seed,
+        vary_json=vary_json(plan),
+        laws_json=canonical({hash_of_record(text): text for text in dict.fromkeys(found.law)}),
+        **({"chained": 1} if plan.chained else {}),
+    )
     keys = [*plan.listed, *plan.sample, *(["law"] if "contact" in plan.listed else [])]
     inside = [key for key in keys if key not in plan.dims]
     # CF: variables that are coordinates of a dimension with another name
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
+
+
+def vary_json(plan: Plan) -> str:
+    """Return the varied values of a plan as JSON text."""
+    return canonical(
+        {
+            key: values if isinstance(values, list) else values.as_dict()
+            for key, values in plan.vary.items()
+        }
+    )
 
 
 def hash_of_record(record: str) -> str:
