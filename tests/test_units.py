@@ -27,8 +27,8 @@ SAME_IN_BASE_UNITS = dict(
         r"([^;\n]+?) = (\S+?)(?:;|\n)\s*",
         """
 1 = 1; m = m; s = s; kg = kg; N = kg.m.s-2; Pa = kg.m-1.s-2; J = kg.m2.s-2; Hz = s-1;
-rad = 1; m/s = m.s-1; m/s^2 = m.s-2; m/s2 = m.s-2; m^2 = m2; kg/m^3 = kg.m-3; N/m = kg.s-2;
-N s/m = kg.s-1; N s/m^2 = kg.m-1.s-1; 1/s = s-1; 1/m = m-1; 1/N = kg-1.m-1.s2;
+rad = 1; m/s = m.s-1; m/s^2 = m.s-2; m/s2 = m.s-2; m^2 = m2; kg/m^3 = kg.m-3; kg/m3 = kg.m-3;
+N/m = kg.s-2; N s/m = kg.s-1; N s/m^2 = kg.m-1.s-1; 1/s = s-1; 1/m = m-1; 1/N = kg-1.m-1.s2;
 1/Pa = kg-1.m.s2; s/m = s.m-1; m/N = kg-1.s2
 """,
     )
