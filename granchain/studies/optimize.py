@@ -432,15 +432,15 @@ class Designs:
 
     def _optimum(self, numbers: np.ndarray, messages: Sequence[str], **data: Any) -> Optimum:
         """Return the optimum at a point, with its labels."""
-        (minimized, *limited), own = [one for one, _ in self.summaries], Optimum.labels
+        (minimized, *limited), declared = [each for each, _ in self.summaries], Optimum.labels
         labels = {
-            name: own[name]._replace(unit=minimized.unit)
+            name: declared[name]._replace(unit=minimized.unit)
             for name in ("value", "start", "gain", "history")
         }
-        units = [one.unit for one in limited]
+        units = [each.unit for each in limited]
         if len(set(units)) == 1:
             for name in ("limited", "limited_low", "limited_high"):
-                labels[name] = own[name]._replace(unit=units[0])
+                labels[name] = declared[name]._replace(unit=units[0])
         for ending, vector, about in (
             ("", numbers, "case parameter {}"),
             ("_low", self.low, "lower bound of {}"),
@@ -455,7 +455,7 @@ class Designs:
             "minimize": minimized.name,
             "time_step": self.step,
             "constraint": np.arange(len(limited)),
-            "subject_to": np.array([one.name for one in limited], dtype=object),
+            "subject_to": np.array([each.name for each in limited], dtype=object),
             "limited_low": self.limits[:, 0],
             "limited_high": self.limits[:, 1],
             "limited_unit": np.array(units, dtype=object),
