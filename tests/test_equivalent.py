@@ -76,7 +76,7 @@ def faked(monkeypatch, peak_off, key="restitution"):
         for i, case in enumerate(cases):
             off = 0.0
             if case.contact.law != "ma-liu":
-                off = peak_off(getattr(case.contact, key))
+                off = peak_off(getattr(case.contact, key) if key else case.contact)
             found.peak[i], found.arrival[i] = 1.0 + off, 1.0
             found.width[i], found.message[i] = off + 1.0, ""
         found.status = [Status.COMPLETE] * len(cases)
@@ -108,6 +108,28 @@ def test_a_range_that_ends_flat_has_no_other_minimum_there(monkeypatch):
     (found,) = gc.equivalent(short(), laws=["kuwabara-kono"], free={"chi": (1.0, 1e7)})
     assert found.inputs["chi"] == pytest.approx(100.0, rel=1e-2)
     assert found.minima == found.messages == () and found.minimum_residual == [found.residual]
+
+
+def test_a_law_whose_runs_fail_is_last_and_a_unit_of_a_law_has_its_column(monkeypatch, tmp_path):
+    middles = {"kelvin-voigt": 5e6, "flores": 5e9}
+
+    def off(contact):
+        middle = middles.get(contact.law)
+        return np.nan if middle is None else 0.01 + (contact.stiffness / middle - 1.0) ** 2
+
+    faked(monkeypatch, off, None)
+    laws = [{"law": "tsuji"}, *({"law": law, "restitution": 0.7} for law in middles)]
+    free = {law: {"stiffness": (0.2 * middle, 1.8 * middle)} for law, middle in middles.items()}
+    found = gc.equivalent(short(), laws=laws, free=free | {"tsuji": {"restitution": (0.1, 0.9)}})
+    found.save(tmp_path / "a.h5")
+    opened = gc.open(tmp_path / "a.h5")
+    assert opened.equals(found) and len(opened.cases) == 2
+    assert opened["law"].tolist()[2] == opened[2].law == "tsuji" and np.isnan(opened.residual[2])
+    assert opened[2].inputs == {} and opened[2].case is None and opened[2].free
+    for law, unit in (("kelvin-voigt", "N/m"), ("flores", "N/m^n")):
+        column = opened.variables[f"contact.stiffness_{law}"]
+        assert column.unit == unit and np.isnan(column.data).tolist().count(False) == 1
+        assert np.nanmax(column.data) == pytest.approx(middles[law], rel=1e-3)
 
 
 def test_a_descent_starts_from_one_of_two_equally_low_points():

@@ -205,7 +205,7 @@ def compared(count, beads=(3, 8)):
         SimpleNamespace(label=f"law-{i}", sensors=[sensor(bead, i) for bead in beads])
         for i in range(count)
     ]
-    about = SimpleNamespace(title="numbers", kind="measured", words="measured")
+    about = SimpleNamespace(title="numbers", kind="measured", kind_text="measured")
     trace = SimpleNamespace(about=about)
     return SimpleNamespace(results=results, trace=trace)
 

@@ -126,7 +126,7 @@ def write_trace_heading(
     """Write the heading for a trace; a synthetic trace is labelled as such, in red."""
     about = trace.about
     title, synthetic = about.title or "untitled trace", about.kind == "synthetic"
-    return sheet.write(title, about.words, *phrases, failed=synthetic, indent=indent)
+    return sheet.write(title, about.kind_text, *phrases, failed=synthetic, indent=indent)
 
 
 def add_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:

@@ -32,9 +32,9 @@ MOST_ROWS = 100
 MOST_GROUPS = 3
 
 
-def ranking(found: Any) -> Any:
+def ranking(answer: Any) -> Any:
     """Plot a ranking of fits or of equivalents."""
-    return (fits if "aic" in found.variables else equivalence)(found)
+    return (fits if "aic" in answer.variables else equivalence)(answer)
 
 
 # For each class of answers: captions, and functions that plot the answer.

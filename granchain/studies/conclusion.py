@@ -152,7 +152,7 @@ def concluded(
     known_keys = count - sum(any(key in keys for key in group) for group in groups)
     groups_of = {key: ", ".join(group) for group in groups for key in group}
     samples = against.samples(final, clock, gain)
-    lengths = [len(one["time"]) for one in samples]
+    lengths = [len(pulse["time"]) for pulse in samples]
     case = against.base.replace(**values)
     data = {
         **data_of_keys(values, errors, start, *terms),
@@ -178,9 +178,11 @@ def concluded(
         "gain": gain,
         "shift": shift - time_shift,
         "sample": np.arange(sum(lengths)),
-        "sample_bead": np.repeat(np.array([one["bead"] for one in samples], dtype=int), lengths),
+        "sample_bead": np.repeat(
+            np.array([pulse["bead"] for pulse in samples], dtype=int), lengths
+        ),
         **{
-            f"sample_{name}": np.concatenate([np.empty(0), *(one[name] for one in samples)])
+            f"sample_{name}": np.concatenate([np.empty(0), *(pulse[name] for pulse in samples)])
             for name in SAMPLES
         },
     }

@@ -77,10 +77,10 @@ _SENSOR = ("sensor_bead",)
 class Equivalent(Answer):
     """Approximation of one contact law by another, with the best inputs.
 
-    `found["contact.restitution"]` is the value of a free input, nan if every run failed. The names
-    with `_low` and `_high` are its range, and with `_grid` (n_points,) and `_minimum` (n_minima,)
-    its values at the points of the grid and at the minima. `case` is the case with the law and its
-    inputs, None if every run failed.
+    `equivalent["contact.restitution"]` is the value of a free input, nan if every run failed. The
+    names with `_low` and `_high` are its range, and with `_grid` (n_points,) and `_minimum`
+    (n_minima,) its values at the points of the grid and at the minima. `case` is the case with the
+    law and its inputs, None if every run failed.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class Candidate(NamedTuple):
     def change(self, point: np.ndarray) -> dict[str, Any]:
         """Return the changes that apply the law and its inputs to a case."""
         inputs = self.inputs | self.named(point)
-        return {"contact.law": self.law} | {key_of(name): one for name, one in inputs.items()}
+        return {"contact.law": self.law} | {key_of(name): value for name, value in inputs.items()}
 
     def named(self, point: np.ndarray) -> dict[str, float]:
         """Return the free inputs at a point, by name."""
@@ -639,13 +639,13 @@ def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, lower: Lo
 
 def _ranked(start: Case, reference: Case, answers: Sequence[Equivalent]) -> Ranking[Equivalent]:
     """Return the results best first, with ranks; equal residuals within run errors share a rank."""
-    left = [one.residual for one in answers]
-    places = ranked(left, lambda i, j: abs(left[j] - left[i]) <= TIE * left[i])
+    residuals = [answer.residual for answer in answers]
+    places = ranked(residuals, lambda i, j: abs(residuals[j] - residuals[i]) <= TIE * residuals[i])
     laws = [law for k, _ in places for law in answers[k].law.split(", ")]
     return ranking_of(
         answers,
         places,
-        ("residual", "per_bead", *{key for one in answers for key in one.key.tolist()}),
+        ("residual", "per_bead", *{key for answer in answers for key in answer.key.tolist()}),
         ("to", "measure", "sensor_bead"),
         {},
         law=", ".join(dict.fromkeys([*reference.law.split(", "), *laws])),

@@ -349,22 +349,22 @@ def _contest(
     start: Case, rivals: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]
 ) -> Ranking[Fit]:
     """Return the fits of several laws, best first, with their differences, without new runs."""
-    fits = [one for _, one in answers]
+    fits = [fitted for _, fitted in answers]
     blocks = [
-        np.bincount(against.blocks(), contributions(against, found.residual)[0])
-        for against, (found, _) in zip(rivals, answers, strict=True)
+        np.bincount(against.blocks(), contributions(against, lowest.residual)[0])
+        for against, (lowest, _) in zip(rivals, answers, strict=True)
     ]
-    left = [1.0 - (len(one.keys) + one.times) / one.count for one in rivals]
-    criteria = [one.aic for one in fits]
-    pairs = differences(criteria, blocks, left)
+    degrees = [1.0 - (len(rival.keys) + rival.times) / rival.count for rival in rivals]
+    criteria = [fitted.aic for fitted in fits]
+    pairs = differences(criteria, blocks, degrees)
     places = ranked(criteria, lambda i, j: not pairs["distinguishable"][i, j])
-    common = set.intersection(*(set(one.messages) for one in fits))
+    common = set.intersection(*(set(fitted.messages) for fitted in fits))
     messages = (
         message if message in common else f"{first_law(fits[k])}: {message}"
         for k, _ in places
         for message in fits[k].messages
     )
-    keys = {f"{key}{ending}" for one in rivals for key in one.keys for ending in ENDINGS}
+    keys = {f"{key}{ending}" for rival in rivals for key in rival.keys for ending in ENDINGS}
     about = rivals[0].trace.about
     return ranking_of(
         fits,

@@ -128,7 +128,7 @@ def ranking_of(
     """
     order = [k for k, _ in places]
     entries = [answers[k] for k in order]
-    laws = [first_law(one) for one in entries]
+    laws = [first_law(entry) for entry in entries]
     columns, labels = along_laws(entries, laws, names)
     data: dict[str, Any] = {"law": laws, "rank": [rank for _, rank in places], **columns}
     data |= {name: entries[0][name] for name in shared}
@@ -144,7 +144,7 @@ def ranking_of(
 
 
 def first_law(answer: Answer) -> str:
-    """Return the law of `[contact]` in the case of an answer, the first one of its laws."""
+    """Return the law of `[contact]` in the case of an answer, the first of its laws."""
     return answer.law.partition(", ")[0]
 
 
@@ -154,18 +154,20 @@ def along_laws(
     """Return variables of several answers as columns along their laws, and the labels.
 
     A number that a law does not have is nan. If its unit depends on the law, each law has a column
-    of its own.
+    for itself.
     """
     data, labels = {}, {}
     for name in sorted(names):
-        owners = [one for one in answers if name in one.variables]
-        several = len({one.variables[name].unit for one in owners}) > 1
-        for law in dict.fromkeys(first_law(one) for one in owners) if several else ("",):
+        owners = [entry for entry in answers if name in entry.variables]
+        several = len({entry.variables[name].unit for entry in owners}) > 1
+        for law in dict.fromkeys(first_law(entry) for entry in owners) if several else ("",):
             column = f"{name}_{law}" if several else name
-            chosen = [one for one in owners if not several or first_law(one) == law]
+            chosen = [entry for entry in owners if not several or first_law(entry) == law]
             first = chosen[0].variables[name]
             labels[column] = Label(("law", *first.dims), first.unit, first.long_name)
-            data[column] = np.array([one[name] if one in chosen else math.nan for one in answers])
+            data[column] = np.array(
+                [entry[name] if entry in chosen else math.nan for entry in answers]
+            )
     # in the order in which a file is read
     return data, {column: labels[column] for column in sorted(labels)}
 

@@ -152,7 +152,7 @@ class AboutTable(Table):
     table: list[PrintedTable] = key("published tables", "tables [[table]]", [])
 
     @property
-    def words(self) -> str:
+    def kind_text(self) -> str:
         """Kind of the trace, for figures and tables."""
         return {
             "measured": "measured",

@@ -96,7 +96,7 @@ class Trace:
     @property
     def words(self) -> str:
         """Kind of the trace, for figures and tables."""
-        return self.about.words
+        return self.about.kind_text
 
     def as_dict(self) -> dict[str, str]:
         """Return the kind and source of the trace, for analysis results files."""
