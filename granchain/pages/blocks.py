@@ -8,11 +8,10 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from inspect import cleandoc
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from granchain import __version__
@@ -143,71 +142,6 @@ def paragraphs(docstring: str | None) -> list[str]:
     ]
 
 
-# Read on paper, on a wide screen and on a narrow one, in light and in the dark: wide tables reach
-# into the margin and scroll by themselves, figures are as wide as the text, and inverted in the
-# dark, where white becomes the ground of the page, 255 (1 - 0.9) 1.3, and a hue stays what it is.
-STYLE = """
-:root { color-scheme: light dark; --text: #1a1a1a; --ground: #fff; --quiet: #555; --line: #9a9a9a;
-        --thin: #e4e4e4; --box: #f5f5f5; --link: #1f5f9e; --accent: #3f90da; --bad: #bd1f01; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --text: #e8e8e8; --ground: #212121; --quiet: #b0b0b0; --line: #7a7a7a; --thin: #434343;
-          --box: #2c2c2c; --link: #8fc1f0; --bad: #ff8a70; }
-  img { filter: invert(.9) hue-rotate(180deg) brightness(1.3); }
-}
-body { margin: 0 auto; max-width: 54rem; padding: 1.2rem; color: var(--text);
-       background: var(--ground); font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; }
-header { border-top: 3px solid var(--accent); padding-top: .8rem; margin-bottom: 1.6rem; }
-h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .5rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.35rem; line-height: 1.3; margin: 2.6rem 0 .6rem; overflow-wrap: anywhere; }
-nav ~ h2 { border-top: 1px solid var(--line); padding-top: .8rem; }
-h3 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
-p { margin: .4rem 0; overflow-wrap: anywhere; }
-header p { color: var(--quiet); margin: 0; }
-p.warning { border-left: 4px solid var(--bad); padding-left: .7rem; }
-nav ul { padding-left: 1.2rem; }
-a { color: var(--link); overflow-wrap: anywhere; }
-figure { margin: 1.4rem 0; }
-figcaption { font-size: .9rem; line-height: 1.4; margin: .4rem 0; }
-figcaption small { color: var(--quiet); font-size: inherit; }
-.rows { overflow-x: auto; margin: .4rem 0 1rem; }
-table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums;
-        border-top: 1.5px solid var(--line); border-bottom: 1.5px solid var(--line); }
-th, td { padding: .2rem 1.1rem .2rem 0; text-align: left; vertical-align: top;
-         border-bottom: 1px solid var(--thin); }
-th:last-child, td:last-child { padding-right: 0; }
-th { font-weight: 600; border-bottom: 1px solid var(--line); vertical-align: bottom; }
-td:last-child { overflow-wrap: anywhere; }
-td.number { text-align: right; white-space: nowrap; }
-th.number { text-align: right; }
-img { display: block; width: 100%; height: auto; }
-pre { overflow: auto; max-height: 24rem; background: var(--box); padding: .7rem; margin: .4rem 0;
-      font-size: .8rem; line-height: 1.35; }
-footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .85rem;
-         color: var(--quiet); }
-@media screen and (min-width: 56rem) {
-  .rows { width: max-content; max-width: calc(50vw + 24rem); } td { max-width: 42rem; }
-}
-@media screen and (max-width: 600px) {
-  body { padding: .8rem; }
-  h1 { font-size: 1.4rem; } h2 { font-size: 1.2rem; }
-  table { font-size: .82rem; } th, td { padding-right: .7rem; }
-}
-@media print {
-  @page { margin: 18mm 16mm; }
-  body { max-width: none; padding: 0; font-size: 10pt; line-height: 1.4; }
-  nav ~ h2 { break-before: page; } nav + h2 { break-before: auto; }
-  h1, h2, h3, h3 + p:has(+ .math), figure.table figcaption, p.title { break-after: avoid; }
-  table { font-size: 8pt; } th, td { padding-right: .7rem; }
-  figure.picture, figure.table, tr, .math mtr, .math { break-inside: avoid; }
-  thead { display: table-header-group; }
-  p { orphans: 3; widows: 3; }
-  .rows { overflow: visible; }
-  img { width: min(100%, 150mm); max-height: 215mm; object-fit: contain; object-position: left; }
-  pre { max-height: none; overflow: visible; white-space: pre-wrap; overflow-wrap: anywhere;
-        font-size: 7.5pt; }
-  a { color: inherit; text-decoration: none; }
-}
-"""
 _DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.)]")
 # The first letter of a unit such as us, after a number or in brackets.
 _MICRO = re.compile(r"(?<=[0-9] )u(?=[smJN]\b)|(?<=\[)u(?=[smJN]\])|^u(?=[smJN]$)")
@@ -227,60 +161,61 @@ _MARKDOWN_SIGNS = re.compile(
 
 
 def document(title: str, blocks: Iterable[Block], author: str = "", date: str = "") -> bytes:
-    """The page, as it is written to its file.
+    """Return a report as an HTML file, from the template report.html.
 
     Parameters
     ----------
     title : str
-        At the top, and in the tab of a browser.
+        Title of the report, also in the tab of a browser.
     blocks : iterable of Block
-        What it says; headings of level 1 are listed at its top where there are several, and one
-        alone that says what the title says is left out.
+        Content. Several headings of level 1 are listed at the top. A single one that equals the
+        title is left out.
     author, date : str
-        Under the title, where they are not empty.
+        Printed under the title if they are not empty.
     """
-    shown = list(blocks)
-    chapters = [block for block in shown if isinstance(block, Heading) and block.level == 1]
+    from jinja2 import Environment, PackageLoader
+    from markupsafe import Markup as Safe
+
+    every = list(blocks)
+    chapters = [block for block in every if isinstance(block, Heading) and block.level == 1]
     if [chapter.text for chapter in chapters] == [title]:
-        shown.remove(chapters[0])
-    anchors = {id(chapter): f' id="part-{i}"' for i, chapter in enumerate(chapters)}
-    items = "".join(
-        f'<li><a href="#part-{i}">{escaped(chapter.text)}</a></li>'
-        for i, chapter in enumerate(chapters)
-    )
-    figures, tables = count(1), count(1)
-    lines = [
-        PAGE_MARK.decode(),
-        "<head>",
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escaped(title)}</title>",
-        f"<style>{STYLE}{files('granchain.pages').joinpath('mathml.css').read_text('utf-8')}</style>",
-        "</head>",
-        "<body>",
-        f"<header><h1>{escaped(title)}</h1>",
-        *(f"<p>{escaped(line)}</p>" for line in (author, date) if line),
-        "</header>",
-        *([f"<nav><ul>{items}</ul></nav>"] if len(chapters) > 1 else []),
-        *(
-            picture_in_html(block, figures)
-            if isinstance(block, Picture)
-            else grid_in_html(block, tables)
-            if isinstance(block, Grid)
-            else block_in_html(block, anchors.get(id(block), ""))
-            for block in shown
+        every.remove(chapters[0])
+    templates = Environment(
+        loader=PackageLoader("granchain.pages", "."), autoescape=True, trim_blocks=True, keep_trailing_newline=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    templates.filters |= {
+        "clean": lambda text: Safe(escaped(text)),
+        "linked": lambda text: Safe(linked(text)),
+        "sentences": lambda text: Safe(sentences(text)),
+        "image": lambda picture: Safe(image_in_html(picture)),
+        "numbered": lambda html, number: Safe(
+            str(html).replace(FIGURE_NUMBER, f"<b>Figure {number}.</b> ")
         ),
-        f"<footer>Written by granchain {__version__}. All numbers are computed unless they are "
-        "labelled as measured.</footer>",
-        "</body>",
-        "</html>",
-    ]
-    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+        "rows": lambda grid: Safe(
+            table(grid.columns, grid.rows, linked).replace(" to ", " to <wbr>")
+        ),
+        "safe_math": Safe,
+    }
+    folder = files("granchain.pages")
+    style = [folder.joinpath(name).read_text("utf-8") for name in ("report.css", "mathml.css")]
+    text = templates.get_template("report.html").render(
+        title=title,
+        lines=[line for line in (author, date) if line],
+        blocks=[(type(block).__name__, block) for block in every],
+        chapters=chapters,
+        style=Safe("\n".join(style)),
+        version=__version__,
+        caption=caption_of,
+    )
+    return text.encode("utf-8", "replace")
 
 
-def picture_in_html(picture: Picture, number: Iterator[int]) -> str:
-    """A figure with its number and caption; what stands over the axes elsewhere stands in the
-    caption. Else the reason that it is not drawn."""
+def image_in_html(picture: Picture) -> str:
+    """Return a figure with its caption in HTML, or the reason why it is not available.
+
+    What other figures have above their axes is in the caption.
+    """
     import matplotlib
 
     from granchain.figures import image_of, page, style
@@ -292,45 +227,29 @@ def picture_in_html(picture: Picture, number: Iterator[int]) -> str:
             image = base64.b64encode(image_of(figure, ".svg")).decode("ascii")
     except STRANGE as error:
         reason = str(error) if isinstance(error, GranchainError) else "the data are not in the file"
-        return block_in_html(Paragraph(f"Figure not available: {picture.words} Reason: {reason}."))
+        return f"<p>{sentences(f'Figure not available: {picture.words} Reason: {reason}.')}</p>"
     words, caption = escaped(picture.words), str(figure.get_label())
     caption = f" <small>{linked(caption[0].upper() + caption[1:])}.</small>" if caption else ""
     return (
         f'<figure class="picture"><img src="data:image/svg+xml;base64,{image}" alt="{words}">'
-        f"<figcaption><b>Figure {next(number)}.</b> {words}{caption}</figcaption></figure>"
+        f"<figcaption>{FIGURE_NUMBER}{words}{caption}</figcaption></figure>"
     )
 
 
-def grid_in_html(grid: Grid, number: Iterator[int]) -> str:
-    """A table; one with a title has its number and the title above it."""
-    # an interval of a wide table has its ends below each other
-    rows = table(grid.columns, grid.rows, linked).replace(" to ", " to <wbr>")
-    made = f'<div class="rows">{rows}</div>'
-    if not grid.title:
-        return made
-    # a law's name, as of a band, stays as it is written
+# Place of the number of a figure, which the template fills in.
+FIGURE_NUMBER = "<!--number-->"
+
+
+def caption_of(grid: Grid) -> str:
+    """Return the caption of a table. The name of a law at its start stays as it is."""
     named = grid.title.split()[0].endswith(":")
-    words = grid.title if named else grid.title[0].upper() + grid.title[1:]
-    title = f"<b>Table {next(number)}.</b> {linked(words)}"
-    return f'<figure class="table"><figcaption>{title}</figcaption>{made}</figure>'
+    return grid.title if named else grid.title[0].upper() + grid.title[1:]
 
 
-def block_in_html(block: Block, anchor: str = "") -> str:
-    """One block of text; the page's title stands above headings of level 1."""
-    if isinstance(block, Heading):
-        level = block.level + 1
-        return f"<h{level}{anchor}>{escaped(block.text)}</h{level}>"
-    if isinstance(block, Boxed):
-        title, text = escaped(block.title), escaped(block.text)
-        return f'<p class="title"><b>{title}</b></p><pre>{text}</pre>'
-    if isinstance(block, Formula):
-        return f'<div class="math">{block.text}</div>'
-    mark = ' class="warning"' if isinstance(block, Paragraph) and block.warning else ""
-    text = block.words if isinstance(block, Picture) else getattr(block, "text", "")
-    lines = [
-        _TICKS.sub(r"<code>\1</code>", linked(line)) for line in map(sentence, text.split("\n"))
-    ]
-    return f"<p{mark}>{'<br>'.join(lines)}</p>"
+def sentences(text: str) -> str:
+    """Return lines of text as sentences in HTML."""
+    lines = (linked(line) for line in map(sentence, text.split("\n")))
+    return "<br>".join(_TICKS.sub(r"<code>\1</code>", line) for line in lines)
 
 
 def sentence(text: str) -> str:
