@@ -26,12 +26,12 @@ from granchain.material import Material as Material
 from granchain.material import materials as materials
 from granchain.mechanism.runs import run_mechanism as run_mechanism
 from granchain.pages.report import report as report
-from granchain.pages.rest import save as save
 from granchain.progress import ProgressLine as ProgressLine
 from granchain.sensor import Sensor as Sensor
 from granchain.simulation import run as run
 from granchain.store import Result as Result
 from granchain.store.answer import open as open
+from granchain.store.study import save as save
 from granchain.studies import Ensemble as Ensemble
 from granchain.studies import run_many as run_many
 from granchain.studies.bands import bands as bands

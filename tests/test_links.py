@@ -16,7 +16,6 @@ from granchain.cli import obey
 from granchain.errors import FileError
 from granchain.status import Status
 from granchain.store import Checkpoint, claim, write_atomically
-from granchain.store.conclusion import claim_conclusion, save_conclusion
 from granchain.store.files import OUTPUT_MARK
 from granchain.store.study import StudyPart
 
@@ -69,16 +68,10 @@ def ensemble(name) -> None:
     gc.run_many([gc.load_case("steel-chain-hertz", SMALL)], name, overwrite=True)
 
 
-def concluded(name) -> None:
-    with claim_conclusion(name, True):
-        save_conclusion(name, "fit", None, {"number": 1.0}, True)
-
-
 WRITERS: dict[str, tuple[str, Writer]] = {
     "run": ("out.h5", by_command("{run} --out {name}")),
     "ensemble": ("out.h5", with_claim(ensemble)),
     "study": ("out.h5", by_command("sweep {made}/study.toml --out {name}")),
-    "conclusion": ("out.json", with_claim(concluded)),
     "figure": (
         "run-force-traces.png",
         by_command("plot {made}/run.h5 --out . --only force-traces"),

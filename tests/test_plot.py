@@ -15,7 +15,6 @@ import granchain as gc
 from granchain import analysis, figures
 from granchain.cli import obey
 from granchain.figures.motion import contact_forces
-from granchain.store.conclusion import save_conclusion
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -86,7 +85,7 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(
     Path("kept").mkdir()
     for name in ("impact-history", "restitution-delivered"):
         Path(f"kept/{name}.png").touch()
-    save_conclusion("found.json", "fit", None, {})
+    gc.impact(law="hertz", speed=1.0).save("found.h5")
     Path("text.h5").write_text("no")
     for kind in ("gif", "h5", "html", "json", "png"):
         Path(f"kept.{kind}").write_text("no")

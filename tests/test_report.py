@@ -1,13 +1,10 @@
 """The report: one page with all it needs, whatever its files hold; in a browser if long."""
 
-import contextlib
-import copy
 import json
 import math
 import re
 import shutil
 import subprocess
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +17,11 @@ from granchain import errors
 from granchain.cli import obey
 from granchain.pages.answer import answer_blocks
 from granchain.pages.blocks import Heading
-from granchain.pages.conclusions import messages_of
 from granchain.pages.report import report
 from granchain.pages.study import ensemble_blocks, spread_row, study_blocks
 from granchain.sensor import Sensor
 from granchain.status import Message, Status
 from granchain.store import Result, open_answer
-from granchain.store.conclusion import read_conclusion, save_conclusion
 from granchain.traces.about import about_of
 
 TRACE = {"title": "A trace", "kind": "synthetic", "doi": "", "who": "", "figure": ""}
@@ -132,22 +127,6 @@ def test_a_failed_run_and_a_law_that_is_not_here_have_their_page(computed, tmp_p
         assert words in page
 
 
-@pytest.fixture
-def concluded(computed, tmp_path):
-    """File of something of another granchain."""
-    other = {"found": [{"law": "flores", "per_bead": [{"bead": 9, "off": 0.1}]}]}
-    save_conclusion(tmp_path / "other.json", "of another granchain", SMALL, other)
-    return [tmp_path / "other.json"]
-
-
-@pytest.mark.usefixtures("blank_pictures")
-def test_what_is_not_known_is_shown_as_it_is(concluded, tmp_path):
-    assert "per_bead" in report(concluded).decode()
-    # a stranger's file of the same kind is shown as it is, without a traceback
-    save_conclusion(tmp_path / "s.json", "bands", SMALL, {"bands": [{}, 5]})
-    assert b"Contents of the file" in report([tmp_path / "s.json"])
-
-
 @pytest.mark.parametrize(
     ("command", "call", "draw"),
     [
@@ -185,59 +164,14 @@ def test_small_waves_are_saved_plotted_cited_and_reported(
     assert 5 < len(drive) < 80
 
 
-def test_what_no_command_writes_to_a_file_of_numbers_is_refused():
+def test_only_answers_and_datasets_are_saved():
     with pytest.raises(errors.CaseError, match="save: float is not supported"):
-        gc.save(3.0, "x.json")
+        gc.save(3.0, "x.h5")
 
 
 def test_the_axes_of_mode_shapes_have_whole_numbers():
     shapes = gc.figures.mode_shapes(gc.modes(SMALL.replace(**{"chain.precompression": 20.0})))[1][1]
     assert all(float(tick).is_integer() for tick in shapes.get_xticks())
-
-
-@pytest.mark.promise("R9")
-def test_every_digit_of_a_conclusion_is_under_its_seal(tmp_path, figure):
-    facts = {
-        "values": {"contact.psi": 2.8437219, "striker.speed": 1.7652},
-        "sensors": [{"bead": 9, "residual": -0.25}],
-        "scatter": 1.5e-3,
-    }
-    path = tmp_path / "f.json"
-    save_conclusion(path, "fit", None, facts)
-    assert read_conclusion(path)["values"] == facts["values"]
-    whole = path.read_text()
-    begin, changed, opened = whole.index('"values"'), 0, 0
-    edits = [
-        whole[:at] + str((int(whole[at]) + 1) % 10) + whole[at + 1 :]
-        for at in range(begin, whole.index('"sha256"'))
-        if whole[at].isdigit()
-    ]
-    # its kind, a list and the seal itself
-    for words in (('"fit"', '"fib"'), ('"sensors": [', '"sensors": [1, '), ('256": "', '256": "0')):
-        assert words[0] in whole
-        edits.append(whole.replace(*words))
-    for other in edits:
-        path.write_text(other)
-        changed += 1
-        with contextlib.suppress(errors.FileError):
-            read_conclusion(path)
-            opened += 1
-    assert changed > 20 and read_conclusion(path, verify=False)["kind"] == "fit"
-    figure("digits of a conclusion that another one replaced unseen", opened, at_most=0)
-    with pytest.raises(errors.FileError, match="damaged or changed"):
-        read_conclusion(path)
-    # and no file of another program is read as one, or replaced
-    path.write_text(json.dumps({"mine": 1}))
-    with pytest.raises(errors.FileError):
-        save_conclusion(path, "comparison", None, {}, overwrite=True)
-    with pytest.raises(errors.FileError, match="not a results file of granchain"):
-        read_conclusion(path)
-
-
-def test_a_message_of_several_laws_comes_once():
-    laws = [{"messages": ["bead 3: late", f"{law}: no"]} for law in ("hertz", "flores")]
-    told = [one.text for one in messages_of({"laws": laws})]
-    assert told == ["bead 3: late", "hertz: no", "flores: no"]
 
 
 def test_a_comparison_names_every_law_of_a_result_and_is_drawn_where_numbers_are_missing(tmp_path):
@@ -320,14 +254,12 @@ def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, ob
     run, name = open_answer(computed / "run.h5"), f"a{UNSEEN}\udcffz"
     # in a name of a file a byte that is not UTF-8 too
     run.title, run.messages = f"title {UNSEEN} end", [Message(f"message {UNSEEN} end")]
-    files = [str(tmp_path / f"{name}{end}") for end in (".h5", "2.h5", "2.json")]
+    files = [str(tmp_path / f"{name}{end}") for end in (".h5", "2.h5")]
     run.save(files[0])
     measured = f"measured {UNSEEN} end"
     found = compared(run, labels=[measured])
     found.title, found.messages = measured, [measured]
     found.save(files[1])
-    other = {UNSEEN: UNSEEN, "x": {UNSEEN: [UNSEEN]}}
-    save_conclusion(files[2], f"of another {UNSEEN} granchain", run.case, other)
     page = tmp_path / "page.html"
     assert obey(["report", *files, "--out", str(page)]) == 0
     # pictures from here on: tables of a notebook, and letters of a figure that are kept as letters
@@ -338,59 +270,3 @@ def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, ob
     assert "measured" in page.read_text() and "Message" in page.read_text()
     for text in (page.read_text(), run._repr_html_(), drawn.read_text(), said.out, said.err):
         assert not {sign for sign in text if not sign.isprintable() and sign != "\n"}
-
-
-# Numbers that no measurement has: differences, factors and ticks of them are no numbers.
-EXTREME = (1.7e308, -1.7e308, 1e99, 5e-324, 10**400, -1, None, "word")
-
-
-def every_number(facts, path=()):
-    """Where a conclusion holds numbers."""
-    if isinstance(facts, (dict, list)):
-        for key, value in facts.items() if isinstance(facts, dict) else enumerate(facts):
-            yield from every_number(value, (*path, key))
-    elif isinstance(facts, (int, float)) and not isinstance(facts, bool):
-        yield path
-
-
-def put(facts, path, value):
-    for key in path[:-1]:
-        facts = facts[key]
-    facts[path[-1]] = value
-
-
-@pytest.mark.promise("I1")
-# matplotlib says where it has no room for its ticks
-@pytest.mark.filterwarnings("ignore:constrained_layout not applied")
-@pytest.mark.parametrize(
-    "values", [EXTREME[:1], pytest.param(EXTREME, marks=pytest.mark.long)], ids=["few", "many"]
-)
-def test_no_number_of_a_conclusion_ends_the_report(values, concluded, figure, request):
-    if len(values) == 1:
-        request.getfixturevalue("blank_pictures")
-    ended = []
-    for path in concluded if len(values) > 1 else concluded[:1]:
-        document = json.loads(path.read_text())
-        places = [
-            place
-            for place in every_number(document)
-            if place[0] not in ("case", "versions", "granchain_format")
-        ]
-        # all under one name: all peaks, all sensors; and the first of each name by itself
-        names = dict.fromkeys(
-            next((key for key in reversed(place) if isinstance(key, str)), "") for place in places
-        )
-        together = [[place for place in places if name in place] for name in names]
-        alone = [[group[0]] for group in together] if len(values) > 1 else []
-        for chosen, value in [*product(together, values), *product(alone, values[:5:4])]:
-            changed = copy.deepcopy(document)
-            for place in chosen:
-                put(changed, place, value)
-            path.write_text(json.dumps(changed))
-            try:
-                report([path], verify=False)
-            except Exception as error:
-                ended.append((path.name, chosen[0], value, repr(error)))
-        path.write_text(json.dumps(document))
-    print(*ended, sep="\n")
-    figure("numbers of a conclusion that end its report", len(ended), at_most=0)

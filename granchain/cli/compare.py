@@ -87,7 +87,7 @@ def compare(
 
     bounds = named_values("--tolerance", tolerances or (), "peak=0.05")
     asked = read_bands(band or ())
-    with wanted_files(figure, out, overwrite, ".h5"):
+    with wanted_files(figure, out, overwrite):
         measured = gc.read_trace(trace)
         results = [gc.open(file, verify=not no_verify) for file in files]
         laws = [result.law for result in results]
@@ -161,7 +161,7 @@ def bands(
     as_json: JsonOption = False,
 ) -> None:
     """Propagate parameter uncertainties to peaks and arrivals at the sensors."""
-    from granchain.pages.rest import band_tables
+    from granchain.pages.study import band_tables
     from granchain.store.study import plain_study
 
     asked = loaded_case(case, changes, law_module)
@@ -178,7 +178,6 @@ def bands(
         overwrite,
         as_json,
         plain_study,
-        ".h5",
     )
 
 
@@ -235,7 +234,6 @@ def equivalent(
         out,
         overwrite,
         as_json,
-        ending=".h5",
     )
 
 
@@ -318,7 +316,6 @@ def fit(
         overwrite,
         as_json,
         facts=lambda found: {"folder": trace, **found.as_dict()},
-        ending=".h5",
     )
 
 

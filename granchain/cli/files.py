@@ -286,7 +286,6 @@ def objects_of(name: str) -> Iterable[Any]:
     from granchain.case import case_names, load_case, load_mechanism, mechanism_names
     from granchain.contact import laws
     from granchain.keys import shown
-    from granchain.pages.opened import opened
 
     path = Path(name)
     if name in laws() and not os.path.lexists(name):
@@ -296,10 +295,10 @@ def objects_of(name: str) -> Iterable[Any]:
     if path.is_dir() and name not in case_names():
         return [data_of(path)]
     if path.is_file() and path.suffix.lower() != ".toml":
-        found = opened(name, variables=lambda headers: ())
+        found = gc.open(name, variables=lambda headers: ())
         if hasattr(found, "data_vars"):
             return [SimpleNamespace(law=str(found.attrs["law"]), provenance={})]
-        return cited_conclusion(name, found) if isinstance(found, dict) else [found]
+        return [found]
     if not path.suffix and name not in case_names() and not os.path.lexists(name):
         names = [*laws(), *case_names(), *mechanism_names()]
         advice = suggestion(name, names, "See granchain laws and granchain cases for lists")
@@ -330,26 +329,3 @@ def data_of(folder: Path) -> Any:
         if (words := one.get("printed") or one.get("name"))
     ]
     return SimpleNamespace(about=SimpleNamespace(**stated), works=works)
-
-
-def cited_conclusion(file: str, document: Mapping[str, Any]) -> list[Any]:
-    """Return the laws and data of an analysis results file, written with --out FILE.json."""
-    from granchain.citation import laws_in
-    from granchain.contact import laws
-
-    case = document.get("case_resolved", {})
-    competing = (*document.get("results", ()), *document.get("laws", ()))
-    names = [
-        *laws_in({name: case.get(name) for name in ("contact", "chain", "ends")}),
-        str(document.get("to", "")),
-        *(law for one in competing for law in str(one.get("law", "")).split(", ")),
-    ]
-    found: list[Any] = [name for name in dict.fromkeys(names) if name in laws()]
-    if isinstance(trace := document.get("trace"), dict):
-        found.append(SimpleNamespace(about=SimpleNamespace(**trace)))
-    if not found:
-        raise FileError(
-            f"{file}: no contact law and no trace in this file. At least one is required. "
-            "Choose another file."
-        )
-    return found

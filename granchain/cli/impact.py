@@ -90,7 +90,7 @@ def impact(
     from granchain.cli.plot import draw_all, new_pictures
     from granchain.keys import Problems
 
-    with wanted_files(figure, out, overwrite, ".h5"):
+    with wanted_files(figure, out, overwrite):
         problems = Problems()
         laws = chosen_laws(name.strip() for part in law for name in part.split(","))
         document: dict[str, Any] = {}

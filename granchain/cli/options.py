@@ -53,7 +53,7 @@ FilesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="Result files, or files that --out FILE.json wrote, all of one kind.",
+        help="Output files of granchain, all of one kind.",
     ),
 ]
 SetOption = Annotated[
@@ -78,14 +78,6 @@ OutOption = Annotated[
         "--out",
         metavar="FILE",
         help="Output file. Default: the name of the input with .h5, in the current directory.",
-    ),
-]
-NumbersOption = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        metavar="FILE.json",
-        help="Write the numbers to this file, which a report can include.",
     ),
 ]
 AnswerOption = Annotated[
@@ -232,7 +224,7 @@ def named_values(option: str, items: Iterable[str], example: str, count: int = 1
 
 
 @contextlib.contextmanager
-def claimed(out: str | None, overwrite: bool, ending: str = ".h5") -> Iterator[None]:
+def claimed(out: str | None, overwrite: bool) -> Iterator[None]:
     """Check, before anything is computed, that an answer can be written, and lock its file."""
     from granchain.store import claim
     from granchain.store.files import file_ending
@@ -240,24 +232,22 @@ def claimed(out: str | None, overwrite: bool, ending: str = ".h5") -> Iterator[N
     if out is None:
         yield
         return
-    file_ending(out, (ending,))
+    file_ending(out, (".h5",))
     with claim(out, overwrite):
         yield
 
 
 @contextlib.contextmanager
-def wanted_files(
-    figure: str | None, out: str | None, overwrite: bool, ending: str = ".json"
-) -> Iterator[None]:
+def wanted_files(figure: str | None, out: str | None, overwrite: bool) -> Iterator[None]:
     """Check, before anything is computed, that a figure and the file of an answer can be written.
 
-    The file of the answer is locked in this context. Its name must have the `ending`.
+    The file of the answer is locked in this context. Its name must end in .h5.
     """
     from granchain.store.files import check_new
 
     if figure is not None:
         check_new(figure, gc.figures.FORMATS, overwrite)
-    with claimed(out, overwrite, ending):
+    with claimed(out, overwrite):
         yield
 
 
@@ -273,17 +263,16 @@ def conclude(
     overwrite: bool,
     as_json: bool,
     facts: Callable[[Any], Mapping[str, Any]] = lambda found: found.as_dict(),
-    ending: str = ".json",
 ) -> None:
     """Compute a result of a case, and print it.
 
-    The figure and the results file are checked before and written after the computation, if
+    The figure and the file of the answer are checked before and written after the computation, if
     requested.
     """
-    with wanted_files(figure, out, overwrite, ending):
+    with wanted_files(figure, out, overwrite):
         found = find()
         if out is not None:
-            gc.save(found, out, case, overwrite=overwrite)
+            gc.save(found, out, overwrite=overwrite)
         save_figure(draw, figure, overwrite, found)
     print_result(
         command,

@@ -160,27 +160,10 @@ def drawable(content: Any, file: str) -> Drawable:
     """Return the figures of the content of a file."""
     from granchain.figures.studies import LEAST_DISTRIBUTION
     from granchain.pages.answer import FIGURES
-    from granchain.pages.blocks import STRANGE, Picture
-    from granchain.pages.conclusions import conclusion_blocks
     from granchain.store import Answer
 
-    if isinstance(content, dict):
-
-        def draw() -> tuple[Any, Any]:
-            blocks = conclusion_blocks(content, Path(file).name)
-            try:
-                # The first figure shows the result, and no other one replaces it.
-                return next(block for block in blocks if isinstance(block, Picture)).draw()
-            except (*STRANGE, StopIteration):
-                raise FileError(
-                    f"{file}: nothing to plot. The file must contain a comparison, an "
-                    "equivalence, a fit, or bands."
-                ) from None
-
-        figures: Mapping[str, Draw] = {str(content["kind"]): draw}
-        return Drawable(content, "a results file", figures, [*map(hyphened, figures)], {})
     if hasattr(content, "data_vars"):
-        figures = gc.figures.study_figures(content)
+        figures: Mapping[str, Draw] = gc.figures.study_figures(content)
         lack = {
             "figure": f"A distribution requires {LEAST_DISTRIBUTION} runs. A curve requires a key "
             "with several values, or several sensors. Sweep more values."
@@ -205,16 +188,15 @@ def drawable(content: Any, file: str) -> Drawable:
 
 def opened_alike(files: Sequence[str], verify: bool) -> list[Drawable]:
     """Return the figures of files, which must have the same kind."""
-    from granchain.pages.opened import opened
     from granchain.store import Answer
 
     kinds: dict[str, list[str]] = {}
     found, problems = [], []
     for file in files:
         try:
-            content = opened(file, verify, variables=gc.figures.drawn)
+            content = gc.open(file, gc.figures.drawn, verify=verify)
             if isinstance(content, Answer) and not isinstance(content, gc.Result):
-                content = opened(file, verify)
+                content = gc.open(file, verify=verify)
             found.append(drawable(content, file))
         except FileError as error:
             problems.append(str(error))
@@ -447,7 +429,7 @@ def spectrum(
             "input file is possible. Write the spectrum of each file separately."
         )
     found = []
-    with wanted_files(figure, out, overwrite, ".h5"):
+    with wanted_files(figure, out, overwrite):
         for file, start, stop in zip(files, starts, stops, strict=True):
             result = gc.open(file, verify=not no_verify)
             found.append(gc.spectrum(result, start, stop, segments=segments))
@@ -538,7 +520,6 @@ def dispersion(
         out,
         overwrite,
         as_json,
-        ending=".h5",
     )
 
 
@@ -590,7 +571,6 @@ def modes(
         out,
         overwrite,
         as_json,
-        ending=".h5",
     )
 
 

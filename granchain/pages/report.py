@@ -13,8 +13,6 @@ from granchain.figures import drawn
 from granchain.mechanism.checks import checks_of
 from granchain.pages.answer import answer_blocks
 from granchain.pages.blocks import PAGE_MARK, PAGES, Block, Heading, Paragraph, document
-from granchain.pages.conclusions import conclusion_blocks
-from granchain.pages.opened import opened
 from granchain.pages.run import HOW_TO_CITE, OF_A_LAW, run_blocks
 from granchain.pages.study import ensemble_blocks, study_blocks
 from granchain.store import Result, open_answer, write_atomically
@@ -40,7 +38,7 @@ def report(
     Parameters
     ----------
     files : str, path, or sequence of them
-        Results of runs, ensembles, studies, and files written by `--out FILE.json` of a command.
+        Files of answers and of studies.
     out : str or path, optional
         Output file with the ending .html. Default: no file is written.
     title : str
@@ -130,16 +128,14 @@ def report_of_file(path: str | os.PathLike[str], verify: bool = True) -> tuple[l
         return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
 
     name = Path(path).name
-    found = opened(path, verify, variables=needed)
+    found = open_answer(path, needed, verify=verify)
     if isinstance(found, Ensemble):
         about = found.provenance
         return ensemble_blocks(found, about, name), day_of(about)
-    if isinstance(found, dict):
-        return conclusion_blocks(found, name), day_of(found)
     if hasattr(found, "data_vars"):
         return study_blocks(found, name), day_of(found.attrs)
     if not isinstance(found, Result):
-        found = opened(path, verify)
+        found = open_answer(path, verify=verify)
         return answer_blocks(found, name), day_of(found.provenance)
     checks = None
     if "crank_angle" in found.variables:

@@ -29,7 +29,6 @@ from granchain.pages.blocks import (
     number_grid,
     number_text,
 )
-from granchain.pages.rest import band_tables, bands_words
 from granchain.pages.run import (
     FIGURE_WORDS,
     case_blocks,
@@ -140,6 +139,53 @@ def value_grids(study: Any) -> list[Block]:
         *setup_blocks(resolved(about), [*map(str, study.coords), *follows]),
         Grid(columns, rows, "Results, over all members"),
     ]
+
+
+def bands_words(found: Any) -> str:
+    """Return the members of bands, and the standard deviations of the parameters."""
+    spread = ", ".join(
+        f"{key} {number_text(deviation, '.3g', 100.0)} %"
+        for key, deviation in zip(
+            found["key"].values.tolist(), found["relative_deviation"].values.tolist(), strict=True
+        )
+    )
+    runs, status = found.attrs["runs"], found.attrs["status"]
+    return f"{runs} runs: {status}. Relative standard deviations of the parameters: {spread}."
+
+
+def band_tables(found: Any) -> list[Grid]:
+    """Quantiles of peak and arrival at each sensor, and which key has which part in them.
+
+    Parameters
+    ----------
+    found : xarray.Dataset
+        As `granchain.bands` gives it.
+    """
+    quantiles = [f"{100.0 * part:g} %" for part in found["quantile"].values]
+    made: list[Grid] = []
+    for name, unit, factor in (("peak", "N", 1.0), ("arrival", "us", 1e6)):
+        rows = []
+        for bead in found.sensor_bead.values:
+            here = found.sel(sensor_bead=bead)
+            values = (float(here[f"nominal_{name}"]), *here[name].values.tolist())
+            rows.append((str(bead), *(number_text(value, factor=factor) for value in values)))
+        columns = ("sensor bead", f"{name} [{unit}]", *quantiles)
+        made.append(number_grid(columns, rows, f"{name} and quantiles"))
+    for name in ("first_order", "total_order") if "first_order" in found else ():
+        keys = found["key"].values.tolist()
+        indices = (
+            (
+                str(bead),
+                *(
+                    number_text(value, ".3g")
+                    for value in found[name].sel(sensor_bead=bead).values.tolist()
+                ),
+            )
+            for bead in found.sensor_bead.values
+        )
+        title = f"fraction of the variance of the peak, {name.replace('_', ' ')}"
+        made.append(number_grid(("sensor bead", *keys), indices, title))
+    return made
 
 
 def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[Block]:

@@ -249,13 +249,15 @@ def plain_study(study: Any) -> dict[str, Any]:
     }
 
 
-def save_answer(answer: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Write an answer or a dataset to a file.
+def save(answer: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write an answer, or the dataset of a study, to a file, which `granchain.open` opens.
 
     Parameters
     ----------
     answer : Answer or xarray.Dataset
+        Answer, or result of `sweep`, `bands`, `impacts`, or `mode_study`.
     path : str or path
+        Output file in an existing folder.
     overwrite : bool
         Whether to replace an existing output file of granchain.
 
@@ -265,6 +267,16 @@ def save_answer(answer: Any, path: str | os.PathLike[str], overwrite: bool = Fal
         If the object is neither of them.
     FileError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import granchain as gc
+    >>> study = gc.impacts("hertz", None, {"speed": [0.5, 1.0]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gc.save(study, os.path.join(folder, "impacts.h5"))
+    ...     gc.open(os.path.join(folder, "impacts.h5")).identical(study)
+    True
     """
     if not hasattr(answer, "data_vars"):
         if not hasattr(answer, "save"):
