@@ -13,7 +13,7 @@ import granchain as gc
 from granchain import errors
 from granchain.sensor import Sensor
 from granchain.store import Answer, Label
-from granchain.store.dataset import COMPRESSED_FROM, write_content
+from granchain.store.dataset import COMPRESSED_FROM, Content, write_content
 from granchain.store.schema import labelled
 from granchain.store.tables import tables_of
 from granchain.traces.about import about_of
@@ -350,3 +350,61 @@ def test_a_damaged_case_is_reported_when_it_is_used(tmp_path):
             except errors.GranchainError:
                 refused += 1
     assert refused > 100
+
+
+@pytest.mark.promise("R9")
+@pytest.mark.parametrize("count", [10, pytest.param(80, marks=pytest.mark.long)])
+def test_no_flipped_bit_is_accepted_in_any_kind_of_file(count, tmp_path, figure):
+    accepted, rng = 0, np.random.default_rng(count)
+    files = []
+    for name in ANSWERS:
+        answer_of(name).save(tmp_path / f"{name}.h5")
+        files.append(tmp_path / f"{name}.h5")
+    for name, study in STUDIES.items():
+        gc.save(study(), tmp_path / f"{name}.h5")
+        files.append(tmp_path / f"{name}.h5")
+    for path in files:
+        content = path.read_bytes()
+        for at, bit in zip(
+            rng.integers(0, len(content), count), rng.integers(0, 8, count), strict=True
+        ):
+            damaged = bytearray(content)
+            damaged[at] ^= 1 << bit
+            path.write_bytes(damaged)
+            try:
+                gc.open(path)
+            except errors.FileError as error:
+                assert str(error).startswith(f"{path}: ")
+            else:
+                accepted += 1
+    figure("flipped bits accepted in files of answers and studies", accepted, at_most=0)
+
+
+# Numbers that no measurement has: differences, factors, and ticks of them are no numbers.
+EXTREME = (1.7e308, -1.7e308, 1e99, 5e-324, -1.0, np.nan, np.inf, 0.0)
+
+
+@pytest.mark.promise("I1")
+# matplotlib warns if it has no space for its ticks, or if numbers overflow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "values", [EXTREME[:1], pytest.param(EXTREME, marks=pytest.mark.long)], ids=["few", "many"]
+)
+@pytest.mark.parametrize("name", sorted(ANSWERS.keys() - {"Ensemble"}))
+@pytest.mark.usefixtures("blank_pictures")
+def test_no_number_of_an_answer_ends_its_report(name, values, tmp_path):
+    content = answer_of(name)._content()
+    floats = [n for n, v in content.variables.items() if v.data.dtype.kind == "f" and v.data.size]
+    chosen = [floats, *([n] for n in floats if len(values) > 1)]
+    for value in values:
+        for names in chosen:
+            changed = dict(content.variables)
+            for variable in names:
+                v = changed[variable]
+                data = np.full(v.shape, value)
+                changed[variable] = type(v)(v.dims, data, v.unit, v.long_name)
+            whole = Content(
+                changed, content.attributes, content.provenance, content.state, content.groups
+            )
+            write_content(tmp_path / "a.h5", whole, True)
+            assert gc.report([tmp_path / "a.h5"])

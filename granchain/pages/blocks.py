@@ -181,9 +181,12 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
     if [chapter.text for chapter in chapters] == [title]:
         every.remove(chapters[0])
     templates = Environment(
-        loader=PackageLoader("granchain.pages", "."), autoescape=True, trim_blocks=True, keep_trailing_newline=True,
+        loader=PackageLoader("granchain.pages", "."),
+        autoescape=True,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+        keep_trailing_newline=True,
+    )
     templates.filters |= {
         "clean": lambda text: Safe(escaped(text)),
         "linked": lambda text: Safe(linked(text)),
