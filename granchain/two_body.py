@@ -338,7 +338,7 @@ def impact(
             named = law_named(value["law"], "impact: law")
             inner = labels_of_inputs(named, f"{INPUT}{name}.")  # type: ignore[arg-type]
             of_law = {f"{INPUT}{name}.law": Label((), "", "contact law of this input")}
-            labels = dict(sorted({**labels, **inner, **of_law}.items()))
+            labels = {**labels, **inner, **of_law}
             data |= {f"{INPUT}{name}.{key}": entry for key, entry in value.items()}
         else:
             data[f"{INPUT}{name}"] = value
@@ -414,8 +414,6 @@ def pair_with(quantities: dict[str, float], material: Material | None = None) ->
     LawError
         If a quantity is unknown or not positive.
     """
-    if not quantities and material is None:
-        return example_pair()
     Pair(**quantities)  # rejects unknown quantities and values that are not above 0
     if quantities.get("poissons_ratio", 0.0) > 0.5:
         raise LawError(
@@ -447,6 +445,10 @@ def pair_with(quantities: dict[str, float], material: Material | None = None) ->
     return Pair(**values)
 
 
+# The example pair, which is used most often, is checked once.
+_EXAMPLE = example_pair()
+
+
 def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | None) -> Pair:
     """Return the given pair, or the example pair with other values."""
     if isinstance(pair, Pair):
@@ -456,6 +458,8 @@ def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | 
                 "Make it with Pair.of_spheres(radius, material)."
             )
         return pair
+    if not pair and material is None:
+        return _EXAMPLE
     own = MATERIALS.get(material) if isinstance(material, str) else material
     if own is None and material is not None:
         fix = suggestion(material, MATERIALS, "")

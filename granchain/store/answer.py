@@ -8,7 +8,7 @@ import os
 import platform
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -420,9 +420,8 @@ class Answer:
 
         Variables without such a label, such as those of keys, follow in the order of their names.
         """
-        halves = (f"{name}{half}" for name in cls.labels for half in ("", "_real", "_imag"))
-        return [name for name in dict.fromkeys([*halves, *sorted(variables)])
-                if name in variables]  # fmt: skip
+        first = [name for name in _names_of(cls) if name in variables]  # type: ignore[arg-type]
+        return [*first, *sorted(variables.keys() - first)]
 
     @staticmethod
     def _messages_from(pairs: list[list[Any]]) -> Sequence[Any]:
@@ -430,6 +429,13 @@ class Answer:
 
     def _take(self, content: Content) -> None:
         """Take what only this class has from the content of a file."""
+
+
+@cache
+def _names_of(kind: type[Answer]) -> tuple[str, ...]:
+    """Return the names of variables that a class declares, also of parts of complex variables."""
+    names = (f"{name}{half}" for name in kind.labels for half in ("", "_real", "_imag"))
+    return tuple(dict.fromkeys(names))
 
 
 class Result(Answer):
