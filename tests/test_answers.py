@@ -102,6 +102,9 @@ ANSWERS = {
         law="flores", speed=1.0, restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0}
     ),
     "Result": lambda: gc.run(small()),
+    "Result of a mechanism": lambda: gc.run_mechanism(
+        gc.load_mechanism("slider-crank", ["time.revolutions=0.05"])
+    ),
     "Ensemble": lambda: gc.run_many([small(), small(**{"striker.speed": 1.0})]),
     "Fit": fitted,
     "Equivalent": lambda: approximated()[0],
@@ -141,7 +144,7 @@ study_of = functools.cache(lambda name: STUDIES[name]())
 def test_every_class_of_answers_is_in_the_list():
     public = [getattr(gc, name) for name in gc.__all__]
     classes = {one.__name__ for one in public if isinstance(one, type) and issubclass(one, Answer)}
-    assert classes == set(ANSWERS)
+    assert classes == {name.partition(" ")[0] for name in ANSWERS}
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -55,13 +55,22 @@ from granchain.store.schema import (
     variable_table,
     what_to_ask_for,
 )
-from granchain.store.tables import card_of, html_tables, in_columns, plain_variable, tables_of
+from granchain.store.tables import (
+    card_of,
+    html_tables,
+    in_columns,
+    plain_variable,
+    ranges_of,
+    tables_of,
+)
 
 if TYPE_CHECKING:
     import xarray
 
 # Messages that a notebook shows.
 MOST_MESSAGES = 3
+# Largest number of rows of a table of text.
+MOST_LINES = 40
 
 
 class Answer:
@@ -190,8 +199,12 @@ class Answer:
         return facts + [("message", str(text)) for text in texts[:MOST_MESSAGES]]
 
     def table(self) -> str:
-        """Return the values as tables of text, with at most six columns."""
-        return "\n\n".join(in_columns(*each) for each in tables_of(self.variables))
+        """Return the values as tables of text, with at most six columns.
+
+        The last table contains the ranges of the variables that have too many values.
+        """
+        tables = [*tables_of(self.variables, MOST_LINES), ranges_of(self.variables, MOST_LINES)]
+        return "\n\n".join(in_columns(*each) for each in tables if each.rows)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON.
@@ -585,10 +598,11 @@ class Result(Answer):
         # NeXus: the plot that a viewer shows automatically
         for signal in ("sensor_force", "slider_acceleration"):
             if signal in self.variables:
+                axes = list(self.variables[signal].dims)
                 return attributes | {
                     "NX_class": "NXdata",
                     "signal": signal,
-                    "axes": list(self.variables[signal].dims),
+                    "axes": axes[0] if len(axes) == 1 else axes,
                 }
         return attributes
 

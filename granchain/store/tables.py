@@ -67,6 +67,18 @@ def tables_of(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> It
             yield Table(headings, tuple(zip(*cells, strict=True)))
 
 
+def ranges_of(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> Table:
+    """Return the shapes and ranges of the variables that `tables_of` leaves out."""
+    rows = []
+    for name, v in variables.items():
+        if v.dims and (len(v.data) > longest or not list(_columns_of(name, variables))):
+            facts = plain_variable(v) if v.data.size > MOST_NUMBERS and not v.is_text else {}
+            low, high = (text_of(facts.get(end, "-")) for end in ("minimum", "maximum"))
+            shape = " x ".join(map(str, v.shape))
+            rows.append((name, shape, low, high, "" if v.unit == "1" else v.unit))
+    return Table(("variable", "shape", "minimum", "maximum", "unit"), tuple(rows))
+
+
 def _columns_of(name: str, variables: Mapping[str, Variable]) -> Iterator[tuple[str, list[str]]]:
     """Yield the headings and cells of a variable: a column for each label of a short second axis.
 
