@@ -33,6 +33,7 @@ from granchain.contact.law import Quantity
 from granchain.keys import Table, without_keys
 from granchain.pages.blocks import markdown_table
 from granchain.status import Status
+from granchain.store import Answer
 from granchain.store.provenance import NUMBERS, TEXTS
 from granchain.store.schema import VARIABLES, VARIABLES_OF_MECHANISM
 
@@ -68,10 +69,10 @@ def case_file() -> str:
     """Return the page about the keys of a case file."""
     blocks = [
         "# Case file",
-        "A case is one TOML file. Numbers are in SI units; where pint is installed, a string with "
-        'a unit will do: `"2.38 mm"`. '
-        "An unknown key, a value out of range or a missing one is told with all other mistakes of "
-        "the file, and nothing is computed. On the command line `--set` changes a key: `--set "
+        "A case is one TOML file. Numbers are in SI units. If pint is installed, you can write a "
+        'string with a unit, such as `"2.38 mm"`. '
+        "granchain reports unknown, missing, and out-of-range values together, before it computes "
+        "anything. On the command line, `--set` changes a key: `--set "
         "chain.beads=20`, `--set chain.segment.0.mass=1e-4`.",
         "This page is generated from the checks that read a case.",
         "## Above the tables",
@@ -215,9 +216,9 @@ def command_line() -> str:
     program = typer.main.get_command(options.app)
     blocks = [
         "# Command line",
-        "`granchain COMMAND`, or `python -m granchain COMMAND`. The result goes to standard "
-        "output, everything else that is said to standard error. This page is generated from the "
-        "commands themselves; `granchain COMMAND --help` says the same.",
+        "`granchain COMMAND`, or `python -m granchain COMMAND`. The result is "
+        "printed to standard output, and messages to standard error. This page is generated from "
+        "the commands; `granchain COMMAND --help` prints the same text.",
         paragraphs(program.epilog),
     ]
     for name, command in commands(program, "granchain"):
@@ -266,24 +267,22 @@ def output_file() -> str:
         "Beside `time` and the ledger. Its contacts have no variables of their own.",
         variable_table(VARIABLES_OF_MECHANISM),
         "## History of the contacts",
-        "What a law with memory leaves behind, one value a contact, at the end of the run. A unit "
-        "whose power is no whole number (n is the "
-        "exponent of the unloading curve) is none that UDUNITS reads: the number is in SI, "
-        '`units` is "1", and `unit_in_words` the unit.',
+        "Laws with a history store these variables, one value per contact, at the end of the run. "
+        "UDUNITS cannot read a unit with a fractional power (n is the exponent of the unloading "
+        'curve): then `units` is "1", the number is in SI units, and `unit_in_words` is the unit.',
         grid(
             ("variable", "unit", "meaning", "laws"),
             [(f"`{n}`", q.unit or "1", q.meaning, ", ".join(kept[n])) for n, q in history.items()],
         ),
         "## Attributes",
         "In the root: `Conventions`, `title`, `granchain_format`, `granchain_version`, `law`, "
-        "`status`, `time_step` [s], and what a NeXus viewer plots by itself. In the group "
-        "`provenance`, all that is needed to say how the file came about, and nothing about who "
-        "ran it or where:",
+        "`status`, `time_step` [s], and the variables that a NeXus viewer plots. The "
+        "group `provenance` contains the origin of the file, without user or machine:",
         "\n".join(f"* `{name}`" for name in TEXTS)
         + "\n"
         + "\n".join(f"* `{n}` [{unit}]: {meaning}" for n, (unit, meaning) in NUMBERS.items()),
         "## How a run can end",
-        grid(("status", "what it says"), [(one.label, one.sentence) for one in Status]),
+        grid(("status", "meaning"), [(one.label, one.sentence) for one in Status]),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -332,8 +331,10 @@ def entry(name: str) -> str:
         directive = "autoclass"
         options = [
             "   :members:",
-            "   :exclude-members: model_config, model_fields, model_post_init",
+            "   :exclude-members: model_config, model_fields, model_post_init, labels",
         ]
+        if issubclass(value, Answer):
+            options.append("   :inherited-members:")
     else:
         directive, options = ("autofunction" if callable(value) else "autodata"), []
     lines = [f".. {directive}:: granchain.{name}", *options]
@@ -343,6 +344,18 @@ def entry(name: str) -> str:
 def object_page(name: str) -> str:
     """Return the page of a public name."""
     blocks = [f"# {name}", entry(name)]
+    labels = getattr(getattr(gc, name, None), "labels", None)
+    if labels:
+        rows = [
+            (f"`{variable}`", ", ".join(label.dims), label.unit, label.long_name)
+            for variable, label in labels.items()
+        ]
+        blocks += [
+            "## Variables",
+            "Each variable is an attribute and a variable of the file. Some exist only in certain "
+            "cases. Variables of case keys have the name of the key.",
+            grid(("variable", "dimensions", "unit", "meaning"), rows),
+        ]
     if name == "Result":
         blocks += [
             "## Variables",

@@ -279,7 +279,7 @@ class Case(CheckedCase):
 
     @property
     def drives(self) -> dict[str, DriveTable]:
-        """Tables of driven ends and beads, by key: "ends.left", "ends.right", "drive.0"."""
+        """Tables of driven ends and beads, by key, such as "ends.left" and "drive.0"."""
         ends = {f"ends.{side}": getattr(self.ends, side) for side in ("left", "right")}
         found = {where: end for where, end in ends.items() if isinstance(end, DriveTable)}
         return found | {f"drive.{i}": one for i, one in enumerate(self.drive)}

@@ -567,7 +567,7 @@ class Result(Answer):
 
     @property
     def initial_time(self) -> float:
-        """Time at the start of the run [s]: the duration of the runs before a restart."""
+        """Time at the start of the run [s]. After a restart, the duration of the earlier runs."""
         state = getattr(case_of(self), "stored_state", None)
         return 0.0 if state is None else float(state.time)
 
