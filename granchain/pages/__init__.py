@@ -1,2 +1,1 @@
-"""Pages: of contact laws, for the documentation and a terminal; of the files of a computation,
-as one file of HTML."""
+"""Blocks of reports, of terminal output, and of documentation pages."""

@@ -1,6 +1,6 @@
-"""What a page says, in blocks: headings, paragraphs, tables, figures, and their Markdown and HTML.
+"""Blocks of a page: headings, paragraphs, tables, and figures, as Markdown and HTML.
 
-A page of HTML is one file: its style and figures are in it, and nothing in it is fetched or run.
+An HTML page is one file that contains its style and figures. It loads nothing and runs no script.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from granchain.markup import escaped, table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What a file may lack, or hold in place of what a command writes.
+# Errors that an incomplete or edited file causes.
 STRANGE = (
     GranchainError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
 )  # fmt: skip
-# What such a page has in its first bytes: nothing else is replaced by one.
+# First bytes of a report. Only files with these bytes are overwritten.
 PAGE_MARK = b'<!DOCTYPE html>\n<html lang="en" data-granchain="report">'
 PAGES = dict.fromkeys((".html", ".htm"), PAGE_MARK)
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A title; level 1 is the page's."""
+    """Title; level 1 is the title of a page."""
 
     text: str
     level: int
@@ -40,7 +40,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Text in one piece."""
+    """Text."""
 
     text: str
     warning: bool = False
@@ -48,29 +48,31 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Same:
-    """A table that is printed on another law's page."""
+    """Reference to a table on the page of another law."""
 
     what: str
     law: str
 
     @property
     def text(self) -> str:
-        """In a sentence."""
+        """Text of the reference."""
         return f"{self.what}: same as for {self.law}."
 
 
 class Link(str):
-    """The name of a law, leading to its page."""
+    """Name of a law that links to its page."""
 
 
 class Markup(str):
-    """HTML of ours in a cell, such as a symbol in MathML, which is not escaped."""
+    """HTML in a cell, such as a symbol in MathML, which is not escaped."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table; its columns and its rows of cells, a title above it, and for a terminal the side of
-    each column, < or >."""
+    """Table with columns, rows of cells, and a title.
+
+    `alignment` has one character per column for the terminal: < or >.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -80,7 +82,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, drawn where it is wanted, and what it shows in words: its caption."""
+    """Figure that is drawn when the page is written, with its caption."""
 
     draw: Callable[[], tuple[Figure, Any]]
     words: str
@@ -88,7 +90,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Boxed:
-    """A long text: on a screen it scrolls by itself, on paper it is printed whole."""
+    """Long text, which scrolls on a screen and is printed completely."""
 
     title: str
     text: str
@@ -96,7 +98,7 @@ class Boxed:
 
 @dataclass(frozen=True)
 class Formula:
-    """An equation; its text is MathML of ours."""
+    """Equation in MathML."""
 
     text: str
 
@@ -105,7 +107,7 @@ Block = Heading | Paragraph | Same | Grid | Picture | Boxed | Formula
 
 
 def number_text(value: Any, form: str = "#.6g", factor: float = 1.0) -> str:
-    """A number for a table, times a factor; a dash where there is none, a word as it is."""
+    """Return a number times a factor as a cell, and a dash for None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return "-" if value is None else str(value)
     if value == 0.0 and "#" in form:
@@ -127,14 +129,14 @@ def time_text(time: float | None, finest: float | None) -> str:
 def number_grid(
     columns: Iterable[str], rows: Iterable[Iterable[str]], title: str = "", words: int = 0
 ) -> Grid:
-    """A table of numbers, which stand to the right, after so many columns of words."""
+    """Return a table with columns of text, as many as `words`, followed by columns of numbers."""
     named = tuple(columns)
     sides = "<" * words + ">" * (len(named) - words)
     return Grid(named, tuple(map(tuple, rows)), title, sides)
 
 
 def paragraphs(docstring: str | None) -> list[str]:
-    """The paragraphs of a docstring, each in one line."""
+    """Return the paragraphs of a docstring, each on one line."""
     return [
         " ".join(part.split())
         for part in re.split(r"\n\s*\n", cleandoc(docstring or ""))
@@ -147,14 +149,14 @@ _DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.)]")
 _MICRO = re.compile(r"(?<=[0-9] )u(?=[smJN]\b)|(?<=\[)u(?=[smJN]\])|^u(?=[smJN]$)")
 _CODE = re.compile(r"`[^`]*`")
 _TICKS = re.compile(r"`([^`]*)`")
-# Powers as a terminal has them: d^1.5, m^n, 4.2e-08.
+# Powers in plain text: d^1.5, m^n, 4.2e-08.
 _POWER = re.compile(r"\^(-?\d*\.?\d+|n\b)")
 _OF_TEN = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-])0*(\d+)\b")
 _RAISED = str.maketrans(
     "0123456789-.n",
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u00b7\u207f",
 )
-# What would become emphasis, a line through, a tag or a link; an underscore within a word is safe.
+# Characters of emphasis, tags, and links. An underscore within a word is safe.
 _MARKDOWN_SIGNS = re.compile(
     r"[\\*]|~(?=.*~)|(?<=~)~|<(?=[A-Za-z/!?])|\](?=[\[(:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
 )
@@ -224,7 +226,7 @@ def image_in_html(picture: Picture) -> str:
     from granchain.figures import image_of, page, style
 
     try:
-        # letters as shapes look the same with every font; equal figures give equal bytes
+        # letters as paths look the same with every font; equal figures give equal bytes
         with page(title=False), matplotlib.rc_context(rc={**style(), "svg.fonttype": "path"}):
             figure = picture.draw()[0]
             image = base64.b64encode(image_of(figure, ".svg")).decode("ascii")
@@ -256,8 +258,10 @@ def sentences(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """A line as a sentence of a page; a law's name, a key or a symbol at its beginning stays as it
-    is."""
+    """Return a line as a sentence.
+
+    The name of a law, a key, or a symbol at its start is unchanged.
+    """
     if isinstance(text, Markup) or not text:
         return text
     from granchain.contact import laws
@@ -269,8 +273,10 @@ def sentence(text: str) -> str:
 
 
 def linked(text: str) -> str:
-    """Text as HTML, with the signs for which a terminal has letters: in 12 +- 3 us, kg/m^3 and
-    4.2e-08; what is a DOI leads to it."""
+    """Return text as HTML with typographic characters and with links for DOIs.
+
+    Examples are 12 +- 3 us, kg/m^3, and 4.2e-08.
+    """
     if isinstance(text, Markup):
         return text
     typeset = _MICRO.sub("\N{MICRO SIGN}", text.replace("+-", "\N{PLUS-MINUS SIGN}"))
@@ -286,12 +292,12 @@ def linked(text: str) -> str:
 
 
 def markdown(blocks: Iterable[Block]) -> str:
-    """Blocks of text as Markdown; figures have none."""
+    """Return blocks of text as Markdown, without figures."""
     return "\n\n".join(map(block_in_markdown, blocks)) + "\n"
 
 
 def block_in_markdown(block: Block) -> str:
-    """One block as Markdown."""
+    """Return a block as Markdown."""
     if isinstance(block, Grid):
         rows = (map(markdown_cell, row) for row in (block.columns, *block.rows))
         return markdown_table(next(rows), rows)
@@ -302,14 +308,14 @@ def block_in_markdown(block: Block) -> str:
 
 
 def markdown_table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
-    """A table of cells that are Markdown."""
+    """Return a table of cells that are Markdown."""
     heads = list(head)
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def markdown_cell(text: str) -> str:
-    """A cell of a table."""
+    """Return a cell of a table as Markdown."""
     return (
         f"[{text}](#{text})"
         if isinstance(text, Link)
@@ -318,7 +324,7 @@ def markdown_cell(text: str) -> str:
 
 
 def escaped_markdown(text: str) -> str:
-    """Text in which Markdown sees no signs of its own but code in backticks; a DOI is a link."""
+    """Return text with Markdown characters escaped outside code, and with links for DOIs."""
     out, at = [], 0
     for match in sorted(
         [*_DOI.finditer(text), *_CODE.finditer(text)], key=lambda match: match.start()

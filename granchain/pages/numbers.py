@@ -1,4 +1,4 @@
-"""The numbers of a run, in tables: the command line prints them, a report shows them."""
+"""Tables with the numbers of a run, for the terminal and for reports."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ AT_REST = ", including static work; recoverable energy is relative to the state 
 
 
 def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
-    """Peaks and arrivals, speed of the wave, energy balance."""
+    """Return the tables of peaks and arrivals, the wave speed, and the energy balance."""
     blocks: list[Grid | Paragraph] = []
     pulses = summary.sensors
     if pulses:
         rows = (
-            # of a pulse that has not come, or not ended, there is no number
+            # a pulse that has not arrived, or not ended, has no numbers
             (
                 str(pulse.bead),
                 number_text(pulse.peak),
@@ -91,7 +91,7 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
 
 
 def check_grid(checks: Sequence[Check]) -> Grid:
-    """The checks of a mechanism."""
+    """Return the table of the checks of a mechanism."""
     rows = tuple(
         (check.what, number_text(check.value), "" if check.unit == "1" else check.unit)
         for check in checks
@@ -111,7 +111,7 @@ PROVENANCE = (
 
 
 def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Where a file comes from: versions, hashes and times."""
+    """Return the origin of a file: versions, hashes, and times."""
     rows = [(name, str(provenance[name])) for name in PROVENANCE if provenance.get(name)]
     if isinstance(provenance.get("wall_time"), float):
         rows.append(("wall_time", f"{provenance['wall_time']:.3g} s"))

@@ -1,4 +1,4 @@
-"""From files to a page: what kind each is, in the order in which they were named."""
+"""Report about files, in the order in which they are listed."""
 
 from __future__ import annotations
 
@@ -99,8 +99,7 @@ def report(
 
 
 def without_repeats(blocks: Iterable[Block]) -> list[Block]:
-    """Of several files each contact law is explained where it comes first, and what to cite stands
-    at the end."""
+    """Explain each contact law only at its first occurrence, and put the citations at the end."""
     found: list[Block] = []
     cited: dict[Block, None] = {}
     met: set[tuple[str, Block]] = set()
@@ -122,7 +121,7 @@ def without_repeats(blocks: Iterable[Block]) -> list[Block]:
 
 
 def report_of_file(path: str | os.PathLike[str], verify: bool = True) -> tuple[list[Block], str]:
-    """What a report says of one file, and the day on which it was computed, if it says so."""
+    """Return the blocks of a report about a file, and the day of its computation if available."""
 
     def needed(headers: Mapping[str, Unread]) -> set[str]:
         return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
@@ -140,7 +139,7 @@ def report_of_file(path: str | os.PathLike[str], verify: bool = True) -> tuple[l
     checks = None
     if "crank_angle" in found.variables:
         try:
-            # from all of its samples
+            # from all samples
             checks = checks_of(open_answer(path, verify=verify))
         except CaseError:
             checks = []
@@ -148,6 +147,6 @@ def report_of_file(path: str | os.PathLike[str], verify: bool = True) -> tuple[l
 
 
 def day_of(about: Mapping[str, Any]) -> str:
-    """The day of a time such as 2026-11-24T16:09:58+00:00."""
+    """Return the day of a time such as 2026-11-24T16:09:58+00:00."""
     time = about.get("started") or about.get("written") or ""
     return time[:10] if isinstance(time, str) else ""

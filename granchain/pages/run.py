@@ -1,5 +1,4 @@
-"""What a report says of one run: case, contact law, numbers, energy, figures, messages, where
-it comes from, how to cite it."""
+"""Blocks of a report about a run: case, contact law, numbers, energy, figures, and origin."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ from granchain.store import Result
 # The equations of the package's laws as MathML, printed by docs/laws.py from docs/equations.
 EQUATIONS = Path(__file__).with_name("equations.json")
 
-# What a figure shows: its caption.
+# Captions of figures.
 FIGURE_WORDS = {
     "force_traces": "Force versus time at each sensor.",
     "peaks": "Peak force, arrival, width, and speed of the first pulse along the chain, with "
@@ -69,28 +68,28 @@ IDENTIFIED = (
     "effective restitution refer to the published damping."
 )
 
-# Headings that several files on one page share.
+# Headings that several files of a report share.
 OF_A_LAW, HOW_TO_CITE = "Contact law ", "How to cite"
-# Letters in a line of a case that is printed, and a list in it: its items, and the indent of its
+# Characters in a line of a printed case, and a list in it: its items, and the indentation of its
 # end.
 WIDTH = 90
 _LIST = re.compile(r"\[\n((?: +[^\[\]{}\n]+\n)+)( *)\]")
 
 
 def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None) -> list[Block]:
-    """All that a report says of a result.
+    """Return the blocks of a report about a result.
 
     Parameters
     ----------
     result : Result
     name : str
-        Of its file.
+        Name of its file.
     checks : sequence of Check, optional
-        Of a mechanism, in place of pulses and ledger.
+        Checks of a mechanism, instead of pulses and energy balance.
     """
     numbers = summary(result)
     end = f" until {1e6 * numbers.end:.6g} us" if math.isfinite(numbers.end) else ""
-    # the messages of a run say its time step, and how it was found
+    # the messages of a run contain the time step and its origin
     told = any(one.text.startswith("time step ") for one in result.messages)
     step = "" if told else f", time step {result.time_step:.6g} s"
     first = f"Simulated{end}, contact law {result.law}{step}: {result.status.label}."
@@ -113,8 +112,7 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
 
 
 def inputs_of(case: Mapping[str, Any], law: str) -> dict[str, Any]:
-    """The table of a contact law in a case as it was run: that under [contact], or the first of a
-    segment or wall."""
+    """Return the table of a contact law in a completed case: of [contact], a segment, or a wall."""
     chain, ends = case.get("chain"), case.get("ends")
     segments = chain.get("segment", []) if isinstance(chain, dict) else []
     walls = ends if isinstance(ends, dict) else {}
@@ -129,7 +127,7 @@ def inputs_of(case: Mapping[str, Any], law: str) -> dict[str, Any]:
 
 
 def resolved(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """The case as it was run, from its JSON in a file; empty where that is none."""
+    """Return the completed case from its JSON in a file, or an empty table."""
     try:
         found = json.loads(provenance.get("case_resolved_json") or "{}")
     except ValueError:
@@ -138,7 +136,7 @@ def resolved(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def setup_blocks(case: Mapping[str, Any], varied: Container[str] = ()) -> list[Block]:
-    """What was set up, where there is a case that can be read; keys of it that a study varies."""
+    """Return the table of the case, with the keys that a study varies."""
     try:
         grid = setup_grid(case, varied)
     except STRANGE:
@@ -147,7 +145,7 @@ def setup_blocks(case: Mapping[str, Any], varied: Container[str] = ()) -> list[B
 
 
 def pictures(result: Result) -> list[Block]:
-    """The figures that the file has the variables for, and what the others lack."""
+    """Return the figures of the variables of a file, and the reasons why others are missing."""
     return [
         Heading("Figures", 2),
         *(
@@ -163,16 +161,19 @@ def pictures(result: Result) -> list[Block]:
 
 @cache
 def equations() -> dict[str, Any]:
-    """For each law of the package: `equation`, as MathML, and `symbols`, a list of MathML, meaning,
-    unit and, where the symbol is an input of the law, its name."""
+    """Return the equation and the symbols of each law of the package.
+
+    `equation` is MathML. Each of the `symbols` has MathML, a meaning, a unit, and, for an input of
+    the law, its name.
+    """
     return dict(json.loads(EQUATIONS.read_text(encoding="ascii")))
 
 
 def equation_blocks(law: type[ContactLaw]) -> list[Block]:
-    """The equation of a law of the package with its symbols; of a law of yours the source."""
+    """Return the equation of a law with its symbols, or the source of a user's law."""
     printed = equations().get(law.name) if law.__module__.startswith("granchain.contact.") else None
     if printed is None:
-        # with the classes of the same file that it takes something from
+        # with the base classes in the same file
         own = [one for one in law.__mro__ if one.__module__ == law.__module__]
         with suppress(OSError, TypeError):
             return [Boxed("Source of the law", "\n\n".join(map(inspect.getsource, own)))]
@@ -187,7 +188,7 @@ def equation_blocks(law: type[ContactLaw]) -> list[Block]:
 
 
 def law_blocks(name: str, stated: Mapping[str, Any]) -> list[Block]:
-    """A contact law: what it is, where it is from, and its inputs in this case."""
+    """Return the description, the source, and the inputs of a contact law in this case."""
     law = laws().get(name)
     if law is None:
         return [
@@ -224,7 +225,7 @@ def law_blocks(name: str, stated: Mapping[str, Any]) -> list[Block]:
 
 
 def input_rows(law: type[ContactLaw], values: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """Those of a law's inputs that are given."""
+    """Return the inputs of a law that have values."""
     return tuple(
         (q.name, words_of(values[q.name]), q.unit or "-", q.meaning)
         for q in law.inputs
@@ -233,7 +234,7 @@ def input_rows(law: type[ContactLaw], values: Mapping[str, Any]) -> tuple[tuple[
 
 
 def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
-    """The case as it was given, and as it was run."""
+    """Return the case as given, and the completed case."""
     found: list[Block] = []
     if provenance.get("case_toml"):
         found.append(Boxed("Case file", str(provenance["case_toml"])))
@@ -245,7 +246,7 @@ def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
 
 
 def in_lines(items: str, indent: str) -> str:
-    """A list of which JSON has one item a line, in lines as long as a page is wide."""
+    """Return a JSON list with one item per line as lines of the width of a page."""
     text = textwrap.fill(" ".join(items.split()), WIDTH, break_long_words=False)
     if "\n" not in text:
         return f"[{text}]"
@@ -253,15 +254,15 @@ def in_lines(items: str, indent: str) -> str:
 
 
 def origin(provenance: Mapping[str, Any], name: str, more: Sequence[str] = ()) -> list[Block]:
-    """Versions, hashes and times of a file, and more that is in its attributes."""
+    """Return the versions, hashes, and times of a file, and other attributes."""
     rows = [("file", name), *((key, str(provenance[key])) for key in more if key in provenance)]
-    # names and versions without the signs of JSON
+    # names and versions without JSON syntax
     rows += [(key, re.sub(r'[{}"]|:(?= )', "", text)) for key, text in provenance_rows(provenance)]
     return [Heading("Provenance", 2), Grid(("", ""), tuple(rows))]
 
 
 def citation(names: list[str]) -> list[Block]:
-    """What to cite: the package, and the sources of the contact laws."""
+    """Return the works to cite: the package, and the sources of the contact laws."""
     known = laws()
     sources = [f"{name}: {known[name].source}" for name in dict.fromkeys(names) if name in known]
     package = (

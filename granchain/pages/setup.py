@@ -1,5 +1,4 @@
-"""What was set up, for a reader: beads, radius, material, speed, with the words and units that the
-keys of a case are declared with."""
+"""Table of a case, with the meanings and units that the keys declare."""
 
 from __future__ import annotations
 
@@ -16,22 +15,22 @@ from granchain.figures.studies import key_words
 from granchain.keys import declared, table_in
 from granchain.pages.blocks import Grid, number_text
 
-# Tables and keys that say what is recorded, and how: the case file says it.
+# Tables and keys about recording, which the case file contains.
 _RECORDING = ("title", "snapshots", "energy", "record", "tolerance", "fitted", "mechanism")
 _KEYS_OF_RECORDING = ("sensors.interval", "sensors.contacts", "time.step", "chain.disorder_seed")
-# Values of a list that are written out, and segments that have a row each.
+# Largest number of listed values, and of segments with individual rows.
 MOST_VALUES, MOST_SEGMENTS = 12, 6
 
 
 def words_of(value: Any, unit: str | None = None, table: type[Any] | None = None) -> str:
-    """What is given, with its unit as it is read: of a table its keys, of a long list its ends."""
+    """Return a value with its unit as text: a table with its keys, a long list with its ends."""
     if isinstance(value, list):
         if len(value) > MOST_VALUES:
             ends = (words_of(value[i], unit) for i in (0, -1))
             return f"{len(value)} values, {' to '.join(ends)}"
         return ", ".join(words_of(one, unit, table) for one in value)
     if isinstance(value, Mapping):
-        # a drive is of a displacement or of a force
+        # a drive prescribes a displacement or a force
         driven = {"displacement": "m", "force": "N"}.get(str(value.get("drive")))
         about = {} if table is None else {key: declared(table, key) for key in table.model_fields}
         phrases = []
@@ -50,12 +49,12 @@ def words_of(value: Any, unit: str | None = None, table: type[Any] | None = None
 
 
 def setup_grid(case: Mapping[str, Any], varied: Container[str] = ()) -> Grid:
-    """A row for each thing that a case sets up, as it was run.
+    """Return a table with a row for each given part of a completed case.
 
     Parameters
     ----------
     case : mapping
-        As `Case.resolved` gives it; of an edited file that may be anything.
+        As from `Case.resolved`. In an edited file it may have any content.
     varied : container of str
         Keys that a study varies.
     """
@@ -65,7 +64,7 @@ def setup_grid(case: Mapping[str, Any], varied: Container[str] = ()) -> Grid:
     last, told = "", set()
     for where, what, value in setup_rows(model, case):
         table = where.partition(".")[0]
-        # the constants of a material stand where it comes first
+        # the constants of a material are listed at its first occurrence
         name, constants, _ = value.partition(": ")
         again = bool(constants) and value in told
         told.add(value)
@@ -78,13 +77,13 @@ def setup_grid(case: Mapping[str, Any], varied: Container[str] = ()) -> Grid:
 def setup_rows(
     model: type[Any], table: Mapping[str, Any], above: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Key, meaning and value of what is given and is not nothing."""
+    """Return key, meaning, and value of each given value that is not empty."""
     for name, field in model.model_fields.items():
         value, where = table.get(name), f"{above}{name}"
         if where in (*_RECORDING, *_KEYS_OF_RECORDING) or not value or value is True:
             continue
         about = declared(model, name)
-        # without the unit, which stands with the value
+        # without the unit, which follows the value
         what = re.sub(r" \[[^\[\]]+\]$", "", str(about["meaning"])).removeprefix("the ")
         inner = table_in(field.annotation)
         if inner is SegmentTable:

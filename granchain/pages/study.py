@@ -1,5 +1,4 @@
-"""What a report says of many runs, a study or an ensemble: what was varied, how the members ended,
-what was measured of them, and the figures."""
+"""Blocks of a report about many runs: varied values, status, measures, and figures."""
 
 from __future__ import annotations
 
@@ -42,9 +41,9 @@ from granchain.store.schema import unit_of_attributes
 from granchain.store.study import messages_of_study
 from granchain.studies.measures import missing_note
 
-# Values of a key that a page lists, and members of an ensemble.
+# Largest number of listed values of a key, and of listed members.
 MOST_ROWS_OF_A_STUDY, MOST_MEMBERS = 12, 40
-# What a figure is called in its caption, where its name is too short.
+# Captions of figures whose names are too short.
 OTHERWISE = {
     "peaks": "peaks along the chain",
     "hysteresis": "hysteresis of the chained sweep",
@@ -154,12 +153,12 @@ def bands_words(found: Any) -> str:
 
 
 def band_tables(found: Any) -> list[Grid]:
-    """Quantiles of peak and arrival at each sensor, and which key has which part in them.
+    """Return tables of the quantiles and of the sensitivity indices at each sensor.
 
     Parameters
     ----------
     found : xarray.Dataset
-        As `granchain.bands` gives it.
+        Result of `granchain.bands`.
     """
     quantiles = [f"{100.0 * part:g} %" for part in found["quantile"].values]
     made: list[Grid] = []
@@ -189,20 +188,20 @@ def band_tables(found: Any) -> list[Grid]:
 
 
 def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[Block]:
-    """All that a report says of an ensemble.
+    """Return the blocks of a report about an ensemble.
 
     Parameters
     ----------
     ensemble : Ensemble
     about : mapping
-        Its provenance.
+        Provenance of the ensemble.
     name : str
-        Of its file.
+        Name of its file.
     """
     places, note = evenly_spaced(len(ensemble), MOST_MEMBERS, "members")
     found = {}
     for place in places:
-        # one that could not be set up has no result
+        # a member that could not be set up has no result
         with suppress(RunError):
             found[place] = ensemble[place]
     results = list(found.values())
@@ -219,7 +218,7 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
     for place in places:
         cells = [str(place), labels.get(place, "-"), ended[place]]
         if one := numbers.get(place):
-            # of a pulse that has not come, or not ended, there is no number
+            # a pulse that has not arrived, or not ended, has no numbers
             peaks = {pulse.bead: pulse.peak for pulse in one.sensors if pulse.complete}
             cells += [
                 number_text(one.wave_speed, "#.5g"),
@@ -240,7 +239,7 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
             [results[k] for k in chosen], [list(labels.values())[k] for k in chosen]
         )
         drawn = [
-            # what the members differ in stands beside each
+            # the keys that differ are listed for each member
             *setup_blocks(resolved(results[0].provenance), differing),
             Heading("Figures", 2),
             *(Picture(draw, FIGURE_WORDS[what]) for what, draw in several.items()),
@@ -261,7 +260,7 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
 
 
 def spread_row(variable: Any) -> tuple[str, ...]:
-    """Mean, standard deviation and ends of the numbers that are there, and their unit."""
+    """Return mean, standard deviation, minimum, maximum, and unit of the finite values."""
     finite = variable.values[np.isfinite(variable.values)]
     unit = unit_of_attributes(variable.attrs) or "1"
     if not finite.size:
