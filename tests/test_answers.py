@@ -411,3 +411,16 @@ def test_no_number_of_an_answer_ends_its_report(name, values, tmp_path):
             )
             write_content(tmp_path / "a.h5", whole, True)
             assert gc.report([tmp_path / "a.h5"])
+
+
+def test_an_error_inside_a_property_is_not_hidden():
+    class Broken(Answer):
+        @property
+        def value(self):
+            return None.absent
+
+    broken = Broken({}, case=None)
+    with pytest.raises(AttributeError, match=r"'NoneType' object has no attribute 'absent'"):
+        broken.value  # noqa: B018
+    with pytest.raises(AttributeError, match=r"Broken has no variable valeu\. Did you mean value"):
+        broken.valeu  # noqa: B018

@@ -23,6 +23,7 @@ from granchain.errors import (
     LawError,
     nearest,
 )
+from granchain.markup import facts_card
 from granchain.plain_data import canonical
 from granchain.status import STATUS_OF_LABEL, Message, Status
 from granchain.store.dataset import (
@@ -56,7 +57,6 @@ from granchain.store.schema import (
     what_to_ask_for,
 )
 from granchain.store.tables import (
-    card_of,
     html_tables,
     in_columns,
     plain_variable,
@@ -159,6 +159,9 @@ class Answer:
             return self[f"{name}_real"] + 1j * self[f"{name}_imag"]
         if name.startswith("_"):
             raise AttributeError(name)
+        if hasattr(type(self), name):
+            # a property has raised an AttributeError, which is raised again
+            return object.__getattribute__(self, name)
         if name in self.__dict__.get("unread", {}):
             raise AttributeError(
                 f"{name} was not read from the file. To read all variables, use "
@@ -180,17 +183,20 @@ class Answer:
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.variables})
 
-    def __repr__(self) -> str:
-        lengths = ", ".join(
+    def _lengths(self) -> str:
+        """Return the axes with their lengths."""
+        return ", ".join(
             f"{name} {len(v.data)}" for name, v in self.variables.items() if v.dims == (name,)
         )
-        facts = [fact for fact in (self.title, self.law, lengths) if fact]
+
+    def __repr__(self) -> str:
+        facts = [fact for fact in (self.title, self.law, self._lengths()) if fact]
         return f"<{type(self).__name__}: {'; '.join(facts)}>"
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: messages, values, and the list of variables."""
         sections = html_tables(self.variables, self.unread)
-        return card_of(self.title or type(self).__name__, self._facts(), sections)
+        return facts_card(self.title or type(self).__name__, self._facts(), *sections)
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return the facts that a notebook shows above the tables."""
@@ -547,11 +553,9 @@ class Result(Answer):
         return what_to_ask_for(name, self.variables)
 
     def __repr__(self) -> str:
-        lengths = ", ".join(
-            f"{name} {len(v.data)}" for name, v in self.variables.items() if v.dims == (name,)
-        )
         return (
-            f"<Result: {self.law}, {self.status.label}, time step {self.time_step:g} s; {lengths}>"
+            f"<Result: {self.law}, {self.status.label}, time step {self.time_step:g} s; "
+            f"{self._lengths()}>"
         )
 
     def _facts(self) -> list[tuple[str, str]]:

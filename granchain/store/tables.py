@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granchain.markup import escaped, folded, table
+from granchain.markup import folded, table
+from granchain.plain_data import plain_data
 from granchain.store.schema import Unread, Variable
 
 # Largest number of columns of a table, and of rows that are shown.
@@ -130,7 +131,7 @@ def plain_variable(variable: Variable) -> Any:
     """Return a variable as plain data: its values, or the range of a long one."""
     values = variable.data
     if values.size <= MOST_NUMBERS or variable.is_text:
-        return plain_values(values.tolist())
+        return plain_data(values)
     finite = values[np.isfinite(values)]
     return {
         "shape": list(values.shape),
@@ -138,16 +139,3 @@ def plain_variable(variable: Variable) -> Any:
         "minimum": finite.min().item() if finite.size else None,
         "maximum": finite.max().item() if finite.size else None,
     }
-
-
-def plain_values(values: Any) -> Any:
-    """Return values with None for numbers that are not finite, which JSON does not have."""
-    if isinstance(values, list):
-        return [plain_values(value) for value in values]
-    return None if isinstance(values, float) and not math.isfinite(values) else values
-
-
-def card_of(title: str, facts: Sequence[tuple[str, str]], sections: Sequence[str]) -> str:
-    """Return the HTML that a notebook shows of an answer."""
-    rows = table((), facts, styled=True) if facts else ""
-    return f"<div><b>{escaped(title)}</b>{rows}{''.join(sections)}</div>"
