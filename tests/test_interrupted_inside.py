@@ -14,10 +14,13 @@ from granchain import simulation
 from granchain.engine import stack
 from granchain.engine.state import State
 from granchain.mechanism.runs import Machine
+from granchain.studies import members
 from granchain.traces.about import about_of
 
 # Body-steps of the first block of a run.
 FIRST_BLOCK = 500
+# Wall time of a block or a call that no block of these runs takes [s].
+NO_LIMIT = 1e9
 
 
 def in_blocks(monkeypatch: pytest.MonkeyPatch, call: Callable[[], Any], at: int = -1) -> int:
@@ -42,8 +45,14 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch, call: Callable[[], Any], at: int 
             patch.setattr(kind, "advance", counted(kind.advance))
         compiled = stack.stack_of
         patch.setattr(stack, "stack_of", lambda loop: counted(compiled(loop)))
-        # some blocks in each run
+        # some blocks in each run, whose sizes do not depend on the load of the machine
         patch.setattr(simulation, "FIRST_BLOCK", FIRST_BLOCK)
+        for module, name in (
+            (simulation, "BLOCK_SECONDS"),
+            (members, "BLOCK_SECONDS"),
+            (members, "CALL_SECONDS"),
+        ):
+            patch.setattr(module, name, NO_LIMIT)
         call()
     return count
 
