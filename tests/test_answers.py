@@ -15,7 +15,7 @@ from granchain.sensor import Sensor
 from granchain.store import Answer, Label
 from granchain.store.dataset import COMPRESSED_FROM, Content, write_content
 from granchain.store.schema import labelled
-from granchain.store.tables import tables_of
+from granchain.store.tables import value_tables
 from granchain.traces.about import about_of
 
 SMALL = {"chain.beads": 8, "sensors.beads": [3, 5], "sensors.contacts": [], "snapshots": None}
@@ -304,7 +304,7 @@ def test_a_short_second_axis_becomes_columns_of_a_table():
     }
     data = {"band": [1, 2], "edge": ["lower", "upper"], "edges": [[0.0, 1.0], [2.0, np.nan]]}
     data |= {"errors": np.ones((2, 2)), "speeds": np.ones((2, 2)), "none": [], "empty": []}
-    table, more = tables_of(labelled(data, labels))
+    table, more = value_tables(labelled(data, labels))
     assert table.columns[:3] == ("band", "edges lower [Hz]", "edges upper [Hz]")
     assert table.rows == (("1", "0", "1", "1", "1"), ("2", "2", "-", "1", "1"))
     # both columns of a variable are in one table

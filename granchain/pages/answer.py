@@ -24,7 +24,7 @@ from granchain.figures import (
 )
 from granchain.pages.blocks import Block, Grid, Heading, Paragraph, Picture
 from granchain.pages.run import case_blocks, citation, inputs_of, law_blocks, origin, resolved
-from granchain.store.tables import is_number, tables_of
+from granchain.store.tables import is_number_cell, value_tables
 
 # Rows of a table of a report. The file contains all of them.
 MOST_ROWS = 100
@@ -137,7 +137,7 @@ def variable_blocks(answer: Any) -> list[Block]:
         *(Picture(partial(draw, answer), caption) for caption, draw in captions),
         *(
             Grid(each.columns, each.rows[:MOST_ROWS], "", _alignment(each.rows))
-            for each in tables_of(answer.variables)
+            for each in value_tables(answer.variables)
         ),
     ]
 
@@ -145,4 +145,4 @@ def variable_blocks(answer: Any) -> list[Block]:
 def _alignment(rows: Sequence[Sequence[str]]) -> str:
     """Return "<" for each column of text and ">" for each column of numbers."""
     columns = zip(*rows, strict=True)
-    return "".join(">" if all(map(is_number, column)) else "<" for column in columns)
+    return "".join(">" if all(map(is_number_cell, column)) else "<" for column in columns)

@@ -60,8 +60,8 @@ from granchain.store.tables import (
     html_tables,
     in_columns,
     plain_variable,
-    ranges_of,
-    tables_of,
+    range_table,
+    value_tables,
 )
 
 if TYPE_CHECKING:
@@ -209,7 +209,10 @@ class Answer:
 
         The last table contains the ranges of the variables that have too many values.
         """
-        tables = [*tables_of(self.variables, MOST_LINES), ranges_of(self.variables, MOST_LINES)]
+        tables = [
+            *value_tables(self.variables, MOST_LINES),
+            range_table(self.variables, MOST_LINES),
+        ]
         return "\n\n".join(in_columns(*each) for each in tables if each.rows)
 
     def as_dict(self) -> dict[str, Any]:

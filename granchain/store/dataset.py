@@ -532,7 +532,7 @@ def headers_of(datasets: Mapping[str, Any]) -> dict[str, Unread]:
     }
 
 
-def values_of(dataset: Any) -> np.ndarray:
+def read_values(dataset: Any) -> np.ndarray:
     """Return the values of a dataset, read-only."""
     if dataset.dtype.kind == "O":
         text = dataset.asstr()[()]
@@ -562,7 +562,7 @@ def _read_group(group: Any, datasets: Mapping[str, Any], choose: Choice | None) 
     chosen = set(headers) if choose is None else headers.keys() & set(choose(headers))
     chosen |= {axis for name in chosen for axis in headers[name].dims if axis in headers}
     variables = {
-        name: Variable(header.dims, values_of(datasets[name]), header.unit, header.long_name)
+        name: Variable(header.dims, read_values(datasets[name]), header.unit, header.long_name)
         for name, header in headers.items()
         if name in chosen
     }
@@ -572,7 +572,7 @@ def _read_group(group: Any, datasets: Mapping[str, Any], choose: Choice | None) 
         if slash:
             inside.setdefault(name, {})[rest] = dataset
     state = {
-        name: value if (value := values_of(dataset)).dtype.kind != "O" else str(value[()])
+        name: value if (value := read_values(dataset)).dtype.kind != "O" else str(value[()])
         for name, dataset in inside.pop(STATE, {}).items()
         if is_variable(dataset)
     }

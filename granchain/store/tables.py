@@ -27,7 +27,7 @@ class Table(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
 
-def text_of(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """Return a number or a text as the cell of a table."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
@@ -36,16 +36,16 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def heading_of(name: str, variable: Variable | Unread) -> str:
+def column_heading(name: str, variable: Variable | Unread) -> str:
     """Return the heading of a column."""
     unit = "" if variable.unit in ("", "1") else f" [{variable.unit}]"
     return f"{name.replace('_', ' ')}{unit}"
 
 
-def tables_of(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> Iterator[Table]:
+def value_tables(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> Iterator[Table]:
     """Yield the tables of variables: the single values, and the columns along each axis."""
     single = [
-        (name.replace("_", " "), text_of(v.data.item()), "" if v.unit == "1" else v.unit)
+        (name.replace("_", " "), cell_text(v.data.item()), "" if v.unit == "1" else v.unit)
         for name, v in variables.items()
         if not v.dims
     ]
@@ -68,13 +68,13 @@ def tables_of(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> It
             yield Table(headings, tuple(zip(*cells, strict=True)))
 
 
-def ranges_of(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> Table:
-    """Return the shapes and ranges of the variables that `tables_of` leaves out."""
+def range_table(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> Table:
+    """Return the shapes and ranges of the variables that `value_tables` leaves out."""
     rows = []
     for name, v in variables.items():
         if v.dims and (len(v.data) > longest or not list(_columns_of(name, variables))):
             facts = plain_variable(v) if v.data.size > MOST_NUMBERS and not v.is_text else {}
-            low, high = (text_of(facts.get(end, "-")) for end in ("minimum", "maximum"))
+            low, high = (cell_text(facts.get(end, "-")) for end in ("minimum", "maximum"))
             shape = " x ".join(map(str, v.shape))
             rows.append((name, shape, low, high, "" if v.unit == "1" else v.unit))
     return Table(("variable", "shape", "minimum", "maximum", "unit"), tuple(rows))
@@ -87,17 +87,22 @@ def _columns_of(name: str, variables: Mapping[str, Variable]) -> Iterator[tuple[
     """
     v = variables[name]
     if v.data.ndim == 1:
-        yield heading_of(name, v), list(map(text_of, v.data.tolist()))
+        yield column_heading(name, v), list(map(cell_text, v.data.tolist()))
     elif v.data.ndim == 2 and v.shape[1] <= MOST_INNER and v.dims[1] in variables:
         for label, values in zip(variables[v.dims[1]].data.tolist(), v.data.T, strict=True):
-            yield heading_of(f"{name} {text_of(label)}", v), list(map(text_of, values.tolist()))
+            yield (
+                column_heading(f"{name} {cell_text(label)}", v),
+                list(map(cell_text, values.tolist())),
+            )
 
 
 def in_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as lines of text, with aligned columns."""
     lines = [list(columns), *map(list, rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    numeric = [bool(rows) and all(is_number(row[i]) for row in rows) for i in range(len(columns))]
+    numeric = [
+        bool(rows) and all(is_number_cell(row[i]) for row in rows) for i in range(len(columns))
+    ]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if right else cell.ljust(width)
@@ -107,7 +112,7 @@ def in_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def is_number(cell: str) -> bool:
+def is_number_cell(cell: str) -> bool:
     """Return whether the text of a cell is a number, or stands for a missing number."""
     try:
         float(cell)
@@ -118,7 +123,7 @@ def is_number(cell: str) -> bool:
 
 def html_tables(variables: Mapping[str, Variable], unread: Mapping[str, Unread]) -> list[str]:
     """Return the tables of variables as HTML, and the list of all variables, folded."""
-    html = [table(each.columns, each.rows, styled=True) for each in tables_of(variables, 40)]
+    html = [table(each.columns, each.rows, styled=True) for each in value_tables(variables, 40)]
     everything: dict[str, Variable | Unread] = {**variables, **unread}
     rows = [
         (name, " x ".join(map(str, v.shape)), v.unit, v.long_name) for name, v in everything.items()
