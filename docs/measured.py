@@ -16,9 +16,9 @@ from textwrap import fill
 import numpy as np
 
 import granchain as gc
-from granchain.comparison import read_impacts
-from granchain.comparison.impacts import LawAgainstImpacts, at_bound
 from granchain.contact.guard import Elastoplastic
+from granchain.measured import read_impacts
+from granchain.measured.impacts import LawAgainstImpacts, at_bound
 from granchain.pages.blocks import markdown_table as table
 
 DATA, DOCS = Path(__file__).parents[1] / "data", Path(__file__).parent

@@ -23,14 +23,14 @@ from granchain.case import (
     case_names,
     listing,
     load_case,
-    load_mechanism,
-    mechanism,
     mechanism_names,
     tables,
 )
 from granchain.cli import options
 from granchain.contact.law import Quantity
 from granchain.keys import Table, without_keys
+from granchain.mechanisms import case as mechanism_case
+from granchain.mechanisms.case import load_mechanism
 from granchain.pages.blocks import markdown_table
 from granchain.status import Status
 from granchain.store import Answer
@@ -105,12 +105,12 @@ def case_file() -> str:
         "`granchain cases scotch-yoke` print the built-in ones.",
     ]
     seen: set[type[Table]] = set()
-    for name, kind in mechanism.MECHANISM_KINDS.items():
+    for name, kind in mechanism_case.MECHANISM_KINDS.items():
         for table, field in kind.model_fields.items():
             model = (
-                mechanism.FittedTable
+                mechanism_case.FittedTable
                 if table == "fitted"
-                else mechanism.FrictionTable
+                else mechanism_case.FrictionTable
                 if table == "friction"
                 else field.annotation
             )
@@ -124,7 +124,7 @@ def case_file() -> str:
             where = f"`[[{table}]]`" if table == "fitted" else f"`[{table}]`"
             of = (
                 f" of a {name}"
-                if table not in mechanism.MechanismCase.model_fields
+                if table not in mechanism_case.MechanismCase.model_fields
                 else " of a mechanism"
             )
             blocks += [

@@ -11,12 +11,12 @@ import xarray
 
 import granchain as gc
 from granchain import errors
-from granchain.sensor import Sensor
+from granchain.measured.about import about_of
+from granchain.measured.sensor import Sensor
 from granchain.store import Answer, Label
 from granchain.store.dataset import COMPRESSED_FROM, Content, write_content
 from granchain.store.schema import labelled
 from granchain.store.tables import value_tables
-from granchain.traces.about import about_of
 
 SMALL = {"chain.beads": 8, "sensors.beads": [3, 5], "sensors.contacts": [], "snapshots": None}
 SMALL |= {"time.end": 1e-4, "contact": {"law": "hertz"}}

@@ -11,16 +11,15 @@ from support.refused import refused
 
 import granchain as gc
 from granchain.cli import obey
-from granchain.comparison import Band
 from granchain.errors import CaseError, GranchainWarning
+from granchain.measured import Band, Trace
+from granchain.measured.about import about_of, written
+from granchain.measured.sensor import Sensor
 from granchain.pages.study import study_blocks
-from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
 from granchain.studies import members
 from granchain.studies.plan import quasi_random
-from granchain.traces import Trace
-from granchain.traces.about import about_of, written
 
 pytestmark = pytest.mark.usefixtures("plain_members")
 
@@ -302,7 +301,7 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
     assert dict(found.results[0].tolerance) == {"chain.mass": 0.01}
     # uncertainties of computed and measured number add up by their squares: 3-4-5
     assert Band(7.0, 13.0, 5.0, 15.0).holds(math.nan) is None
-    from granchain.studies.compared import DEVIATIONS, widened
+    from granchain.measured.compare import DEVIATIONS, widened
 
     assert widened(7.0, 10.0, 13.0, 4.0 / DEVIATIONS) == pytest.approx((5.0, 15.0))
 
@@ -312,7 +311,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
     monkeypatch.chdir(tmp_path)
     case = ELASTIC.replace(tolerance={"striker.speed": 0.02})
     gc.run(case).save("run.h5")
-    from granchain.traces.folder import csv_blocks
+    from granchain.measured.folder import csv_blocks
 
     trace = recorded(
         case.replace(**{"striker.speed": 1.8}),

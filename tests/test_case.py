@@ -22,7 +22,7 @@ from support.processes import answer
 from support.refused import has_error_form, refused, sentences_of
 
 from granchain import keys
-from granchain.case import Case, case_as_given, case_names, load_case, load_mechanism
+from granchain.case import Case, case_as_given, case_names, load_case
 from granchain.case.document import CASE_BYTES, CASES, CSV_BYTES, set_value, toml_value
 from granchain.contact import laws
 from granchain.contact.law import RESTITUTION
@@ -30,6 +30,7 @@ from granchain.contact.maliu import MaLiu
 from granchain.errors import CaseError, FileError
 from granchain.keys import in_si
 from granchain.material import MATERIALS
+from granchain.mechanisms.case import load_mechanism
 
 STUFF = {"youngs_modulus": 1e9, "poissons_ratio": 0.3}
 BASE = {

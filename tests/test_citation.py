@@ -16,7 +16,7 @@ from granchain.citation import cite, laws_in, references, slug, tex_text, works_
 from granchain.cli import obey
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
-from granchain.traces.about import about_of
+from granchain.measured.about import about_of
 
 ROOT = Path(__file__).parents[1]
 # What TeX sets in a field: ASCII without bare specials, or letters of other scripts.

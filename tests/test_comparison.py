@@ -13,15 +13,14 @@ from support.synthetic import RADIUS, synthetic, wave_speed
 
 import granchain
 from granchain import analysis, figures
-from granchain.analysis.noise import Noise
-from granchain.analysis.reading import merged_from, reading_of
 from granchain.cli import obey
-from granchain.comparison import compare_pulses
 from granchain.errors import GranchainError, TraceError
+from granchain.measured import Trace, compare_pulses
+from granchain.measured.about import about_of
+from granchain.measured.noise import Noise
+from granchain.measured.reading import merged_from, reading_of
+from granchain.measured.sensor import Sensor
 from granchain.pages.compared import comparison_tables
-from granchain.sensor import Sensor
-from granchain.traces import Trace
-from granchain.traces.about import about_of
 
 ROOT = Path(__file__).parents[1]
 

@@ -8,8 +8,8 @@ import pytest
 from support.noise_kinds import FOURTEEN
 from support.synthetic_sensors import FAULTS, NAMES, NEAR, noisy_rig, rig
 
-from granchain.comparison import compare_pulses
 from granchain.errors import TraceError
+from granchain.measured import compare_pulses
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
 

@@ -14,7 +14,7 @@ from support.shaken import by_integration, long_steps, orbit_by_integration, sha
 import granchain as gc
 from granchain.contact import laws
 from granchain.errors import CaseError, FileError, LawError, RunError
-from granchain.studies import continuation as module
+from granchain.orbits import continuation as module
 
 # rows at "fast" are short to compute, and are compared at that step
 pytestmark = pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")

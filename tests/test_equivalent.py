@@ -12,8 +12,8 @@ from granchain import analysis
 from granchain.case import case_as_given
 from granchain.cli import obey
 from granchain.errors import CaseError
+from granchain.measured import equivalent as module
 from granchain.status import Status
-from granchain.studies import equivalent as module
 from granchain.studies.measures import Measures
 
 

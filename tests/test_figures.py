@@ -19,10 +19,10 @@ import granchain as gc
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
 from granchain.figures.frame import mark_values, set_panel
+from granchain.measured.equivalent import Equivalent
+from granchain.measured.ranking import ranking_of
 from granchain.status import Status
 from granchain.store import Label
-from granchain.studies.equivalent import Equivalent
-from granchain.studies.ranking import ranking_of
 from granchain.two_body import ImpactResult
 
 pytestmark = pytest.mark.filterwarnings("error")

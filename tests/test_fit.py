@@ -17,22 +17,21 @@ from support.noise_kinds import KINDS, OWN, STATED, noisy
 from support.refused import refused
 
 import granchain as gc
-from granchain.analysis.baseline import baseline_of
-from granchain.analysis.noise import (
+from granchain.cli import obey
+from granchain.errors import CaseError, FileError, RunError, TraceError
+from granchain.measured import Trace, against, conclusion, foretold
+from granchain.measured import fit as module
+from granchain.measured.about import about_of
+from granchain.measured.baseline import baseline_of
+from granchain.measured.folder import csv_blocks
+from granchain.measured.noise import (
     Noise,
     sine_in,
     sines_of_common_source,
     statistical_inefficiency,
 )
-from granchain.cli import obey
-from granchain.errors import CaseError, FileError, RunError, TraceError
+from granchain.measured.ranking import differences
 from granchain.pages.report import report
-from granchain.studies import against, conclusion, foretold
-from granchain.studies import fit as module
-from granchain.studies.ranking import differences
-from granchain.traces import Trace
-from granchain.traces.about import about_of
-from granchain.traces.folder import csv_blocks
 
 KEYS = ["contact.psi", "striker.speed"]
 # of the case steel-chain

@@ -13,9 +13,9 @@ import granchain as gc
 from granchain import simulation
 from granchain.engine import stack
 from granchain.engine.state import State
-from granchain.mechanism.runs import Machine
+from granchain.measured.about import about_of
+from granchain.mechanisms.runs import Machine
 from granchain.studies import members
-from granchain.traces.about import about_of
 
 # Body-steps of the first block of a run.
 FIRST_BLOCK = 500

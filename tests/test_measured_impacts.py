@@ -13,14 +13,14 @@ from support.refused import refused
 
 import granchain as gc
 from granchain import theory
-from granchain.comparison import read_impacts
-from granchain.comparison.impacts import DAMPINGS, _damping_of, compare_impacts
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Source
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.contact.viscous import Half
 from granchain.errors import CaseError, FileError, LawError, TraceError
 from granchain.figures import impact_comparison
+from granchain.measured import read_impacts
+from granchain.measured.impacts import DAMPINGS, _damping_of, compare_impacts
 
 DATA = Path(__file__).parents[1] / "data"
 STEEL, CROQUET, LINES = DATA / "leeb-steel", DATA / "gugan-croquet", DATA / "one-line-impacts"

@@ -17,11 +17,11 @@ from granchain.analysis import observed_order, residual_share
 from granchain.cli import obey
 from granchain.contact import laws
 from granchain.errors import GranchainError
-from granchain.mechanism import loop, runs
-from granchain.mechanism.checks import checks_of
-from granchain.mechanism.elastic import damped
-from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, Linkage, ideal, pin_at
-from granchain.mechanism.setup import (
+from granchain.mechanisms import loop, runs
+from granchain.mechanisms.checks import checks_of
+from granchain.mechanisms.elastic import damped
+from granchain.mechanisms.linkages import SCOTCH_YOKE, SLIDER_CRANK, Linkage, ideal, pin_at
+from granchain.mechanisms.setup import (
     contacts_of_joint,
     dimensions_of,
     pair_of_surfaces,

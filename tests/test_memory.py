@@ -18,8 +18,8 @@ import scipy.io
 
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
+from granchain.measured import Asked, import_trace, read_trace
 from granchain.store.limit import COPIES
-from granchain.traces import Asked, import_trace, read_trace
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -223,8 +223,8 @@ def measured(command, folder):
 @pytest.fixture(scope="module", autouse=True)
 def loaded():
     """The modules that readers load when they are first needed."""
+    import granchain.measured.binary
     import granchain.store.foreign
-    import granchain.traces.binary
 
     assert scipy.io and granchain
 

@@ -14,10 +14,10 @@ from granchain.engine.inspection import RUNNING
 from granchain.engine.stack import Copies
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, RunError
+from granchain.orbits import orbit as module
+from granchain.orbits.shooting import least_overlaps
 from granchain.simulation import prepare
 from granchain.status import Status
-from granchain.studies import orbit as module
-from granchain.studies.shooting import least_overlaps
 
 DRAG, FREQUENCY = 5e3, 8e3
 LINEAR = {"law": "kelvin-voigt", "restitution": 1.0, "stiffness": 1e7, "separation": "tensile"}

@@ -233,7 +233,7 @@ def test_a_file_opens_whose_law_is_not_installed_and_whose_case_no_longer_valida
     def refuse(given, toml):
         raise CaseError(f"contact.law: got {given['tables']['contact']['law']}")
 
-    module = SimpleNamespace(case_as_given=refuse, mechanism_as_given=refuse)
+    module = SimpleNamespace(case_as_given=refuse)
     monkeypatch.setitem(sys.modules, "granchain.case", module)
     a_result(law="my-own-law", case=StandIn(contact={"law": "my-own-law"})).save(tmp_path / "a.h5")
     opened = open_answer(tmp_path / "a.h5")

@@ -13,9 +13,9 @@ from granchain.case.listing import value_at
 from granchain.engine import scans
 from granchain.engine.row_model import mixture, run_ends
 from granchain.errors import CaseError
+from granchain.measured.equivalent import checked_search
+from granchain.measured.fit import _free_quantities
 from granchain.simulation import prepare
-from granchain.studies.equivalent import checked_search
-from granchain.studies.fit import _free_quantities
 from granchain.studies.sweep import about_key
 
 HERTZ = {"law": "hertz"}

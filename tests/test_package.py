@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import granchain as gc
-from granchain.case import case_names, load_case, load_mechanism, mechanism_names
+from granchain.case import case_names, load_case, mechanism_names
 from granchain.contact import laws
 from granchain.contact.certified import about_certificate, certified
+from granchain.mechanisms.case import load_mechanism
 
 
 def test_it_is_the_package_that_shall_be_tested() -> None:

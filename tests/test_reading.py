@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.synthetic_sensors import true_numbers
 
-from granchain.analysis.noise import Noise
-from granchain.analysis.reading import _rival_tops, reading_of
-from granchain.analysis.uncertainty import Number
+from granchain.measured.noise import Noise
+from granchain.measured.reading import _rival_tops, reading_of
+from granchain.measured.uncertainty import Number
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
 

@@ -15,14 +15,14 @@ from support.synthetic import synthetic
 import granchain as gc
 from granchain import errors
 from granchain.cli import obey
+from granchain.measured.about import about_of
+from granchain.measured.sensor import Sensor
 from granchain.pages.answer import answer_blocks
 from granchain.pages.blocks import Heading
 from granchain.pages.report import report
 from granchain.pages.study import ensemble_blocks, spread_row, study_blocks
-from granchain.sensor import Sensor
 from granchain.status import Message, Status
 from granchain.store import Result, open_answer
-from granchain.traces.about import about_of
 
 TRACE = {"title": "A trace", "kind": "synthetic", "doi": "", "who": "", "figure": ""}
 TRACE["words"] = "synthetic data"

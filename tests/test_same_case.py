@@ -12,7 +12,7 @@ from granchain.case import Case, case_as_given
 from granchain.case.document import toml_value
 from granchain.case.listing import KEY_TABLES
 from granchain.engine import stack
-from granchain.traces import read_trace
+from granchain.measured import read_trace
 
 pytestmark = [
     pytest.mark.promise("R3"),

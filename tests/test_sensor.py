@@ -8,10 +8,10 @@ import pytest
 from support.synthetic import synthetic
 
 from granchain.analysis import peak
-from granchain.analysis.noise import RIPPLES
-from granchain.comparison.sides import piezo_force
 from granchain.errors import GranchainError
-from granchain.sensor import Sensor
+from granchain.measured.noise import RIPPLES
+from granchain.measured.sensor import Sensor
+from granchain.measured.sides import piezo_force
 
 pytestmark = pytest.mark.filterwarnings("error")
 

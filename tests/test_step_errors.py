@@ -12,7 +12,8 @@ from support.shaken import long_steps, shaken_row
 
 import granchain as gc
 from granchain.errors import GranchainWarning, RunError
-from granchain.studies import chained, continuation
+from granchain.orbits import continuation
+from granchain.studies import chained
 
 pytestmark = pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from granchain.errors import FileError, TraceError
+from granchain.measured import Asked, import_trace, read_trace
+from granchain.measured.headings import bead_of
+from granchain.measured.text import text_columns
 from granchain.pages.blocks import time_text
-from granchain.traces import Asked, import_trace, read_trace
-from granchain.traces.headings import bead_of
-from granchain.traces.text import text_columns
 
 pytestmark = pytest.mark.usefixtures("here")
 

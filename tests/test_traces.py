@@ -20,12 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.refused import refused
 
-from granchain.analysis.baseline import baseline_of, noise_by, noise_of
-from granchain.analysis.noise import Noise
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
-from granchain.traces import Asked, import_trace, read_about, read_trace
-from granchain.traces.text import text_columns
+from granchain.measured import Asked, import_trace, read_about, read_trace
+from granchain.measured.baseline import baseline_of, noise_by, noise_of
+from granchain.measured.noise import Noise
+from granchain.measured.text import text_columns
 
 pytestmark = pytest.mark.usefixtures("here")
 ROOT = Path(__file__).parents[1]

@@ -27,7 +27,7 @@ from scipy.integrate import quad, solve_ivp
 
 import granchain as gc
 from granchain import theory
-from granchain.mechanism.checks import carried, checks_of, last_revolution
+from granchain.mechanisms.checks import checks_of, last_revolution
 
 PAPER = Paper(
     "autiero-2022",
@@ -1492,7 +1492,9 @@ def mean_force() -> str:
         turned, force, _ = last_revolution(yoke(law))
         steady = (turned > 30.0) & (turned < 80.0)
         case = yoke(law).case
-        share = force[steady] / carried(case, np.radians(turned[steady]) + case.crank.start)
+        share = force[steady] / case.force_without_clearance(
+            np.radians(turned[steady]) + case.crank.start
+        )
         parts.append(f"{law} {share.mean():.3f} ({share.min():.2f} to {share.max():.2f})")
     return "from 30 to 80 deg, ratio to the force without clearance, mean and range: " + ", ".join(
         parts

@@ -4,11 +4,6 @@ All quantities are in SI units. The modules are:
 
 definition     first pulse of a force versus time: its peak and width, and later pulses
 arrays         first pulses of many runs at once
-baseline       baseline of a measured force, estimated from the trace
-noise          pulses of a measured trace that rise above its noise
-uncertainty    peak, peak time, and crossings from noisy samples, with their uncertainties
-flat_top       pulses that an instrument clipped
-reading        results for one sensor: its first pulse, and problems of the trace
 transport      wave speeds from arrivals
 energy         energy balance: energy supplied, and energy at the end of the run
 results        all results of a run

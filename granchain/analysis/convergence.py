@@ -10,6 +10,10 @@ from numpy.typing import ArrayLike
 
 from granchain.errors import GranchainError
 
+# Safety factor of the error that two steps give by the order 2. Our choice: it covers terms of the
+# next order that cause up to a third of the error.
+SAFETY = 1.5
+
 
 def observed_order(steps: ArrayLike, errors: ArrayLike) -> float:
     """Return the observed order of an error.

@@ -30,17 +30,18 @@ from granchain.case.checks import (
 from granchain.case.contacts import own_contacts_in, read_own_contacts, read_pairs
 from granchain.case.document import (
     CASES,
+    MECHANISMS,
     Files,
     case_names,
     change,
     check_name,
     files_named,
+    mechanism_names,
     plain_tables,
     read_document,
 )
 from granchain.case.drives import check_drive, check_signal
 from granchain.case.initial import bead_values, fastest_closing, moves
-from granchain.case.mechanism import MECHANISMS, mechanism_names
 from granchain.case.signals import Drive, lines, signal_table
 from granchain.case.start import FIXED, StoredState, begun, same_of, state_in, state_text_of
 from granchain.case.tables import (

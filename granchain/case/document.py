@@ -31,6 +31,7 @@ from granchain.plain_data import sha256_of
 DEPTH = 12
 
 CASES = Path(__file__).parents[1] / "cases"
+MECHANISMS = CASES / "mechanisms"
 
 # Size limits (our choice): a case is a page of text; 16 MiB hold about 400,000 rows of a drive.
 CASE_BYTES, CSV_BYTES = 1_000_000, 16 * 2**20
@@ -47,6 +48,11 @@ _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 def case_names() -> list[str]:
     """Return the names of the built-in cases."""
     return sorted(path.stem for path in CASES.glob("*.toml"))
+
+
+def mechanism_names() -> list[str]:
+    """Return the names of the built-in mechanisms."""
+    return sorted(path.stem for path in MECHANISMS.glob("*.toml"))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ KEY_TABLES: tuple[tuple[str, type[Table]], ...] = (
     *((tables.heading_of(name), model) for name, model in tables.TABLES.items()),
     *INNER,
 )
+# Tables of a case that do not affect the physics, only what is computed and recorded.
+NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
 # Keys of a drive in the unit of the driven quantity.
 OF_DRIVE = ("amplitude", "dc", "rms")
 # Maximum number of entries of a list in the HTML card of a case.

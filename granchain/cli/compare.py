@@ -465,8 +465,8 @@ def import_file(
     as_json: JsonOption = False,
 ) -> None:
     """Import files of measured forces into a folder with about.toml and trace.csv."""
-    from granchain.traces import Asked, import_trace
-    from granchain.traces.folder import common_name
+    from granchain.measured import Asked, import_trace
+    from granchain.measured.folder import common_name
 
     signs = {None: None, "point": ".", "comma": ","}
     if decimal not in signs:
@@ -528,7 +528,7 @@ def read_each(option: str, unit: str, text: str | None) -> float | list[float] |
 
 def trace_summary(trace: gc.Trace) -> str:
     """Return a summary of a trace in a few lines."""
-    from granchain.analysis.baseline import noise_of
+    from granchain.measured.baseline import noise_of
 
     rows = [
         (

@@ -57,8 +57,9 @@ def cases(
     ] = False,
 ) -> None:
     """List the built-in cases, or print one of them, or the keys of a case file."""
-    from granchain.case import case_names, load_case, load_mechanism, mechanism_names
+    from granchain.case import case_names, load_case, mechanism_names
     from granchain.case.listing import KEY_TABLES, key_rows
+    from granchain.mechanisms.case import load_mechanism
 
     if keys:
         if name is not None:
@@ -283,9 +284,10 @@ def cite(
 
 def objects_of(name: str) -> Iterable[Any]:
     """Return the objects with sources that a command-line argument refers to."""
-    from granchain.case import case_names, load_case, load_mechanism, mechanism_names
+    from granchain.case import case_names, load_case, mechanism_names
     from granchain.contact import laws
     from granchain.keys import shown
+    from granchain.mechanisms.case import load_mechanism
 
     path = Path(name)
     if name in laws() and not os.path.lexists(name):
@@ -311,8 +313,8 @@ def objects_of(name: str) -> Iterable[Any]:
 
 def data_of(folder: Path) -> Any:
     """Return the sources in the `about.toml` of a folder with a trace or measured impacts."""
-    from granchain.traces.folder import ABOUT, document_of
-    from granchain.traces.trace import CITED
+    from granchain.measured.folder import ABOUT, document_of
+    from granchain.measured.trace import CITED
 
     document = document_of(folder / ABOUT)
     stated = {name: value for name in CITED if isinstance(value := document.get(name), str)}

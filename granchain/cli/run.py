@@ -45,7 +45,7 @@ from granchain.progress import ProgressLine
 from granchain.status import Status
 
 if TYPE_CHECKING:
-    from granchain.mechanism.checks import Check
+    from granchain.mechanisms.checks import Check
     from granchain.store import Checkpoint
 
 # Run time before the progress line appears, because a shorter run ends before anyone can read it
@@ -441,7 +441,7 @@ def checks_or_notice(result: gc.Result) -> list[Check]:
     If its case cannot be read, for example because its law is not installed, print a message and
     return an empty list.
     """
-    from granchain.mechanism.checks import checks_of
+    from granchain.mechanisms.checks import checks_of
 
     try:
         return checks_of(result)

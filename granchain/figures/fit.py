@@ -26,8 +26,8 @@ from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN, write_
 from granchain.figures.studies import key_words
 
 if TYPE_CHECKING:
-    from granchain.studies.fitted import Fit
-    from granchain.studies.ranking import Ranking
+    from granchain.measured.fitted import Fit
+    from granchain.measured.ranking import Ranking
 
 FORCES = ("time", "measured", "computed")
 # Largest number of plotted pulses; with more, single samples would not be visible.

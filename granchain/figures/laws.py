@@ -34,8 +34,8 @@ from granchain.figures.frame import (
 from granchain.store import Answer
 
 if TYPE_CHECKING:
-    from granchain.studies.equivalent import Equivalent
-    from granchain.studies.ranking import Ranking
+    from granchain.measured.equivalent import Equivalent
+    from granchain.measured.ranking import Ranking
     from granchain.two_body import ImpactResult
 
 # Largest number of impacts whose legend fits between the loops.

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.comparison import Comparison
-from granchain.comparison.agreement import IN_BAND
-from granchain.comparison.printed import MEASURABLE
 from granchain.figures.frame import (
     BLACK,
     LETTER,
@@ -33,9 +30,9 @@ from granchain.figures.frame import (
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
-    from granchain.comparison.impacts import ImpactComparison
-    from granchain.studies.fitted import Fit
-    from granchain.traces import Trace
+    from granchain.measured import Comparison, Trace
+    from granchain.measured.fitted import Fit
+    from granchain.measured.impacts import ImpactComparison
 
 
 # Style of computed values next to a measured impact.
@@ -111,7 +108,8 @@ def comparison(
         f"simulation with instrument filter, {sensor.band}" if sensor.band else "",
         *(f"time shift of {one.label}: {factor * one.shift:+.4g} {unit}" for one in found.results),
         *(
-            f"band of {one.label}: {100.0 * IN_BAND:g} % of {one.members} members with tolerances"
+            f"band of {one.label}: {100.0 * found.in_band:g} % of {one.members} members with "
+            "tolerances"
             for one in found.results
             if one.members
         ),
@@ -274,7 +272,7 @@ def impact_comparison(
     letters = 0
     for axes, (quantity, group) in zip(sheet.panels, groups.items(), strict=True):
         rows = [found.rows[k] for k in group]
-        si = MEASURABLE[quantity][0].removeprefix("1")
+        si = found.variables[f"{quantity}_measured"].unit.removeprefix("1")
         factor, unit = scaled(max(row.measured for row in rows), si) if si else (1.0, "")
         for j, (one, colour) in enumerate(zip(shown, palette(), strict=False)):
             at = np.arange(len(group)) - 0.3 + 0.6 * (j + 0.5) / len(shown)
@@ -309,7 +307,9 @@ def impact_comparison(
         "damping": "one fitted damping constant",
     }.get(found.fit, "no fitted parameter")
     hidden = f"{len(laws) - len(shown)} more laws not shown" if len(laws) > len(shown) else ""
-    ranked = {MEASURABLE[row.quantity][0] for row in found.rows if row.use != "show"}
+    ranked = {
+        found.variables[f"{row.quantity}_measured"].unit for row in found.rows if row.use != "show"
+    }
     of_rms = "".join(f" [{unit}]" for unit in ranked - {"1"})
     parts = found.who, fit, f"after each law: rms error{of_rms} over the cases in bold", hidden
     # The names of cases, in 7-point type, move the axes to the right.

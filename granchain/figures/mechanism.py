@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.analysis import residual_share, supplied_energy
-from granchain.case import MechanismCase
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
     BLACK,
@@ -83,10 +82,10 @@ def window_of_time(result: Result, between: Sequence[float] | None) -> Window:
     return Window(chosen, turned[chosen] - begin, (low, high))
 
 
-def mechanism_case_of(result: Result) -> MechanismCase | None:
+def mechanism_case_of(result: Result) -> Any:
     """Return the case of a mechanism's result; None if this version cannot read it."""
     case = case_of(result)
-    return case if isinstance(case, MechanismCase) else None
+    return case if hasattr(case, "mechanism") else None
 
 
 def same_curve(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> bool:
@@ -240,11 +239,8 @@ def joint_force(
     without = []
     cases = [case for case in map(mechanism_case_of, results) if case is not None]
     if len(cases) == len(results) and all(case.mechanism == "scotch-yoke" for case in cases):
-        # Imported here with the laws and the engine, which take half a second to load.
-        from granchain.mechanism.checks import carried
-
         without = [
-            carried(case, result.crank_angle + case.crank.start)
+            case.force_without_clearance(result.crank_angle + case.crank.start)
             for case, result in zip(cases, results, strict=True)
         ]
     sheet = Sheet(ax, 7.0, 4.2)

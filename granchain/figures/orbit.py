@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby, pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from granchain.figures.frame import (
     styled,
 )
 from granchain.store import Result
-from granchain.studies.continuation import Branch
-from granchain.studies.orbit import Orbit
+
+if TYPE_CHECKING:
+    from granchain.orbits.continuation import Branch
+    from granchain.orbits.orbit import Orbit
 
 # Periods of a Poincaré section that is computed from a multiplier.
 SECTION = 40

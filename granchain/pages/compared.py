@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from granchain.comparison import IN_BAND, Agreement, Comparison, ResultAgreement, SensorAgreement
+from granchain.measured import IN_BAND, Agreement, Comparison, ResultAgreement, SensorAgreement
 from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text, time_text
 
 # Factor and title of a table.

@@ -10,7 +10,7 @@ from granchain.analysis import Summary, speed_in_words
 from granchain.pages.blocks import Grid, Paragraph, number_grid, number_text
 
 if TYPE_CHECKING:
-    from granchain.mechanism.checks import Check
+    from granchain.mechanisms.checks import Check
 
 PULSES = (
     "sensor bead",

@@ -10,7 +10,7 @@ from typing import Any
 from granchain.analysis import SUMMARISED
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures import drawn
-from granchain.mechanism.checks import checks_of
+from granchain.mechanisms.checks import checks_of
 from granchain.pages.answer import answer_blocks
 from granchain.pages.blocks import PAGE_MARK, PAGES, Block, Heading, Paragraph, document
 from granchain.pages.run import HOW_TO_CITE, OF_A_LAW, run_blocks

@@ -18,7 +18,7 @@ from granchain.analysis import summary
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, docstring_of
 from granchain.figures import all_figures, lacking
-from granchain.mechanism.checks import Check
+from granchain.mechanisms.checks import Check
 from granchain.pages.blocks import (
     STRANGE,
     Block,

@@ -8,11 +8,11 @@ from typing import Any
 
 from granchain.case import Case
 from granchain.case.listing import value_words
-from granchain.case.mechanism import MECHANISM_KINDS
 from granchain.case.tables import MaterialTable, SegmentTable
 from granchain.figures.frame import reading_unit
 from granchain.figures.studies import key_words
 from granchain.keys import declared, table_in
+from granchain.mechanisms.case import MECHANISM_KINDS
 from granchain.pages.blocks import Grid, number_text
 
 # Tables and keys about recording, which the case file contains.

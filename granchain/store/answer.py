@@ -259,14 +259,15 @@ class Answer:
 
     def _case_of_file(self) -> Any:
         """Return the case in the provenance."""
-        from granchain.case import case_as_given, mechanism_as_given
+        import granchain
+        from granchain.case import case_as_given
 
         try:
             stored = json.loads(self.provenance["case_json"])
-            mechanism = "mechanism" in stored["tables"]
-            return (mechanism_as_given if mechanism else case_as_given)(
-                stored, self.provenance.get("case_toml", "")
-            )
+            toml = self.provenance.get("case_toml", "")
+            if "mechanism" in stored["tables"]:
+                return granchain.MechanismCase.restored(stored, toml)
+            return case_as_given(stored, toml)
         except GranchainError:
             raise
         except Exception as error:  # A damaged text causes nearly any built-in exception.

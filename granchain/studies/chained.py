@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.analysis.convergence import SAFETY
 from granchain.case import Case
 from granchain.case.signals import phase_at
 from granchain.case.start import begun, state_text_of
@@ -17,7 +18,6 @@ from granchain.keys import Problems, shown
 from granchain.status import Status
 from granchain.store import Result
 from granchain.studies.measures import NUMBERS, Measures, SummaryFunction, measure
-from granchain.studies.orbit import SAFETY
 from granchain.studies.plan import Plan, plan_of
 
 # Keys that may change from one member to the next, in addition to those of the drive.

@@ -23,14 +23,13 @@ from granchain.analysis.results import jumps_at
 from granchain.case import Case, check_case
 from granchain.case.checks import FACTORS
 from granchain.case.document import entry_at
-from granchain.case.listing import quantity_of, value_at
+from granchain.case.listing import NO_PHYSICS, quantity_of, value_at
 from granchain.contact import law_named
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
 from granchain.simulation import law_provenance, prepare, warns_of_fast_drives
 from granchain.status import Status
 from granchain.store import Answer, Label, Result
-from granchain.studies.fit import NO_PHYSICS
 from granchain.studies.measures import FORCES_ALONE, measure, obstacle_to_transmission
 from granchain.studies.members import check_members
 from granchain.studies.plan import is_number

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.interpolate import CubicSpline
 
-from granchain.studies.against import Against
+from granchain.measured.against import Against
 
 
 class BetweenRuns:

@@ -35,7 +35,7 @@ def shaken_row(beads, frequency, amplitude, drag, **changes):
 def long_steps(monkeypatch):
     """Branches of few orbits, which close as well."""
     for name in ("FIRST", "LONGEST"):
-        monkeypatch.setattr(f"granchain.studies.continuation.{name}", 0.2)
+        monkeypatch.setattr(f"granchain.orbits.continuation.{name}", 0.2)
 
 
 def by_integration(case, state, period, tolerance=1e-9, *, dents=None, masses=MASS, elastic=None):

@@ -17,10 +17,10 @@ from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
+from granchain.measured import Trace
+from granchain.measured.about import about_of
 from granchain.status import Status
 from granchain.store import Result
-from granchain.traces import Trace
-from granchain.traces.about import about_of
 from support.kinds import distinct_laws
 from support.noise_kinds import FOURTEEN, HIGH_PASS, STATED, noisy
 from support.rows import contacts_of, example_chain

@@ -1,0 +1,286 @@
+"""Comparison of results with a measured trace, with uncertainty bands that follow from the
+tolerances of their cases."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from granchain.case.tolerances import tolerances_of
+from granchain.errors import CaseError
+from granchain.keys import Problems
+from granchain.measured.agreement import (
+    IN_BAND,
+    Agreement,
+    Band,
+    Comparison,
+    ForceBand,
+    ResultAgreement,
+)
+from granchain.measured.pulses import compare_pulses
+from granchain.measured.sensor import Sensor
+from granchain.measured.trace import Trace
+from granchain.plain_data import canonical, plain_data
+from granchain.progress import progress_of
+from granchain.store import Result
+from granchain.store.answer import case_of
+from granchain.studies.bands import (
+    MEMBERS,
+    SAMPLES_AT_ONCE,
+    Uncertain,
+    common_times,
+    complete_members,
+    nominal_and_members,
+    on_grid,
+    quantiles_over,
+    uncertain,
+)
+from granchain.studies.measures import Measures
+from granchain.studies.members import counter
+
+# Quantiles of the ends of a band, and of its middle.
+BAND_QUANTILES = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
+# Half of the width of the middle 95 % of a normal distribution in standard deviations: its quantile
+# at 0.975.
+DEVIATIONS = 1.959964
+
+
+def compare(
+    *results: Result,
+    trace: Trace | str | os.PathLike[str],
+    labels: Sequence[str] | None = None,
+    cutoff: float | None = None,
+    tolerances: Mapping[str, float] | None = None,
+    bands: Mapping[str, Any] | None = None,
+    members: int = MEMBERS,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[int, int], Any] | bool | None = None,
+) -> Comparison:
+    """Compare results with a measured trace, pulse by pulse.
+
+    If tolerances of parameters are specified, the comparison includes uncertainty bands around the
+    computed forces. The clocks of the computer and of the instrument are independent. Therefore
+    each member of a band has its own time shift, which aligns its arrivals with the nominal
+    arrivals on average, and the bands contain only differences between arrivals. Forces and
+    arrivals of the members are filtered like those of the case; their peaks are scaled by the ratio
+    without a filter.
+
+    Parameters
+    ----------
+    *results : Result
+        Results with sensors in beads of the trace.
+    trace : Trace, str or path
+        Measured trace, or its folder.
+    labels : sequence of str, optional
+        Label of each result. Default: its contact law.
+    cutoff : float, optional
+        Cutoff of the zero-phase filter for both sides [Hz]; 0 turns it off. Default: the value in
+        about.toml; without it, and if there is noise, four times the inverse of the width of the
+        narrowest measured pulse.
+    tolerances : mapping of str to float, optional
+        Largest allowed difference of "peak", "width", "impulse", and "speed", relative to the
+        measured value; of "arrival" [s]; and of "residual" [1].
+    bands : mapping, optional
+        Tolerances of keys of the case, as for `bands`. Default: those of the cases of the results
+        and of about.toml, which has priority. Without tolerances, there are no bands.
+    members : int
+        Number of runs for the bands of each result. 0 turns bands off.
+    seed, threads, progress
+        As for `bands`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TraceError
+        If trace and results have no common sensor, or if a tolerance is unknown.
+    CaseError
+        If tolerances of the bands are invalid. The message lists the errors of all results, before
+        anything runs.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 15, "sensors.beads": [9], "time.end": 2e-4})
+    >>> comparison = gc.compare(gc.run(case), trace="data/synthetic2026")
+    >>> comparison.nearest
+    {9: ('hertz',)}
+    """
+    found = compare_pulses(
+        *results, trace=trace, labels=labels, cutoff=cutoff, tolerances=tolerances
+    )
+    asked = _plans(found, results, bands, members, seed) if members else []
+    if not any(asked):
+        return found
+    messages = list(found.messages)
+    if found.sensor.front_mass is not None:
+        messages.append(
+            "the two halves of the sensor beads have different masses. The uncertainty bands "
+            "are for the mean of the two contact forces of a bead"
+        )
+    runs = (1 + members) * sum(plan is not None for plan in asked)
+    report = counter(progress_of(progress, "bands"), runs)
+    bands_of = _empty_bands(found)
+    for i, plan in enumerate(asked):
+        if plan is not None:
+            _add_bands(bands_of, found, i, plan, nominal_and_members(plan, threads, report))
+    return found.with_variables(bands_of, tuple(dict.fromkeys(messages)))
+
+
+def _empty_bands(found: Comparison) -> dict[str, Any]:
+    """Return the variables of the bands without values."""
+    sensors, results, samples = found.computed_force.shape
+    empty: dict[str, Any] = {
+        "members": np.zeros(results, dtype=int),
+        "band_tolerance": np.full(results, "{}", dtype=object),
+    }
+    for name in ("peak", "arrival"):
+        for limit in Band._fields:
+            empty[f"{name}_band_{limit}"] = np.full((sensors, results), math.nan)
+    empty["force_inside"] = np.full((sensors, results), math.nan)
+    for limit in ("low", "high"):
+        empty[f"force_{limit}"] = np.full((sensors, results, samples), math.nan)
+    return empty
+
+
+def _plans(
+    found: Comparison,
+    results: Sequence[Result],
+    tolerance: Mapping[str, Any] | None,
+    n: int,
+    seed: int,
+) -> list[Uncertain | None]:
+    """Return the uncertain case of each result; None without tolerances."""
+    plans: list[Uncertain | None] = []
+    problems: list[str] = []
+    stated = found.about.tolerance
+    for compared, result in zip(found.results, results, strict=True):
+        plans.append(None)
+        case = case_of(result)
+        if case is None and (tolerance or stated is not None):
+            problems.append(
+                f"{compared.label}: the result has no case, or its law is not installed. "
+                "Uncertainty bands require a case that can be run again. Turn them off with "
+                "members=0 or --members 0."
+            )
+        if case is None:
+            continue
+        wanted = dict(tolerance or {})
+        for table in () if tolerance else (case.tolerance, stated):
+            # errors in it were reported when the case and the trace were read
+            wanted |= {} if table is None else tolerances_of(table, "tolerance", Problems())
+        try:
+            if wanted:
+                beads = [sensor.bead for sensor in compared.sensors]
+                plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
+        except CaseError as error:
+            label = f"{compared.label}: " if len(results) > 1 else ""
+            problems += [label + sentence for sentence in error.problems]
+    if problems:
+        raise CaseError(problems)
+    return plans
+
+
+def _add_bands(
+    bands_of: dict[str, Any], found: Comparison, i: int, plan: Uncertain, measured: Measures
+) -> None:
+    """Add the uncertainty bands of result `i` to the variables of all bands."""
+    agreement = found.results[i]
+    members = complete_members(measured)[1:]
+    late = measured.arrival[members] - measured.arrival[0]
+    clean = np.isfinite(late).all(axis=0) & np.array(
+        [not sensor.merged for sensor in agreement.sensors]
+    )
+    own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(members))
+    # the largest gain uncertainty is used for all sensors
+    gain = max(found.about.uncertainty.all_gain(len(found.trace_bead)))
+    forces = _force_bands(found.sensor, agreement, measured, members, own, gain)
+    bands_of["members"][i] = len(members)
+    bands_of["band_tolerance"][i] = canonical(plain_data(plan.tolerance), ordered=True)
+    for k, (sensor, force) in enumerate(zip(agreement.sensors, forces, strict=True)):
+        peaks = sensor.peak.computed * measured.peak[members, k] / measured.peak[0, k]
+        arrivals = sensor.arrival.computed + late[:, k] - own
+        for name, values in (("peak", peaks), ("arrival", arrivals)):
+            band = _band_of(values, getattr(sensor, name))
+            for limit, value in band._asdict().items():
+                bands_of[f"{name}_band_{limit}"][k, i] = value
+        covered = np.isfinite(found.computed_force[k, i])
+        bands_of["force_low"][k, i, covered] = force.low
+        bands_of["force_high"][k, i, covered] = force.high
+        bands_of["force_inside"][k, i] = force.inside
+
+
+def _band_of(values: np.ndarray, number: Agreement) -> Band:
+    """Return the interval of a number's members, and the interval for measurements of them."""
+    low, middle, high = quantiles_over(values[:, None], BAND_QUANTILES)[:, 0].tolist()
+    return Band(low, high, *(float(end) for end in widened(low, middle, high, number.uncertainty)))
+
+
+def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
+    """Widen a band by an uncertainty.
+
+    The squares of the distances from the middle are added, as for independent deviations.
+    """
+    wide = DEVIATIONS * np.asarray(uncertainty)
+    return middle - np.hypot(middle - low, wide), middle + np.hypot(high - middle, wide)
+
+
+def _force_bands(
+    sensor: Sensor,
+    agreement: ResultAgreement,
+    measured: Measures,
+    members: Sequence[int],
+    own: np.ndarray,
+    gain: float,
+) -> list[ForceBand]:
+    """Return force bands at each sensor, over the duration of the pulse.
+
+    Parameters
+    ----------
+    sensor : Sensor
+        Filters that both sides have passed.
+    agreement : ResultAgreement
+    measured : Measures
+    members : sequence of int
+        Indices of the members.
+    own : array (member,)
+        Mean delay of each member relative to the nominal case [s].
+    gain : float
+        Relative uncertainty of the calibration [1].
+    """
+    times = common_times(measured)
+    interval = float(times[-1] - times[0]) / (len(times) - 1)
+    instants = [part.time - agreement.shift for part in agreement.sensors]
+    changed = [np.empty((len(at), len(members))) for at in instants]
+    nominal = measured.force[0][: len(times)] - measured.force[0][0]
+    for first in range(0, len(members), SAMPLES_AT_ONCE):
+        lot = range(first, min(first + SAMPLES_AT_ONCE, len(members)))
+        # forces above the static force, as a piezo measures them; if a member ends before the
+        # shifted times, its last force is used
+        side = []
+        for i in lot:
+            time, force = measured.time[members[i]], measured.force[members[i]]
+            side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
+        apart = np.stack(side, axis=-1) - nominal[:, :, None]
+        off = sensor.smooth(interval, sensor.instrument(interval, apart))
+        for k, at in enumerate(instants):
+            changed[k][:, lot.start : lot.stop] = on_grid(
+                times, off[:, k], np.minimum(at, times[-1])
+            )
+    found = []
+    for part, force in zip(agreement.sensors, changed, strict=True):
+        low, middle, high = np.zeros((3, 0))
+        if force.size:
+            low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + part.computed
+        least, most = widened(low, middle, high, np.hypot(part.noise, gain * part.computed))
+        inside = (least <= part.measured) & (part.measured <= most)
+        found.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))
+    return found

@@ -1,0 +1,657 @@
+"""Equivalence: the inputs with which one contact law best approximates another in a chain, and the
+remaining difference.
+
+The chain with the reference law is run once. For each other law, all points of a grid of its free
+inputs are run together. From every lowest point of the grid, a descent minimizes the root mean
+square of the differences over the sensors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.case.listing import of_contact
+from granchain.errors import CaseError, RunError
+from granchain.keys import Problems, shown
+from granchain.measured.ranking import (
+    Ranking,
+    check_known,
+    check_measure,
+    free_in_each,
+    is_law,
+    key_labels,
+    number_inputs,
+    ranked,
+    ranking_of,
+    start_case,
+)
+from granchain.simulation import law_provenance, warns_of_fast_drives
+from granchain.store import Answer, Label
+from granchain.studies.interruption import scipy_stats, uninterrupted
+from granchain.studies.measures import FORCES_ALONE, Measures, Missing
+from granchain.studies.measures import measure as measured
+from granchain.studies.members import check_members
+from granchain.studies.plan import is_number
+from granchain.studies.search import Lowest, descend, indistinguishable_groups
+
+COMPARED_BY = {"peaks": "peak", "arrivals": "arrival", "traces": "force"}
+FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
+# Grid points of one free input. No law has two minima closer than a tenth of the range of the
+# restitution.
+GRID_POINTS = 25
+# Ratio of the ends of a range above which it is searched in logarithms. Our choice.
+MANY_TIMES = 100.0
+# Number of points for several free inputs, spread evenly (Sobol), and of descents from the best.
+SPREAD, WAYS = 64, 4
+# Fractions of a free input's range: the largest distance from an end that counts as at the end, and
+# the largest distance between two minima that count as one.
+AT_END, SAME = 1e-3, 2e-2
+# Largest relative difference of residuals that count as equal: the time step and the samples of a
+# run cause about 1e-4 of a residual of 5 %.
+TIE = 1e-3
+
+
+class Minimum(NamedTuple):
+    """Other minimum: values of the free inputs, and the residual."""
+
+    inputs: dict[str, float]
+    residual: float
+
+
+# Further numbers of each free input: ending of the name, axes, and meaning.
+OF_AN_INPUT = {
+    "_low": ((), "lower end of the range"),
+    "_high": ((), "upper end of the range"),
+    "_grid": (("point",), "value at each point of the grid"),
+    "_minimum": (("minimum",), "value at each minimum"),
+}
+_SENSOR = ("sensor_bead",)
+
+
+class Equivalent(Answer):
+    """Approximation of one contact law by another, with the best inputs.
+
+    `equivalent["contact.restitution"]` is the value of a free input, nan if every run failed. The
+    names with `_low` and `_high` are its range, and with `_grid` (n_points,) and `_minimum`
+    (n_minima,) its values at the points of the grid and at the minima. `case` is the case with the
+    law and its inputs, None if every run failed.
+
+    Attributes
+    ----------
+    to : str
+        Name of the law that is approximated.
+    measure : str
+        Quantity that was compared.
+    residual : float
+        Root mean square of `per_bead` [1]. nan if every run failed.
+    key : (n_free,) array
+        Keys of the free inputs.
+    at_bound : (n_free,) array
+        Whether the value is at a limit of its range. There may be a better value beyond it.
+    per_bead : (n_sensors,) array
+        Difference at each sensor [1]: for peaks and arrivals, the signed difference relative to the
+        value with the other law; for traces, the norm of the difference divided by the norm of the
+        force.
+    minimum_residual : (n_minima,) array
+        Residual of each minimum, best first [1].
+    grid_residual : (n_points,) array
+        Residual of each point of the grid, which was computed first, with the time step "fast". nan
+        if a run failed.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
+    >>> free = {"restitution": (0.8, 0.99)}
+    >>> (best,) = gc.equivalent(case, to="hertz", laws=["flores"], free=free)
+    >>> best.law, best.to, best.at_bound.tolist()
+    ('flores', 'hertz', [True])
+    """
+
+    labels: ClassVar = {
+        "to": Label((), "", "law that is approximated"),
+        "measure": Label((), "", "quantity that was compared"),
+        "residual": Label((), "1", "root mean square of the differences over the sensors"),
+        "key": Label(("key",), "", "free input of the law"),
+        "at_bound": Label(("key",), "1", "whether the value is at a limit of its range"),
+        "sensor_bead": Label(_SENSOR, "1", "label of the sensor bead"),
+        "per_bead": Label(_SENSOR, "1", "difference relative to the other law"),
+        "minimum": Label(("minimum",), "1", "number of a minimum, from 1"),
+        "minimum_residual": Label(("minimum",), "1", "residual of the minimum"),
+        "point": Label(("point",), "1", "number of a point of the grid"),
+        "grid_residual": Label(("point",), "1", "residual at the point of the grid"),
+    }
+
+    def _by_name(self, ending: str = "") -> dict[str, Any]:
+        return {key.removeprefix("contact."): self[f"{key}{ending}"] for key in self.key.tolist()}
+
+    @property
+    def inputs(self) -> dict[str, float]:
+        """Value of each free input at the smallest residual; empty if every run failed."""
+        return self._by_name() if math.isfinite(self.residual) else {}
+
+    @property
+    def free(self) -> dict[str, tuple[float, float]]:
+        """Range of each free input."""
+        high = self._by_name("_high")
+        return {name: (low, high[name]) for name, low in self._by_name("_low").items()}
+
+    @property
+    def minima(self) -> tuple[Minimum, ...]:
+        """Other minima, best first."""
+        columns = self._by_name("_minimum")
+        return tuple(
+            Minimum({name: float(column[i]) for name, column in columns.items()}, residual)
+            for i, residual in enumerate(self.minimum_residual.tolist())
+            if i
+        )
+
+    @property
+    def grid(self) -> np.ndarray:
+        """Points of the grid, (n_points, n_free)."""
+        return np.column_stack(list(self._by_name("_grid").values()))
+
+
+@warns_of_fast_drives
+def equivalent(
+    case: Case,
+    to: str = "ma-liu",
+    laws: Sequence[str | Mapping[str, Any]] = (),
+    free: Mapping[str, Any] | None = None,
+    measure: str = "peaks",
+    *,
+    threads: int | None = None,
+) -> Ranking[Equivalent]:
+    """Find the inputs with which laws best approximate another law in a chain.
+
+    Parameters
+    ----------
+    case : Case
+        Case with sensors. If its law is not `to`, the law is changed.
+    to : str
+        Reference law to approximate.
+    laws : sequence of str or mapping
+        Laws. A mapping such as {"law": "flores", "damping": "identified"} sets inputs that are not
+        free.
+    free : mapping of str to (low, high), or of str to such a mapping, optional
+        Ranges of the inputs that are searched, for all laws that have them, or for each law, such
+        as {"flores": {"restitution": (0.05, 0.99)}}. For the law of a segment or a wall, use its
+        key, such as "ends.right_contact.restitution". Default: restitution from 0.05 to 0.99.
+    measure : {"peaks", "arrivals", "traces"}
+        Quantity that is compared: peaks of the first pulse (default), their times, or complete
+        traces.
+    threads : int, optional
+        Number of threads. Default: the number of processors available to this process.
+
+    Returns
+    -------
+    Ranking of Equivalent
+        The best law is first. Laws for which every run failed are last.
+
+    Raises
+    ------
+    CaseError
+        If an argument is invalid, or if a pulse does not reach a sensor. The message lists every
+        error.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 6, "sensors.beads": [4], "time.end": 8e-5})
+    >>> free = {"restitution": (0.8, 0.99)}
+    >>> ranking = gc.equivalent(case, to="hertz", laws=["flores"], free=free)
+    >>> ranking[0].inputs
+    {'restitution': 0.99}
+    """
+    threads = check_members([case], threads)
+    free = FREE_RESTITUTION if free is None else free
+    reference, candidates = checked_search(case, to, laws, free, measure)
+    target = Target(reference, measure)
+    if target.own.status[0].failed:
+        raise RunError(f"{to}: {target.own.message[0]}")
+    if target.missing:
+        raise CaseError(
+            f"sensors.beads: no complete pulse passes {', '.join(map(str, target.missing))} "
+            f"before time.end, {reference.time.end:g} s. A pulse must pass every sensor. "
+            "Increase time.end, or remove these beads."
+        )
+    return _ranked(case, reference, _searched(target, candidates, threads))
+
+
+# --------------------------------------------------------------------------------------------------
+# The request
+
+
+class Candidate(NamedTuple):
+    """Law with its fixed inputs, and its free inputs with their ranges.
+
+    A point contains the logarithms of inputs whose range spans decades.
+    """
+
+    law: str
+    inputs: dict[str, Any]
+    names: tuple[str, ...]
+    low: np.ndarray
+    high: np.ndarray
+    decades: np.ndarray
+
+    def change(self, point: np.ndarray) -> dict[str, Any]:
+        """Return the changes that apply the law and its inputs to a case."""
+        inputs = self.inputs | self.named(point)
+        return {"contact.law": self.law} | {key_of(name): value for name, value in inputs.items()}
+
+    def named(self, point: np.ndarray) -> dict[str, float]:
+        """Return the free inputs at a point, by name."""
+        return dict(zip(self.names, self.values(point).tolist(), strict=True))
+
+    def values(self, points: np.ndarray) -> np.ndarray:
+        """Return the free inputs at points (..., input)."""
+        return np.where(self.decades, np.exp(np.where(self.decades, points, 0.0)), points)
+
+    def at_ends(self, point: np.ndarray) -> tuple[str, ...]:
+        """Return the free inputs at an end of their range."""
+        near = np.minimum(point - self.low, self.high - point) < AT_END * (self.high - self.low)
+        return tuple(name for name, at in zip(self.names, near, strict=True) if at)
+
+
+def key_of(name: str) -> str:
+    """Return the key of an input; that of the law of a segment or a wall is complete already."""
+    return name if "." in name else f"contact.{name}"
+
+
+def checked_search(
+    case: Case, to: Any, laws: Any, free: Any, measure: Any
+) -> tuple[Case, list[Candidate]]:
+    """Check all arguments, and return the case with the reference law, and the candidates."""
+    problems = Problems()
+    check_measure(measure, COMPARED_BY, problems)
+    problems.check(
+        bool(case.sensors.beads),
+        "sensors.beads",
+        "missing",
+        "At least one sensor is required",
+        "List the beads at which laws are compared",
+    )
+    reference = case
+    if is_law("to", to, problems):
+        switched = {} if case.contact.law == to else {"contact.law": to}
+        try:
+            reference = case.replace(**FORCES_ALONE, **switched)
+        except CaseError as error:
+            problems.repeat(error.problems)
+    asked: list[tuple[str, dict[str, Any]]] = []
+    given = list(laws) if isinstance(laws, (list, tuple)) else [laws] if laws else []
+    problems.check(bool(given), "laws", "missing", "At least one law is required")
+    for place, entry in enumerate(given):
+        inputs = dict(entry) if isinstance(entry, Mapping) else {"law": entry}
+        law = inputs.pop("law", None)
+        if not is_law(f"laws.{place}", law, problems):
+            continue
+        twice = (law, inputs) in asked
+        problems.check(
+            not twice, f"laws.{place}", f"{law} is listed twice", "List each law once", "Remove it"
+        )
+        asked.append((law, inputs))
+    shared, own = _ranges(free, problems)
+    by_law = free_in_each([law for law, _ in asked], shared, own, problems)
+    candidates = [
+        _candidate(law, inputs, ranges, problems)
+        for (law, inputs), ranges in zip(asked, by_law, strict=True)
+    ]
+    for one in candidates if not problems.sentences else ():
+        for point in (0.5 * (one.low + one.high), one.low, one.high):
+            try:
+                reference.replace(**one.change(point))
+            except CaseError as error:
+                problems.repeat(f"{one.law}: {sentence}" for sentence in error.problems)
+                break
+    problems.close()
+    return reference, candidates
+
+
+def _candidate(
+    law: str, inputs: dict[str, Any], free: Mapping[str, tuple[float, float]], problems: Problems
+) -> Candidate:
+    """Return a law with the ranges of its free inputs."""
+    ranges = {key.removeprefix("contact."): ends for key, ends in free.items()}
+    numbers = number_inputs(law)
+    for name, ends in ranges.items():
+        if "." not in name and check_known(f"{law}.{name}", law, f"contact.{name}", problems):
+            problems.check(
+                name in numbers
+                and name not in inputs
+                and not any(numbers[name].problem(end) for end in ends),
+                f"{law}.{name}",
+                "both a value and a range are given"
+                if name in inputs
+                else f"the range {ends[0]:g} to {ends[1]:g} is not valid",
+                f"It must be {numbers[name].range}"
+                if name in numbers
+                else f"The inputs are {', '.join(numbers)}",
+                "Give either a value or a range" if name in inputs else "Narrow the range",
+            )
+    low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
+    # points that are evenly spaced over decades would omit the lower ones
+    decades = (low > 0.0) & (high > MANY_TIMES * low)
+    box = np.array([low, high])
+    first, last = np.where(decades, np.log(np.where(decades, box, 1.0)), box)
+    return Candidate(law, inputs, tuple(ranges), first, last, decades)
+
+
+def _ranges(
+    free: Any, problems: Problems
+) -> tuple[dict[str, tuple[float, float]], dict[str, dict[str, tuple[float, float]]]]:
+    """Return the ranges of free inputs by key: those that all laws share, and those of each law."""
+    shared: dict[str, tuple[float, float]] = {}
+    own: dict[str, dict[str, tuple[float, float]]] = {}
+    if problems.check(
+        isinstance(free, Mapping) and bool(free),
+        "free",
+        f"{shown(free)} is not valid" if free else "missing",
+        "A range for at least one input is required",
+        'Write {"restitution": (0.05, 0.99)}',
+    ):
+        for key, ends in free.items():
+            if isinstance(ends, Mapping):
+                own[str(key)] = {}
+                for name, inner in ends.items():
+                    _read_range(f"free.{key}.{name}", name, inner, own[str(key)], problems)
+            else:
+                _read_range(f"free.{key}", key, ends, shared, problems)
+    return shared, own
+
+
+def _read_range(
+    where: str, key: Any, ends: Any, into: dict[str, tuple[float, float]], problems: Problems
+) -> None:
+    """Read the range of an input, and store it under its key, such as contact.restitution.
+
+    The key may also be that of the law of a segment or a wall.
+    """
+    pair = isinstance(ends, (tuple, list)) and len(ends) == 2
+    if problems.check(
+        pair and all(map(is_number, ends)) and ends[0] < ends[1],
+        where,
+        f"{f'{ends[0]!r} to {ends[1]!r}' if pair else shown(ends)} is not a range",
+        "It must be two finite numbers, the lower one first",
+    ):
+        own = str(key).removeprefix("contact.")
+        into[own if of_contact(own) else f"contact.{own}"] = (float(ends[0]), float(ends[1]))
+
+
+# --------------------------------------------------------------------------------------------------
+# The comparison
+
+
+class Target:
+    """Results of the reference law in a chain, and differences of other laws from them.
+
+    Parameters
+    ----------
+    case : Case
+    quantity : {"peaks", "arrivals", "traces"}
+
+    Attributes
+    ----------
+    own : Measures
+    missing : list of int
+        Sensors at which the first pulse is not complete.
+    """
+
+    def __init__(self, case: Case, quantity: str):
+        self.case, self.quantity, self.traces = case, quantity, quantity == "traces"
+        self.own = own = measured([case], 1, traces=self.traces)
+        # an incomplete pulse has no width
+        self.missing = np.array(own.sensor_bead)[~np.isfinite(own.width[0])].tolist()
+        if self.traces and not self.missing:
+            from scipy.interpolate import CubicSpline
+
+            self._spline = CubicSpline(own.time[0], own.force[0], axis=0)
+            # root mean square of each force over the complete run
+            self._size = np.sqrt(np.mean(own.force[0] ** 2, axis=0))
+
+    def off(self, found: Measures) -> np.ndarray:
+        """Return the differences of runs from the reference, (run, sensor) [1].
+
+        They are nan if a run failed, or if a pulse does not pass a sensor.
+        """
+        if not self.traces:
+            ours, theirs = (getattr(one, COMPARED_BY[self.quantity]) for one in (found, self.own))
+            return np.where(np.isfinite(found.width), ours / theirs[0] - 1.0, math.nan)
+        rows = np.full(found.peak.shape, math.nan)
+        for row, time, force in zip(rows, found.time, found.force, strict=True):
+            if len(time):
+                there = time <= self.own.time[0][-1]
+                apart = force[there] - self._spline(time[there])
+                row[:] = np.sqrt(np.mean(apart**2, axis=0)) / self._size
+        return rows
+
+    def lowest(self, candidate: Candidate, start: np.ndarray) -> Lowest | None:
+        """Return the result of a descent from a point."""
+
+        def residuals(points: np.ndarray) -> np.ndarray:
+            cases = [self.case.replace(**candidate.change(point)) for point in points]
+            return self.off(measured(cases, 1, traces=self.traces))
+
+        low, high = candidate.low, candidate.high
+        return descend(residuals, start, low, high, high - low, "dogbox")
+
+
+def rms(rows: np.ndarray) -> np.ndarray:
+    """Return the root mean square over the sensors."""
+    return np.asarray(np.sqrt(np.mean(rows**2, axis=-1)))
+
+
+# --------------------------------------------------------------------------------------------------
+# The search
+
+
+def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> list[Equivalent]:
+    """Return the result for each law."""
+    case = target.case
+    fast = case.replace(**{"time.step": "fast"}) if case.time.step == "auto" else case
+    points = [grid_of(one.low, one.high) for one in candidates]
+    cases = [
+        fast.replace(**one.change(point))
+        for one, grid in zip(candidates, points, strict=True)
+        for point in grid
+    ]
+    ran = measured(cases, threads, traces=target.traces)
+    ends_at = np.cumsum([len(grid) for grid in points])
+    rows = np.split(rms(target.off(ran)), ends_at[:-1])
+    starts = [
+        (i, one, points[i][k])
+        for i, one in enumerate(candidates)
+        for k in lowest_of(points[i], rows[i], one.high - one.low)
+    ]
+    with ThreadPoolExecutor(threads, "granchain") as pool:
+        ends = list(pool.map(lambda start: target.lowest(*start[1:]), starts))
+    found = []
+    for i, one in enumerate(candidates):
+        of_law = [
+            end for (k, *_), end in zip(starts, ends, strict=True) if k == i and end is not None
+        ]
+        lows = sorted(of_law, key=lambda end: float(rms(end.residual)))
+        notes = ran.message[ends_at[i] - len(points[i]) : ends_at[i]]
+        found.append(_answer(target, one, lows, points[i], rows[i], notes))
+    return found
+
+
+def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return points over a box, (point, input).
+
+    For one input, they are evenly spaced and include both ends. For several, they are from a Sobol
+    sequence.
+    """
+    if len(low) == 1:
+        return np.asarray(np.linspace(low[0], high[0], GRID_POINTS)[:, None])
+    with uninterrupted():
+        # see `plan.quasi_random`
+        parts = scipy_stats().qmc.Sobol(len(low), seed=0).random(SPREAD)
+    return np.asarray(low + (high - low) * parts)
+
+
+def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> list[int]:
+    """Return the points from which descents start.
+
+    For one input, these are all local minima of the grid. For several, they are the best points
+    that are not close to each other.
+    """
+    filled = np.where(np.isfinite(residual), residual, math.inf)
+    if points.shape[1] == 1:
+        around = np.concatenate([[math.inf], filled, [math.inf]])
+        low = (filled <= around[:-2]) & (filled < around[2:]) & np.isfinite(filled)
+        return [int(k) for k in np.flatnonzero(low)]
+    chosen: list[int] = []
+    for k in np.argsort(filled).tolist():
+        apart = all((np.abs(points[k] - points[j]) / size).max() > 0.2 for j in chosen)
+        if math.isfinite(filled[k]) and apart and len(chosen) < WAYS:
+            chosen.append(k)
+    return chosen
+
+
+def _answer(
+    target: Target,
+    candidate: Candidate,
+    lows: Sequence[Lowest],
+    points: np.ndarray,
+    row: np.ndarray,
+    notes: Sequence[str],
+) -> Equivalent:
+    """Return the result of a law: the best of its minima, with messages."""
+    case, size = target.case, candidate.high - candidate.low
+    failed = [note for note in notes if note]
+    best, off = np.full(len(candidate.names), math.nan), np.full(len(case.sensors.beads), math.nan)
+    inputs: dict[str, float] = {}
+    alike: Sequence[tuple[str, ...]] = ()
+    distinct: list[Lowest] = []
+    messages: list[str] = []
+    if failed:
+        messages.append(
+            f"{len(failed)} of {len(points)} runs of the grid failed, for example with: "
+            f"{min(failed)}"
+        )
+    if lows:
+        best, off = lows[0].point, lows[0].residual
+        inputs, alike = (
+            candidate.named(best),
+            indistinguishable_groups(lows[0].slope, candidate.names, size),
+        )
+    else:
+        messages.append("no run has a pulse at every sensor, so this range has no result")
+    merged = target.own.missing[0] & Missing.MERGED > 0
+    if merged.any():
+        beads = ", ".join(str(case.sensors.beads[k]) for k in np.flatnonzero(merged))
+        messages.append(
+            f"at bead {beads} a second, larger pulse of {case.contact.law} has merged with the "
+            "first, so the second pulse was compared there. Use beads that the second pulse "
+            "does not reach"
+        )
+    messages += [
+        f"{name} is at the limit of its range, {inputs[name]:.4g}. There may be a better value "
+        "beyond it. Widen the range"
+        for name in candidate.at_ends(best)
+    ]
+    if lows and not lows[0].settled:
+        messages.append("the search did not converge. The minimum residual may be slightly lower")
+    line = (
+        "are not distinguishable: the residual is the same along a line of their values, and "
+        "this result is one point of that line"
+    )
+    for names in alike:
+        messages.append(f"{' and '.join(names)} {'has no effect' if len(names) == 1 else line}")
+    for low in () if alike else lows[1:]:
+        others = (lows[0], *distinct)
+        apart = [np.abs(low.point - other.point) / size for other in others]
+        flat = any(_is_flat_between(points, row, low, other) for other in others)
+        if np.max(apart, axis=1).min() > SAME and not flat:
+            distinct.append(low)
+    if distinct:
+        listed = "; ".join(
+            ", ".join(f"{name} {value:.4g}" for name, value in candidate.named(low.point).items())
+            + f" with {float(rms(low.residual)):.3e}"
+            for low in distinct
+        )
+        messages.append(f"there are {len(distinct) + 1} minima. The others: {listed}")
+    keys = list(map(key_of, candidate.names))
+    at_minima = candidate.values(np.array([best, *(low.point for low in distinct)]))
+    columns = {
+        "": candidate.values(best),
+        "_low": candidate.values(candidate.low),
+        "_high": candidate.values(candidate.high),
+        "_grid": candidate.values(points).T,
+        "_minimum": at_minima.T,
+    }
+    data = {
+        "to": case.contact.law,
+        "measure": target.quantity,
+        "residual": float(rms(off)),
+        "key": keys,
+        "at_bound": [name in candidate.at_ends(best) for name in candidate.names],
+        "sensor_bead": case.sensors.beads,
+        "per_bead": off,
+        "minimum": np.arange(1, len(at_minima) + 1),
+        "minimum_residual": [float(rms(off)), *(float(rms(low.residual)) for low in distinct)],
+        "point": np.arange(len(points)),
+        "grid_residual": row,
+        **{
+            f"{key}{ending}": values[i]
+            for ending, values in columns.items()
+            for i, key in enumerate(keys)
+        },
+    }
+    # every run failed: of the case at the lower ends of the ranges, there are only labels
+    changed = case.replace(**candidate.change(best if lows else candidate.low))
+    return Equivalent(
+        data,
+        case=changed if lows else None,
+        law=changed.law,
+        title=changed.title,
+        messages=tuple(f"{candidate.law}: {message}" for message in messages),
+        labels=key_labels(changed, keys, OF_AN_INPUT),
+        provenance={**start_case(case), **law_provenance(changed)},
+    )
+
+
+def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, lower: Lowest) -> bool:
+    """Return whether the residual does not rise between two minima.
+
+    A range with a flat end has no minimum there. This applies to one free input only, because
+    several inputs have no grid points in between.
+    """
+    first, last = sorted([float(low.point[0]), float(lower.point[0])])
+    way = row[(points[:, 0] > first) & (points[:, 0] < last)]
+    rises = ~(way <= (1.0 + TIE) * float(rms(low.residual)))
+    return points.shape[1] == 1 and not rises.any()
+
+
+# --------------------------------------------------------------------------------------------------
+# The ranking
+
+
+def _ranked(start: Case, reference: Case, answers: Sequence[Equivalent]) -> Ranking[Equivalent]:
+    """Return the results best first, with ranks; equal residuals within run errors share a rank."""
+    residuals = [answer.residual for answer in answers]
+    places = ranked(residuals, lambda i, j: abs(residuals[j] - residuals[i]) <= TIE * residuals[i])
+    laws = [law for k, _ in places for law in answers[k].law.split(", ")]
+    return ranking_of(
+        answers,
+        places,
+        ("residual", "per_bead", *{key for answer in answers for key in answer.key.tolist()}),
+        ("to", "measure", "sensor_bead"),
+        {},
+        law=", ".join(dict.fromkeys([*reference.law.split(", "), *laws])),
+        title=start.title,
+        messages=tuple(
+            dict.fromkeys(message for k, _ in places for message in answers[k].messages)
+        ),
+        provenance=start_case(start),
+    )

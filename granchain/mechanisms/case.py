@@ -1,0 +1,495 @@
+"""The case of a mechanism: a rotating crank, the driven slider, and a joint with clearance.
+
+It is read from TOML and checked like the case of a chain, but most of its tables are different.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from granchain.case.base import CheckedCase, law_values
+from granchain.case.checks import MEMORY
+from granchain.case.contacts import needs_speed
+from granchain.case.document import (
+    MECHANISMS,
+    Files,
+    check_name,
+    mechanism_names,
+    read_document,
+)
+from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
+from granchain.errors import CaseError
+from granchain.keys import Problems, Table, choice, key, number_key, rejected, shown
+
+# Bytes of one sample of nine numbers.
+_SAMPLE_BYTES = 8.0 * 9
+# A difference of radii below this fraction of a radius is rounding, not clearance.
+_ANGLE_ROUNDING = 1e-9
+
+
+class CrankTable(Table):
+    """The crank, which turns at a constant speed."""
+
+    length: float = number_key("m", "the distance from the shaft to the pin", above=0.0)
+    speed: float = number_key("rad/s", "the angular speed", low=0.0)
+    start: float = number_key("rad", "the initial angle, 0 if the pin is farthest out", 0.0)
+
+
+class RodTable(Table):
+    """The connecting rod, from the crank pin to the joint with clearance."""
+
+    length: float = number_key("m", "the distance between its two joints", above=0.0)
+    mass: float = number_key("kg", "the mass", above=0.0)
+    inertia: float = number_key("kg*m^2", "the moment of inertia about its mass centre", above=0.0)
+    centre: float | None = number_key(
+        "m",
+        "the distance of the mass centre from the crank pin; default half the length",
+        None,
+        low=0.0,
+    )
+
+
+class SliderTable(Table):
+    """The slider, which moves along a straight line."""
+
+    mass: float = number_key("kg", "the mass of all bodies that move with the slider", above=0.0)
+
+
+class BearingTable(Table):
+    """The revolute joint with clearance between rod and slider.
+
+    A journal, which turns with the rod, moves in a bearing.
+    """
+
+    bearing_radius: float = number_key("m", "the radius of the bearing", above=0.0)
+    journal_radius: float = number_key("m", "the radius of the journal", above=0.0)
+    bearing_material: MaterialKey = material_of("the bearing", ...)
+    journal_material: MaterialKey = material_of("the journal", ...)
+    length: float | None = number_key(
+        "m", "the length of the joint, for laws of cylinders", None, above=0.0
+    )
+
+
+class FrictionTable(Table):
+    """Coulomb friction that increases from zero over a range of slip speeds."""
+
+    coefficient: float = number_key("1", "the coefficient of friction", low=0.0)
+    slip_begin: float = number_key(
+        "m/s", "the slip speed up to which there is no friction", 0.0, low=0.0
+    )
+    slip_full: float = number_key(
+        "m/s", "the slip speed above which friction acts fully", above=0.0
+    )
+
+
+class SlotTable(Table):
+    """The slot of the slider: an arc whose centre is on the slider's line, with round ends."""
+
+    outer_radius: float = number_key("m", "the radius of the outer track", above=0.0)
+    inner_radius: float = number_key("m", "the radius of the inner track", above=0.0)
+    arc: float = number_key("rad", "the angle of the arc", above=0.0, high=math.pi)
+    material: MaterialKey = material_of("the slot", ...)
+    length: float | None = number_key(
+        "m", "the length of the contact, for laws of cylinders", None, above=0.0
+    )
+
+
+class PinTable(Table):
+    """The pin of the crank, which moves in the slot."""
+
+    radius: float = number_key("m", "the radius", above=0.0)
+    material: MaterialKey = material_of("the pin", ...)
+
+
+class ForceTable(Table):
+    """The form of the contact force."""
+
+    form: Literal["law", "fitted"] = choice(
+        "the form of the force, the law or its fit K d^n under [[fitted]]", ("law", "fitted"), "law"
+    )
+    alpha: float = number_key(
+        "s/m",
+        "the Hunt-Crossley factor alpha of a law without damping, (1 + 1.5 alpha rate)",
+        0.0,
+        low=0.0,
+    )
+
+
+class PowerTable(Table):
+    """The power law K d^n of one surface, in N and mm, as published."""
+
+    stiffness: float = number_key("N/mm^n", "the stiffness K", above=0.0)
+    exponent: float = number_key("1", "the exponent n", low=1.0)
+
+
+class FittedTable(Table):
+    """A fit K d^n to a contact law, for each surface of the slot."""
+
+    law: str = key("the contact law", 'a name that "granchain laws" lists')
+    outer: PowerTable = key("the fit for the outer track", "a table { stiffness, exponent }")
+    inner: PowerTable = key("the fit for the inner track", "a table { stiffness, exponent }")
+    end: PowerTable = key("the fit for an end of the slot", "a table { stiffness, exponent }")
+
+
+class StartTable(Table):
+    """The differences of the initial state from the motion without clearance."""
+
+    slider_offset: float = number_key(
+        "m", "the initial position of the slider, relative to the motion without clearance", 0.0
+    )
+    slider_velocity: float = number_key(
+        "m/s", "the initial velocity of the slider, relative to the motion without clearance", 0.0
+    )
+
+
+class RecordTable(Table):
+    """The recorded data."""
+
+    interval: float = number_key("s", "the time between samples", above=0.0)
+
+
+class BalanceTable(Table):
+    """The energy balance, which is always computed."""
+
+    interval: float | None = number_key(
+        "s",
+        "the time between its entries; by default a thousandth of the run",
+        None,
+        above=0.0,
+    )
+    bound: float = number_key(
+        "1", "the largest balance error as a fraction of the energy supplied", 1e-2, above=0.0
+    )
+
+
+class TurnTable(TimeTable):
+    """The end of the run and the time step."""
+
+    revolutions: float | None = number_key(
+        "1", "the number of revolutions of the crank", None, above=0.0
+    )
+    end: float | None = number_key(  # type: ignore[assignment]
+        "s", "the end of the run; it replaces revolutions if both are given", None, above=0.0
+    )
+
+
+class MechanismCase(CheckedCase):
+    """Input of a run of a mechanism: complete, checked, and read-only.
+
+    Make it with `load_mechanism`.
+
+    The tables and keys of the case file are its attributes, as in the case of a chain.
+    """
+
+    kind: ClassVar[str] = ""
+
+    mechanism: str = key("the type of mechanism", "the name of a mechanism")
+    crank: CrankTable = key("the crank", "a table [crank]")
+    slider: SliderTable = key("the slider", "a table [slider]")
+    contact: ContactTable = key("the contact law", "a table [contact]")
+    force: ForceTable = key("the form of the force", "a table [force]", ForceTable())
+    start: StartTable = key("the start", "a table [start]", StartTable())
+    record: RecordTable = key("the recorded data", "a table [record]")
+    energy: BalanceTable = key("the energy balance", "a table [energy]", BalanceTable())
+    time: TurnTable = key("the end of the run", "a table [time]")
+
+    @classmethod
+    def _across(
+        cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems
+    ) -> dict[str, Any]:
+        if "contact" in tables and problems.clear("contact.law"):
+            tables["contact"] = contact_table(document["contact"], problems)
+        if not problems.sentences:
+            cls.model_construct(**tables).check(problems)
+        return {}
+
+    def force_without_clearance(self, angle: np.ndarray) -> np.ndarray:
+        """Return the contact force without clearance [N] at angles of the crank [rad]."""
+        raise NotImplementedError
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any], toml: str = "") -> MechanismCase:
+        """Restore a case from the result of `as_given()` and its original text.
+
+        Raises
+        ------
+        CaseError
+            If this version rejects the case, for example because a law is not installed.
+        """
+        return mechanism_case(stored["tables"], {"toml": toml})
+
+    @property
+    def end(self) -> float:
+        """End of the run [s]."""
+        if self.time.end is not None:
+            return self.time.end
+        return (self.time.revolutions or 0.0) * 2.0 * math.pi / self.crank.speed
+
+    @property
+    def rod_length(self) -> float:
+        """Distance from the crank pin to the joint at the slider, without clearance [m]."""
+        raise NotImplementedError
+
+    @property
+    def clearance(self) -> float:
+        """Clearance: distance of the centres of the joint when the surfaces touch [m]."""
+        raise NotImplementedError
+
+    @property
+    def law(self) -> str:
+        """Contact law of the joint."""
+        return str(self.contact.law)
+
+    def law_inputs(self) -> SimpleNamespace:
+        """Return the value of each law input, in SI; a restitution may be a table."""
+        return SimpleNamespace(**self.contact.inputs())
+
+    def check(self, problems: Problems) -> None:
+        """Check across tables; here, that the run has an end and that its samples fit."""
+        time, interval = self.time, self.record.interval
+        if time.revolutions is None and time.end is None:
+            problems.add(
+                "time.revolutions",
+                "missing",
+                "Give the revolutions of the crank, a number above 0, or time.end",
+            )
+        elif time.end is None and self.crank.speed == 0.0:
+            problems.add(
+                "time.revolutions",
+                "the crank does not turn",
+                "The number of revolutions requires a crank.speed above 0",
+                "Give time.end or crank.speed",
+            )
+        elif not 0.0 < self.end < math.inf:
+            problems.add(
+                "time",
+                f"the end at {self.end:g} s is out of range",
+                "It must be a finite time above 0",
+                "Check crank.speed and time",
+            )
+        elif _SAMPLE_BYTES * self.end / interval > MEMORY:
+            size = _SAMPLE_BYTES * self.end / interval / 2**30
+            problems.add(
+                "record.interval",
+                f"{self.end / interval:.3g} samples need too much memory ({size:.3g} GiB)",
+                f"A run may use at most {MEMORY // 2**30} GiB",
+                "Choose a longer interval, or fewer revolutions",
+            )
+
+
+class SliderCrankCase(MechanismCase):
+    """A slider-crank with clearance between rod and slider."""
+
+    kind: ClassVar[str] = "slider-crank"
+
+    rod: RodTable = key("the connecting rod", "a table [rod]")
+    joint: BearingTable = key("the joint with clearance", "a table [joint]")
+    friction: FrictionTable | None = key("the friction in the joint", "a table [friction]", None)
+
+    @property
+    def rod_length(self) -> float:
+        return self.rod.length
+
+    @property
+    def clearance(self) -> float:
+        return self.joint.bearing_radius - self.joint.journal_radius
+
+    def check(self, problems: Problems) -> None:
+        """Check the lengths of rod and crank, the radii, and the friction."""
+        super().check(problems)
+        rod, joint, friction = self.rod, self.joint, self.friction
+        problems.check(
+            rod.length > self.crank.length,
+            "rod.length",
+            f"{rod.length:g} m is too short for a crank of {self.crank.length:g} m",
+            "The rod must be longer than the crank, so that the crank can turn",
+        )
+        problems.check(
+            self.clearance > _ANGLE_ROUNDING * joint.bearing_radius,
+            "joint.journal_radius",
+            f"{joint.journal_radius:g} m is too large for a bearing of {joint.bearing_radius:g} m",
+            "It must be less than the radius of the bearing, so that the joint has a clearance",
+        )
+        if rod.centre is not None and rod.centre > rod.length:
+            problems.add(
+                "rod.centre",
+                f"{rod.centre:g} m is out of range",
+                "It must be at most rod.length",
+                "Give the distance from the crank pin",
+            )
+        if friction is not None and friction.slip_full <= friction.slip_begin:
+            problems.add(
+                "friction.slip_full",
+                f"{friction.slip_full:g} m/s is out of range",
+                "It must be above friction.slip_begin",
+            )
+        problems.check(
+            self.force.form == "law",
+            "force.form",
+            '"fitted" is not possible for a slider-crank, because its joint has no fit',
+            'It must be "law"',
+        )
+
+
+class ScotchYokeCase(MechanismCase):
+    """A scotch yoke with an arc-shaped slot and clearance between pin and slot."""
+
+    kind: ClassVar[str] = "scotch-yoke"
+
+    slot: SlotTable = key("the slot", "a table [slot]")
+    pin: PinTable = key("the pin", "a table [pin]")
+    fitted: tuple[FittedTable, ...] = key(
+        "fits to contact laws", "tables [[fitted]]", (), strict=False
+    )
+
+    @property
+    def rod_length(self) -> float:
+        """Radius of the centre line of the slot [m].
+
+        The pin moves about the centre of the arc as on a rod of this length.
+        """
+        return 0.5 * (self.slot.outer_radius + self.slot.inner_radius)
+
+    @property
+    def clearance(self) -> float:
+        return 0.5 * (self.slot.outer_radius - self.slot.inner_radius) - self.pin.radius
+
+    def force_without_clearance(self, angle: np.ndarray) -> np.ndarray:
+        """Return the force between pin and slot without clearance [N].
+
+        It acts along the line to the centre of the arc, and its component moves the slider.
+
+        Parameters
+        ----------
+        angle : array
+            Angle of the crank [rad].
+        """
+        from granchain.mechanisms.linkages import ideal
+        from granchain.mechanisms.setup import dimensions_of
+
+        dimensions = dimensions_of(self)
+        motion = ideal(angle, dimensions)
+        accelerating = dimensions.slider_mass * np.abs(motion.acceleration)
+        return np.asarray(accelerating / np.cos(motion.rod_angle))
+
+    def fit(self) -> FittedTable | None:
+        """Return the fit to the contact law, if the case has one."""
+        return next((fit for fit in self.fitted if fit.law == self.contact.law), None)
+
+    def check(self, problems: Problems) -> None:
+        """Check that the slot is wider than the pin, and longer than the path of the pin."""
+        super().check(problems)
+        most = self.rod_length * math.sin(0.5 * self.slot.arc)
+        if self.clearance <= _ANGLE_ROUNDING * self.pin.radius:
+            width = self.slot.outer_radius - self.slot.inner_radius
+            problems.add(
+                "pin.radius",
+                f"{self.pin.radius:g} m is too large for a slot {width:g} m wide",
+                "It must be less than half the width, so that the pin has a clearance",
+            )
+        elif self.crank.length >= most:
+            problems.add(
+                "crank.length",
+                f"{self.crank.length:g} m drives the pin into the end of the slot",
+                f"It must be below {most:.6g} m, the radius of the centre line times the sine of "
+                "half the arc",
+                "Choose a shorter crank or a longer slot",
+            )
+        if self.force.form == "fitted" and self.fit() is None:
+            known = ", ".join(f'"{fit.law}"' for fit in self.fitted) or "none"
+            problems.add(
+                "force.form",
+                f'"fitted" requires a fit to "{self.contact.law}"',
+                f"The laws with a table [[fitted]] are {known}",
+                'Add a table, or set force.form = "law"',
+            )
+
+
+MECHANISM_KINDS: dict[str, type[MechanismCase]] = {
+    case.kind: case for case in (SliderCrankCase, ScotchYokeCase)
+}
+
+
+def load_mechanism(name: str | Path, overrides: Iterable[str] = ()) -> MechanismCase:
+    """Read the case of a mechanism.
+
+    Parameters
+    ----------
+    name : str or Path
+        A built-in mechanism (`mechanism_names()`), or the path of a TOML file.
+    overrides : iterable of str
+        Changes, each "KEY=VALUE" as on the command line, such as "contact.law=johnson".
+
+    Raises
+    ------
+    CaseError
+        If the case is invalid. The message lists every error.
+    FileError
+        If a file cannot be read.
+    """
+    check_name(name, "load_mechanism", "case.mechanism_case(tables)")
+    names = mechanism_names()
+    path = MECHANISMS / f"{name}.toml" if isinstance(name, str) and name in names else Path(name)
+    return mechanism_case(*read_document(path, overrides, names, "contact.law=johnson"))
+
+
+def mechanism_case(
+    document: Mapping[str, Any], context: Mapping[str, Any] | None = None
+) -> MechanismCase:
+    """Make the case of a mechanism from its tables; `context` as in `CheckedCase`.
+
+    Raises
+    ------
+    CaseError
+        If the case is invalid. The message lists every error.
+    """
+    named = document.get("mechanism")
+    if isinstance(named, str) and named in MECHANISM_KINDS:
+        return MECHANISM_KINDS[named].model_validate(document, context=dict(context or {}))
+    problems = (context or {}).get("problems") or Problems()
+    fix = "Add the key above the tables" if named is None else ""
+    if "chain" in document:
+        fix = "To run a chain of beads, use granchain run"
+    problems.add(
+        "mechanism",
+        rejected(named),
+        f"It must be {' or '.join(f'{shown(kind)}' for kind in MECHANISM_KINDS)}",
+        fix,
+        named,
+        MECHANISM_KINDS,
+    )
+    raise CaseError(problems.sentences)
+
+
+def contact_table(table: Mapping[str, Any], problems: Problems) -> ContactTable:
+    """Return the law and its inputs; reject inputs that follow from the geometry of the joint."""
+    values = law_values("contact", table, problems)
+    for name, source in (
+        ("contact", "the surface that is touched"),
+        ("clearance", "the radii of the joint"),
+    ):
+        values.pop(name, None)
+        problems.check(
+            name not in table,
+            f"contact.{name}",
+            f"{shown(table.get(name))} is not allowed in a mechanism",
+            f"It follows from {source}",
+            "Remove it",
+        )
+    problems.check(
+        values.get("impact_speed") != "striker" or not needs_speed(ContactTable(**values)),
+        "contact.impact_speed",
+        '"striker" is not possible, because a mechanism has no striker',
+        'It must be a number above 0, or "onset"',
+        "Give the speed of the impacts to which the restitution applies [m/s]",
+    )
+    if "dents" in values and "dents" not in table:
+        # The same spots of a journal and its bearing do not meet again.
+        values["dents"] = "forget"
+    return ContactTable(**values)

@@ -1,0 +1,1 @@
+"""Periodic orbits of driven chains, breathers, and branches of orbits."""

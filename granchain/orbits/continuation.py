@@ -1,0 +1,1387 @@
+"""Branches of periodic orbits versus a parameter of the case, by pseudo-arclength continuation,
+with the points where they turn back or lose stability."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from granchain.analysis.convergence import SAFETY
+from granchain.case import Case, check_case
+from granchain.case.document import entry_at
+from granchain.case.listing import NO_PHYSICS, quantity_of
+from granchain.case.start import FIXED, same_of
+from granchain.errors import CaseError, LawError, RunError
+from granchain.keys import shown
+from granchain.orbits.newton import Shot
+from granchain.orbits.orbit import (
+    CORRECTED,
+    Orbit,
+    Shooting,
+    Stability,
+    StepError,
+    check_still,
+    labels_of_bodies,
+    one_period_of,
+    orbit_of,
+    period_grid,
+    period_of,
+    remembered,
+    stability,
+    step_error,
+)
+from granchain.orbits.orbit import orbit as find_orbit
+from granchain.orbits.shooting import MEETS, MOVED, Period, Runners
+from granchain.plain_data import canonical, sha256_of
+from granchain.progress import progress_of
+from granchain.simulation import law_provenance, law_records, warns_of_fast_drives
+from granchain.store import Answer, Label
+from granchain.store.dataset import open_hdf5
+from granchain.store.files import claim
+from granchain.store.provenance import granchain_version, source_hash
+from granchain.store.study import StudyPart
+from granchain.studies.elsewhere import changed_law
+from granchain.studies.members import check_members
+
+# Step lengths along a branch, as fractions of the distance from start to stop: the first, the
+# longest, and the shortest before the branch ends. Our choice.
+FIRST, LONGEST, LEAST_LENGTH = 0.02, 0.05, 1e-5
+# Longest step in which a contact may begin to open, because test functions have a kink there.
+GRAZES = 1e-3
+# Largest closing error of an orbit on a branch, as a fraction of its largest excursion.
+CLOSED = 1e-8
+# Largest distance at which a named point is searched with half the time step. Our choice.
+FARTHEST = 4.0 * LONGEST
+# Largest residual of a breather that results from energy drift where contacts open. Our choice.
+DRIFTS = 1e-6
+# Target and maximum number of corrections per step.
+AIMED, MOST = 4, 8
+# Smallest cosine between the tangents of neighbouring orbits: about 26 degrees.
+STRAIGHT = 0.9
+# Tolerance of the position of a named point, as a fraction of the step that contains it.
+FOUND = 1e-3
+# Growth factor of the states at which the coordinates of a branch are rescaled.
+GROWN = 1.3
+# Largest difference between a file's first orbit and that of the call that resumes it, relative to
+# its state. Both close to 1e-8, and two orbits of one case differ by more. Our choice.
+SAME_ORBIT = 1e-3
+# Maximum number of orbits of a branch.
+MOST_ORBITS = 2000
+# Numbers of a point that a file stores unchanged, and those of them with several values.
+STORED = (
+    "parameter", "period", "displacement", "velocity", "excursion", "lowest",
+    "multiplier_error", "modulus_error", "residual", "parameter_error",
+)  # fmt: skip
+WITH_INNER_AXIS = ("displacement", "velocity", "excursion", "lowest")
+# Quantities along which a breather is followed, in addition to keys of its case.
+FAMILIES = {
+    "energy": Label(("point",), "J", "energy of the breather above the static state"),
+    "amplitude": Label(("point",), "m", "displacement of the bead that moves most, at its turn"),
+    "period": Label(("point",), "s", "period of the breather"),
+}
+# Distances from a point at which the other branch is searched, relative to the smallest static
+# overlap.
+SWITCH_LENGTHS = (0.1, 0.03, 0.3, 0.01)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Orbit of a branch.
+
+    Attributes
+    ----------
+    kind : str
+        "orbit", or the kind of a special point: "fold", "period doubling", "Neimark-Sacker",
+        "pitchfork", "branch point", "grazing", "growing dent"; for breathers also "energy extremum"
+        and "Krein collision".
+    parameter : float
+        Value of the varied parameter, in SI units.
+    period : float
+        Period [s].
+    displacement, velocity : (n_bodies,) array
+        Displacements [m] and velocities [m/s] of beads, then resonators, at zero drive phase.
+    excursion : (n_bodies,) array
+        Largest displacement of each body from equilibrium [m].
+    lowest : (n_contacts,) array
+        Smallest overlap of each contact in the period minus its residual indentation [m]; negative
+        if the contact opens.
+    multipliers : (2 n_bodies,) complex array
+        Floquet multipliers [1]; for a breather without those that are always 1.
+    multiplier_error, modulus_error : float
+        Errors of the first multiplier and of its modulus [1].
+    stable : bool
+        Whether no modulus exceeds 1 by more than its error.
+    residual : float
+        Closing error, as a fraction of the largest excursion [1].
+    contact : int or None
+        For a grazing, the contact that starts or stops opening; for a growing dent, the contact
+        whose residual indentation grows.
+    parameter_error : float
+        Discretization error of the parameter of a special point, from the point in steps of half
+        the length; nan if it was not found there, and for ordinary orbits.
+    """
+
+    kind: str
+    parameter: float
+    period: float
+    displacement: np.ndarray
+    velocity: np.ndarray
+    excursion: np.ndarray
+    lowest: np.ndarray
+    multipliers: np.ndarray
+    multiplier_error: float
+    modulus_error: float
+    stable: bool
+    residual: float
+    contact: int | None
+    parameter_error: float
+    path_of: Callable[[], Path] = field(repr=False)
+
+    @property
+    def path(self) -> Path:
+        """Path of the branch."""
+        return self.path_of()
+
+    @cached_property
+    def orbit(self) -> Orbit:
+        """Orbit with its trajectory, which is computed at the first access."""
+        return self.path.orbit(self.path.place(self), f"the branch along {self.path.along}")
+
+
+_ALONG, _OF_BODIES = ("point",), ("point", "bead")
+
+
+class Branch(Answer):
+    """Branch of periodic orbits of a chain versus a parameter of its case.
+
+    `case` is the case at the last point. The case at the start is in the provenance, as
+    `start_case_json`. With resonators, the axis of the bodies is `body` (beads, then resonators)
+    instead of `bead`. Each variable with the axis `point` has one row per orbit.
+
+    Attributes
+    ----------
+    along : str
+        Key of the parameter.
+    start, stop : float
+        Range of the parameter, in SI units.
+    steps : int
+        Number of time steps in a period.
+    drive_periods : int
+        Number of drive periods in a period.
+    weight : float
+        Scale of the state in the arclength, relative to the smallest static overlap [1].
+    energy : float
+        Energy of all breathers of the branch above the static state, if a parameter of the case
+        varies [J]. nan for other branches.
+    interrupted : bool
+        Whether the computation was interrupted.
+    kind : (n_points,) array of str
+        "orbit", or the kind of a special point, as for `Point`.
+    parameter, period, stable, ... : array
+        Attributes of the points, as for `Point`. `opening` is the contact of a grazing or a growing
+        dent, and -1 for other points.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> shaker = {"drive": "displacement", "signal": "harmonic"}
+    >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
+    >>> case = gc.Case(
+    ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
+    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     contact={"law": "hertz"},
+    ...     ends={"left": shaker, "right": "wall"},
+    ...     time={"end": 1e-3},
+    ... )
+    >>> orbit = gc.orbit(case, progress=False)
+    >>> branch = gc.continuation(case, orbit, along="chain.drag", stop=1600.0, progress=False)
+    >>> branch.points[-1].parameter
+    1600.0
+    """
+
+    labels: ClassVar = {
+        "along": Label((), "", "parameter of the branch"),
+        "start": Label((), "1", "first value of the parameter"),
+        "stop": Label((), "1", "last requested value of the parameter"),
+        "steps": Label((), "1", "number of time steps in a period"),
+        "drive_periods": Label((), "1", "number of drive periods in a period"),
+        "weight": Label((), "1", "scale of the state in the arclength"),
+        "energy": Label((), "J", "energy of all breathers of the branch above the static state"),
+        "interrupted": Label((), "1", "whether the computation was interrupted"),
+        "point": Label(_ALONG, "1", "index in the branch"),
+        "kind": Label(_ALONG, "", "kind of the point"),
+        "parameter": Label(_ALONG, "1", "value of the parameter"),
+        "parameter_error": Label(
+            _ALONG, "1", "discretization error of the parameter of a special point"
+        ),
+        "period": Label(_ALONG, "s", "period of the orbit"),
+        "stable": Label(_ALONG, "1", "whether no modulus exceeds 1 by more than its error"),
+        "multiplier_error": Label(_ALONG, "1", "error of the first multiplier"),
+        "modulus_error": Label(_ALONG, "1", "error of the modulus of the first multiplier"),
+        "residual": Label(_ALONG, "1", "closing error, as a fraction of the largest excursion"),
+        "opening": Label(_ALONG, "1", "contact of a grazing or a growing dent; otherwise -1"),
+        "bead": Label(("bead",), "1", "label of the bead"),
+        "body": Label(("body",), "1", "number of the body: beads, then resonators"),
+        "displacement": Label(_OF_BODIES, "m", "displacement from equilibrium at zero drive phase"),
+        "velocity": Label(_OF_BODIES, "m/s", "velocity at zero drive phase"),
+        "excursion": Label(_OF_BODIES, "m", "largest displacement from equilibrium"),
+        "contact": Label(("contact",), "1", "label of the contact"),
+        "lowest": Label(
+            ("point", "contact"),
+            "m",
+            "smallest overlap in the period minus the residual indentation",
+        ),
+        "multiplier": Label(("multiplier",), "1", "index of the multiplier, largest modulus first"),
+        "multipliers": Label(("point", "multiplier"), "1", "Floquet multiplier"),
+    }
+
+    def __repr__(self) -> str:
+        special = [f"{point.kind} at {_within(point)}" for point in self.special]
+        return (
+            f"<Branch: {len(self.points)} orbits along {self.along}, "
+            f"{self.parameter[0]:.6g} to {self.parameter[-1]:.6g}"
+            f"{''.join(f'; {text}' for text in special)}>"
+        )
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """Orbits, in order along the branch."""
+        columns = {name: variable.data for name, variable in self.variables.items()}
+        return tuple(points_of_columns(columns, lambda: self.path))
+
+    @property
+    def special(self) -> tuple[Point, ...]:
+        """Special points, such as folds and period doublings."""
+        return tuple(point for point in self.points if point.kind != "orbit")
+
+    @property
+    def unit(self) -> str:
+        """Unit of the parameter; empty for a plain number."""
+        unit = self.variables["parameter"].unit
+        return "" if unit == "1" else unit
+
+    @cached_property
+    def path(self) -> Path:
+        """Path of the branch, which recomputes its orbits. From a file, it is created at the first
+        access.
+
+        Raises
+        ------
+        CaseError
+            If this version cannot read the case, for example because a law is not installed.
+        """
+        case, ends, runners = self.case, (self.along, self.start, self.stop), Runners()
+        if case.drives:
+            path = Path(case, *ends, self.drive_periods, runners)
+        else:
+            # imported here because breather imports this module
+            from granchain.orbits.breather import BreatherPath
+
+            path = BreatherPath(case, self.points[0], self.energy, *ends, runners, self.steps)
+        path.take(self)
+        return path
+
+    def switch(self, point: Point) -> Orbit:
+        """Return an orbit of the branch that crosses this one at a special point.
+
+        At a period doubling, the period of the orbit is twice as long. The orbit lies close to the
+        point, and its case has the parameter value there, so `granchain.continuation` can follow
+        it.
+
+        Parameters
+        ----------
+        point : Point
+            Period doubling, pitchfork, or branch point of this branch.
+
+        Raises
+        ------
+        CaseError
+            If no other branch crosses at such a point.
+        RunError
+            If no orbit is found.
+        """
+        factor = {"period doubling": 2, "pitchfork": 1, "branch point": 1}.get(
+            point.kind if isinstance(point, Point) else ""
+        )
+        if factor is None:
+            problem = f"kind {point.kind}" if isinstance(point, Point) else shown(point)
+            raise CaseError(
+                f"point: {problem} is not valid. It must be a period doubling, a pitchfork, or a "
+                "branch point. Choose one of branch.points."
+            )
+        return point.path.branching_orbit(point, factor)
+
+
+def branch_of(
+    path: Path, points: Sequence[Point], messages: Sequence[str], interrupted: bool
+) -> Branch:
+    """Return the branch of some points."""
+    fine, along, columns = path.shooting(0.0).fine, path.along, columns_of_points(points)
+    bead, multipliers = fine.chain.body_labels, np.array([point.multipliers for point in points])
+    resonators = fine.bodies > bead.size
+    del columns["multipliers_real"], columns["multipliers_imag"]
+    data = {
+        "along": along, "start": path.start, "stop": path.stop, "steps": path.grid.steps,
+        "drive_periods": path.multiple, "weight": path.weight[0], "energy": path.constant_energy,
+        "interrupted": interrupted, "point": np.arange(len(points)), "bead": bead,
+        "body": np.arange(1, fine.bodies + 1) if resonators else None,
+        "contact": fine.contact_labels, "multiplier": np.arange(multipliers.shape[1]),
+    }  # fmt: skip
+    data |= columns | {"multipliers": multipliers, "stable": columns["stable"].astype(bool)}
+    labels = labels_of_bodies(Branch.labels, resonators) | labels_of_parameter(path.case, along)
+    if path.history is not None:
+        for quantity, values in zip(fine.contacts.model.history, path.history, strict=True):
+            name = f"history_{quantity.name}"
+            data[name] = values[fine.chain.contacts]
+            meaning = quantity.meaning or quantity.name.replace("_", " ")
+            labels[name] = Label(("contact",), quantity.unit or "1", meaning)
+    case, first = path.case_at(points[-1].parameter), path.case_at(path.start)
+    provenance = {
+        "start_case_json": canonical(first.as_given(), ordered=True),
+        "request_sha256": path.request_sha256,
+        # one record per line
+        "law_json_at_ends": "\n".join(_law_texts(path)),
+        **law_provenance(case),
+    }
+    branch = Branch(data, case=case, messages=messages, labels=labels, provenance=provenance)
+    branch.path = path
+    return branch
+
+
+def labels_of_parameter(case: Case, along: str) -> dict[str, Label]:
+    """Return the labels of the variables that have the unit of the parameter."""
+    if along in FAMILIES:
+        _, unit, meaning = FAMILIES[along]
+    else:
+        unit, meaning = "", f"case parameter {along}"
+        with contextlib.suppress(CaseError):
+            unit = quantity_of(case, along).unit
+    names = ("start", "stop", "parameter_error")
+    labels = {name: Branch.labels[name]._replace(unit=unit or "1") for name in names}
+    return labels | {"parameter": Label(_ALONG, unit or "1", meaning)}
+
+
+def _within(point: Point) -> str:
+    """Return the parameter of a point as text, with its error if the point is special."""
+    error = "" if math.isnan(point.parameter_error) else f" within {point.parameter_error:.2g}"
+    return f"{point.parameter:.6g}{error}"
+
+
+def columns_of_points(points: Sequence[Point]) -> dict[str, np.ndarray]:
+    """Return points as the columns of a file, with one row per point."""
+    found = {name: np.array([getattr(one, name) for one in points]) for name in STORED}
+    multipliers = np.array([one.multipliers for one in points])
+    return found | {
+        "multipliers_real": multipliers.real.copy(),
+        "multipliers_imag": multipliers.imag.copy(),
+        "stable": np.array([one.stable for one in points], dtype=np.int8),
+        "opening": np.array([-1 if one.contact is None else one.contact for one in points]),
+        "kind": np.array([one.kind for one in points], dtype=object),
+    }
+
+
+def points_of_columns(columns: Mapping[str, Any], path_of: Callable[[], Path]) -> list[Point]:
+    """Return the points that columns contain."""
+    multipliers = np.asarray(columns["multipliers_real"]) + 1j * columns["multipliers_imag"]
+    found = []
+    for k, kind in enumerate(columns["kind"]):
+        # a file of another version has other columns; the caller rejects it
+        own: dict[str, Any] = {
+            name: columns[name][k] if name in columns else math.nan for name in STORED
+        }
+        own |= {name: float(own[name]) for name in STORED if name not in WITH_INNER_AXIS}
+        opening = int(columns["opening"][k])
+        found.append(
+            Point(
+                kind=str(kind), multipliers=multipliers[k], stable=bool(columns["stable"][k]),
+                contact=None if opening < 0 else opening, path_of=path_of, **own,
+            )
+        )  # fmt: skip
+    return found
+
+
+@dataclass
+class Node:
+    """Orbit during the continuation, in the coordinates of its path.
+
+    Parameters
+    ----------
+    z : (2 n + 1,) array
+        State and parameter.
+    shot : Shot
+    by_parameter : (2 n,) array
+        Derivative of the image by the parameter.
+    tangent : (2 n + 1,) array
+        Tangent of length 1.
+    found : Stability
+    rising : float
+        Change of the energy of a breather along the tangent.
+    """
+
+    z: np.ndarray
+    shot: Shot
+    by_parameter: np.ndarray
+    tangent: np.ndarray
+    found: Stability
+    rising: float = 0.0
+
+    @property
+    def lowest(self) -> np.ndarray:
+        """Smallest overlap of each contact [m]."""
+        return self.shot.course.lowest
+
+    def count(self) -> int:
+        """Return the number of multipliers outside the unit circle."""
+        return int((np.abs(self.found.values) > 1.0).sum())
+
+    def signed(self, at: float) -> float:
+        """Return a function that changes sign where a real multiplier passes a number."""
+        own, values = self.found.matrix, self.found.values
+        if not values.size:
+            return 1.0
+        matrix = (self.shot.jacobian if own is None else own) - at * np.eye(len(values))
+        return float(np.linalg.slogdet(matrix)[0] * np.abs(values - at).min())
+
+
+Test = Callable[[Node], float]
+# Functions that change sign where a branch turns back, and where a real multiplier passes -1.
+TURNS: dict[str, Test] = {
+    "fold": lambda one: float(one.tangent[-1]),
+    "period doubling": lambda one: one.signed(-1.0),
+}
+
+
+def sign_changes(node: Node, after: Node, tests: Mapping[str, Test]) -> list[tuple[Test, str]]:
+    """Return the functions that change sign in a step, with the kind of point of each."""
+    return [(test, kind) for kind, test in tests.items() if test(node) * test(after) < 0.0]
+
+
+class Path:
+    """Orbits of a case versus one of its parameters.
+
+    A point has the coordinates z = (y/w, s), with the scaled state y, the fraction s of the way
+    from start to stop, and a weight w that makes changes of both similar.
+
+    Parameters
+    ----------
+    case : Case
+    along : str
+    start, stop : float
+    multiple : int
+        Number of drive periods in a period of the orbit.
+    runners : Runners
+    """
+
+    # number of coordinates after the state
+    beside = 1
+    # whether to omit the errors of the multipliers
+    bare = False
+    # contact histories with constant residual indentation
+    history: np.ndarray | None = None
+    # energy of all breathers if a parameter of the case varies
+    constant_energy = math.nan
+    # shooting at a fraction of the path; the last few are cached
+    shooting: Callable[[float], Shooting]
+
+    def __init__(
+        self,
+        case: Case,
+        along: str,
+        start: float,
+        stop: float,
+        multiple: int,
+        runners: Runners,
+    ):
+        self.case, self.along, self.start, self.stop = case, along, start, stop
+        self.multiple, self.runners = multiple, runners
+        grids = [period_grid(self.case_at(one), self._one_period(one)) for one in (start, stop)]
+        self.grid = grids[0]._replace(steps=max(one.steps for one in grids))
+        self.weight = np.ones(self.grid.scale.size + 1)
+        self.shooting = lru_cache(maxsize=5)(self._shooting)
+
+    @property
+    def request_sha256(self) -> str:
+        """Hash of everything that decides which branch is computed."""
+        held = [] if self.history is None else [self.history.tobytes().hex()]
+        facts = [self.case.resolved(), self.along, self.start, self.stop, self.multiple]
+        return sha256_of([*facts, source_hash(), *held])
+
+    def case_at(self, value: float) -> Case:
+        """Return the case at a value of the parameter."""
+        return self.case.replace(**{self.along: value})
+
+    def _one_period(self, value: float) -> Case:
+        case = self.case_at(value)
+        frequency = next(iter(case.drives.values())).frequency or 0.0
+        return one_period_of(case, self.multiple / frequency)
+
+    def value_of(self, fraction: float) -> float:
+        """Return the parameter at a fraction of the path."""
+        return self.start + fraction * (self.stop - self.start)
+
+    def parameter(self, node: Node) -> float:
+        """Return the parameter of an orbit."""
+        return self.value_of(float(node.z[-1]))
+
+    def _shooting(self, fraction: float) -> Shooting:
+        """Return the shooting over one period at a fraction of the path."""
+        bare = self._one_period(self.value_of(fraction))
+        bare = bare.replace(**{"time.step": bare.time.end / self.grid.steps})
+        return Shooting(bare, self.grid, self.runners, self.history)
+
+    def place(self, point: Point) -> np.ndarray:
+        """Return the coordinates z of a point."""
+        y = np.concatenate([point.displacement, point.velocity]) / self.grid.scale
+        fraction = (point.parameter - self.start) / (self.stop - self.start)
+        return np.append(y / self.weight[: -self.beside], fraction)
+
+    def orbit(self, z: np.ndarray, begun: str) -> Orbit:
+        """Return the orbit of a point, with its trajectory."""
+        shooting = self.at(z)
+        shot = shooting.shoot(self.state(z))
+        case = self.case_at(self.value_of(float(z[-1])))
+        found, error = self.stability(z, shot), self.step_error(z, shot)
+        return orbit_of(case, shooting, shot, 1, begun, found, error)
+
+    def state(self, z: np.ndarray) -> np.ndarray:
+        """Return the scaled state of a point."""
+        return z[: -self.beside] * self.weight[: -self.beside]
+
+    def at(self, z: np.ndarray) -> Shooting:
+        """Return the shooting over the period of a point."""
+        return self.shooting(float(z[-1]))
+
+    def equations(self, z: np.ndarray, image: np.ndarray | None = None) -> np.ndarray:
+        """Return the residuals, which are 0 for an orbit; compute the image if not given."""
+        y = self.state(z)
+        return (self.at(z).fine.images(y[None])[0] if image is None else image) - y
+
+    def remember(self, found: Orbit) -> None:
+        """Set the contact histories to those of an orbit.
+
+        Raises
+        ------
+        CaseError
+            If the contacts differ, or if they change along the path and have residual indentation.
+        """
+        shooting = self.shooting(0.0)
+        history, others = remembered(found, shooting)
+        if others:
+            raise CaseError(
+                "orbit: its contacts differ from the contacts of this case. An orbit of this "
+                "chain, law, and inputs is required, because contacts remember their history in "
+                "it. Find one with granchain.orbit."
+            )
+        first, last = (self.case_at(value) for value in (self.start, self.stop))
+        one, other = same_of(first), same_of(last)
+        loads = [[case.chain.precompression, case.chain.gravity] for case in (first, last)]
+        same = all(one[name] == other[name] for name in FIXED) and loads[0] == loads[1]
+        if shooting.fine.lasting and not same:
+            raise CaseError(
+                f"along: {self.along} changes contacts that have residual indentation. It must "
+                "be a parameter of drives, drag, on-site springs, or dashpots. Find an orbit at "
+                "each value with granchain.orbit, which lets the indentation grow."
+            )
+        self.history, self.shooting = history, lru_cache(maxsize=5)(self._shooting)
+
+    def take(self, branch: Branch) -> None:
+        """Set the weight of the state to that of a branch, and the contact histories, if any."""
+        self.weight[: -self.beside] = branch.weight
+        fine = self.shooting(0.0).fine
+        names = [f"history_{quantity.name}" for quantity in fine.contacts.model.history]
+        if names and names[0] in branch.variables:
+            self.history = fine.contacts.history[:, :-1].copy()
+            self.history[:, fine.chain.contacts] = [branch[name] for name in names]
+            self.shooting = lru_cache(maxsize=5)(self._shooting)
+
+    def room(self, node: Node) -> np.ndarray:
+        """Return the margin of each contact before its residual indentation grows, (contacts,).
+
+        The margin is a fraction of the overlap at which it grows.
+        """
+        limits = self.shooting(float(node.z[-1])).limits
+        return 1.0 + MEETS - node.shot.course.highest / limits
+
+    def by_parameter(self, z: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """Return the derivative of the equations by the fraction of the path, from one side."""
+        aside = np.zeros_like(z)
+        aside[-1] = MOVED if z[-1] < 0.5 else -MOVED
+        return (self.equations(z + aside) - self.equations(z, image)) / aside[-1]
+
+    def bordered(
+        self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
+    ) -> np.ndarray:
+        """Return the derivative of the equations and of normal z."""
+        inner = np.hstack([shot.jacobian - np.eye(len(shot.state)), by_parameter[:, None]])
+        return np.vstack([inner * self.weight, normal])
+
+    def solved(self, matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
+        """Return the step that solves the equations with this derivative."""
+        try:
+            return -np.linalg.solve(matrix, off)
+        except np.linalg.LinAlgError:
+            raise RunError(
+                "a step did not converge to an orbit because its equations are singular."
+            ) from None
+
+    def stability(self, z: np.ndarray, shot: Shot) -> Stability:
+        """Return the multipliers of the orbit at z."""
+        if self.bare:
+            values, vectors = np.linalg.eig(shot.jacobian)
+            return Stability(values, vectors.T, math.nan, math.nan, False)
+        return stability(self.at(z), shot)
+
+    def step_error(self, z: np.ndarray, shot: Shot) -> StepError:
+        """Return the discretization error of the orbit at z."""
+        return step_error(self.at(z), shot)
+
+    def node(self, z: np.ndarray, before: np.ndarray) -> Node:
+        """Return the orbit at z; its tangent continues in the given direction."""
+        shooting = self.at(z)
+        shot = shooting.shoot(self.state(z))
+        check_still(shooting, shot)
+        by_parameter = self.by_parameter(z, shot.image)
+        tangent = self.tangent(z, shot, by_parameter, before)
+        return Node(z, shot, by_parameter, tangent, self.stability(z, shot))
+
+    def tangent(
+        self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, before: np.ndarray
+    ) -> np.ndarray:
+        """Return the tangent of length 1 that continues in the given direction."""
+        matrix = self.bordered(z, shot, by_parameter, before)
+        across = np.append(np.zeros(len(matrix) - 1), -1.0)
+        found = self.solved(matrix, across)
+        return np.asarray(found / np.linalg.norm(found))
+
+    def first(self, found: Orbit) -> Node:
+        """Return the orbit at the start, and set the scale of the coordinates."""
+        y = np.concatenate([found.displacement, found.velocity]) / self.grid.scale
+        z = np.append(y, np.zeros(self.beside))
+        upward = np.append(np.zeros(len(z) - 1), 1.0)
+        try:
+            z = self.corrected(z, z, upward)[0]
+        except RunError:
+            # near a fold or a branch point the parameter moves slightly
+            along = np.append(y, np.zeros(self.beside))
+            z = self.corrected(z, z, along / max(float(np.linalg.norm(along)), 1e-300))[0]
+        node, inner = self.node(z, upward), slice(-self.beside)
+        return self.measured(node, root_mean_square(node.tangent[inner]) / abs(node.tangent[-1]))
+
+    def measured(self, node: Node, size: float = 0.0) -> Node:
+        """Rescale the coordinates so that the state is at most as large as the path from start to
+        stop."""
+        y, inner = self.state(node.z), slice(-self.beside)
+        grown = max(size, root_mean_square(y), 1e-6) * math.sqrt(y.size) / self.weight[0]
+        if self.weight[0] == 1.0 or grown > GROWN:
+            for part in (node.z, node.tangent):
+                part[inner] /= grown
+            node.tangent /= np.linalg.norm(node.tangent)
+            self.weight = self.weight * np.append(np.full(y.size, grown), np.ones(self.beside))
+        return node
+
+    def corrected(
+        self,
+        z: np.ndarray,
+        through: np.ndarray,
+        normal: np.ndarray,
+        near: Node | None = None,
+    ) -> tuple[np.ndarray, int]:
+        """Find the orbit in the plane through a point, and return it with the number of steps.
+
+        The method is Broyden's from z (Broyden 1965, doi:10.1090/S0025-5718-1965-0198670-6), with
+        the Jacobian of an orbit nearby.
+
+        Raises
+        ------
+        RunError
+            If it does not converge.
+        """
+        from scipy.optimize import root
+
+        if near is None:
+            shot = self.at(z).shoot(self.state(z))
+            by_parameter = self.by_parameter(z, shot.image)
+        else:
+            shot, by_parameter = near.shot, near.by_parameter
+        matrix = self.bordered(z if near is None else near.z, shot, by_parameter, normal)
+        excursion = max(float(shot.course.excursion.max()) / self.grid.overlap, 1e-6)
+        missed: list[np.ndarray] = []
+
+        def steps(place: np.ndarray) -> np.ndarray:
+            # minus Newton's step with that Jacobian, which is a map with derivative 1
+            missed.append(np.append(self.equations(place), normal @ (place - through)))
+            return -self.solved(matrix, missed[-1])
+
+        def size(step: np.ndarray) -> float:
+            # the part of an overdetermined residual that a step can change; SciPy also evaluates it
+            # for an infinite step
+            with np.errstate(invalid="ignore"):
+                return float(np.abs(matrix @ step).max())
+
+        found = root(
+            steps, z, method="broyden1",
+            # half of the tolerance, because the excursion is that of an orbit nearby
+            options={"fatol": 0.5 * CLOSED * excursion, "maxiter": MOST, "tol_norm": size,
+                     "line_search": None, "jac_options": {"alpha": -1.0}},
+        )  # fmt: skip
+        if found.success and np.abs(missed[-1]).max() <= DRIFTS * excursion:
+            return found.x, len(missed) - 1
+        raise RunError(f"a step did not converge to an orbit in {MOST} corrections.")
+
+    def stepped(self, node: Node, length: float) -> tuple[np.ndarray, int]:
+        """Return the orbit one step along the tangent, and the number of corrections.
+
+        If the step passes an end of the path and the case is invalid there, return the uncorrected
+        step.
+        """
+        z = node.z + length * node.tangent
+        try:
+            return self.corrected(z, z, node.tangent, node)
+        except CaseError:
+            if 0.0 < z[-1] < 1.0:
+                raise
+            return z, 0
+
+    def at_fraction(self, node: Node, fraction: float) -> np.ndarray:
+        """Return the orbit at a fraction of the path, from an orbit nearby."""
+        upward = np.append(np.zeros(len(node.z) - 1), 1.0)
+        z = node.z + (fraction - node.z[-1]) / node.tangent[-1] * node.tangent
+        z[-1] = fraction
+        return self.corrected(z, z, upward, node)[0]
+
+    def point(
+        self,
+        node: Node,
+        kind: str = "orbit",
+        place: int | None = None,
+        error: float = math.nan,
+    ) -> Point:
+        """Return a node as a point of a branch; `place` is an index of a contact of the chain."""
+        shooting = self.at(node.z)
+        contact = None if place is None else int(shooting.fine.contact_labels[place])
+        n = shooting.bodies
+        own = node.shot.state * self.grid.scale
+        return Point(
+            kind, self.parameter(node), shooting.period, own[:n], own[n:],
+            node.shot.course.excursion, node.lowest, node.found.values, node.found.off,
+            node.found.modulus, node.found.stable, node.shot.residual, contact, error,
+            lambda: self,
+        )  # fmt: skip
+
+    # ---------------------------------------------------------------------------------------------
+
+    def tests(self, node: Node, after: Node) -> list[tuple[Test, str]]:
+        """Return functions that are zero within a step, with the kind of point of each."""
+
+        def branches(one: Node) -> float:
+            # excludes points where this branch turns back
+            matrix = self.bordered(one.z, one.shot, one.by_parameter, one.tangent)
+            return float(np.linalg.slogdet(matrix)[0] * np.abs(one.found.values - 1.0).min())
+
+        tests = sign_changes(node, after, TURNS | {"branch point": branches})
+        # each of these moves one multiplier across the circle; a pair moves two more
+        if abs(after.count() - node.count()) > len(tests):
+            few = min(node.count(), after.count())
+
+            def pairs(node: Node) -> float:
+                turning = node.found.values[node.found.values.imag != 0.0]
+                near = np.abs(np.abs(turning) - 1.0).min(initial=1.0)
+                return float(near if node.count() > few else -near)
+
+            tests.append((pairs, "Neimark-Sacker"))
+        return tests
+
+    def named(self, node: Node, after: Node, length: float) -> list[Point]:
+        """Return the special points within a step, in order."""
+        found = []
+        for test, kind in self.tests(node, after):
+            at = self.where(node, after, length, test)
+            found.append((at, kind, self.parameter_error(node, after, length, at, test)))
+        found.sort(key=lambda entry: float((entry[0].z - node.z) @ node.tangent))
+        return [
+            self.point(at, self._symmetric(at) if kind == "branch point" else kind, error=error)
+            for at, kind, error in found
+        ]
+
+    def where(self, node: Node, after: Node, length: float, test: Callable[[Node], float]) -> Node:
+        """Return the orbit within a step at which a test function is zero, or the orbit at its end
+        if none is found."""
+        from scipy.optimize import brentq
+
+        known = {0.0: node, length: after}
+
+        def value(length: float) -> float:
+            if length not in known:
+                known[length] = self.node(self.stepped(node, length)[0], node.tangent)
+            return test(known[length])
+
+        try:
+            at = brentq(value, 0.0, length, xtol=FOUND * length)
+            value(at)
+        except RunError:
+            return after
+        return known[at]
+
+    def parameter_error(
+        self, node: Node, after: Node, length: float, at: Node, test: Test
+    ) -> float:
+        """Return the discretization error of the parameter at which a test function is zero.
+
+        It follows from the same zero on the branch in steps of half the length, and is nan if this
+        zero is not found. The change is three quarters of the error, by the order 2. The error also
+        includes the tolerance of the point, which is a fraction of the step that contains it.
+        """
+        finer, at_length = self.in_steps(2), float((at.z - node.z) @ node.tangent)
+        finer.bare = True
+        known: dict[float, Node] = {}
+
+        def value(length: float) -> float:
+            if length not in known:
+                through = node.z + length * node.tangent
+                z, _ = finer.corrected(at.z + through - node.z - at_length * node.tangent,
+                                       through, node.tangent, at)  # fmt: skip
+                known[length] = finer.node(z, node.tangent)
+            return test(known[length])
+
+        try:
+            zero = _zero_near(value, at_length, length, (test(after) - test(node)) / length)
+            value(zero)
+        except (CaseError, RunError):
+            return math.nan
+        change = abs(finer.parameter(known[zero]) - self.parameter(at))
+        apart = abs(self.parameter(after) - self.parameter(node)) if at is after else 0.0
+        found = FOUND * length * abs(float(at.tangent[-1]) * (self.stop - self.start))
+        return SAFETY * 4.0 / 3.0 * change + found + apart
+
+    def _symmetric(self, node: Node) -> str:
+        """Return the kind of a branch point: a pitchfork, or another branch point.
+
+        At a pitchfork, the chain and the orbit equal their mirror images, at once or half a period
+        later, and the vector of the multiplier does not.
+        """
+        shooting = self.at(node.z)
+        fine, half = shooting.fine, {"time.end": 0.5 * shooting.period}
+        y, critical = node.shot.state, np.abs(node.found.values - 1.0).argmin()
+        order = np.arange(fine.chain.n_bodies)[::-1]
+        riding = np.argsort(-fine.chain.resonators.body, kind="stable")
+        order = np.append(order, order.size + riding)
+        order = np.append(order, order.size + order)
+
+        def mirrored(states: np.ndarray) -> np.ndarray:
+            return -states[:, order]
+
+        def mirrored_later(states: np.ndarray) -> np.ndarray:
+            period = Period(
+                shooting.bare.replace(**half), self.grid.scale, self.runners, self.history
+            )
+            return mirrored(period.images(states))
+
+        aside = (y + MOVED * np.cos(np.arange(y.size)))[None]
+        image = fine.images(aside)
+        size, own = np.abs(image).max(), node.found.vectors[critical].real / self.grid.scale
+        own *= MOVED / np.abs(own).max()
+        for turned in (mirrored, mirrored_later):
+            here, above, below = turned(np.array([y, y + own, y - own]))
+            if (
+                np.abs(turned(image) - fine.images(turned(aside))).max() <= 1e-9 * size
+                # close to a branch point, such a closing error allows a distance of its root
+                and np.abs(here - y).max() <= 10.0 * math.sqrt(CLOSED) * size
+                # the vector is mapped to its negative, and not to itself
+                and (above - below) @ own < 0.0
+            ):
+                return "pitchfork"
+        return "branch point"
+
+    def longer(self, factor: int) -> Self:
+        """Return the same path with a multiple of the period."""
+        found = self.in_steps(factor)
+        found.multiple = factor * self.multiple
+        return found
+
+    def in_steps(self, factor: int) -> Self:
+        """Return the same path with more steps per period."""
+        found = copy.copy(self)
+        found.grid = self.grid._replace(steps=factor * self.grid.steps)
+        found.shooting = lru_cache(maxsize=5)(found._shooting)
+        return found
+
+    def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return all multipliers of a point, and their vectors as rows."""
+        values, vectors = np.linalg.eig(self.at(z).shoot(self.state(z)).jacobian)
+        return values, vectors.T
+
+    def branching_orbit(self, point: Point, factor: int) -> Orbit:
+        """Return an orbit of the crossing branch, close to the point."""
+        z, longer = self.place(point), self.longer(factor)
+        values, vectors = self.multipliers(z)
+        critical = vectors[np.abs(values - (-1.0 if factor == 2 else 1.0)).argmin()].real
+        away = np.append(critical / np.linalg.norm(critical), np.zeros(self.beside))
+        for aside in SWITCH_LENGTHS:
+            for side in (1.0, -1.0):
+                through = z + side * aside / self.weight[0] * away
+                try:
+                    found = longer.corrected(through, through, away)[0]
+                except RunError:
+                    continue
+                if abs(found[-1] - z[-1]) <= 0.5:
+                    begun = f"a {point.kind} at {self.along} = {point.parameter:.6g}"
+                    return longer.orbit(found, begun)
+        raise RunError(
+            f"point: no orbit of the other branch was found near {self.along} = "
+            f"{point.parameter:.6g}. Another branch must start at the point. Reduce time.step."
+        )
+
+
+def _zero_near(value: Callable[[float], float], begin: float, length: float, slope: float) -> float:
+    """Return the zero of a function of the length, near a given length.
+
+    The slope is approximate. The tolerance is a fraction of the step `length`.
+
+    Raises
+    ------
+    RunError
+        If it is not found within four of the longest steps.
+    """
+    from scipy.optimize import brentq
+
+    at, here, tolerance = begin, value(begin), FOUND * length
+    for _ in range(MOST):
+        if here == 0.0:
+            return at
+        move = -here / slope if slope else math.inf
+        if abs(at + move - begin) > FARTHEST:
+            break
+        after = value(at + move)
+        at, slope, here = at + move, (after - here) / move, after
+        if abs(move) <= max(tolerance, CORRECTED * abs(at - begin)):
+            return at
+    # for a function with a jump, search an interval with a sign change
+    first, reach = value(begin), tolerance
+    while reach <= FARTHEST:
+        for end in (begin - reach, begin + reach):
+            if value(end) * first <= 0.0:
+                return float(brentq(value, begin, end, xtol=tolerance))
+        reach *= 2.0
+    raise RunError(
+        "continuation: the point was not found with half the time step, so its error is unknown. "
+        "Use a smaller time.step."
+    )
+
+
+def root_mean_square(values: np.ndarray) -> float:
+    """Return the root mean square."""
+    return float(np.sqrt(np.mean(values**2)))
+
+
+@warns_of_fast_drives
+def continuation(
+    case: Case,
+    orbit: Orbit,
+    *,
+    along: str,
+    start: float | None = None,
+    stop: float,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int, int], Any] | bool | None = None,
+) -> Branch:
+    """Follow a periodic orbit along a parameter of the case, through folds.
+
+    Breathers of a conservative chain can also be followed through their family. The method is
+    pseudo-arclength continuation: each orbit is computed in the plane normal to the tangent, ahead
+    of the previous orbit (Seydel 2010, doi:10.1007/978-1-4419-1740-9, sec. 4.5). The Jacobian of
+    the previous orbit is reused with Broyden updates. Test functions detect special points between
+    two orbits, which are then located:
+
+    * a fold, where the tangent turns back;
+    * a period doubling, where a multiplier passes -1;
+    * a Neimark-Sacker point, where a pair of multipliers leaves the unit circle;
+    * a pitchfork or a branch point, where another branch crosses;
+    * a grazing, where a contact starts to open. The slope of the map has a kink there, so no test
+      function is used across it.
+
+    The residual indentation of contacts stays constant along a branch. The branch ends where it
+    would grow.
+
+    Breathers are followed along energy, amplitude, or period, or along a parameter of the case at
+    constant energy. An instability is located where a pair of multipliers leaves the circle at -1
+    (a period doubling), or at 1 (an extremum of the energy, see Kevrekidis, Cuevas-Maraver &
+    Pelinovsky 2016, doi:10.1103/PhysRevLett.117.094101, or a branch point), or where two pairs meet
+    on the circle (a Krein collision, see Flach & Gorbach 2008, doi:10.1016/j.physrep.2008.05.002).
+
+    Parameters
+    ----------
+    case : Case
+        Chain, as for `granchain.orbit`.
+    orbit : Orbit
+        Orbit of this chain at the start, or near it.
+    along : str
+        Key with dots of a number, such as "ends.left.amplitude". For a breather, also "energy" [J],
+        "amplitude" (of the bead with the largest displacement, at its turning point) [m], or
+        "period" [s].
+    start : float, optional
+        First value, in SI units. Default: the value of the orbit.
+    stop : float
+        Last value, in SI units. The branch may turn back to the start before it.
+    out : str or path, optional
+        File for the branch, which `granchain.open` and xarray open. Until it is complete, its
+        orbits are in `out`.part.
+    resume : bool
+        Whether to resume from `out`.part. A complete file is read.
+    overwrite : bool
+        Whether to overwrite an existing file of that name.
+    threads : int, optional
+        Number of threads, as for `granchain.run_many`.
+    progress : callable or bool, optional
+        Function that is called with the finished percentage and 100.
+
+    Returns
+    -------
+    Branch
+
+    Raises
+    ------
+    CaseError
+        If the key has no number, if a value is not allowed, if the orbit is of another chain, or if
+        the file contains another branch.
+    FileError
+        If `out` cannot be written.
+    LawError
+        If the law was edited after the file was written.
+    RunError
+        If there is no orbit at the start.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> shaker = {"drive": "displacement", "signal": "harmonic"}
+    >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
+    >>> case = gc.Case(
+    ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
+    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     contact={"law": "hertz"},
+    ...     ends={"left": shaker, "right": "wall"},
+    ...     time={"end": 1e-3},
+    ... )
+    >>> orbit = gc.orbit(case, progress=False)
+    >>> branch = gc.continuation(case, orbit, along="chain.drag", stop=1600.0, progress=False)
+    >>> all(point.stable for point in branch.points)
+    True
+    """
+    if resume and out is None:
+        raise CaseError(
+            "resume: no file to resume from. Resuming requires a branch that was written with "
+            "out=. Give its file as out=."
+        )
+    path, first = _first_node(case, orbit, along, start, stop, threads)
+    report = progress_of(progress, "continuation")
+    if out is None:
+        return _followed(path, first, report)
+    request = path.request_sha256
+    with claim(out, overwrite or resume):
+        if resume and os.path.exists(out):
+            return _complete_branch(out, path, first, request)
+        part = StudyPart(out, go_on=resume, anew=overwrite)
+        with part.valid():
+            points = _points_of_file(part.path, part.found, request, path, first)
+        branch = _followed(path, first, report, part, request, points)
+        if not branch.interrupted:
+            branch.save(out, overwrite or resume)
+            part.remove()
+    return branch
+
+
+def _complete_branch(out: str | os.PathLike[str], path: Path, first: Node, request: str) -> Branch:
+    """Return the branch in a file; raise an error if it is another one."""
+    with open_hdf5(out, Branch.__name__) as opened:
+        branch: Branch = Branch.from_file(out, opened)
+        interrupted, about = branch.interrupted, branch.provenance
+        columns: dict[str, Any] = {
+            **columns_of_points(branch.points),
+            "asked": [about["request_sha256"]],
+            "law": about["law_json_at_ends"].split("\n"),
+        }
+    if interrupted:
+        raise CaseError(
+            f"{os.fspath(out)}: the file contains an interrupted branch and was not changed. It "
+            "cannot be resumed. Choose another file, or start again with overwrite=True."
+        )
+    version, source = about["granchain_version"], about["source_hash"]
+    if source != source_hash():
+        raise CaseError(
+            f"{os.fspath(out)}: the branch was computed by another source of granchain, version "
+            f"{version}, hash {source[:12]}. A complete branch must come from the present source, "
+            f"version {granchain_version()}, hash {source_hash()[:12]}. Choose another file, or "
+            "start again with overwrite=True."
+        )
+    _points_of_file(out, [columns], request, path, first)
+    path.take(branch)
+    branch.path = path
+    return branch
+
+
+def _cases_at_ends(path: Path) -> list[Case]:
+    """Return the cases at the start and the stop of a path."""
+    if path.along in FAMILIES:
+        return [path.case]
+    return [path.case.replace(**{path.along: value}) for value in (path.start, path.stop)]
+
+
+def _law_texts(path: Path) -> list[str]:
+    """Return the record of the contact law at the start and the stop of a path."""
+    records = law_records(_cases_at_ends(path))
+    return ["" if record is None else record.text for record in records]
+
+
+def _points_of_file(
+    file: Any, found: Sequence[Mapping[str, Any]], request: str, path: Path, first: Node
+) -> list[Point]:
+    """Return the points of a file; raise an error if they belong to another request."""
+    points = [one for columns in found for one in points_of_columns(columns, lambda: path)]
+    same = all(columns["asked"] == [request] for columns in found)
+    for columns in found if same else ():
+        changed = changed_law(_cases_at_ends(path), columns["law"])
+        if changed:
+            raise LawError(
+                f"{os.fspath(file)}: the branch was computed with another law: {changed}. The "
+                "same law is required. Restore that law, choose another file, or start again "
+                "with overwrite=True."
+            )
+    if points and same:
+        begins, begun = (path.place(one) for one in (points[0], path.point(first)))
+        same = bool(np.linalg.norm(begins - begun) <= SAME_ORBIT * np.linalg.norm(begun))
+    if not same:
+        raise CaseError(
+            f"{os.fspath(file)}: the file contains a branch of another case, key, or range, or "
+            "from another orbit, and was not changed. Choose another file, or start again with "
+            "overwrite=True."
+        )
+    return points
+
+
+def _followed(
+    path: Path,
+    first: Node,
+    report: Callable[[int, int], Any] | None,
+    part: StudyPart | None = None,
+    request: str = "",
+    points: Sequence[Point] = (),
+) -> Branch:
+    """Follow a branch from its first orbit, or from the last orbit of a partial file.
+
+    Each step is written to that file.
+    """
+    along, stop = path.along, path.stop
+    points, messages = list(points), list[str]()
+    node, length, kept, interrupted = first, FIRST, len(points), False
+
+    def keep() -> None:
+        nonlocal kept
+        if part is not None:
+            way = {"z": node.z, "tangent": node.tangent, "weight": path.weight}
+            columns = columns_of_points(points[kept:])
+            texts = {"asked": [request], "kind": columns.pop("kind").tolist(), "length": [length]}
+            texts["law"] = _law_texts(path)
+            part.add(columns | {name: one[None] for name, one in way.items()} | texts)
+            kept = len(points)
+
+    if part is not None and part.found:
+        last = part.found[-1]
+        with part.valid():
+            path.weight, length = last["weight"][0].copy(), float(last["length"][0])
+            node = path.node(last["z"][0].copy(), last["tangent"][0])
+            node.tangent = last["tangent"][0].copy()
+    else:
+        points.append(path.point(first))
+        keep()
+    try:
+        while length and len(points) < MOST_ORBITS:
+            after = None
+            try:
+                z, count = path.stepped(node, length)
+                ends = z[-1] >= 1.0 or z[-1] <= 0.0
+                if ends:
+                    z = path.at_fraction(node, 1.0 if z[-1] >= 1.0 else 0.0)
+                    length = float((z - node.z) @ node.tangent)
+                after = path.node(z, node.tangent)
+                opened = (after.lowest <= 0.0) != (node.lowest <= 0.0)
+                good = after.tangent @ node.tangent >= STRAIGHT
+                good = good and (length <= GRAZES or not opened.any())
+            except (RunError, CaseError) as error:
+                why, good = str(error), False
+            if not good and 0.5 * length >= LEAST_LENGTH:
+                length *= 0.5
+                continue
+            if after is None:
+                messages.append(
+                    f"no orbit was found beyond {along} = {path.parameter(node):.6g}, so the "
+                    f"branch ends before {stop:.6g}: {why}"
+                )
+                break
+            if (path.room(after) < 0.0).any():
+                point = _growing(path, node, after, length)
+                points.append(point)
+                messages.append(
+                    f"the residual indentation of contact {point.contact} grows beyond {along} = "
+                    f"{point.parameter:.6g}. Other orbits, with other indentation, follow. Find "
+                    "them with granchain.orbit"
+                )
+                break
+            if opened.any():
+                points += _grazings(path, node, after, length, opened)
+            else:
+                points += path.named(node, after, length)
+            points.append(path.point(after))
+            if report is not None:
+                report(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
+            node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
+            # the step 0 marks a complete partial file
+            length = 0.0 if ends else length
+            keep()
+        if length == 0.0 and node.z[-1] < 0.5:
+            messages.append(
+                f"the branch turned and returned to its start, {along} = "
+                f"{path.value_of(0.0):.6g}. Continue from its last orbit"
+            )
+        elif length and len(points) >= MOST_ORBITS:
+            messages.append(
+                f"the branch reached the limit of {MOST_ORBITS} orbits before {along} = "
+                f"{stop:.6g}. Continue from the last orbit"
+            )
+    except KeyboardInterrupt:
+        messages.append(f"interrupted at {along} = {path.parameter(node):.6g}")
+        interrupted = True
+    if report is not None:
+        report(100, 100)
+    return branch_of(path, points, messages, interrupted)
+
+
+def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
+    """Return the point within a step at which a residual indentation starts to grow."""
+
+    def least(node: Node) -> float:
+        return float(path.room(node).min())
+
+    at = path.where(node, after, length, least) if least(node) > 0.0 else node
+    place = int(path.room(after if at is node else at).argmin())
+    error = path.parameter_error(node, after, length, at, least)
+    return path.point(at, "growing dent", place, error)
+
+
+def _grazings(
+    path: Path, node: Node, after: Node, length: float, opened: np.ndarray
+) -> list[Point]:
+    """Return the points within a short step at which contacts start or stop opening."""
+    found = []
+    for place in np.flatnonzero(opened).tolist():
+
+        def lowest(node: Node, at: int = place) -> float:
+            return float(node.lowest[at])
+
+        at = path.where(node, after, length, lowest)
+        error = path.parameter_error(node, after, length, at, lowest)
+        found.append(path.point(at, "grazing", place, error))
+    return found
+
+
+def number_at(case: Case, along: Any) -> float:
+    """Return the number at a key of a case."""
+    value = entry_at(case.resolved(), along)[0] if isinstance(along, str) else None
+    changes_nothing = str(along).partition(".")[0] in NO_PHYSICS
+    if changes_nothing or isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise CaseError(
+            f"along: {shown(along)} is not valid, because the case has {shown(value)} there. It "
+            "must be a key of chain, ends, drive, or contact with a number. Write for example "
+            'along="ends.left.amplitude".'
+        )
+    return float(value)
+
+
+def _first_node(
+    case: Case, found: Orbit, along: str, start: float | None, stop: float, threads: int | None
+) -> tuple[Path, Node]:
+    """Return the path and its first orbit."""
+    check_case(case)
+    check_members([case], threads)
+    if not isinstance(found, Orbit):
+        raise CaseError(
+            f"orbit: {type(found).__name__} is not valid. An Orbit is required. Find one with "
+            "granchain.orbit."
+        )
+    runners = Runners(threads)
+    breathing = not (case.drives or math.isnan(found.energy))
+    if breathing and along in FAMILIES:
+        own = (found.energy, float(np.abs(found.displacement).max()), found.period)
+        present = dict(zip(FAMILIES, own, strict=True))[along]
+    else:
+        number_at(case, along)
+        # the phases of an orbit are relative to its first drive
+        present = number_at(case if along.endswith(".phase") else found.result.case, along)
+    begin = present if start is None else start
+    for name, value in (("start", begin), ("stop", stop)):
+        good = isinstance(value, (int, float)) and math.isfinite(value)
+        if not good or (name == "stop" and value == begin):
+            raise CaseError(
+                f"{name}: {shown(value)} is not valid. Start and stop must be two different "
+                "numbers in SI units."
+            )
+    if breathing and found.bead.size == case.beads:
+        # imported here because breather imports this module
+        from granchain.orbits.breather import BreatherPath
+
+        path: Path = BreatherPath(case, found, found.energy, along, begin, stop, runners)
+    else:
+        path, found = _driven_path(case, found, along, begin, stop, runners, begin != present)
+    try:
+        return path, path.first(found)
+    except RunError as error:
+        if error.result is not None:
+            raise
+        raise RunError(
+            f"orbit: no branch starts at the orbit at {path.along} = {path.start:.6g}: {error} "
+            "The orbit must be closed, and no other branch may cross there. Start slightly away "
+            "from it, with start=."
+        ) from None
+
+
+def _driven_path(
+    case: Case, found: Orbit, along: str, begin: float, stop: float, runners: Runners, aside: bool
+) -> tuple[Path, Orbit]:
+    """Return the path of a driven chain, and its first orbit.
+
+    If the start differs from the orbit (`aside`), the first orbit is computed.
+    """
+    at_start = case if along in FAMILIES else case.replace(**{along: begin})
+    if not at_start.drives or found.bead.size != case.beads:
+        raise CaseError(
+            f"orbit: the orbit has {found.bead.size} beads, but the chain has {case.beads} beads "
+            f"and {len(at_start.drives)} drives. An orbit of this chain with a drive, or a "
+            "breather of it without a drive, is required. Find one with granchain.orbit."
+        )
+    if len(at_start.drives) > 1 and along.endswith(".frequency"):
+        raise CaseError(
+            f"along: with {along}, the {len(at_start.drives)} drives of the chain have no common "
+            "period. Another key is required. Use for example an amplitude."
+        )
+    own = found.result.case.drives
+    before = next(iter(own.values())).frequency if own else None
+    multiple = max(1, round(found.period * (before or 0.0)))
+    frequency = float(next(iter(at_start.drives.values())).frequency or math.inf)
+    period = period_of(at_start, multiple / frequency)
+    if aside:
+        threads = runners.threads
+        found = find_orbit(at_start, period=period, guess=found, threads=threads, progress=False)
+    path = Path(case, along, begin, stop, round(period * frequency), runners)
+    if path.shooting(0.0).remembers:
+        path.remember(found)
+    return path, found
