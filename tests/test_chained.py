@@ -214,8 +214,7 @@ def test_the_command_chains_and_draws(here, obeyed):
         'case = "bead.toml"\nmeasures = ["bead_spectrum"]\n[vary]\n'
         '"ends.left.frequency" = [4e4, 4.1e4, 4e4]\n'
     )
-    assert json.loads(obeyed("sweep", "up.toml", "--chained", "--json").out)["status"] == {
-        "complete": 3
-    }
+    facts = json.loads(obeyed("sweep", "up.toml", "--chained", "--json").out)
+    assert facts["status"] == ["complete"] * 3
     assert obey(["plot", "up.h5", "--out", "."]) == 0
     assert (here / "up-hysteresis.png").exists()

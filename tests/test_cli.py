@@ -75,11 +75,14 @@ def test_a_run_says_one_json_object_of_what_its_file_holds(done):
         facts.items()
     )
     result = open_answer(folder / facts["file"])
-    assert [pulse["bead"] for pulse in facts["sensors"]] == result.sensor_bead.tolist()
-    for pulse, force in zip(facts["sensors"], result.sensor_force.T, strict=True):
+    assert [pulse["bead"] for pulse in facts["summary"]["sensors"]] == result.sensor_bead.tolist()
+    for pulse, force in zip(facts["summary"]["sensors"], result.sensor_force.T, strict=True):
         # The parabola through three samples is above them, by less than their spacing hides.
         assert force.max() <= pulse["peak"] <= 1.001 * force.max()
-    assert facts["energy"]["plastic"] == result.energy_plastic[-1]
+    assert facts["summary"]["energy"]["plastic"] == result.energy_plastic[-1]
+    # the labels generate the other keys
+    about = {"schema": 1, "command": "run", "file": "chain.h5", "warnings": []}
+    assert facts == {**result.as_dict(), "summary": facts["summary"], **about}
     assert os.listdir(folder) == ["chain.h5"]
 
 

@@ -76,12 +76,9 @@ def test_a_ball_in_a_socket_is_that_of_the_paper(capsys: pytest.CaptureFixture[s
         "'sphere_2.material={ youngs_modulus = 65e9, poissons_ratio = 0.33, yield_stress = 30e6 }'",
     )
     # table 2: restitution .6909, d_max 1.1152e-4 m
-    (found,) = given["impacts"]
-    assert found["restitution"] == pytest.approx(0.6909, abs=5e-5)
-    assert found["max_overlap"] == pytest.approx(1.1152e-4, abs=5e-9)
-    assert given["pair"] == pair.items()
-    source = "a sphere of 0.02 m, custom material, and a hollow sphere of 0.0205 m, custom material"
-    assert given["pair_source"] == source
+    assert given["restitution"] == pytest.approx(0.6909, abs=5e-5)
+    assert given["max_overlap"] == pytest.approx(1.1152e-4, abs=5e-9)
+    assert pair.items().items() <= given.items()
 
 
 @pytest.mark.plain
@@ -126,15 +123,13 @@ def facts(capsys: pytest.CaptureFixture[str], command: str) -> dict[str, Any]:
 def test_spheres_by_name_and_a_wall(capsys: pytest.CaptureFixture[str]) -> None:
     one = "impact hertz --speed 1 --set sphere_1.radius=5e-3 --set sphere_1.material=steel-316"
     given = facts(capsys, one)
-    assert given["pair"] == gc.Pair.of_spheres(5e-3, "steel-316").items()
+    assert gc.Pair.of_spheres(5e-3, "steel-316").items().items() <= given.items()
     given = facts(capsys, f"{one} --set sphere_2.radius=inf --set sphere_2.material=ptfe")
     wall = gc.Pair.of_spheres(5e-3, "steel-316", math.inf, "ptfe")
-    assert given["pair"] == wall.items()
-    assert given["pair_source"].endswith("and a flat wall, ptfe")
+    assert wall.items().items() <= given.items()
     # one quantity of the pair may be another
     given = facts(capsys, f"{one} --set pair.effective_mass=0.5")
-    assert given["pair"]["effective_mass"] == 0.5
-    assert given["pair_changes"] == ["effective_mass = 0.5"]
+    assert given["effective_mass"] == 0.5
 
 
 def test_wrong_spheres_are_told(obeyed) -> None:

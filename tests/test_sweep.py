@@ -534,7 +534,9 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, obeyed):
     assert asked["members"] == 6 and asked["dimensions"] == {"striker.speed": 3, "draw": 2}
     assert 0.0 < asked["seconds"] < 60.0 and not (described / "speeds.h5").exists()
     told = json.loads(obeyed("sweep", "speeds.toml", "--json", "--threads", "1").out)
-    assert told["status"] == {"complete": 6} and told["file"] == "speeds.h5"
+    study = gc.open("speeds.h5")
+    assert told["file"] == "speeds.h5" and told["peak"] == study.peak.values.tolist()
+    assert told["status"] == [["complete"] * 2] * 3 and told["striker.speed"] == [0.5, 1.0, 2.0]
     size = (described / "speeds.h5").stat().st_size
     assert size <= asked["file_size"]
     assert obey(["plot", "speeds.h5", "--out", "figures"]) == 0

@@ -162,7 +162,6 @@ def bands(
 ) -> None:
     """Propagate parameter uncertainties to peaks and arrivals at the sensors."""
     from granchain.pages.study import band_tables
-    from granchain.store.study import plain_study
 
     asked = loaded_case(case, changes, law_module)
     stated = read_bands(band or ()) or None
@@ -177,7 +176,6 @@ def bands(
         out,
         overwrite,
         as_json,
-        plain_study,
     )
 
 
@@ -315,7 +313,6 @@ def fit(
         out,
         overwrite,
         as_json,
-        facts=lambda found: {"folder": trace, **found.as_dict()},
     )
 
 

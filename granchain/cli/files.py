@@ -25,7 +25,7 @@ from granchain.cli.options import (
     known_name,
     load_laws,
 )
-from granchain.cli.run import facts_of, numbers_of
+from granchain.cli.run import numbers_of, summary_of
 from granchain.cli.text import print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, suggestion
 from granchain.plain_data import plain_data
@@ -144,17 +144,16 @@ def info_of_result(file: str) -> FileFacts:
         name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()
     }
     order = [*variable_table(headers), *sorted(headers)]
+    rows = [("title", result.title), ("law", result.law), ("status", result.status.label)]
     facts = {
-        **facts_of(result),
+        **dict(rows),
+        "time_step": result.time_step,
+        **summary_of(result),
+        "messages": list(map(str, result.messages)),
         "variables": facts_of_variables({name: headers[name] for name in order if name in headers}),
         "provenance": result.provenance,
     }
-    rows = [
-        ("title", result.title),
-        ("law", result.law),
-        ("status", result.status.label),
-        ("time step", f"{result.time_step:.6g} s"),
-    ]
+    rows.append(("time step", f"{result.time_step:.6g} s"))
     unread = ", ".join(name for name in SUMMARISED if name in result.unread)
     beyond = (
         f"not read, because they have more than {LARGEST_SUMMARY:g} bytes: {unread}. To read "

@@ -30,7 +30,6 @@ from granchain.cli.options import (
 from granchain.cli.text import paragraph, print_result, text_table
 from granchain.errors import LawError
 from granchain.pages.blocks import number_text
-from granchain.plain_data import plain_data
 
 if TYPE_CHECKING:
     from granchain.figures.registry import Draw
@@ -89,6 +88,7 @@ def impact(
     from granchain.case.document import set_values
     from granchain.cli.plot import draw_all, new_pictures
     from granchain.keys import Problems
+    from granchain.store.study import plain_answer
 
     with wanted_files(figure, out, overwrite):
         problems = Problems()
@@ -103,21 +103,15 @@ def impact(
             new_pictures(pictures((), numbers), figures_to, "png", overwrite, "--figures")
         rows = collisions(laws, inputs, pair, numbers)
         drawn = pictures(rows, numbers)
+        answer = answer_of(rows, numbers, pair) if as_json or out is not None else None
         if out is not None:
-            gc.save(answer_of(rows, numbers, pair), out, overwrite=overwrite)
+            gc.save(answer, out, overwrite=overwrite)
         save_figure(next(iter(drawn.values())), figure, overwrite)
     written: list[str] = []
     if figures_to is not None:
         draw_all(drawn, figures_to, "png", overwrite, report=written.append)
-    facts = {
-        "pair": pair.items(),
-        "pair_source": source,
-        "pair_changes": changed,
-        "impacts": [row.as_dict() for row in rows],
-        "figure": figure,
-        "figures": written,
-        "out": out,
-    }
+    files = {"figure": figure, "figures": written, "out": out}
+    facts = {**plain_answer(answer), **files} if as_json else files
 
     def text() -> str:
         but = f" (except {', '.join(changed)})" if changed else ""
@@ -359,17 +353,6 @@ class ImpactRow(NamedTuple):
     restitution: float
     words: str
     problem: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the inputs and the results for JSON."""
-        from granchain.two_body import SCALARS
-
-        numbers: dict[str, Any] = {"restitution": None}
-        if self.result is not None:
-            stored = self.result.variables
-            numbers = {name: self.result[name] for name in SCALARS if name in stored}
-        asked = {"law": self.law, "inputs": self.inputs, "speed": self.speed}
-        return {**asked, **plain_data(numbers), "problem": self.problem or None}
 
 
 def several_values(numbers: Mapping[str, Sequence[float]]) -> list[str]:

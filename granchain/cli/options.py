@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -262,13 +262,14 @@ def conclude(
     out: str | None,
     overwrite: bool,
     as_json: bool,
-    facts: Callable[[Any], Mapping[str, Any]] = lambda found: found.as_dict(),
 ) -> None:
     """Compute a result of a case, and print it.
 
     The figure and the file of the answer are checked before and written after the computation, if
     requested.
     """
+    from granchain.store.study import plain_answer
+
     with wanted_files(figure, out, overwrite):
         found = find()
         if out is not None:
@@ -276,7 +277,7 @@ def conclude(
         save_figure(draw, figure, overwrite, found)
     print_result(
         command,
-        {"case": name, **facts(found), "figure": figure, "out": out},
+        {"case": name, **plain_answer(found), "figure": figure, "out": out},
         as_json,
         lambda: blocks_as_text(tables(found)),
         getattr(found, "messages", ()),

@@ -374,7 +374,9 @@ def report_run(result: gc.Result, target: Path, as_json: bool) -> None:
     notify(*(str(message) for message in result.messages if message.warning))
     if as_json:
         command = "mechanism" if "crank_angle" in result.variables else "run"
-        print_json({"command": command, "file": str(target), **facts_of(result)})
+        warnings = [message.text for message in result.messages if message.warning]
+        about = {"file": str(target), "warnings": warnings}
+        print_json({"command": command, **result.as_dict(), **summary_of(result), **about})
         return
     print_text(numbers_of(result))
     print_text("\n".join(message.text for message in result.messages if not message.warning))
@@ -401,15 +403,11 @@ def advice_on_end(case: gc.Case, result: gc.Result) -> list[str]:
     ]
 
 
-def facts_of(result: gc.Result) -> dict[str, Any]:
-    """Return the numbers of a run, or the checks of a mechanism, ready for JSON."""
-
-    numbers = gc.analysis.summary(result).as_dict()
+def summary_of(result: gc.Result) -> dict[str, Any]:
+    """Return the first pulses and energies of a run, or the checks of a mechanism, for JSON."""
     if "crank_angle" in result.variables:
-        names = ("title", "law", "status", "time_step", "end")
-        numbers = {name: numbers[name] for name in names}
-        numbers["checks"] = plain_data(checks_or_notice(result))
-    return {**numbers, "messages": [message._asdict() for message in result.messages]}
+        return {"checks": plain_data(checks_or_notice(result))}
+    return {"summary": gc.analysis.summary(result).as_dict()}
 
 
 def numbers_of(result: gc.Result) -> str:

@@ -154,19 +154,12 @@ def print_sweep(
     asked: Description, study: Any, ends: list[Status], target: Path, as_json: bool
 ) -> None:
     """Print the status of the members and the name of the file."""
-    from granchain.store.study import messages_of_study
+    from granchain.store.study import messages_of_study, plain_answer
 
     messages = study.message.values.ravel().tolist()
     printed = list(dict.fromkeys(message for message in messages if message))
     notes = messages_of_study(study)
-    facts = {
-        "file": str(target),
-        "title": study.attrs["title"],
-        "members": asked.plan.members,
-        "dimensions": dimensions(asked),
-        "status": {one.label: ends.count(one) for one in dict.fromkeys(ends)},
-        "messages": [*printed, *notes],
-    }
+    facts = {**plain_answer(study), "file": str(target)}
     more = len(printed) - MOST_WARNINGS
     warnings = [
         *printed[:MOST_WARNINGS],

@@ -231,21 +231,24 @@ def variables_of(study: Any) -> dict[str, Variable]:
     return variables
 
 
-def plain_study(study: Any) -> dict[str, Any]:
-    """Return plain data of a study for JSON, as `Answer.as_dict` of an answer."""
-    settings = {
-        name: plain_data(study.attrs[name])
-        for name in ("status", "how", "n", "seed", "runs")
-        if name in study.attrs
-    }
+def plain_answer(answer: Any) -> dict[str, Any]:
+    """Return an answer, or the dataset of a study, as plain data for JSON."""
+    if not hasattr(answer, "data_vars"):
+        return dict(answer.as_dict())
+    attributes = answer.attrs
+    settings = ("status", "how", "n", "seed", "runs")
     return {
         "content": STUDY,
-        "study": study.attrs["granchain_study"],
-        "title": study.attrs["title"],
-        "law": study.attrs["law"],
-        **settings,
-        **{name: plain_variable(v) for name, v in variables_of(study).items()},
-        "messages": messages_of_study(study),
+        "study": attributes["granchain_study"],
+        **{name: attributes[name] for name in ("title", "law")},
+        **{name: plain_data(attributes[name]) for name in settings if name in attributes},
+        **{
+            name: json.loads(attributes[f"{name}_json"])
+            for name in ("pair", "inputs")
+            if f"{name}_json" in attributes
+        },
+        **{name: plain_variable(v) for name, v in variables_of(answer).items()},
+        "messages": messages_of_study(answer),
     }
 
 
