@@ -2,6 +2,7 @@
 
 import copy
 import math
+import pickle
 import tomllib
 
 import numpy as np
@@ -174,9 +175,15 @@ def test_a_case_that_starts_from_a_state_is_saved_with_the_state(tmp_path):
 @pytest.mark.parametrize("name", ["slider-crank", "scotch-yoke"])
 def test_a_changed_mechanism_is_equal_after_saving_and_loading(name, tmp_path):
     case = gc.load_mechanism(name, ["crank.speed=17.5", "contact.law=johnson"])
+    assert case == gc.load_mechanism(name).replace(
+        {"crank.speed": 17.5}, **{"contact.law": "johnson"}
+    )
+    case = case.replace({case.clearance_key: 2e-4})
     case.save(tmp_path / "mine.toml")
     again = gc.load_mechanism(tmp_path / "mine.toml")
-    assert again == case and again.crank.speed == 17.5 and again.title == case.title
+    assert again == case and hash(again) == hash(case) and again.title == case.title
+    assert again.crank.speed == 17.5 and case.toml == again.replace({"time.step": None}).toml
+    assert pickle.loads(pickle.dumps(case)) == case
 
 
 def test_a_saved_case_replaces_no_file_and_leaves_none_behind(tmp_path):

@@ -17,7 +17,6 @@ WITHOUT_EXAMPLE = {
     "ContactLaw",
     "Elastoplastic",
     "ImpactResult",
-    "MechanismCase",
     "OPEN",
     "Quantity",
     "Source",

@@ -14,9 +14,12 @@ from support.refused import refused
 
 import granchain as gc
 from granchain.analysis import observed_order, residual_share
+from granchain.case.document import entry_at
+from granchain.case.listing import value_at
 from granchain.cli import obey
 from granchain.contact import laws
 from granchain.errors import GranchainError
+from granchain.figures.frame import labels_of
 from granchain.mechanisms import loop, runs
 from granchain.mechanisms.checks import checks_of
 from granchain.mechanisms.elastic import damped
@@ -312,6 +315,63 @@ def test_the_laws_themselves_come_to_what_their_fits_do():
     assert found["contact lost at"] == pytest.approx(fitted["contact lost at"], abs=1.0)
     assert found["largest force"] == pytest.approx(fitted["largest force"], rel=0.05)
     assert found["largest penetration"] == pytest.approx(fitted["largest penetration"], rel=0.05)
+
+
+CLEARANCES = [
+    ("slider-crank", "joint.clearance", {"joint.journal_radius": 0.01 - 3e-4}),
+    ("scotch-yoke", "slot.clearance", {"pin.radius": 0.5 * (0.068 - 0.052) - 3e-4}),
+]
+
+
+@pytest.mark.parametrize(("name", "clearance", "radius"), CLEARANCES)
+def test_a_clearance_gives_the_results_of_the_radius_that_follows(name, clearance, radius):
+    base = gc.load_mechanism(name, ["time.end=0.01"])
+    by_radius, by_clearance = base.replace(radius), base.replace({clearance: 3e-4})
+    assert by_clearance == by_radius and by_clearance.sha256 == by_radius.sha256 != base.sha256
+    results = [gc.run_mechanism(case) for case in (by_radius, by_clearance)]
+    assert results[0].data_sha256 == results[1].data_sha256
+    # both numbers are complete, and the resolved case has the radius only
+    for case in (by_radius, by_clearance):
+        assert entry_at(dict(case), clearance)[0] == pytest.approx(3e-4, rel=1e-9)
+        assert entry_at(case.resolved(), clearance)[0] is None
+        (key,) = radius
+        assert entry_at(case.resolved(), key)[0] == radius[key]
+        assert value_at(case, clearance) == pytest.approx(3e-4, rel=1e-9)
+    # the later of two changes counts, here and on the command line
+    assert base.replace({clearance: 1e-4}).replace(radius) == by_radius
+    assert gc.load_mechanism(name, ["time.end=0.01", f"{clearance}=3e-4"]) == by_radius
+    # equal within rounding, both may be there
+    assert base.replace({clearance: 3e-4, **radius}) == by_radius
+
+
+@pytest.mark.parametrize(("name", "clearance", "radius"), CLEARANCES)
+def test_the_part_that_stays_decides_what_follows_from_a_clearance(name, clearance, radius):
+    case = gc.load_mechanism(name).replace({clearance: 3e-4})
+    outer = (
+        {"joint.bearing_radius": 0.02} if name == "slider-crank" else {"slot.outer_radius": 0.07}
+    )
+    (key,) = radius
+    larger = case.replace(outer)
+    assert larger.clearance == pytest.approx(3e-4, rel=1e-9)
+    assert entry_at(dict(larger), key)[0] > entry_at(dict(case), key)[0]
+    fixed = gc.load_mechanism(name).replace(outer)
+    assert (
+        fixed.clearance > 5e-4
+        and entry_at(dict(fixed), key)[0] == entry_at(dict(gc.load_mechanism(name)), key)[0]
+    )
+
+
+def test_legends_name_the_clearance_that_differs():
+    results = [
+        mechanism("slider-crank", f"joint.clearance={clearance}", "time.end=0.001")
+        for clearance in (2e-4, 4e-4)
+    ]
+    assert labels_of(results) == ["joint.clearance 0.0002", "joint.clearance 0.0004"]
+    results = [
+        mechanism("slider-crank", f"joint.journal_radius={r}", "time.end=0.001")
+        for r in (0.0096, 0.0097)
+    ]
+    assert labels_of(results) == ["joint.journal_radius 0.0096", "joint.journal_radius 0.0097"]
 
 
 YOKES, CRANK = "scotch-yoke", "slider-crank"

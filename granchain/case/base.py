@@ -5,15 +5,16 @@ All errors are reported together.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Self, get_origin
+from typing import Any, ClassVar, Self, get_origin
 
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, create_model, model_validator
 
-from granchain.case.document import Files, digest_of_case, files_named, plain_tables
+from granchain.case.document import Files, change, digest_of_case, files_named, plain_tables
 from granchain.case.saving import save_case, text_of_case
 from granchain.case.tables import HeadingTable
 from granchain.contact.inputs import Slip, chosen, filled
@@ -37,8 +38,12 @@ class CheckedCase(Table):
     `toml` text.
     """
 
+    # Keys that determine each other: a change of one removes the other.
+    alternatives: ClassVar[Mapping[str, str]] = {}
+
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
     _toml: str = PrivateAttr(default="")
+    _files: Files = PrivateAttr(default_factory=lambda: Files(None))
 
     @model_validator(mode="wrap")
     @classmethod
@@ -62,7 +67,8 @@ class CheckedCase(Table):
         problems.close()
         case: Self = handler(tables)
         text = "" if any(files_named(given)) else context.get("toml", "")
-        for name, value in (own | {"_document": given, "_toml": text}).items():
+        own |= {"_document": given, "_toml": text, "_files": context["files"]}
+        for name, value in own.items():
             setattr(case, name, value)
         case._check_start(problems)
         problems.close()
@@ -96,6 +102,29 @@ class CheckedCase(Table):
 
     def _check_start(self, problems: Problems) -> None:
         """Compare the case with the stored state that it starts from, if any."""
+
+    def replace(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Self:
+        """Return a changed case: `case.replace({"contact.law": "flores"})`.
+
+        The changes are a mapping of keys to values, or keyword arguments. None removes a key. A
+        new contact law drops the inputs that it does not know, unless they are named in this call.
+
+        Raises
+        ------
+        CaseError
+            If the changed case is invalid. The message lists every error.
+        """
+        changes = changes_of(changes, keys)
+        document, problems = dict(self._document), Problems()
+        for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
+            document[name] = copy.deepcopy(document[name])
+        # a copy, because a table in it may be changed by a later key
+        change(document, copy.deepcopy(changes), problems, self.alternatives)
+        context = {"files": self._files.changed(changes), "problems": problems}
+        case = type(self).model_validate(document, context=context)
+        # Equal tables are shared, so that all members of an ensemble use the arrays of one chain.
+        case.__dict__.update({name: table for name, table in self if case.__dict__[name] == table})
+        return case
 
     @property
     def title(self) -> str:
@@ -168,6 +197,20 @@ class CheckedCase(Table):
     def resolved(self) -> dict[str, Any]:
         """Return all tables as plain data, in SI units, with defaults and materials."""
         return {"title": self.title, **plain_tables(self, Problems())}
+
+    def compared(self) -> dict[str, Any]:
+        """Return `resolved()` with the keys that the author gave for alternative ones."""
+        return self.resolved()
+
+
+def changes_of(changes: Any, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes of `replace`, a mapping and keywords, as one dictionary."""
+    if changes is not None and not isinstance(changes, Mapping):
+        raise CaseError(
+            f"replace: {shown(changes)} is not a mapping of keys to values. Write for example "
+            'case.replace({"striker.speed": 2.0}).'
+        )
+    return {**(changes or {}), **keys}
 
 
 @cache

@@ -6,19 +6,18 @@ problem, requirement, and fix. `tables` declares the keys; `checks` compares the
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from pydantic import PrivateAttr
 
-from granchain.case.base import CheckedCase, law_values
+from granchain.case.base import CheckedCase, changes_of, law_values
 from granchain.case.checks import (
     PER_BODY,
     PER_STATE,
@@ -33,7 +32,6 @@ from granchain.case.document import (
     MECHANISMS,
     Files,
     case_names,
-    change,
     check_name,
     files_named,
     mechanism_names,
@@ -105,7 +103,6 @@ class Case(CheckedCase):
         "the uncertainties of its parameters", "a table [tolerance]", None
     )
 
-    _files: Files = PrivateAttr(default_factory=lambda: Files(None))
     _drives: dict[str, Drive] = PrivateAttr(default_factory=dict)
     _inputs_of_law: tuple[Quantity, ...] = PrivateAttr(default=())
 
@@ -125,7 +122,7 @@ class Case(CheckedCase):
             tolerances = tolerances_of(tables["tolerance"], "tolerance", problems)
             tables["tolerance"] = ToleranceTable(**tolerances)
         drives = check_across(tables, files, problems)
-        return {"_files": files, "_drives": drives, "_inputs_of_law": law.inputs if law else ()}
+        return {"_drives": drives, "_inputs_of_law": law.inputs if law else ()}
 
     def _repr_html_(self) -> str:
         """Return HTML for a notebook: the keys with their values and units."""
@@ -378,7 +375,7 @@ class Case(CheckedCase):
                 requirement = "The state must come from a run of this drive"
                 problems.check(first <= last, "initial", problem, requirement)
 
-    def replace(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Case:
+    def replace(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Self:
         """Return a changed case: `case.replace({"contact.law": "flores"})`.
 
         The changes are a mapping of keys to values, or keyword arguments. None removes a key. A
@@ -390,16 +387,7 @@ class Case(CheckedCase):
             changes["initial"] = {"state": state_text_of(changes["initial"])}
         if all(self._is_independent(where, value) for where, value in changes.items()):
             return self._replace_numbers(changes)
-        document, problems = dict(self._document), Problems()
-        for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
-            document[name] = copy.deepcopy(document[name])
-        # a copy, because a table in it may be changed by a later key
-        change(document, copy.deepcopy(changes), problems)
-        context = {"files": self._files.changed(changes), "problems": problems}
-        case = Case.model_validate(document, context=context)
-        # Equal tables are shared, so that all members of an ensemble use the arrays of one chain.
-        case.__dict__.update({name: table for name, table in self if case.__dict__[name] == table})
-        return case
+        return super().replace(changes)
 
     def _is_independent(self, where: str, value: Any) -> bool:
         """Check if a key accepts this number independently of all other keys.
@@ -428,7 +416,7 @@ class Case(CheckedCase):
             for one in law.inputs
         )
 
-    def _replace_numbers(self, changes: Mapping[str, float]) -> Case:
+    def _replace_numbers(self, changes: Mapping[str, float]) -> Self:
         """Return a case with other values of independent numbers, without a new check."""
         case = self.model_copy()
         # pydantic takes 2 us for each access to a private attribute by its name.
@@ -500,16 +488,6 @@ class Case(CheckedCase):
             del document["drive"]
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
-
-
-def changes_of(changes: Any, keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes of `replace`, a mapping and keywords, as one dictionary."""
-    if changes is not None and not isinstance(changes, Mapping):
-        raise CaseError(
-            f"replace: {shown(changes)} is not a mapping of keys to values. Write for example "
-            'case.replace({"striker.speed": 2.0}).'
-        )
-    return {**(changes or {}), **keys}
 
 
 def in_a_table(resonators: tuple[ResonatorTable, ...], problems: Problems) -> Any:

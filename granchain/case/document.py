@@ -60,7 +60,11 @@ def mechanism_names() -> list[str]:
 
 
 def read_document(
-    path: Path, overrides: Iterable[str], names: list[str], example: str
+    path: Path,
+    overrides: Iterable[str],
+    names: list[str],
+    example: str,
+    alternatives: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the changed tables of a case file, and the context to validate them.
 
@@ -73,10 +77,12 @@ def read_document(
         Names of the built-in cases, to suggest one.
     example : str
         An example of a change, for messages.
+    alternatives : mapping, optional
+        See `change`.
     """
     text, problems = read_text(path, names=names), Problems()
     document, changes = parsed(text, path.name), key_values(overrides, example, problems)
-    change(document, changes, problems)
+    change(document, changes, problems, alternatives)
     return document, {"problems": problems, "toml": "" if changes else text}
 
 
@@ -320,13 +326,24 @@ def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[A
     return {name: [flat.get(name) for flat in flats] for name in names if name != "title"}
 
 
-def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:
+def change(
+    document: dict[str, Any],
+    changes: Mapping[str, Any],
+    problems: Problems,
+    alternatives: Mapping[str, str] | None = None,
+) -> None:
     """Apply changes to a document.
+
+    A change of a key removes its alternative, unless that is among the changes too.
 
     A new contact law removes the inputs that it does not know, unless they are among the changes,
     and pairs of materials that have no input any more. A shorter chain removes recorded contacts
     that no longer exist, unless the changes set the contacts.
     """
+    others = {
+        other: None for key, other in (alternatives or {}).items() if changes.get(key) is not None
+    }
+    changes = others | dict(changes)
     before, had = copy.copy(document.get("contact")), _contact_numbers(document)
     for where, value in changes.items():
         try:
@@ -391,7 +408,7 @@ def _drop_inputs(
             "the inputs under [contact]. To change this, give them inputs of the law in the same "
             "change."
         )
-        warnings.warn(text, GranchainWarning, stacklevel=4)
+        warnings.warn(text, GranchainWarning, stacklevel=5)
     if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
         document["tolerance"] = {
             key: value

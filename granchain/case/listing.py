@@ -126,12 +126,12 @@ def flat_words(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str
 # Range and value of a key
 
 
-def quantity_of(case: Case, key: str) -> Quantity:
+def quantity_of(case: CheckedCase, key: str) -> Quantity:
     """Return unit, meaning, and limits of a key of a case.
 
     Parameters
     ----------
-    case : Case
+    case : CheckedCase
         Case whose contact laws declare their inputs.
     key : str
         Key of a number, such as "contact.psi" or "chain.segment.1.contact.restitution".
@@ -149,7 +149,7 @@ def quantity_of(case: Case, key: str) -> Quantity:
                 f"{key}: the input is a {found.kind}. It must be a number. Choose another input."
             )
         return found
-    model = table_at(way)
+    model = table_at(type(case), way)
     if model is None or last not in model.model_fields or not way:
         raise CaseError(
             f"{shown(key)}: unknown key. It must be a key of the case with a number, such as "
@@ -172,9 +172,9 @@ def quantity_of(case: Case, key: str) -> Quantity:
     return Quantity(last, unit, about["meaning"], **limits)
 
 
-def table_at(way: Iterable[str]) -> type[BaseModel] | None:
+def table_at(kind: type[CheckedCase], way: Iterable[str]) -> type[BaseModel] | None:
     """Return the model of the table that contains a key, from the parts of its path."""
-    model: type[BaseModel] | None = Case
+    model: type[BaseModel] | None = kind
     for part in way:
         if not part.isdecimal():
             known = {} if model is None else model.model_fields
@@ -187,7 +187,7 @@ def of_contact(key: Any) -> bool:
     return isinstance(key, str) and any(part.endswith("contact") for part in key.split(".")[:-1])
 
 
-def law_input(case: Case, key: str) -> Quantity:
+def law_input(case: CheckedCase, key: str) -> Quantity:
     """Return an input of a contact law, of a pair, or of the law that gives the restitution.
 
     Raises
@@ -198,7 +198,7 @@ def law_input(case: Case, key: str) -> Quantity:
     way, _, last = key.rpartition(".")
     given, _, _ = entry_at(dict(case), way)
     law = given.get("law") if isinstance(given, Mapping) else getattr(given, "law", None)
-    law = case.contact.law if isinstance(given, tables.PairTable) else law
+    law = dict(case)["contact"].law if isinstance(given, tables.PairTable) else law
     if law not in laws():
         raise CaseError(
             f"{key}: key not found. It must be a key of the case with a number, such as "
@@ -212,7 +212,7 @@ def law_input(case: Case, key: str) -> Quantity:
     return inputs[last]
 
 
-def value_at(case: Case, key: str) -> float:
+def value_at(case: CheckedCase, key: str) -> float:
     """Return the number at a key of a case, given or by default.
 
     Raises
@@ -222,6 +222,9 @@ def value_at(case: Case, key: str) -> float:
     """
     quantity = quantity_of(case, key)
     value, _, _ = entry_at(case.resolved(), key)
+    if value is None:
+        # a key whose alternative is resolved
+        value, _, _ = entry_at(dict(case), key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         requirement = f"The case must contain {quantity.meaning}, {quantity.range}"
         raise CaseError(error_text(key, rejected(value), requirement))

@@ -695,7 +695,7 @@ def case_differences(results: Sequence[Result], without: tuple[str, ...] = ()) -
         return []
     unlike = {
         key: values
-        for key, values in keys_that_differ(case.resolved() for case in read).items()
+        for key, values in keys_that_differ(case.compared() for case in read).items()
         if not key.startswith(without)
     }
     values = list(zip(*unlike.values(), strict=True))

@@ -20,17 +20,21 @@ from granchain.case.document import (
     MECHANISMS,
     Files,
     check_name,
+    entry_at,
     mechanism_names,
     read_document,
+    set_value,
 )
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, choice, key, number_key, rejected, shown
 
-# Bytes of one sample of nine numbers.
-_SAMPLE_BYTES = 8.0 * 9
-# A difference of radii below this fraction of a radius is rounding, not clearance.
-_ANGLE_ROUNDING = 1e-9
+# Bytes of one sample, and of one entry of the energy balance: nine numbers.
+_ROW_BYTES = 8.0 * 9
+# Default number of entries of the energy balance.
+ENTRIES = 1000
+# A difference of lengths below this fraction of them is rounding.
+ROUNDING = 1e-9
 
 
 class CrankTable(Table):
@@ -68,7 +72,12 @@ class BearingTable(Table):
     """
 
     bearing_radius: float = number_key("m", "the radius of the bearing", above=0.0)
-    journal_radius: float = number_key("m", "the radius of the journal", above=0.0)
+    journal_radius: float = number_key(
+        "m", "the radius of the journal; it follows from a clearance", None, above=0.0
+    )
+    clearance: float = number_key(
+        "m", "the radius of the bearing minus that of the journal", None, above=0.0
+    )
     bearing_material: MaterialKey = material_of("the bearing", ...)
     journal_material: MaterialKey = material_of("the journal", ...)
     length: float | None = number_key(
@@ -93,6 +102,9 @@ class SlotTable(Table):
 
     outer_radius: float = number_key("m", "the radius of the outer track", above=0.0)
     inner_radius: float = number_key("m", "the radius of the inner track", above=0.0)
+    clearance: float = number_key(
+        "m", "half the width of the slot minus the radius of the pin", None, above=0.0
+    )
     arc: float = number_key("rad", "the angle of the arc", above=0.0, high=math.pi)
     material: MaterialKey = material_of("the slot", ...)
     length: float | None = number_key(
@@ -103,7 +115,7 @@ class SlotTable(Table):
 class PinTable(Table):
     """The pin of the crank, which moves in the slot."""
 
-    radius: float = number_key("m", "the radius", above=0.0)
+    radius: float = number_key("m", "the radius; it follows from a slot.clearance", None, above=0.0)
     material: MaterialKey = material_of("the pin", ...)
 
 
@@ -182,12 +194,27 @@ class TurnTable(TimeTable):
 class MechanismCase(CheckedCase):
     """Input of a run of a mechanism: complete, checked, and read-only.
 
-    Make it with `load_mechanism`.
+    Make it with `load_mechanism`, or from another case with `replace`.
 
     The tables and keys of the case file are its attributes, as in the case of a chain.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_mechanism("slider-crank").replace({"joint.clearance": 2e-4})
+    >>> case.joint.journal_radius
+    0.0098
     """
 
-    kind: ClassVar[str] = ""
+    # Keys of the clearance, and of the radius that follows from it.
+    clearance_key: ClassVar[str] = ""
+    radius_key: ClassVar[str] = ""
+    alternatives: ClassVar[Mapping[str, str]] = {
+        "joint.clearance": "joint.journal_radius",
+        "joint.journal_radius": "joint.clearance",
+        "slot.clearance": "pin.radius",
+        "pin.radius": "slot.clearance",
+    }
 
     mechanism: str = key("the type of mechanism", "the name of a mechanism")
     crank: CrankTable = key("the crank", "a table [crank]")
@@ -205,12 +232,45 @@ class MechanismCase(CheckedCase):
     ) -> dict[str, Any]:
         if "contact" in tables and problems.clear("contact.law"):
             tables["contact"] = contact_table(document["contact"], problems)
+        cls._follow(tables, problems)
         if not problems.sentences:
             cls.model_construct(**tables).check(problems)
         return {}
 
-    def force_without_clearance(self, angle: np.ndarray) -> np.ndarray:
-        """Return the contact force without clearance [N] at angles of the crank [rad]."""
+    @classmethod
+    def _follow(cls, tables: dict[str, Any], problems: Problems) -> None:
+        """Complete the radius and the clearance, of which one may follow from the other."""
+        places = [where.partition(".")[::2] for where in (cls.radius_key, cls.clearance_key)]
+        if not problems.clear(*(table for table, _ in places)):
+            return
+        radius, clearance = (getattr(tables[table], name) for table, name in places)
+        where = cls.clearance_key if radius is None else cls.radius_key
+        if radius is None and clearance is None:
+            problems.add(cls.radius_key, "missing", f"Give a number above 0, or {where}")
+            return
+        whole, name = cls.largest_clearance(tables)
+        radius = whole - clearance if radius is None else radius
+        between = whole - radius
+        clearance = between if clearance is None else clearance
+        problems.check(
+            abs(between - clearance) <= ROUNDING * whole,
+            cls.clearance_key,
+            f"{clearance:g} m disagrees with {cls.radius_key}, which leaves {between:g} m",
+            "One follows from the other",
+            "Remove one of them",
+        )
+        problems.check(
+            radius > 0.0 and between > ROUNDING * whole,
+            where,
+            f"{clearance if where == cls.clearance_key else radius:g} m is out of range",
+            f"It must leave a clearance, and be less than {name}, {whole:g} m",
+        )
+        for (table, size_key), size in zip(places, (radius, clearance), strict=True):
+            tables[table] = tables[table].model_copy(update={size_key: size})
+
+    @classmethod
+    def largest_clearance(cls, tables: Mapping[str, Any]) -> tuple[float, str]:
+        """Return the length that radius and clearance share [m], and its name."""
         raise NotImplementedError
 
     @classmethod
@@ -232,6 +292,12 @@ class MechanismCase(CheckedCase):
         return (self.time.revolutions or 0.0) * 2.0 * math.pi / self.crank.speed
 
     @property
+    def memory(self) -> float:
+        """Estimated memory of a run [bytes]."""
+        entries = self.end / self.energy.interval if self.energy.interval else ENTRIES
+        return _ROW_BYTES * (self.end / self.record.interval + entries)
+
+    @property
     def rod_length(self) -> float:
         """Distance from the crank pin to the joint at the slider, without clearance [m]."""
         raise NotImplementedError
@@ -239,7 +305,9 @@ class MechanismCase(CheckedCase):
     @property
     def clearance(self) -> float:
         """Clearance: distance of the centres of the joint when the surfaces touch [m]."""
-        raise NotImplementedError
+        whole, _ = self.largest_clearance(dict(self))
+        radius: float = entry_at(dict(self), self.radius_key)[0]
+        return whole - radius
 
     @property
     def law(self) -> str:
@@ -250,21 +318,28 @@ class MechanismCase(CheckedCase):
         """Return the value of each law input, in SI; a restitution may be a table."""
         return SimpleNamespace(**self.contact.inputs())
 
+    def resolved(self) -> dict[str, Any]:
+        """Return all tables as plain data, in SI units; the radius stands for the clearance."""
+        document = super().resolved()
+        set_value(document, self.clearance_key, None)
+        return document
+
+    def compared(self) -> dict[str, Any]:
+        document = self.resolved()
+        clearance, *_ = entry_at(self._document, self.clearance_key)
+        if clearance is not None:
+            set_value(document, self.radius_key, None)
+            set_value(document, self.clearance_key, entry_at(dict(self), self.clearance_key)[0])
+        return document
+
     def check(self, problems: Problems) -> None:
         """Check across tables; here, that the run has an end and that its samples fit."""
-        time, interval = self.time, self.record.interval
-        if time.revolutions is None and time.end is None:
+        turns, ends = self.time.revolutions, self.time.end is not None
+        if not ends and (turns is None or self.crank.speed == 0.0):
             problems.add(
                 "time.revolutions",
-                "missing",
-                "Give the revolutions of the crank, a number above 0, or time.end",
-            )
-        elif time.end is None and self.crank.speed == 0.0:
-            problems.add(
-                "time.revolutions",
-                "the crank does not turn",
-                "The number of revolutions requires a crank.speed above 0",
-                "Give time.end or crank.speed",
+                "missing" if turns is None else "the crank does not turn",
+                "Give the number of revolutions, above 0, of a crank that turns, or time.end",
             )
         elif not 0.0 < self.end < math.inf:
             problems.add(
@@ -273,37 +348,40 @@ class MechanismCase(CheckedCase):
                 "It must be a finite time above 0",
                 "Check crank.speed and time",
             )
-        elif _SAMPLE_BYTES * self.end / interval > MEMORY:
-            size = _SAMPLE_BYTES * self.end / interval / 2**30
-            problems.add(
+        else:
+            problems.check(
+                self.memory <= MEMORY,
                 "record.interval",
-                f"{self.end / interval:.3g} samples need too much memory ({size:.3g} GiB)",
+                f"{self.end / self.record.interval:.3g} samples need too much memory "
+                f"({self.memory / 2**30:.3g} GiB)",
                 f"A run may use at most {MEMORY // 2**30} GiB",
-                "Choose a longer interval, or fewer revolutions",
+                "Choose longer intervals, or fewer revolutions",
             )
 
 
 class SliderCrankCase(MechanismCase):
     """A slider-crank with clearance between rod and slider."""
 
-    kind: ClassVar[str] = "slider-crank"
+    clearance_key: ClassVar[str] = "joint.clearance"
+    radius_key: ClassVar[str] = "joint.journal_radius"
 
+    mechanism: Literal["slider-crank"] = key("the type of mechanism", '"slider-crank"')
     rod: RodTable = key("the connecting rod", "a table [rod]")
     joint: BearingTable = key("the joint with clearance", "a table [joint]")
     friction: FrictionTable | None = key("the friction in the joint", "a table [friction]", None)
+
+    @classmethod
+    def largest_clearance(cls, tables: Mapping[str, Any]) -> tuple[float, str]:
+        return tables["joint"].bearing_radius, "the radius of the bearing"
 
     @property
     def rod_length(self) -> float:
         return self.rod.length
 
-    @property
-    def clearance(self) -> float:
-        return self.joint.bearing_radius - self.joint.journal_radius
-
     def check(self, problems: Problems) -> None:
-        """Check the lengths of rod and crank, the radii, and the friction."""
+        """Check the lengths of rod and crank, and the friction."""
         super().check(problems)
-        rod, joint, friction = self.rod, self.joint, self.friction
+        rod, friction = self.rod, self.friction
         problems.check(
             rod.length > self.crank.length,
             "rod.length",
@@ -311,24 +389,18 @@ class SliderCrankCase(MechanismCase):
             "The rod must be longer than the crank, so that the crank can turn",
         )
         problems.check(
-            self.clearance > _ANGLE_ROUNDING * joint.bearing_radius,
-            "joint.journal_radius",
-            f"{joint.journal_radius:g} m is too large for a bearing of {joint.bearing_radius:g} m",
-            "It must be less than the radius of the bearing, so that the joint has a clearance",
+            rod.centre is None or rod.centre <= rod.length,
+            "rod.centre",
+            f"{rod.centre or 0.0:g} m is out of range",
+            "It must be at most rod.length",
+            "Give the distance from the crank pin",
         )
-        if rod.centre is not None and rod.centre > rod.length:
-            problems.add(
-                "rod.centre",
-                f"{rod.centre:g} m is out of range",
-                "It must be at most rod.length",
-                "Give the distance from the crank pin",
-            )
-        if friction is not None and friction.slip_full <= friction.slip_begin:
-            problems.add(
-                "friction.slip_full",
-                f"{friction.slip_full:g} m/s is out of range",
-                "It must be above friction.slip_begin",
-            )
+        problems.check(
+            friction is None or friction.slip_full > friction.slip_begin,
+            "friction.slip_full",
+            "the slip speed is out of range",
+            "It must be above friction.slip_begin",
+        )
         problems.check(
             self.force.form == "law",
             "force.form",
@@ -340,13 +412,20 @@ class SliderCrankCase(MechanismCase):
 class ScotchYokeCase(MechanismCase):
     """A scotch yoke with an arc-shaped slot and clearance between pin and slot."""
 
-    kind: ClassVar[str] = "scotch-yoke"
+    clearance_key: ClassVar[str] = "slot.clearance"
+    radius_key: ClassVar[str] = "pin.radius"
 
+    mechanism: Literal["scotch-yoke"] = key("the type of mechanism", '"scotch-yoke"')
     slot: SlotTable = key("the slot", "a table [slot]")
     pin: PinTable = key("the pin", "a table [pin]")
     fitted: tuple[FittedTable, ...] = key(
         "fits to contact laws", "tables [[fitted]]", (), strict=False
     )
+
+    @classmethod
+    def largest_clearance(cls, tables: Mapping[str, Any]) -> tuple[float, str]:
+        slot = tables["slot"]
+        return 0.5 * (slot.outer_radius - slot.inner_radius), "half the width of the slot"
 
     @property
     def rod_length(self) -> float:
@@ -355,10 +434,6 @@ class ScotchYokeCase(MechanismCase):
         The pin moves about the centre of the arc as on a rod of this length.
         """
         return 0.5 * (self.slot.outer_radius + self.slot.inner_radius)
-
-    @property
-    def clearance(self) -> float:
-        return 0.5 * (self.slot.outer_radius - self.slot.inner_radius) - self.pin.radius
 
     def force_without_clearance(self, angle: np.ndarray) -> np.ndarray:
         """Return the force between pin and slot without clearance [N].
@@ -373,9 +448,8 @@ class ScotchYokeCase(MechanismCase):
         from granchain.mechanisms.linkages import ideal
         from granchain.mechanisms.setup import dimensions_of
 
-        dimensions = dimensions_of(self)
-        motion = ideal(angle, dimensions)
-        accelerating = dimensions.slider_mass * np.abs(motion.acceleration)
+        motion = ideal(angle, dimensions_of(self))
+        accelerating = self.slider.mass * np.abs(motion.acceleration)
         return np.asarray(accelerating / np.cos(motion.rod_angle))
 
     def fit(self) -> FittedTable | None:
@@ -383,36 +457,30 @@ class ScotchYokeCase(MechanismCase):
         return next((fit for fit in self.fitted if fit.law == self.contact.law), None)
 
     def check(self, problems: Problems) -> None:
-        """Check that the slot is wider than the pin, and longer than the path of the pin."""
+        """Check that the slot is longer than the path of the pin, and the form of the force."""
         super().check(problems)
         most = self.rod_length * math.sin(0.5 * self.slot.arc)
-        if self.clearance <= _ANGLE_ROUNDING * self.pin.radius:
-            width = self.slot.outer_radius - self.slot.inner_radius
-            problems.add(
-                "pin.radius",
-                f"{self.pin.radius:g} m is too large for a slot {width:g} m wide",
-                "It must be less than half the width, so that the pin has a clearance",
-            )
-        elif self.crank.length >= most:
-            problems.add(
-                "crank.length",
-                f"{self.crank.length:g} m drives the pin into the end of the slot",
-                f"It must be below {most:.6g} m, the radius of the centre line times the sine of "
-                "half the arc",
-                "Choose a shorter crank or a longer slot",
-            )
-        if self.force.form == "fitted" and self.fit() is None:
-            known = ", ".join(f'"{fit.law}"' for fit in self.fitted) or "none"
-            problems.add(
-                "force.form",
-                f'"fitted" requires a fit to "{self.contact.law}"',
-                f"The laws with a table [[fitted]] are {known}",
-                'Add a table, or set force.form = "law"',
-            )
+        problems.check(
+            self.crank.length < most,
+            "crank.length",
+            f"{self.crank.length:g} m drives the pin into the end of the slot",
+            f"It must be below {most:.6g} m, the radius of the centre line times the sine of "
+            "half the arc",
+            "Choose a shorter crank or a longer slot",
+        )
+        laws = ", ".join(f'"{fit.law}"' for fit in self.fitted) or "none"
+        problems.check(
+            self.force.form == "law" or self.fit() is not None,
+            "force.form",
+            f'"fitted" requires a fit to "{self.contact.law}"',
+            f"The laws with a table [[fitted]] are {laws}",
+            'Add a table, or set force.form = "law"',
+        )
 
 
 MECHANISM_KINDS: dict[str, type[MechanismCase]] = {
-    case.kind: case for case in (SliderCrankCase, ScotchYokeCase)
+    "slider-crank": SliderCrankCase,
+    "scotch-yoke": ScotchYokeCase,
 }
 
 
@@ -436,7 +504,10 @@ def load_mechanism(name: str | Path, overrides: Iterable[str] = ()) -> Mechanism
     check_name(name, "load_mechanism", "case.mechanism_case(tables)")
     names = mechanism_names()
     path = MECHANISMS / f"{name}.toml" if isinstance(name, str) and name in names else Path(name)
-    return mechanism_case(*read_document(path, overrides, names, "contact.law=johnson"))
+    alternatives = MechanismCase.alternatives
+    return mechanism_case(
+        *read_document(path, overrides, names, "contact.law=johnson", alternatives)
+    )
 
 
 def mechanism_case(

@@ -9,7 +9,7 @@ import numpy as np
 
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.errors import GranchainError
-from granchain.mechanisms.case import MechanismCase, SliderCrankCase
+from granchain.mechanisms.case import MechanismCase, ScotchYokeCase, SliderCrankCase
 from granchain.mechanisms.linkages import ideal
 from granchain.mechanisms.setup import dimensions_of, surfaces_of
 from granchain.run_end import relative_residual
@@ -78,12 +78,13 @@ def checks_of(result: Result) -> list[Check]:
         name: float(getattr(result, f"energy_{name}")[-1])
         for name in ("viscous", "plastic", "friction", "external")
     }
+    if isinstance(case, SliderCrankCase):
+        checks = slider_crank(case, result)
+    else:
+        assert isinstance(case, ScotchYokeCase)
+        checks = scotch_yoke(case, result)
     return [
-        *(
-            slider_crank(case, result)
-            if isinstance(case, SliderCrankCase)
-            else scotch_yoke(case, result)
-        ),
+        *checks,
         Check("work of the crank", lost["external"], "J"),
         Check("loss in the contact, damping and plastic", lost["viscous"] + lost["plastic"], "J"),
         Check("loss by friction", lost["friction"], "J"),
@@ -126,7 +127,7 @@ def statics(case: SliderCrankCase) -> list[Check]:
     ]
 
 
-def scotch_yoke(case: MechanismCase, result: Result) -> list[Check]:
+def scotch_yoke(case: ScotchYokeCase, result: Result) -> list[Check]:
     """Return the angles of contact loss and gain, and the forces, of the last revolution."""
     turned, force, depth = last_revolution(result)
     if not turned.size:

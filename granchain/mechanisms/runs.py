@@ -16,7 +16,7 @@ from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
 from granchain.jit.cache import compiling
 from granchain.jit.options import frozen
-from granchain.mechanisms.case import MechanismCase, SliderCrankCase
+from granchain.mechanisms.case import ENTRIES, MechanismCase, SliderCrankCase
 from granchain.mechanisms.linkages import SCOTCH_YOKE, SLIDER_CRANK, ideal
 from granchain.mechanisms.loop import mechanism_loop
 from granchain.mechanisms.setup import (
@@ -42,8 +42,6 @@ from granchain.store import Result
 
 # Steps between two checks for a signal: about a hundredth of a second.
 STEPS_OF_A_BLOCK = 2**16
-# Default number of entries of the energy balance.
-ENTRIES = 1000
 
 
 class Machine:

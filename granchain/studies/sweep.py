@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.case import Case, load_case
+from granchain.case.base import CheckedCase
 from granchain.case.checks import MEMORY, PER_STATE
 from granchain.case.document import case_names, parsed, read_text
 from granchain.case.listing import law_input, of_contact, table_at
@@ -744,7 +745,7 @@ def values_of_key(values: Sequence[Any]) -> np.ndarray:
     return texts([value if isinstance(value, str) else canonical(value) for value in values])
 
 
-def about_key(case: Case, key: str) -> tuple[str, str]:
+def about_key(case: CheckedCase, key: str) -> tuple[str, str]:
     """Return the unit and the description of a key of a case."""
     if of_contact(key):
         # raises an error for `law` itself, and for inputs of other laws in a study of laws
@@ -752,7 +753,7 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
             found = law_input(case, key)
             return found.unit, found.meaning
     *way, name = key.split(".")
-    model = table_at(way)
+    model = table_at(type(case), way)
     if model is None or name not in model.model_fields or not way:
         return "", f"of the case: {key}"
     about = declared(model, name)
