@@ -40,6 +40,8 @@ class CheckedCase(Table):
 
     # Keys that determine each other: a change of one removes the other.
     alternatives: ClassVar[Mapping[str, str]] = {}
+    # Labels of the numbers that `measure` reads from a result, of cases that run alone.
+    measured: ClassVar[Mapping[str, Any]] = {}
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
     _toml: str = PrivateAttr(default="")

@@ -496,9 +496,9 @@ def in_a_table(resonators: tuple[ResonatorTable, ...], problems: Problems) -> An
     return found[0] if len(found) == 1 else found
 
 
-def check_case(case: Any) -> None:
+def check_case(case: Any, kind: type[CheckedCase] = Case) -> None:
     """Reject an object that is not a case, such as the path of a case file."""
-    if not isinstance(case, Case):
+    if not isinstance(case, kind):
         got = shown(case) if isinstance(case, str) else type(case).__name__
         raise CaseError(f"case: {got} is not a Case. Make one with granchain.load_case.")
 

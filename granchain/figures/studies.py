@@ -526,11 +526,11 @@ def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]
     The result is a mapping of names to functions that draw them.
 
     For a sweep they are the peaks versus the beads, with a line for each value of the first key or
-    for each run; for each numeric key, curves of the wave speed, the transmitted momentum, and the
-    summaries, or the power law of the wave speed if the key covers a factor of 5; a map for two
-    numeric keys; distributions of draws; and the hysteresis of a chained study. For other studies
-    they are the uncertainty bands and the sensitivities, the effective restitution of impacts, or
-    the frequencies of modes.
+    for each run; for each numeric key, curves of the wave speed, the transmitted momentum, the
+    measures of a mechanism, and the summaries, or the power law of the wave speed if the key covers
+    a factor of 5; a map for two numeric keys; distributions of draws; and the hysteresis of a
+    chained study. For other studies they are the uncertainty bands and the sensitivities, the
+    effective restitution of impacts, or the frequencies of modes.
     """
     kind = str(study.attrs.get("granchain_study"))
     if kind in OTHER_STUDIES:
@@ -538,22 +538,24 @@ def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]
     found: dict[str, Callable[[], tuple[Figure, Axes]]] = {}
     if "chained" in study.attrs:
         return {"hysteresis": partial(study_hysteresis, study)} if len(study["run"]) > 1 else {}
-    dims = [str(dim) for dim in study["wave_speed"].dims]
+    members = study["wave_speed" if "wave_speed" in study else "status"]
+    dims, beads = list(map(str, members.dims)), study.sizes.get("sensor_bead", 0)
     keys = [dim for dim in dims if dim not in _OWN_VARIABLES and len(study[dim]) > 1]
     numbered = [key for key in keys if study[key].dtype.kind in "fiu"]
     worded = [key for key in keys if key not in numbered]
-    several_beads = len(study["sensor_bead"]) > 1
-    if several_beads and "run" not in study.dims:
+    if beads > 1 and "run" not in study.dims:
         first = next(iter(worded + numbered), None)
         found["peaks"] = partial(study_curves, study, "peak", "sensor_bead", first)
-    elif several_beads and study.attrs.get("how") == "zip":
+    elif beads > 1 and study.attrs.get("how") == "zip":
         found["peaks"] = partial(study_curves, study, "peak", "sensor_bead", "run")
     own = [
         name
         for name in study_numbers(study)
         if str(study[name].attrs.get("long_name", "")).startswith(OF_THE_SUMMARY)
+        or "wave_speed" not in study
     ]
-    features = [name for name in (*FEATURES, *own) if np.isfinite(study[name].values).any()]
+    features = [name for name in (*FEATURES, *own) if name in study]
+    features = [name for name in features if np.isfinite(study[name].values).any()]
     for key in numbered:
         lines = next(iter([*worded, *(other for other in numbered if other != key)]), None)
         for name in features:
@@ -566,7 +568,7 @@ def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]
             found[f"{name}-map"] = partial(study_map, study, name, numbered[0], numbered[1])
     if any(dim in dims and len(study[dim]) >= LEAST_DISTRIBUTION for dim in ("draw", "run")):
         lines = next(iter(worded), None)
-        for name in [*features, *(["peak"] if len(study["sensor_bead"]) else [])]:
+        for name in [*features, *(["peak"] if beads else [])]:
             found[f"{name}-distribution"] = partial(study_distribution, study, name, lines)
     return found
 

@@ -28,6 +28,8 @@ from granchain.case.document import (
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, choice, key, number_key, rejected, shown
+from granchain.mechanisms.measures import MEASURED, measures_of
+from granchain.store import Label, Result
 
 # Bytes of one sample, and of one entry of the energy balance: nine numbers.
 _ROW_BYTES = 8.0 * 9
@@ -206,7 +208,8 @@ class MechanismCase(CheckedCase):
     0.0098
     """
 
-    # Keys of the clearance, and of the radius that follows from it.
+    # Names of the keys of the clearance, and of the radius that follows from it.
+    measured: ClassVar[Mapping[str, Label]] = MEASURED
     clearance_key: ClassVar[str] = ""
     radius_key: ClassVar[str] = ""
     alternatives: ClassVar[Mapping[str, str]] = {
@@ -313,6 +316,16 @@ class MechanismCase(CheckedCase):
     def law(self) -> str:
         """Contact law of the joint."""
         return str(self.contact.law)
+
+    def run_alone(self) -> Result:
+        """Run the case; see `granchain.run_mechanism`."""
+        from granchain.mechanisms.runs import run_mechanism
+
+        return run_mechanism(self)
+
+    def measure(self, result: Result) -> dict[str, float]:
+        """Return the numbers of a result, with the names and labels of `measured`."""
+        return measures_of(result)
 
     def law_inputs(self) -> SimpleNamespace:
         """Return the value of each law input, in SI; a restitution may be a table."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis.convergence import SAFETY
-from granchain.case import Case
+from granchain.case import Case, check_case
 from granchain.case.signals import phase_at
 from granchain.case.start import begun, state_text_of
 from granchain.keys import Problems, shown
@@ -34,6 +34,7 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
     CaseError
         If an argument is invalid. The message lists every error.
     """
+    check_case(case)
     plan = plan_of(case, vary, "zip" if how == "product" else how, n, seed)
     problems, drives = Problems(), list(plan.case.drives)
     problems.check(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.case import Case
+from granchain.case import Case, check_case
 from granchain.errors import CaseError
 from granchain.store.dataset import dataset_of
 from granchain.store.schema import Variable
@@ -66,6 +66,7 @@ def mode_study(
     >>> study["frequencies"].shape
     (2, 5)
     """
+    check_case(case)
     plan = plan_of(case, vary, how, n, seed)
     found = [modes(member) for member in plan.cases()]
     sizes = sorted({one.frequencies.size for one in found})

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granchain.case import Case, check_case
+from granchain.case.base import CheckedCase
 from granchain.case.checks import MEMORY
 from granchain.case.document import plain_tables
 from granchain.contact import laws
@@ -575,7 +576,8 @@ class Plan:
         for changes, draw in self.changes():
             try:
                 alike = self.case.replace(**changes) if self.disordered and counted else self.case
-                whole = changes | self.disorder(draw, alike.beads)
+                # only a chain has beads, and it rejects the disorder of another case
+                whole = changes | self.disorder(draw, getattr(alike, "beads", 1))
                 found.append((self.case.replace(**whole), whole))
             except CaseError as error:
                 words = {key: shown(value) for key, value in changes.items()}
@@ -633,7 +635,7 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     CaseError
         If an argument is invalid. The message lists every error.
     """
-    check_case(case)
+    check_case(case, CheckedCase)
     problems = Problems()
     words = ", ".join(f'"{word}"' for word in HOW)
     problems.check(how in HOW, "how", f"{shown(how)} is unknown", f"It must be one of {words}")

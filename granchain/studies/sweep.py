@@ -43,6 +43,7 @@ from granchain.store.study import (
     study_attributes,
     texts,
 )
+from granchain.studies.alone import check_alone, sweep_alone
 from granchain.studies.chained import measure_chain, plan_of_chain
 from granchain.studies.elsewhere import Elsewhere, changed_law
 from granchain.studies.measures import (
@@ -86,7 +87,7 @@ def sweep(
 
     Parameters
     ----------
-    case : Case
+    case : Case or MechanismCase
         Case to vary. It is not changed.
     vary : mapping
         Values for each key with dots: a list, `granchain.normal` or another distribution,
@@ -104,7 +105,8 @@ def sweep(
     measures : sequence of str
         Further variables, as computed by `granchain.analysis`: "second_moment", "participation",
         "bead_energy", and "contact_energy" over the snapshots, and "bead_spectrum" of the sensor
-        forces.
+        forces. Of a mechanism, all or some of "largest_contact_force", "largest_acceleration" of
+        the slider, and "impacts".
     traces : bool
         Whether to store the forces of the sensors.
     chained : bool
@@ -155,6 +157,12 @@ def sweep(
     ('striker.speed', 'sensor_bead')
     """
     plan = (plan_of_chain if chained else plan_of)(case, vary, how, n, seed)
+    if plan.case.measured:
+        check_alone(traces=traces, executor=executor, threads=threads, resume=resume)
+        return sweep_alone(
+            plan, axes_of_study(plan), vary_json(plan), summary=summary, measures=measures,
+            out=out, overwrite=overwrite, progress=progress_of(progress, "sweep"),
+        )  # fmt: skip
     study = swept(
         plan, out, resume, overwrite, summary=summary, measures=measures, traces=traces,
         executor=executor, threads=threads, progress=progress_of(progress, "sweep"),

@@ -106,7 +106,12 @@ def synthetic(
     )
     data = {name: values for name, values in data.items() if name not in without}
     case = SimpleNamespace(
-        title=title, energy=SimpleNamespace(bound=1e-2), toml="", sha256="", resolved=dict
+        title=title,
+        energy=SimpleNamespace(bound=1e-2),
+        toml="",
+        sha256="",
+        resolved=dict,
+        compared=dict,
     )
     case.as_given = lambda: {"tables": {}, "files": []}
     history = history if "residual_overlap" in data else ()
