@@ -24,9 +24,9 @@ from granchain.certificates.faults import CREATION
 from granchain.cli.laws import certificates_of
 from granchain.contact import laws
 from granchain.contact.certified import CERTIFIED, certified, source_of
+from granchain.pages.answer import EQUATIONS
 from granchain.pages.blocks import markdown
 from granchain.pages.law import reference_page
-from granchain.pages.run import EQUATIONS
 
 PAGE = Path(__file__).with_name("laws.md")
 

@@ -15,7 +15,7 @@ from granchain.errors import CaseError, GranchainWarning
 from granchain.measured import Band, Trace
 from granchain.measured.about import about_of, written
 from granchain.measured.sensor import Sensor
-from granchain.pages.study import study_blocks
+from granchain.pages.answer import view_of
 from granchain.status import Status
 from granchain.studies import bands as of_bands
 from granchain.studies import members
@@ -370,9 +370,7 @@ def test_a_pulse_that_has_not_come_is_no_number():
     assert "had not arrived, or not ended" in str(gc.figures.band_traces(found)[0].get_label())
     assert len(told) == 1
     assert str(told[0].message).removeprefix("bands: ") == note
-    assert note in [
-        block.text for block in study_blocks(found, "a.h5") if getattr(block, "warning", False)
-    ]
+    assert note in view_of(found).messages
     assert np.isnan(found.nominal_peak[2])
     assert found.peak.sel(sensor_bead=9).min() > found.nominal_peak[0]
     assert np.isnan(found.first_order[0, 2]) and found.first_order[0, 0] == pytest.approx(
@@ -389,6 +387,9 @@ def test_the_command_writes_a_dataset_that_opens_and_is_plotted(here, obeyed):
     study = gc.open("b.h5")
     assert told["study"] == "bands" and told["runs"] == study.attrs["runs"] == 5
     assert told["peak"] == study.peak.values.tolist() and told["striker.speed"] == 1.77
+    # a study without messages prints none
+    quiet = obeyed(*command[:-2])
+    assert quiet.err == "" and "quantile  peak 3 [N]  arrival 3 [s]" in quiet.out
     assert "already exists" in obeyed(*command, code=4).err
     assert "extension" in obeyed(*command[:-1], "b.json", code=4).err
     assert obeyed("plot", "b.h5").out.split() == ["b-band-traces.png"]

@@ -14,13 +14,13 @@ from support.synthetic import RADIUS, synthetic, wave_speed
 import granchain
 from granchain import analysis, figures
 from granchain.cli import obey
+from granchain.cli.compared import comparison_tables
 from granchain.errors import GranchainError, TraceError
 from granchain.measured import Trace, compare_pulses
 from granchain.measured.about import about_of
 from granchain.measured.noise import Noise
 from granchain.measured.reading import merged_from, reading_of
 from granchain.measured.sensor import Sensor
-from granchain.pages.compared import comparison_tables
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,8 +14,7 @@ from granchain.case.document import set_value
 from granchain.case.listing import quantity_of, value_at
 from granchain.contact import laws
 from granchain.engine.setup import RowInputs, contacts_together
-from granchain.pages.blocks import paragraphs
-from granchain.pages.run import IDENTIFIED, law_blocks
+from granchain.pages.answer import IDENTIFIED, input_blocks
 from granchain.simulation import prepare, prepare_together
 
 # ours: any two that differ
@@ -214,9 +213,9 @@ def test_a_report_says_where_the_damping_is_not_the_published_one() -> None:
     def texts(damping: str, of_pair: str) -> list[str]:
         pair = {"materials": ["a", "b"], "damping": of_pair}
         inputs = {"restitution": 0.7, "damping": damping, "pair": [pair]}
-        return [getattr(block, "text", "") for block in law_blocks("tsuji", inputs)]
+        return [getattr(block, "text", "") for block in input_blocks("tsuji", inputs)]
 
     assert IDENTIFIED not in texts("published", "published")
     for ways in (("identified", "published"), ("published", "identified")):
-        # below what the law says of itself, its equation and its symbols, above its source
-        assert texts(*ways).index(IDENTIFIED) == len(paragraphs(laws()["tsuji"].__doc__)) + 3
+        # below the inputs of all contacts and of the pair
+        assert texts(*ways).index(IDENTIFIED) == 2

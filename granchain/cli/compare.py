@@ -34,7 +34,7 @@ from granchain.cli.options import (
 )
 from granchain.cli.text import blocks_as_text, print_result, text_table
 from granchain.errors import CaseError, TraceError
-from granchain.pages.blocks import number_text, time_text
+from granchain.pages.blocks import Block, number_text, time_text
 
 # Example for the message about an invalid range.
 EXAMPLE_RANGE = "restitution=0.05:0.99"
@@ -83,7 +83,7 @@ def compare(
     The output lists peaks, arrivals, widths, impulses, speeds, and residuals, and bands if there
     are tolerances.
     """
-    from granchain.pages.compared import comparison_tables
+    from granchain.cli.compared import comparison_tables
 
     bounds = named_values("--tolerance", tolerances or (), "peak=0.05")
     asked = read_bands(band or ())
@@ -161,8 +161,6 @@ def bands(
     as_json: JsonOption = False,
 ) -> None:
     """Propagate parameter uncertainties to peaks and arrivals at the sensors."""
-    from granchain.pages.study import band_tables
-
     asked = loaded_case(case, changes, law_module)
     stated = read_bands(band or ()) or None
     conclude(
@@ -171,12 +169,23 @@ def bands(
         asked,
         lambda: gc.bands(asked, stated, members, seed, sensitivity, threads=threads),
         gc.figures.sensitivities if sensitivity else gc.figures.band_traces,
-        band_tables,
+        study_tables,
         figure,
         out,
         overwrite,
         as_json,
     )
+
+
+def study_tables(study: Any) -> list[Block]:
+    """Return the tables of the results of bands; the file also contains their errors."""
+    from granchain.pages.answer import grids
+    from granchain.store.study import variables_of
+
+    names = ("nominal_peak", "nominal_arrival", "peak", "arrival", "first_order", "total_order")
+    variables = variables_of(study)
+    axes = {axis: variables[axis] for axis in ("sensor_bead", "quantile", "key")}
+    return grids(axes | {name: variables[name] for name in names if name in variables})
 
 
 @app.command()

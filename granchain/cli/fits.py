@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import granchain as gc
+from granchain.cli.compared import agreement_cells
 from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text
-from granchain.pages.compared import agreement_cells
 
 
 def fit_tables(fit: gc.Fit) -> list[Block]:

@@ -275,13 +275,8 @@ def conclude(
         if out is not None:
             gc.save(found, out, overwrite=overwrite)
         save_figure(draw, figure, overwrite, found)
-    print_result(
-        command,
-        {"case": name, **plain_answer(found), "figure": figure, "out": out},
-        as_json,
-        lambda: blocks_as_text(tables(found)),
-        getattr(found, "messages", ()),
-    )
+    facts = {"case": name, **plain_answer(found), "figure": figure, "out": out}
+    print_result(command, facts, as_json, lambda: blocks_as_text(tables(found)), facts["messages"])
 
 
 def save_figure(

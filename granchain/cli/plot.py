@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -159,7 +158,7 @@ class Drawable(NamedTuple):
 def drawable(content: Any, file: str) -> Drawable:
     """Return the figures of the content of a file."""
     from granchain.figures.studies import LEAST_DISTRIBUTION
-    from granchain.pages.answer import FIGURES
+    from granchain.pages.answer import figures_of
     from granchain.store import Answer
 
     if hasattr(content, "data_vars"):
@@ -172,10 +171,7 @@ def drawable(content: Any, file: str) -> Drawable:
         return Drawable(content, "a study", figures, known, {} if figures else lack)
     if isinstance(content, Answer) and not isinstance(content, gc.Result):
         kind = type(content).__name__
-        figures = {
-            getattr(figure, "__name__", kind): partial(figure, content)
-            for _, figure in FIGURES.get(kind, ())
-        }
+        figures = figures_of(content)
         known = [*map(hyphened, figures)]
         lack = {"figure": f"{kind} has no figure. Use granchain report to show it."}
         return Drawable(content, kind, figures, known, {} if figures else lack)

@@ -1,12 +1,29 @@
-"""Report about any answer, from the labels of its variables."""
+"""Report about an answer or a study, from the labels of its variables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import inspect
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from granchain.analysis import summary
+from granchain.case import Case
+from granchain.case.document import keys_that_differ, toml_text
+from granchain.case.listing import flat_words, value_words
+from granchain.contact import laws
+from granchain.contact.law import ContactLaw, docstring_of
+from granchain.errors import CaseError, RunError
 from granchain.figures import (
+    all_figures,
     bifurcation,
     comparison,
     dispersion_curves,
@@ -16,20 +33,53 @@ from granchain.figures import (
     impact_comparison,
     impact_history,
     impact_loops,
+    lacking,
     mode_shapes,
     orbit,
     phase_curve,
     pulse_numbers,
+    several_figures,
     spectrum,
+    study_figures,
 )
-from granchain.pages.blocks import Block, Grid, Heading, Paragraph, Picture
-from granchain.pages.run import case_blocks, citation, inputs_of, law_blocks, origin, resolved
-from granchain.store.tables import is_number_cell, value_tables
+from granchain.figures.frame import MOST_LINES, evenly_spaced, labels_of
+from granchain.keys import declared, table_in
+from granchain.markup import NUMBER_PATTERN
+from granchain.mechanisms.case import MECHANISM_KINDS
+from granchain.mechanisms.checks import checks_of
+from granchain.pages.blocks import (
+    Block,
+    Boxed,
+    Formula,
+    Grid,
+    Heading,
+    Markup,
+    Paragraph,
+    Picture,
+    paragraphs,
+)
+from granchain.pages.numbers import check_grid, number_blocks, provenance_rows
+from granchain.store import Label, Result, Variable
+from granchain.store.ensemble import column_of
+from granchain.store.schema import labelled
+from granchain.store.study import messages_of_study, variables_of
+from granchain.store.tables import MOST_INNER, is_number_cell, range_table, value_tables
+from granchain.studies import Ensemble
+from granchain.studies.measures import missing_note
 
-# Rows of a table of a report. The file contains all of them.
-MOST_ROWS = 100
-# Answers inside an answer that a report shows.
-MOST_GROUPS = 3
+# The equations of the package's laws as MathML, printed by docs/laws.py from docs/equations.
+EQUATIONS = Path(__file__).with_name("equations.json")
+# Largest numbers of rows of a table, of members of an ensemble, of messages of a study, and of
+# answers inside an answer. The file contains all of them.
+MOST_ROWS, MOST_MEMBERS, MOST_MESSAGES, MOST_GROUPS = 100, 40, 12, 3
+# Tables of a case that are shown elsewhere, or only as the text of the case.
+NO_SETUP = ("title", "contact", "snapshots", "energy", "record", "tolerance", "fitted", "mechanism")
+
+IDENTIFIED = (
+    'This run used damping = "identified" where listed in the inputs. With this setting, the '
+    "effective restitution equals the nominal restitution. The remarks on the effective "
+    "restitution in the description of the law refer to the published damping."
+)
 
 
 def ranking(answer: Any) -> Any:
@@ -37,108 +87,263 @@ def ranking(answer: Any) -> Any:
     return (fits if "aic" in answer.variables else equivalence)(answer)
 
 
-# For each class of answers: captions, and functions that plot the answer.
-FIGURES: dict[str, Sequence[tuple[str, Callable[[Any], Any]]]] = {
-    "Branch": (
-        (
-            "Orbits versus the parameter. Lines are solid for stable and dashed for unstable "
-            "orbits, and markers are special points.",
-            bifurcation,
-        ),
-    ),
-    "Orbit": (
-        (
-            "Velocity versus displacement of the orbit, states after each period near it, and the "
-            "Floquet multipliers with the unit circle.",
-            orbit,
-        ),
-    ),
-    "Dispersion": [
-        (
-            "Frequency versus wavenumber of small waves about the static state. Band gaps are "
-            "grey.",
-            dispersion_curves,
-        )
-    ],
-    "Spectrum": [
-        (
-            "Amplitude ratio of sensor to source, its coherence, and, if it was computed, "
-            "frequency versus wavenumber.",
-            spectrum,
-        )
-    ],
-    "Fit": [
-        (
-            "Measured and fitted pulses and their difference, pulse properties at each sensor, "
-            "and correlations of the fitted parameters.",
-            fit,
-        )
-    ],
-    "Modes": [("Number of participating beads in each mode, and mode shapes.", mode_shapes)],
-    "Comparison": (
-        ("Measured and simulated force at each sensor, and their difference.", comparison),
-        (
-            "Measured and simulated peak force and arrival time of the first pulse versus sensor "
-            "bead.",
-            pulse_numbers,
-        ),
-    ),
-    "Ranking": [("Ranking of the laws, and residual at each sensor.", ranking)],
-    "ImpactComparison": (
-        ("Measured and computed impacts. Rows in bold rank the laws.", impact_comparison),
-    ),
-    "ImpactResult": [
-        ("Force versus overlap of the impact.", impact_loops),
-        ("Overlap, rate, acceleration, and forces versus time.", impact_history),
-        ("Rate versus overlap of the impact.", phase_curve),
-    ],
+# Functions that plot an answer, by its class.
+FIGURES: dict[str, Sequence[Callable[[Any], Any]]] = {
+    "Branch": (bifurcation,),
+    "Orbit": (orbit,),
+    "Dispersion": (dispersion_curves,),
+    "Spectrum": (spectrum,),
+    "Fit": (fit,),
+    "Modes": (mode_shapes,),
+    "Comparison": (comparison, pulse_numbers),
+    "Ranking": (ranking,),
+    "ImpactComparison": (impact_comparison,),
+    "ImpactResult": (impact_loops, impact_history, phase_curve),
+}
+# Captions of figures whose names are too short.
+CAPTIONS = {
+    "force_traces": "Force versus time at each sensor",
+    "peaks": "Peak force, arrival, width, and speed of the first pulse along the chain, with "
+    "power-law fits versus bead number",
+    "space_time": "Velocity of each body versus time and position",
+    "bead_velocities": "Velocities of bodies versus time",
+    "hysteresis": "Contact force versus overlap at the recorded contacts, or of a chained sweep",
+    "energy": "Kinetic, recoverable, and dissipated energy versus time, and error of the energy "
+    "balance",
+    "losses": "Energy dissipated in each contact",
+    "overlaps": "Largest and residual overlap of each contact",
+    "slider_acceleration": "Acceleration of the slider versus crank angle, with and without "
+    "clearance",
+    "slider_kinematics": "Position, velocity, and acceleration of the slider versus crank angle",
+    "joint_force": "Contact force in the joint versus crank angle",
+    "joint_penetration": "Penetration in the joint versus crank angle",
+    "joint_orbit": "Path of the journal centre relative to the bearing centre, within the "
+    "clearance circle",
+    "joint_impact": "Contact force versus penetration in one impact",
+    "crank_energy": "Work of the crank, kinetic energy, dissipated energy, and error of the "
+    "energy balance",
+    "band_traces": "First pulse at each sensor: the nominal case as a line, and uncertainty bands",
+    "sensitivities": "Sensitivity of the peak to each parameter: first-order and total indices",
+    "frequencies": "Frequencies of the modes",
+    "bifurcation": "Orbits versus the parameter. Lines are solid for stable and dashed for "
+    "unstable orbits, and markers are special points",
+    "orbit": "Velocity versus displacement of the orbit, states after each period near it, and "
+    "the Floquet multipliers with the unit circle",
+    "dispersion_curves": "Frequency versus wavenumber of small waves about the static state. Band "
+    "gaps are grey",
+    "spectrum": "Amplitude ratio of sensor to source, its coherence, and, if it was computed, "
+    "frequency versus wavenumber",
+    "fit": "Measured and fitted pulses and their difference, pulse properties at each sensor, and "
+    "correlations of the fitted parameters",
+    "mode_shapes": "Number of participating beads in each mode, and mode shapes",
+    "comparison": "Measured and simulated force at each sensor, and their difference",
+    "pulse_numbers": "Measured and simulated peak force and arrival time of the first pulse "
+    "versus sensor bead",
+    "ranking": "Ranking of the laws, and residual at each sensor",
+    "impact_comparison": "Measured and computed impacts. Rows in bold rank the laws",
+    "impact_loops": "Force versus overlap of the impact",
+    "impact_history": "Overlap, rate, acceleration, and forces versus time",
+    "phase_curve": "Rate versus overlap of the impact",
 }
 
 
-def answer_blocks(answer: Any, name: str) -> list[Block]:
-    """Return the blocks of a report about an answer.
+@dataclass
+class View:
+    """What a report shows of an answer, in this order, in addition to its case."""
+
+    title: str
+    messages: Iterable[Any]
+    law: str
+    provenance: Mapping[str, Any]
+    figures: Mapping[str, Callable[[], Any]]
+    lead: str = ""
+    numbers: Sequence[Block] = ()
+    tables: Sequence[Block] = ()
+    varied: Iterable[str] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+def answer_blocks(view: View, name: str) -> list[Block]:
+    """Return the blocks of a report about an answer, without the descriptions of its laws.
 
     Parameters
     ----------
-    answer : Answer
+    view : View
     name : str
         Name of its file.
     """
-    kind = type(answer).__name__
-    laws = [law for law in answer.law.split(", ") if law]
-    case = resolved(answer.provenance)
+    case = table_of(view.provenance.get("case_resolved_json"))
+    given = table_of(view.provenance.get("case_json")).get("tables", {})
+    varied = set(view.varied)
+    stated = {law: view.inputs or inputs_of(case, law) for law in view.law.split(", ") if law}
     return [
-        Heading(f"{kind}: {answer.title or name}", 1),
-        *(Paragraph(str(message), warning=True) for message in answer.messages),
-        *variable_blocks(answer),
+        Heading(view.title or name, 1),
+        *([Paragraph(view.lead)] if view.lead else []),
         *(
-            block
-            for label, group in list(answer.groups.items())[:MOST_GROUPS]
-            if type(group).__name__ in FIGURES
-            for block in [Heading(label, 2), *variable_blocks(group)]
+            Paragraph(str(note), warning=getattr(note, "warning", True))
+            for note in view.messages
+            if str(note)
         ),
-        *(
-            block
-            for law in laws
-            for block in law_blocks(
-                law, answer.inputs if kind == "ImpactResult" else inputs_of(case, law)
-            )
-        ),
-        *case_blocks(answer.provenance),
-        *origin(answer.provenance, name),
-        *citation(laws),
+        *setup_blocks(given, varied),
+        *(block for law, inputs in stated.items() for block in input_blocks(law, inputs, varied)),
+        *view.numbers,
+        *pictures(view.figures),
+        *view.tables,
+        *case_blocks(view.provenance.get("case_toml"), case),
+        Heading("Provenance", 2),
+        Grid(("", ""), (("file", name), *provenance_rows(view.provenance))),
     ]
 
 
-def variable_blocks(answer: Any) -> list[Block]:
-    """Return the figures and the tables of an answer."""
-    captions = FIGURES.get(type(answer).__name__, ())
+def view_of(answer: Any) -> View:
+    """Return what a report shows of an answer or a study."""
+    if hasattr(answer, "data_vars"):
+        return view_of_study(answer)
+    if isinstance(answer, Ensemble):
+        return view_of_ensemble(answer)
+    if isinstance(answer, Result):
+        return view_of_result(answer)
+    inner = [
+        block
+        for label, group in list(answer.groups.items())[:MOST_GROUPS]
+        if type(group).__name__ in FIGURES
+        for block in (Heading(label, 2), *pictures(figures_of(group)), *grids(group.variables))
+    ]
+    return View(
+        f"{type(answer).__name__}: {answer.title}",
+        answer.messages,
+        answer.law,
+        answer.provenance,
+        figures_of(answer),
+        tables=[*grids(answer.variables), *inner],
+        inputs=getattr(answer, "inputs", {}) if "restitution_impulse" in answer.variables else {},
+    )
+
+
+def view_of_result(result: Result) -> View:
+    """Return what a report shows of a run."""
+    end = summary(result).end
+    until = f"Simulated until {1e6 * end:.6g} us, contact" if math.isfinite(end) else "Contact"
+    return View(
+        result.title,
+        result.messages,
+        result.law,
+        result.provenance,
+        all_figures(result),
+        f"{until} law {result.law}, time step {result.time_step:.6g} s: {result.status.label}.",
+        numbers=numbers_of(result),
+        tables=[
+            Paragraph(f"No figure of {name.replace('_', ' ')}. {advice}")
+            for name, advice in lacking(result).items()
+        ],
+    )
+
+
+def view_of_study(study: Any) -> View:
+    """Return what a report shows of a study."""
+    status = study.attrs.get("status", "complete")
+    members = f"{study['status'].size} members: " if "status" in study else ""
+    notes = messages_of_study(study)
+    if "message" in study:
+        notes += study["message"].values.ravel().tolist()
+    return View(
+        study.attrs["title"],
+        list(dict.fromkeys(notes))[:MOST_MESSAGES],
+        study.attrs["law"],
+        study.attrs,
+        {
+            f"{name} along the chain" if name == "peaks" else name: draw
+            for name, draw in study_figures(study).items()
+        },
+        f"{study.attrs['granchain_study'].replace('_', ' ').capitalize()}: {members}{status}.",
+        tables=grids(variables_of(study)),
+        varied=study.coords,
+    )
+
+
+def view_of_ensemble(ensemble: Ensemble) -> View:
+    """Return what a report shows of an ensemble: varied keys, wave speeds, and peaks of members."""
+    places, note = evenly_spaced(len(ensemble), MOST_MEMBERS, "members")
+    results: dict[int, Result] = {}
+    for place in places:
+        # a member that could not be set up has no result
+        with suppress(RunError):
+            results[place] = ensemble[place]
+    pulses = {k: {p.bead: p for p in summary(result).sensors} for k, result in results.items()}
+    beads = sorted({bead for each in pulses.values() for bead in each})
+    late = [[b in each and not each[b].complete for b in beads] for each in pulses.values()]
+    varied = keys_that_differ(
+        table_of(result.provenance["case_resolved_json"]) for result in results.values()
+    )
+    columns = {key: column_of(values) for key, values in varied.items()}
+    chosen = [beads[k] for k in evenly_spaced(len(beads), MOST_INNER, "")[0]]
+    peaks = [
+        [each[b].peak if b in each and each[b].complete else math.nan for b in chosen]
+        for each in pulses.values()
+    ]
+    run = ("run",)
+    labels = {
+        "run": Label(run, "1", "index of the run"),
+        **{key: Label(run, "", f"case parameter {key}") for key in varied},
+        "status": Label(run, "", "how the run ended"),
+        "wave_speed": Label(run, "m/s", "wave speed"),
+        "sensor_bead": Label(("sensor_bead",), "1", "label of the sensor bead"),
+        "peak": Label(("run", "sensor_bead"), "N", "peak force of the first pulse"),
+    }
+    data = {
+        "run": list(results),
+        **columns,
+        "status": [ensemble.status[place].label for place in results],
+        "wave_speed": [summary(result).wave_speed for result in results.values()],
+        "sensor_bead": np.array(chosen, dtype=int),
+        "peak": np.reshape(peaks, (len(results), len(chosen))),
+    }
+    several = list(results.values())
+    lines = evenly_spaced(len(several), MOST_LINES, "")[0]
+    words = labels_of(several) if several else []
+    ended = [status.label for status in ensemble.status]
+    counts = ", ".join(f"{ended.count(label)} {label}" for label in dict.fromkeys(ended))
+    return View(
+        ensemble.title,
+        [*ensemble.messages, note, missing_note(np.array(late, dtype=bool), beads)],
+        ensemble.law,
+        ensemble.provenance,
+        several_figures([several[k] for k in lines], [words[k] for k in lines]) if several else {},
+        f"Ensemble of {len(ensemble)} members: {counts}.",
+        numbers=grids(labelled(data, labels)),
+        varied=varied,
+    )
+
+
+def figures_of(answer: Any) -> dict[str, Callable[[], Any]]:
+    """Return functions that plot an answer, by the name of the figure."""
+    return {draw.__name__: partial(draw, answer) for draw in FIGURES.get(type(answer).__name__, ())}
+
+
+def pictures(figures: Mapping[str, Callable[[], Any]]) -> list[Block]:
+    """Return figures with their captions."""
+    captions = {
+        name: CAPTIONS.get(name, re.sub("[-_]", " ", name).capitalize()) for name in figures
+    }
+    heading = [Heading("Figures", 2)] if figures else []
+    return [*heading, *(Picture(draw, f"{captions[name]}.") for name, draw in figures.items())]
+
+
+def numbers_of(result: Result) -> list[Block]:
+    """Return the tables of a run: first pulses and energies, or the checks of a mechanism."""
+    if "crank_angle" not in result.variables:
+        return list(number_blocks(summary(result)))
+    with suppress(CaseError):
+        return [check_grid(checks_of(result))]
+    return []
+
+
+def grids(variables: Mapping[str, Variable]) -> list[Block]:
+    """Return the tables of variables, with their values or their ranges."""
     return [
-        *(Picture(partial(draw, answer), caption) for caption, draw in captions),
-        *(
-            Grid(each.columns, each.rows[:MOST_ROWS], "", _alignment(each.rows))
-            for each in value_tables(answer.variables)
-        ),
+        Grid(each.columns, each.rows, "", _alignment(each.rows))
+        for each in [*value_tables(variables, MOST_ROWS), range_table(variables, MOST_ROWS)]
+        if each.rows
     ]
 
 
@@ -146,3 +351,130 @@ def _alignment(rows: Sequence[Sequence[str]]) -> str:
     """Return "<" for each column of text and ">" for each column of numbers."""
     columns = zip(*rows, strict=True)
     return "".join(">" if all(map(is_number_cell, column)) else "<" for column in columns)
+
+
+# --------------------------------------------------------------------------------------------------
+# Case
+
+
+def table_of(text: Any) -> dict[str, Any]:
+    """Return a table from its JSON in a file, or an empty table."""
+    return dict(json.loads(text or "{}"))
+
+
+def setup_blocks(case: Mapping[str, Any], varied: Iterable[str]) -> list[Block]:
+    """Return the table of the keys that the author gave, with the meanings that they declare.
+
+    Parameters
+    ----------
+    case : mapping
+        Tables of the case as its author gave them.
+    varied : iterable of str
+        Keys that a study varies.
+    """
+    kind = case.get("mechanism")
+    model: Any = MECHANISM_KINDS.get(kind, Case) if isinstance(kind, str) else Case
+    rows = []
+    for key, text in flat_words({name: v for name, v in case.items() if name not in NO_SETUP}):
+        table, about = model, {"meaning": "", "unit": None}
+        for name in key.split("."):
+            if table is not None and name in table.model_fields:
+                about = declared(table, name)
+                table = table_in(table.model_fields[name].annotation)
+        # the unit follows the value
+        meaning = re.sub(r" \[[^\[\]]+\]$", "", str(about["meaning"])).removeprefix("the ")
+        unit = about["unit"] if NUMBER_PATTERN.fullmatch(text) else None
+        rows.append((key, "varied" if key in varied else text, unit or "", meaning))
+    return [Grid(("key", "value", "unit", "meaning"), tuple(rows), "Setup")] if rows else []
+
+
+def inputs_of(case: Mapping[str, Any], law: str) -> dict[str, Any]:
+    """Return the table of a contact law in a completed case: of [contact], a segment, or a wall."""
+    ends = case.get("ends", {})
+    tables = [
+        case.get("contact"),
+        *(segment.get("contact") for segment in case.get("chain", {}).get("segment", ())),
+        *(ends.get(f"{side}_contact") for side in ("left", "right")),
+    ]
+    stated = [table for table in tables if table]
+    return next((table for table in stated if table.get("law") == law), next(iter(stated), {}))
+
+
+def case_blocks(given: Any, case: Mapping[str, Any]) -> list[Block]:
+    """Return the text of the case as given, and the completed case."""
+    boxes = [Boxed("Case file", str(given))] if given else []
+    if case:
+        title = "Complete case with all defaults, in SI units"
+        boxes.append(Boxed(title, toml_text(case)))
+    return [Heading("Case", 2), *boxes] if boxes else []
+
+
+# --------------------------------------------------------------------------------------------------
+# Contact laws
+
+
+@cache
+def equations() -> dict[str, Any]:
+    """Return the equation and the symbols of each law of the package.
+
+    `equation` is MathML. Each of the `symbols` has MathML, a meaning, a unit, and, for an input of
+    the law, its name.
+    """
+    return dict(json.loads(EQUATIONS.read_text(encoding="ascii")))
+
+
+def equation_blocks(law: type[ContactLaw]) -> list[Block]:
+    """Return the equation of a law with its symbols, or the source of a user's law."""
+    printed = equations().get(law.name) if law.__module__.startswith("granchain.contact.") else None
+    if printed is None:
+        # with the base classes in the same file
+        classes = [base for base in law.__mro__ if base.__module__ == law.__module__]
+        with suppress(OSError, TypeError):
+            return [Boxed("Source of the law", "\n\n".join(map(inspect.getsource, classes)))]
+        return []
+    rows = [
+        (Markup(symbol), text, "-" if unit == "1" else unit)
+        for symbol, text, unit, _ in printed["symbols"]
+    ]
+    symbols = Grid(("symbol", "meaning", "unit"), tuple(rows), f"Symbols of {law.name}")
+    return [Formula(printed["equation"]), symbols]
+
+
+def law_blocks(name: str) -> list[Block]:
+    """Return the description and the source of a contact law."""
+    heading, law = Heading(f"Contact law {name}", 2), laws().get(name)
+    if law is None:
+        absent = "This law is not installed here. Its definition is in a separate file."
+        return [heading, Paragraph(absent)]
+    first, *others = paragraphs(docstring_of(law)) or [""]
+    return [
+        heading,
+        Paragraph(first),
+        *equation_blocks(law),
+        *map(Paragraph, others),
+        Paragraph(f"Source: {law.source}."),
+        *([Paragraph(f"Valid for: {law.validity}.")] if law.validity else []),
+    ]
+
+
+def input_blocks(name: str, stated: Mapping[str, Any], varied: Iterable[str] = ()) -> list[Block]:
+    """Return the inputs of a contact law in a case, without those that a study varies."""
+    law, pairs = laws().get(name), stated.get("pair") or ()
+    if law is None:
+        return []
+    inputs = {f"Inputs of {name}": stated}
+    inputs |= {f"Inputs of {name} between {' and '.join(p['materials'])}": p for p in pairs}
+    tables = {
+        title: tuple(
+            (q.name, value_words(values[q.name]), q.unit or "-", q.meaning)
+            for q in law.inputs
+            if values.get(q.name) is not None and f"contact.{q.name}" not in varied
+        )
+        for title, values in inputs.items()
+    }
+    identified = any(values.get("damping") == "identified" for values in inputs.values())
+    columns = ("input", "value", "unit", "meaning")
+    return [
+        *(Grid(columns, rows, title) for title, rows in tables.items() if rows),
+        *([Paragraph(IDENTIFIED)] if identified else []),
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -107,12 +108,21 @@ PROVENANCE = (
     "source_hash",
     "case_sha256",
     "data_sha256",
+    "how",
+    "n",
+    "seed",
+    "pair_json",
+    "inputs_json",
 )
 
 
 def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the origin of a file: versions, hashes, and times."""
-    rows = [(name, str(provenance[name])) for name in PROVENANCE if provenance.get(name)]
+    """Return the origin of a file: versions, hashes, settings, and times, without JSON syntax."""
+    rows = [
+        (name, re.sub(r'[{}"]|:(?= )', "", str(provenance[name])))
+        for name in PROVENANCE
+        if name in provenance
+    ]
     if isinstance(provenance.get("wall_time"), float):
         rows.append(("wall_time", f"{provenance['wall_time']:.3g} s"))
     return rows

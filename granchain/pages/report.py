@@ -7,18 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from granchain import __version__
 from granchain.analysis import SUMMARISED
-from granchain.errors import CaseError, FileError, GranchainError
+from granchain.contact import laws as installed_laws
+from granchain.contact.law_record import LawRecord
+from granchain.errors import FileError, GranchainError
 from granchain.figures import drawn
-from granchain.mechanisms.checks import checks_of
-from granchain.pages.answer import answer_blocks
-from granchain.pages.blocks import PAGE_MARK, PAGES, Block, Heading, Paragraph, document
-from granchain.pages.run import HOW_TO_CITE, OF_A_LAW, run_blocks
-from granchain.pages.study import ensemble_blocks, study_blocks
+from granchain.pages.answer import answer_blocks, law_blocks, view_of
+from granchain.pages.blocks import PAGE_MARK, PAGES, STRANGE, Block, Heading, Paragraph, document
 from granchain.store import Result, open_answer, write_atomically
 from granchain.store.files import check_new
 from granchain.store.schema import Unread
-from granchain.studies import Ensemble
 
 
 def report(
@@ -75,78 +74,95 @@ def report(
     if out is not None:
         check_new(out, PAGES, overwrite)
     blocks: list[Block] = []
-    dates: set[str] = set()
+    origins: dict[str, Mapping[str, Any]] = {}
+    laws: dict[str, None] = {}
     problems: list[str] = []
     for file in named:
+        name = Path(file).name
         try:
-            part, computed = report_of_file(file, verify)
+            answer = opened(file, verify)
+            view = view_of(answer)
+            blocks += answer_blocks(view, name)
         except GranchainError as error:
             problems.append(str(error))
+        except STRANGE as error:
+            problems.append(f"{file}: the content is damaged ({error!r}). Use another copy.")
         else:
-            blocks += part
-            dates.update([computed] if computed else [])
+            origins[os.fspath(file)] = view.provenance
+            laws |= dict.fromkeys(law for law in view.law.split(", ") if law)
     if problems:
         raise FileError("\n".join(problems))
     first = next(block.text for block in blocks if isinstance(block, Heading))
     more = f" (and {len(named) - 1} more)" if len(named) > 1 else ""
-    ends = dict.fromkeys((min(dates), max(dates))) if dates else ()
-    computed = f"computed {' to '.join(ends)}" if ends else ""
-    blocks_once = without_repeats(blocks)
-    page = document(str(title) or first + more, blocks_once, str(author), str(date) or computed)
+    days = sorted(about["started"][:10] for about in origins.values() if about.get("started"))
+    computed = f"computed {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    every = [
+        *differences(origins),
+        *blocks,
+        *([Heading("Contact laws", 1)] if len(named) > 1 else []),
+        *(block for law in laws for block in law_blocks(law)),
+        *citation(laws),
+    ]
+    page = document(str(title) or first + more, every, str(author), str(date) or computed)
     if out is not None:
         write_atomically(out, page, overwrite, (PAGE_MARK,))
     return page
 
 
-def without_repeats(blocks: Iterable[Block]) -> list[Block]:
-    """Explain each contact law only at its first occurrence, and put the citations at the end."""
-    found: list[Block] = []
-    cited: dict[Block, None] = {}
-    met: set[tuple[str, Block]] = set()
-    name, before = "", list[Block]()
-    for block in blocks:
-        if isinstance(block, Heading):
-            name, before = block.text, [block]
-            if (name, block) in met:
-                before.append(Paragraph("See the description above."))
-        if name == HOW_TO_CITE:
-            cited[block] = None
-        elif not name.startswith(OF_A_LAW):
-            found.append(block)
-        elif not isinstance(block, Heading) and (name, block) not in met:
-            met |= {(name, before[0]), (name, block)} if before else {(name, block)}
-            found += [*before, block]
-            before = []
-    return [*found, *cited]
+def opened(path: str | os.PathLike[str], verify: bool) -> Any:
+    """Return the answer in a file; of a run, only the variables that the report shows."""
 
-
-def report_of_file(path: str | os.PathLike[str], verify: bool = True) -> tuple[list[Block], str]:
-    """Return the blocks of a report about a file, and the day of its computation if available."""
-
-    def needed(headers: Mapping[str, Unread]) -> set[str]:
+    def shown(headers: Mapping[str, Unread]) -> set[str]:
+        if "crank_angle" in headers:
+            return set(headers)
         return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
 
-    name = Path(path).name
-    found = open_answer(path, needed, verify=verify)
-    if isinstance(found, Ensemble):
-        about = found.provenance
-        return ensemble_blocks(found, about, name), day_of(about)
-    if hasattr(found, "data_vars"):
-        return study_blocks(found, name), day_of(found.attrs)
-    if not isinstance(found, Result):
-        found = open_answer(path, verify=verify)
-        return answer_blocks(found, name), day_of(found.provenance)
-    checks = None
-    if "crank_angle" in found.variables:
-        try:
-            # from all samples
-            checks = checks_of(open_answer(path, verify=verify))
-        except CaseError:
-            checks = []
-    return run_blocks(found, name, checks), day_of(found.provenance)
+    answer = open_answer(path, shown, verify=verify)
+    if isinstance(answer, Result) or not getattr(answer, "unread", None):
+        return answer
+    return open_answer(path, verify=verify)
 
 
-def day_of(about: Mapping[str, Any]) -> str:
-    """Return the day of a time such as 2026-11-24T16:09:58+00:00."""
-    time = about.get("started") or about.get("written") or ""
-    return time[:10] if isinstance(time, str) else ""
+def differences(origins: Mapping[str, Mapping[str, Any]]) -> list[Block]:
+    """Return a warning if version, source, or a contact law differs between files.
+
+    Parameters
+    ----------
+    origins : mapping
+        Provenance of each file.
+    """
+    seen: dict[str, dict[str, list[str]]] = {}
+    for file, about in origins.items():
+        facts = {name: str(about[name]) for name in ("granchain_version", "source_hash")}
+        if record := LawRecord.of_text(about.get("law_json", "")):
+            facts[f"definition of the contact law {record.law}"] = record.functions
+        for what, value in facts.items():
+            seen.setdefault(what, {}).setdefault(value[:12], []).append(file)
+    return [
+        Paragraph(
+            f"The files were computed with different values of {what.replace('_', ' ')}: "
+            + "; ".join(f"{value} in {', '.join(files)}" for value, files in values.items())
+            + ". Compare their results with care",
+            warning=True,
+        )
+        for what, values in seen.items()
+        if len(values) > 1
+    ]
+
+
+def citation(names: Iterable[str]) -> list[Block]:
+    """Return the works to cite: the package, and the sources of the contact laws."""
+    known = installed_laws()
+    package = (
+        f"The granchain developers: granchain {__version__}, discrete element simulation of "
+        "one-dimensional chains of beads."
+    )
+    return [
+        Heading("How to cite", 2),
+        Paragraph(package),
+        *(
+            Paragraph(f"Contact law {name}: {known[name].source}.")
+            for name in names
+            if name in known
+        ),
+    ]

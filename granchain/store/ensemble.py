@@ -176,23 +176,22 @@ class EnsembleWriter:
     ) -> None:
         """Write the axes, the status, and the provenance of all runs."""
         run = ("run",)
-        labels_of_runs = _values([one.label for one in status])
+        labels_of_runs = column_of([one.label for one in status])
         found = {
             "run": Variable(run, np.arange(self._count), "1", "index of the run"),
             **{
-                key: Variable(run, _values(values), "", f"case parameter {key}")
+                key: Variable(run, column_of(values), "", f"case parameter {key}")
                 for key, values in self.varied.items()
             },
             "status": Variable(run, labels_of_runs, "", "how the run ended"),
-            "message": Variable(run, _values(messages), "", "reason why the run failed"),
+            "message": Variable(run, column_of(messages), "", "reason why the run failed"),
             "time_step": Variable(run, self._step, "s", "time step"),
             "kind": Variable(
                 run,
                 self._kind,
+                "1",
                 "index of the kind of result, defined by law and variables, in the "
                 "provenance; -1 if the run has no result",
-                "which of the kinds in the provenance it is, by law and variables; -1: nothing "
-                "there",
             ),
         }
         lengths_of = dict(self._lengths)
@@ -323,7 +322,7 @@ def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:
     return {"runs": runs, "parts": [json.loads(text) for text in known]}
 
 
-def _values(values: Sequence[Any]) -> np.ndarray:
+def column_of(values: Sequence[Any]) -> np.ndarray:
     """Return numbers as an array, with nan for None, and anything else as text."""
     if all(
         value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))

@@ -15,7 +15,7 @@ from granchain.store.schema import Unread, Variable
 # Largest number of columns of a table, and of rows that are shown.
 MOST_COLUMNS, MOST_ROWS = 6, 200
 # Largest length of a second axis whose values are separate columns.
-MOST_INNER = 3
+MOST_INNER = 5
 # Largest number of values that JSON contains; of a longer variable it contains the range.
 MOST_NUMBERS = 200
 
@@ -51,12 +51,16 @@ def value_tables(variables: Mapping[str, Variable], longest: int = MOST_ROWS) ->
     ]
     if single:
         yield Table(("quantity", "value", "unit"), tuple(single))
-    axes: dict[str, list[list[tuple[str, list[str]]]]] = {}
+    axes: dict[str, list[list[Column]]] = {}
     for name, v in variables.items():
-        if v.dims and v.dims != (name,) and 1 <= len(v.data) <= longest:
-            axes.setdefault(v.dims[0], []).append(list(_columns_of(name, variables)))
+        if not v.dims or v.dims == (name,) or name.endswith("_sha256"):
+            continue
+        # a column of empty texts is left out
+        columns = [column for column in _columns_of(name, variables) if any(column.cells)]
+        if columns and len(columns[0].cells) <= longest:
+            axes.setdefault(columns[0].axis, []).append(columns)
     for axis, several in axes.items():
-        groups: list[list[tuple[str, list[str]]]] = [[]]
+        groups: list[list[Column]] = [[]]
         # columns of a variable stay together
         for columns in several:
             if len(groups[-1]) + len(columns) > MOST_COLUMNS - 1:
@@ -64,36 +68,52 @@ def value_tables(variables: Mapping[str, Variable], longest: int = MOST_ROWS) ->
             groups[-1] += columns
         labels = list(_columns_of(axis, variables)) if axis in variables else []
         for group in filter(None, groups):
-            headings, cells = zip(*labels, *group, strict=True)
+            _, headings, cells = zip(*labels, *group, strict=True)
             yield Table(headings, tuple(zip(*cells, strict=True)))
 
 
 def range_table(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> Table:
-    """Return the shapes and ranges of the variables that `value_tables` leaves out."""
+    """Return the shapes, ranges, and means of the variables that `value_tables` leaves out."""
     rows = []
     for name, v in variables.items():
-        if v.dims and (len(v.data) > longest or not list(_columns_of(name, variables))):
-            facts = plain_variable(v) if v.data.size > MOST_NUMBERS and not v.is_text else {}
-            low, high = (cell_text(facts.get(end, "-")) for end in ("minimum", "maximum"))
+        columns = list(_columns_of(name, variables)) if v.dims else []
+        if v.dims and (not columns or len(columns[0].cells) > longest):
+            finite = v.data[np.isfinite(v.data)] if v.data.dtype.kind in "fi" else np.empty(0)
+            low, high, mean = "-", "-", "-"
+            if finite.size:
+                low, high = cell_text(finite.min()), cell_text(finite.max())
+                mean = f"{finite.mean():.6g} +- {finite.std(ddof=min(1, finite.size - 1)):.2g}"
             shape = " x ".join(map(str, v.shape))
-            rows.append((name, shape, low, high, "" if v.unit == "1" else v.unit))
-    return Table(("variable", "shape", "minimum", "maximum", "unit"), tuple(rows))
+            rows.append((column_heading(name, v), shape, low, high, mean))
+    headings = ("variable", "shape", "minimum", "maximum", "mean +- standard deviation")
+    return Table(headings, tuple(rows))
 
 
-def _columns_of(name: str, variables: Mapping[str, Variable]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the headings and cells of a variable: a column for each label of a short second axis.
+class Column(NamedTuple):
+    """Column of a table, with the axis of its rows."""
 
-    A variable with a longer second axis, or with more axes, has no columns.
+    axis: str
+    heading: str
+    cells: list[str]
+
+
+def _columns_of(name: str, variables: Mapping[str, Variable]) -> Iterator[Column]:
+    """Yield the columns of a variable: one for each label of the shorter of two axes.
+
+    A variable with two long axes, or with more axes, has no columns.
     """
     v = variables[name]
     if v.data.ndim == 1:
-        yield column_heading(name, v), list(map(cell_text, v.data.tolist()))
-    elif v.data.ndim == 2 and v.shape[1] <= MOST_INNER and v.dims[1] in variables:
-        for label, values in zip(variables[v.dims[1]].data.tolist(), v.data.T, strict=True):
-            yield (
-                column_heading(f"{name} {cell_text(label)}", v),
-                list(map(cell_text, values.tolist())),
-            )
+        yield Column(v.dims[0], column_heading(name, v), list(map(cell_text, v.data.tolist())))
+    elif v.data.ndim == 2:
+        rows, inner, data = *v.dims, v.data
+        if v.shape[1] > max(MOST_INNER, v.shape[0]) or inner not in variables:
+            rows, inner, data = inner, rows, data.T
+        if data.shape[1] > MOST_INNER or inner not in variables:
+            return
+        for label, values in zip(variables[inner].data.tolist(), data.T, strict=True):
+            heading = column_heading(f"{name} {cell_text(label)}", v)
+            yield Column(rows, heading, list(map(cell_text, values.tolist())))
 
 
 def in_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
