@@ -111,3 +111,65 @@ def test_a_member_that_fails_has_its_reason():
 def test_what_a_sweep_of_a_mechanism_rejects(vary, options, words):
     with pytest.raises(CaseError, match=words):
         swept(vary, **options)
+
+
+def test_a_gradient_of_a_mechanism_is_the_slope_of_its_runs():
+    # every step is recorded, whatever the interval of the samples
+    case = crank(**{"contact": {"law": "hertz"}, "friction": None, "record.interval": 1e-3})
+    case = case.replace({"time.end": 0.012})
+    keys = [CLEARANCE, "crank.speed"]
+    for of, variable in (
+        ("largest_contact_force", "contact_force"),
+        ("largest_acceleration", "slider_acceleration"),
+    ):
+        gradient = gc.gradient(case, of, keys)
+        assert gradient.of == of and gradient.variables["value"].unit == MEASURED[of].unit
+        step = {"time.step": gradient.time_step, "record.interval": gradient.time_step}
+
+        def largest(key: str, value: float, variable: str = variable, step: dict = step) -> float:
+            result = gc.run_mechanism(case.replace({key: value} | step))
+            return float(np.abs(getattr(result, variable)).max())
+
+        start = {CLEARANCE: case.clearance, "crank.speed": case.crank.speed}
+        assert gradient.value == pytest.approx(largest(CLEARANCE, start[CLEARANCE]), rel=1e-4)
+        for key in keys:
+            assert gradient[key] != 0.0
+            apart = 1e-3 * start[key]
+            ends = [largest(key, start[key] + sign * apart) for sign in (1.0, -1.0)]
+            slope = (ends[0] - ends[1]) / (2.0 * apart)
+            # samples miss the maximum of the cubic by some 1e-6 of it, of 2e-3 of the number
+            assert gradient[key] == pytest.approx(slope, rel=2e-2)
+    by_function = gc.gradient(case, lambda result: result.slider_velocity[-1], "crank.start",
+                              error=False, scale={"crank.start": 1.0})  # fmt: skip
+    assert np.isfinite(by_function["crank.start"]) and by_function["crank.start"] != 0.0
+
+
+def test_an_optimum_of_a_mechanism_is_at_the_slowest_crank():
+    case = crank(**{"time.end": 0.012})
+    over = {"crank.speed": (15.0, 21.0), CLEARANCE: (3e-4, 6e-4)}
+    optimum = gc.optimize(
+        case, "largest_contact_force", over, subject_to=[("largest_acceleration", 0.0, 1e5)],
+        generations=0, progress=False,
+    )  # fmt: skip
+    assert optimum.value < optimum.start
+    assert optimum.values["crank.speed"] == pytest.approx(15.0, rel=1e-6)
+    best = optimum.case.replace({"time.step": optimum.time_step, "record.interval": 1e-6})
+    numbers = best.measure(best.run_alone())
+    assert optimum.value == pytest.approx(numbers["largest_contact_force"], rel=1e-4)
+    assert optimum.case.clearance == pytest.approx(optimum.values[CLEARANCE], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("of", "keys", "words"),
+    [
+        ("peak", [CLEARANCE], 'must be "largest_contact_force", "largest_acceleration", or a'),
+        ("impacts", [CLEARANCE], 'must be "largest_contact_force"'),
+        ("largest_acceleration", ["chain.radius_factor"], "unknown key"),
+        ("largest_acceleration", ["crank.start"], "crank.start: the value is 0"),
+        (lambda result: 1 / 0, ["crank.speed"], "the function raised ZeroDivisionError"),
+        (lambda result: float("nan"), ["crank.speed"], "nan is not a finite number"),
+    ],
+)
+def test_what_a_gradient_of_a_mechanism_rejects(of, keys, words):
+    with pytest.raises(CaseError, match=words):
+        gc.gradient(crank(**{"time.end": 1e-3}), of, keys, error=False)

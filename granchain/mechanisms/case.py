@@ -28,7 +28,7 @@ from granchain.case.document import (
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, choice, key, number_key, rejected, shown
-from granchain.mechanisms.measures import MEASURED, measures_of
+from granchain.mechanisms.measures import MEASURED, PEAKS, measures_of
 from granchain.store import Label, Result
 
 # Bytes of one sample, and of one entry of the energy balance: nine numbers.
@@ -210,6 +210,7 @@ class MechanismCase(CheckedCase):
 
     # Names of the keys of the clearance, and of the radius that follows from it.
     measured: ClassVar[Mapping[str, Label]] = MEASURED
+    peaks: ClassVar[Mapping[str, str]] = PEAKS
     clearance_key: ClassVar[str] = ""
     radius_key: ClassVar[str] = ""
     alternatives: ClassVar[Mapping[str, str]] = {
@@ -322,6 +323,12 @@ class MechanismCase(CheckedCase):
         from granchain.mechanisms.runs import run_mechanism
 
         return run_mechanism(self)
+
+    def time_step(self) -> float:
+        """Return the time step of a run [s]."""
+        from granchain.mechanisms.setup import contacts_of_joint, step_of_mechanism
+
+        return step_of_mechanism(self, contacts_of_joint(self)).value
 
     def measure(self, result: Result) -> dict[str, float]:
         """Return the numbers of a result, with the names and labels of `measured`."""

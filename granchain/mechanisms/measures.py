@@ -6,6 +6,11 @@ import numpy as np
 
 from granchain.store import Label, Result
 
+# Variables whose largest absolute value is a measure.
+PEAKS = {
+    "largest_contact_force": "contact_force",
+    "largest_acceleration": "slider_acceleration",
+}
 # Measures by name.
 MEASURED = {
     "largest_contact_force": Label((), "N", "largest contact force in the joint"),
@@ -22,8 +27,7 @@ def measures_of(result: Result) -> dict[str, float]:
     closer than `record.interval` count as one.
     """
     force = result.contact_force
-    return {
-        "largest_contact_force": float(force.max()),
-        "largest_acceleration": float(np.abs(result.slider_acceleration).max()),
-        "impacts": float(np.count_nonzero((force[1:] > 0.0) & (force[:-1] == 0.0))),
+    impacts = float(np.count_nonzero((force[1:] > 0.0) & (force[:-1] == 0.0)))
+    return {name: float(np.abs(getattr(result, key)).max()) for name, key in PEAKS.items()} | {
+        "impacts": impacts
     }

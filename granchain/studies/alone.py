@@ -52,8 +52,11 @@ def member_of(case: Any, summary: SummaryFunction) -> Member:
         return Member(Status.NOT_SET_UP, str(error), {})
     try:
         return Member(result.status, "", summary_numbers(summary(result)))
-    except Exception as error:
+    except GranchainError as error:
         return Member(result.status, f"summary: {error}", {})
+    except Exception as error:
+        problem = f"summary: the function raised {type(error).__name__}: {error}."
+        return Member(result.status, problem, {})
 
 
 def sweep_alone(

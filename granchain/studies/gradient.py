@@ -4,7 +4,7 @@ runs with the same time step."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from granchain.analysis.definition import (
 )
 from granchain.analysis.results import jumps_at
 from granchain.case import Case, check_case
+from granchain.case.base import CheckedCase
 from granchain.case.checks import FACTORS
 from granchain.case.document import entry_at
 from granchain.case.listing import NO_PHYSICS, quantity_of, value_at
@@ -30,6 +31,7 @@ from granchain.keys import Problems, shown
 from granchain.simulation import law_provenance, prepare, warns_of_fast_drives
 from granchain.status import Status
 from granchain.store import Answer, Label, Result
+from granchain.studies.alone import run_each
 from granchain.studies.measures import FORCES_ALONE, measure, obstacle_to_transmission
 from granchain.studies.members import check_members
 from granchain.studies.plan import is_number
@@ -155,7 +157,8 @@ def gradient(
         "peak", the largest force of the sensor beads [N]; ("peak", bead), that of any bead [N];
         "wall_force", the largest force on a wall at the right end [N]; "transmitted_momentum", the
         momentum of the last bead divided by that of the striker [1]; or a function that takes a
-        Result and returns a number.
+        Result and returns a number. Of a mechanism, "largest_contact_force" [N],
+        "largest_acceleration" of the slider [m/s^2], or a function.
     keys : sequence of str
         Keys with dots of a number, or of a list with one number for each bead or gap, such as
         "chain.radius_factor", even if the case does not set it. "chain.radius_factor.3" is one
@@ -192,7 +195,7 @@ def gradient(
     """
     numbers, summary = Numbers(case, keys, "keys"), summary_of(case, of, "of")
     scale = {} if scale is None else scale
-    step, sizes, rows = prepare(case)[2].value, sizes_of(numbers, scale), numbers.start.size
+    step, sizes, rows = step_of(case), sizes_of(numbers, scale), numbers.start.size
     (near, beside), (far, further) = (
         numbers.beside(part * RELATIVE_STEP * sizes) for part in (1.0, 2.0)
     )
@@ -253,7 +256,7 @@ def gradient(
         case=case,
         messages=messages,
         labels=labels,
-        provenance=law_provenance(case),
+        provenance={} if case.measured else law_provenance(case),
     )
 
 
@@ -314,7 +317,7 @@ class Numbers:
     """
 
     def __init__(self, case: Case, keys: Sequence[str] | str, where: str):
-        check_case(case)
+        check_case(case, CheckedCase)
         self.case, problems = case, Problems()
         self.keys: dict[str, slice] = {}
         self._values: dict[str, Any] = {}
@@ -414,7 +417,7 @@ def number_or_list(case: Case, tables: Mapping[str, Any], key: str, where: str) 
             "ends, drive, or contact. Write for example striker.speed."
         )
     whole, place = list_and_place(case, key)
-    if whole not in UNCHANGED:
+    if whole not in UNCHANGED or case.measured:
         return value_at(case, key)
     numbers = np.array(list_at(case, tables, whole))
     if place is None:
@@ -465,12 +468,14 @@ class RunSummary(NamedTuple):
 
     def recorded(self, case: Case, step: float) -> Case:
         """Return a case with a time step [s] that records what `number` reads."""
-        every = 1 if self.at_steps else max(1, round(case.sensors.interval / step))
+        where = "record.interval" if case.measured else "sensors.interval"
+        interval, *_ = entry_at(dict(case), where)
+        every = 1 if self.at_steps else max(1, round(interval / step))
         # a change by a millionth may exceed the limit of a specified step
         keys: dict[str, Any] = {
             "time.step": step,
             "time.force_step": True,
-            "sensors.interval": every * step,
+            where: every * step,
         }
         if self.number is passed_momentum:
             keys["snapshots"] = {"interval": BETWEEN_SNAPSHOTS * step}
@@ -487,6 +492,8 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
     if callable(of):
         name = str(getattr(of, "__name__", type(of).__name__))
         return RunSummary(where, {}, False, of, name, "1")
+    if case.measured:
+        return summary_alone(case, of, where)
     beads: list[int] = []
     if of == "peak":
         beads = list(case.sensors.beads)
@@ -529,6 +536,26 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
     return RunSummary(where, FORCES_ALONE | {"sensors.beads": beads}, True, largest_peak, name, "N")
 
 
+def summary_alone(case: Any, of: Any, where: str) -> RunSummary:
+    """Return how a measure of a case that runs alone is read, at every step."""
+    if of not in case.peaks:
+        names = ", ".join(f'"{name}"' for name in case.peaks)
+        raise CaseError(
+            f"{where}: {shown(of)} is not valid. It must be {names}, or a function of a Result."
+        )
+
+    def number(result: Result) -> float:
+        values = np.abs(getattr(result, case.peaks[of]))
+        return smooth_top(values, int(np.argmax(values)))
+
+    return RunSummary(where, {}, True, number, of, case.measured[of].unit)
+
+
+def step_of(case: Any) -> float:
+    """Return the time step of a case [s]."""
+    return float(case.time_step() if case.measured else prepare(case)[2].value)
+
+
 def found_in(
     cases: Sequence[Case],
     summary: RunSummary,
@@ -548,12 +575,19 @@ def found_in(
     RunError
         If a run fails.
     """
-    check_members(cases, threads)
-    read = measure(cases, threads, summary=lambda result: {"number": summary.number(result)})
+
+    def read(result: Result) -> dict[str, float]:
+        return {"number": summary.number(result)}
+
+    ends: Iterable[tuple[Status, str, Any]]
+    if cases and cases[0].measured:
+        ends = run_each(cases, read)
+    else:
+        check_members(cases, threads)
+        measured = measure(cases, threads, summary=read)
+        ends = zip(measured.status, measured.message, measured.summaries, strict=True)
     found = []
-    for place, (status, message, numbers) in enumerate(
-        zip(read.status, read.message, read.summaries, strict=True)
-    ):
+    for place, (status, message, numbers) in enumerate(ends):
         number = float(numbers.get("number", math.nan))
         if math.isfinite(number):
             found.append(number)
@@ -572,7 +606,7 @@ def found_in(
 
 def no_number(case: Case, summary: RunSummary, message: str) -> str:
     """Return the reason why a complete run has no number."""
-    if summary.at_steps:
+    if summary.at_steps and not case.measured:
         beads = ", ".join(map(str, case.sensors.beads))
         beads = f"bead {beads}" if beads else "the last contact"
         return (

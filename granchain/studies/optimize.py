@@ -17,7 +17,7 @@ from granchain.errors import CaseError, GranchainError
 from granchain.keys import Problems, check_integer, shown
 from granchain.plain_data import canonical
 from granchain.progress import progress_of
-from granchain.simulation import law_provenance, prepare, warns_of_fast_drives
+from granchain.simulation import law_provenance, warns_of_fast_drives
 from granchain.store import Answer, Label
 from granchain.studies.gradient import (
     AXES_OF_LISTS,
@@ -26,6 +26,7 @@ from granchain.studies.gradient import (
     Of,
     RunSummary,
     found_in,
+    step_of,
     summary_of,
 )
 from granchain.studies.search import with_slopes
@@ -161,7 +162,8 @@ def optimize(
         Initial case.
     minimize : str, tuple or function
         Result to minimize, as for `granchain.gradient`: "peak", ("peak", bead), "wall_force",
-        "transmitted_momentum", or a function of a Result. To maximize a result, use a function that
+        "transmitted_momentum", or a function of a Result; of a mechanism, "largest_contact_force",
+        "largest_acceleration", or a function. To maximize a result, use a function that
         returns it with a minus sign.
     over : mapping of str to (low, high)
         Bounds for keys with dots of a number, or of a list with one number for each bead or gap,
@@ -239,7 +241,7 @@ class Designs:
         wanted += [(one[0], f"subject_to[{i}]") for i, one in enumerate(subject_to)]
         summaries = [summary_of(case, of, where) for of, where in wanted]
         corners = [self.low, self.high, self.numbers.start]
-        self.step = min(prepare(self.numbers.case_at(one))[2].value for one in corners)
+        self.step = min(step_of(self.numbers.case_at(one)) for one in corners)
         # changes of the recording are applied once for all designs
         self.summaries: list[tuple[RunSummary, Numbers]] = [
             (one, Numbers(one.recorded(case, self.step), keys, "over")) for one in summaries
@@ -470,7 +472,7 @@ class Designs:
             labels=labels,
             provenance={
                 "start_case_json": canonical(self.case.as_given(), ordered=True),
-                **law_provenance(case),
+                **({} if case.measured else law_provenance(case)),
             },
         )
 
