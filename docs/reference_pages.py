@@ -374,6 +374,16 @@ def summary(name: str) -> str:
     return inspect.cleandoc(value.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
 
 
+def page_name(name: str) -> str:
+    """Return the name of the page of a public name.
+
+    `fit` and `Fit`, `open` and `OPEN` need different names on disks that ignore upper and lower case.
+    """
+    if name.isupper():
+        return f"{name}-number"
+    return f"{name}-class" if inspect.isclass(getattr(gc, name)) else name
+
+
 def python_index() -> str:
     """Return the page that lists the public names by task."""
     blocks = [
@@ -382,9 +392,9 @@ def python_index() -> str:
         "its own page. The names are grouped by task.",
     ]
     for task, names in TASKS.items():
-        rows = [(f"[{name}]({name}.md)", summary(name)) for name in names]
+        rows = [(f"[{name}]({page_name(name)}.md)", summary(name)) for name in names]
         blocks += [f"## {task}", grid(("name", "purpose"), rows)]
-        pages = "\n".join(names)
+        pages = "\n".join(map(page_name, names))
         blocks.append(f"```{{toctree}}\n:hidden:\n:caption: {task}\n\n{pages}\n```")
     return "\n\n".join(blocks) + "\n"
 
@@ -415,7 +425,11 @@ PAGES: dict[str, Callable[[], str]] = {
     "output-file": output_file,
     "law-table": law_table,
     "python/index": python_index,
-    **{f"python/{name}": partial(object_page, name) for task in TASKS.values() for name in task},
+    **{
+        f"python/{page_name(name)}": partial(object_page, name)
+        for names in TASKS.values()
+        for name in names
+    },
 }
 
 

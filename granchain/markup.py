@@ -1,4 +1,4 @@
-"""Small HTML tables for notebooks, without external files or scripts."""
+"""Tables as text, and as HTML for notebooks without external files or scripts."""
 
 from __future__ import annotations
 
@@ -60,6 +60,37 @@ def table(
     head = f"<thead><tr>{''.join(names)}</tr></thead>\n" if any(map(str, columns)) else ""
     made = ["".join(f"<td{marks[i]}>{cell(line[i])}</td>" for i in range(count)) for line in lines]
     return f"<table>\n{head}" + "".join(f"<tr>{one}</tr>\n" for one in made) + "</table>"
+
+
+def text_table(rows: Iterable[Sequence[object]], alignment: str = "") -> str:
+    """Return rows as lines of text, with aligned columns.
+
+    Parameters
+    ----------
+    rows : iterable of sequence
+        Rows. The first one may be the heading.
+    alignment : str
+        Alignment of each column, < or >. Default: > for numbers below the first row.
+    """
+    lines = [[clean(str(cell)) for cell in row] for row in rows]
+    columns = list(zip(*lines, strict=True))
+    sides = alignment or "".join("<>"[all(map(is_number_cell, each[1:]))] for each in columns)
+    widths = [max(map(len, each)) for each in columns]
+    return "\n".join(
+        "  ".join(
+            f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def is_number_cell(cell: str) -> bool:
+    """Return whether the text of a cell is a number, or stands for a missing number."""
+    try:
+        float(cell)
+    except ValueError:
+        return cell in ("-", "")
+    return True
 
 
 def facts_card(

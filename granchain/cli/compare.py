@@ -32,8 +32,9 @@ from granchain.cli.options import (
     save_figure,
     wanted_files,
 )
-from granchain.cli.text import blocks_as_text, print_result, text_table
+from granchain.cli.text import blocks_as_text, print_result
 from granchain.errors import CaseError, TraceError
+from granchain.markup import text_table
 from granchain.pages.blocks import Block, number_text, time_text
 
 # Example for the message about an invalid range.

@@ -26,8 +26,9 @@ from granchain.cli.options import (
     load_laws,
 )
 from granchain.cli.run import numbers_of, summary_of
-from granchain.cli.text import print_result, print_text, text_table
+from granchain.cli.text import print_result, print_text
 from granchain.errors import CaseError, FileError, suggestion
+from granchain.markup import text_table
 from granchain.plain_data import plain_data
 from granchain.portable import processor_name, usable_processors
 

@@ -27,8 +27,9 @@ from granchain.cli.options import (
     save_figure,
     wanted_files,
 )
-from granchain.cli.text import paragraph, print_result, text_table
+from granchain.cli.text import paragraph, print_result
 from granchain.errors import LawError
+from granchain.markup import text_table
 from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:

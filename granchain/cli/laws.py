@@ -29,10 +29,10 @@ from granchain.cli.text import (
     print_json,
     print_result,
     print_text,
-    text_table,
     text_width,
 )
 from granchain.errors import CaseError, clean
+from granchain.markup import text_table
 
 # Line width of the list of laws [characters].
 LIST_WIDTH = 80

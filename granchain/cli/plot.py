@@ -32,8 +32,9 @@ from granchain.cli.options import (
     save_figure,
     wanted_files,
 )
-from granchain.cli.text import notify, print_result, print_text, text_table
+from granchain.cli.text import notify, print_result, print_text
 from granchain.errors import CaseError, FileError, GranchainError
+from granchain.markup import text_table
 
 if TYPE_CHECKING:
     from granchain.pages.blocks import Grid, Paragraph

@@ -36,10 +36,10 @@ from granchain.cli.text import (
     notify,
     print_json,
     print_text,
-    text_table,
 )
 from granchain.engine.garbage import no_collection
 from granchain.errors import CaseError, FileError, GranchainError, LawError, RunError, clean
+from granchain.markup import text_table
 from granchain.plain_data import plain_data
 from granchain.progress import ProgressLine
 from granchain.status import Status

@@ -34,7 +34,8 @@ from granchain.cli.options import (
 )
 from granchain.cli.run import Progress, check_resume
 from granchain.cli.signals import Interruption
-from granchain.cli.text import notify, paragraph, print_result, text_table
+from granchain.cli.text import notify, paragraph, print_result
+from granchain.markup import text_table
 from granchain.pages.blocks import number_text
 from granchain.status import STATUS_OF_LABEL, Status
 

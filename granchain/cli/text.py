@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 from granchain.errors import clean
+from granchain.markup import text_table
 from granchain.pages.blocks import Block
 
 # Version of the format of --json.
@@ -18,8 +19,6 @@ SCHEMA = 1
 
 # Largest line width if the terminal is not narrower [characters].
 TEXT_WIDTH = 100
-# Wider than any line of a table whose cells are not wrapped.
-UNWRAPPED = 100_000
 
 
 def print_text(text: str) -> None:
@@ -67,22 +66,15 @@ def _print(text: str, stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def text_table(
-    rows: Iterable[Sequence[object]],
-    alignment: str = "",
-    columns: Sequence[str] = (),
-    width: int = UNWRAPPED,
-) -> str:
-    """Format rows as aligned columns; with column names, wrap cells to the width.
+def wrapped_table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> str:
+    """Return rows below the names of their columns, with cells that are wrapped to a line width.
 
     Parameters
     ----------
-    rows : iterable of sequence
-        Rows. Without column names, the first row may be the heading.
-    alignment : str
-        Alignment of each column, < (left, the default) or > (right).
     columns : sequence of str
-        Column names, above a rule. Cells are wrapped except in the first column.
+        Column names, above a rule. The first column is not wrapped.
+    rows : iterable of sequence
+        Rows of cells.
     width : int
         Line width [characters].
     """
@@ -97,18 +89,13 @@ def text_table(
     console = Console(
         file=text, width=width, color_system=None, markup=False, highlight=False, emoji=False
     )
-    box, padding = (SIMPLE, (0, 1)) if columns else (None, (0, 2, 0, 0))
-    grid = Table(box=box, padding=padding, show_header=bool(columns), pad_edge=False)
-    for i, name in enumerate(columns or alignment):
-        grid.add_column(
-            name if columns else "",
-            justify="right" if alignment[i : i + 1] == ">" else "left",
-            no_wrap=i == 0 or not columns,
-        )
+    grid = Table(box=SIMPLE, pad_edge=False)
+    for i, name in enumerate(columns):
+        grid.add_column(name, no_wrap=i == 0)
     for row in rows:
-        grid.add_row(*(Text(clean(str(cell))) for cell in row))
+        grid.add_row(*(Text(clean(cell)) for cell in row))
     console.print(grid)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).strip("\n")
 
 
 def text_width(most: int = TEXT_WIDTH) -> int:
@@ -129,9 +116,7 @@ def blocks_as_text(blocks: Iterable[Block]) -> str:
             title = f"{paragraph(block.title)}\n" if block.title else ""
             paragraphs.append(title + text_table([block.columns, *block.rows], block.alignment))
         elif isinstance(block, Grid):
-            paragraphs.append(
-                text_table(block.rows, columns=block.columns, width=width).strip("\n")
-            )
+            paragraphs.append(wrapped_table(block.columns, block.rows, width))
         elif isinstance(block, Heading):
             paragraphs.append(f"{clean(block.text)}\n{'=' * len(block.text)}")
         elif not isinstance(block, Picture):

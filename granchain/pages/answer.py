@@ -44,7 +44,7 @@ from granchain.figures import (
 )
 from granchain.figures.frame import MOST_LINES, evenly_spaced, labels_of
 from granchain.keys import declared, table_in
-from granchain.markup import NUMBER_PATTERN
+from granchain.markup import NUMBER_PATTERN, is_number_cell
 from granchain.mechanisms.case import MECHANISM_KINDS
 from granchain.mechanisms.checks import checks_of
 from granchain.pages.blocks import (
@@ -63,7 +63,7 @@ from granchain.store import Label, Result, Variable
 from granchain.store.ensemble import column_of
 from granchain.store.schema import labelled
 from granchain.store.study import messages_of_study, variables_of
-from granchain.store.tables import MOST_INNER, is_number_cell, range_table, value_tables
+from granchain.store.tables import MOST_INNER, range_table, value_tables
 from granchain.studies import Ensemble
 from granchain.studies.measures import missing_note
 

@@ -23,7 +23,7 @@ from granchain.errors import (
     LawError,
     nearest,
 )
-from granchain.markup import facts_card
+from granchain.markup import facts_card, text_table
 from granchain.plain_data import canonical
 from granchain.status import STATUS_OF_LABEL, Message, Status
 from granchain.store.dataset import (
@@ -58,7 +58,6 @@ from granchain.store.schema import (
 )
 from granchain.store.tables import (
     html_tables,
-    in_columns,
     plain_variable,
     range_table,
     value_tables,
@@ -213,7 +212,7 @@ class Answer:
             *value_tables(self.variables, MOST_LINES),
             range_table(self.variables, MOST_LINES),
         ]
-        return "\n\n".join(in_columns(*each) for each in tables if each.rows)
+        return "\n\n".join(text_table([each.columns, *each.rows]) for each in tables if each.rows)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON.

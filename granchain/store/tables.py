@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,31 +114,6 @@ def _columns_of(name: str, variables: Mapping[str, Variable]) -> Iterator[Column
         for label, values in zip(variables[inner].data.tolist(), data.T, strict=True):
             heading = column_heading(f"{name} {cell_text(label)}", v)
             yield Column(rows, heading, list(map(cell_text, values.tolist())))
-
-
-def in_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as lines of text, with aligned columns."""
-    lines = [list(columns), *map(list, rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    numeric = [
-        bool(rows) and all(is_number_cell(row[i]) for row in rows) for i in range(len(columns))
-    ]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-        for line in lines
-    )
-
-
-def is_number_cell(cell: str) -> bool:
-    """Return whether the text of a cell is a number, or stands for a missing number."""
-    try:
-        float(cell)
-    except ValueError:
-        return cell in ("-", "")
-    return True
 
 
 def html_tables(variables: Mapping[str, Variable], unread: Mapping[str, Unread]) -> list[str]:
