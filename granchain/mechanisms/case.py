@@ -302,11 +302,6 @@ class MechanismCase(CheckedCase):
         return _ROW_BYTES * (self.end / self.record.interval + entries)
 
     @property
-    def rod_length(self) -> float:
-        """Distance from the crank pin to the joint at the slider, without clearance [m]."""
-        raise NotImplementedError
-
-    @property
     def clearance(self) -> float:
         """Clearance: distance of the centres of the joint when the surfaces touch [m]."""
         whole, _ = self.largest_clearance(dict(self))
@@ -393,10 +388,6 @@ class SliderCrankCase(MechanismCase):
     @classmethod
     def largest_clearance(cls, tables: Mapping[str, Any]) -> tuple[float, str]:
         return tables["joint"].bearing_radius, "the radius of the bearing"
-
-    @property
-    def rod_length(self) -> float:
-        return self.rod.length
 
     def check(self, problems: Problems) -> None:
         """Check the lengths of rod and crank, and the friction."""

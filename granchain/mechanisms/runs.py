@@ -68,16 +68,14 @@ class Machine:
         self.linkage = SLIDER_CRANK if isinstance(case, SliderCrankCase) else SCOTCH_YOKE
         stride = step.stride(case.record.interval)
         energy_stride = step.stride(case.energy.interval or case.end / ENTRIES)
-        clock = np.zeros(1, MECHANISM_CLOCK)
         begin = {
             "dt": step.value,
             "n_steps": step.n_steps,
             "stride": stride,
             "energy_stride": energy_stride,
         }
-        for field in RUN_FIELDS:
-            clock[field.name] = begin.get(field.name, field.start)
-        self.clock = clock[0]
+        clock = tuple(begin.get(field.name, field.start) for field in RUN_FIELDS)
+        self.clock = np.array([clock], MECHANISM_CLOCK)[0]
         self.coordinates = rows_of(Coordinates, COORDINATE, 2)
         self.surfaces = rows_of(Surfaces, SURFACE, contacts.c.shape[1])
         # Recorded at every stride-th step and at the last one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,12 @@ from granchain.engine.setup import Contacts
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError
 from granchain.material import Material
-from granchain.mechanisms.case import MechanismCase, ScotchYokeCase, SliderCrankCase
+from granchain.mechanisms.case import (
+    MechanismCase,
+    PowerTable,
+    ScotchYokeCase,
+    SliderCrankCase,
+)
 from granchain.mechanisms.elastic import damped
 from granchain.mechanisms.linkages import Dimensions
 
@@ -38,14 +43,13 @@ class Surface(NamedTuple):
         The two bodies in contact.
     contact : str
         "internal" if the second body is inside the first one, else "external".
-    stiffness, exponent : float
-        Fit K d^n [N/mm^n], [1]; 0 if there is none.
+    power : PowerTable, optional
+        Fit to the law.
     """
 
     pair: Pair
     contact: str
-    stiffness: float = 0.0
-    exponent: float = 0.0
+    power: PowerTable | None
 
 
 def dimensions_of(case: MechanismCase) -> Dimensions:
@@ -111,33 +115,32 @@ def pair_of_surfaces(
 
 def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:
     """Return the surfaces of a mechanism's joint, in the order of its geometry."""
-    mass = case.slider.mass
+    touched: list[tuple[float, bool, PowerTable | None]]
     if isinstance(case, SliderCrankCase):
         joint = case.joint
+        radius, length = joint.journal_radius, joint.length
         materials = (joint.bearing_material, joint.journal_material)
-        return (
-            Surface(
-                pair_of_surfaces(
-                    joint.bearing_radius, joint.journal_radius, True, materials, mass, joint.length
-                ),
-                "internal",
-            ),
+        touched = [(joint.bearing_radius, True, None)]
+    else:
+        assert isinstance(case, ScotchYokeCase)
+        slot = case.slot
+        fit: Any = case.fit()
+        radius, length = case.pin.radius, slot.length
+        materials = (slot.material, case.pin.material)
+        touched = [
+            (slot.outer_radius, True, fit and fit.outer),
+            (slot.inner_radius, False, fit and fit.inner),
+            (0.5 * (slot.outer_radius - slot.inner_radius), True, fit and fit.end),
+        ]
+    mass = case.slider.mass
+    return tuple(
+        Surface(
+            pair_of_surfaces(outer, radius, internal, materials, mass, length),
+            "internal" if internal else "external",
+            power,
         )
-    assert isinstance(case, ScotchYokeCase)
-    slot, pin, fit = case.slot, case.pin, case.fit()
-    end = 0.5 * (slot.outer_radius - slot.inner_radius)
-    found = []
-    for radius, internal, power in (
-        (slot.outer_radius, True, fit and fit.outer),
-        (slot.inner_radius, False, fit and fit.inner),
-        (end, True, fit and fit.end),
-    ):
-        pair = pair_of_surfaces(
-            radius, pin.radius, internal, (slot.material, pin.material), mass, slot.length
-        )
-        numbers = (power.stiffness, power.exponent) if power else ()
-        found.append(Surface(pair, "internal" if internal else "external", *numbers))
-    return tuple(found)
+        for outer, internal, power in touched
+    )
 
 
 def contacts_of_joint(case: MechanismCase) -> Contacts:
@@ -174,11 +177,12 @@ def contacts_of_joint(case: MechanismCase) -> Contacts:
 def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple:
     """Return the model and the coefficients of one surface."""
     law, inputs = law_named(case.contact.law), case.law_inputs()
-    if case.force.form == "fitted":
+    if case.force.form == "fitted" and surface.power is not None:
         # From N/mm^n, as published in Autiero et al. 2022, sec. 4, doi:10.3390/machines10110966.
-        stiffness = surface.stiffness * 1000.0**surface.exponent
+        exponent = surface.power.exponent
+        stiffness = surface.power.stiffness * 1000.0**exponent
         law = law_named("power")
-        inputs = SimpleNamespace(stiffness=stiffness, exponent=surface.exponent, restitution=1.0)
+        inputs = SimpleNamespace(stiffness=stiffness, exponent=exponent, restitution=1.0)
     if any(quantity.name == "contact" for quantity in law.inputs):
         inputs.contact = surface.contact
     if any(quantity.name == "clearance" for quantity in law.inputs):
