@@ -9,7 +9,7 @@ from support.shaken import MASS, STIFFNESS, by_integration, long_steps, shaken_r
 
 import granchain as gc
 from granchain.errors import CaseError, RunError
-from granchain.orbits.newton import newton
+from granchain.orbits.shooting import newton
 
 RADIUS, LOAD, BEADS = 9.53e-3, 20.0, 7
 # Young's modulus [Pa], Poisson's ratio, density [kg/m3]: 6061-T6 and 316 as materials.csv has them

@@ -14,10 +14,11 @@ from granchain.engine.inspection import RUNNING
 from granchain.engine.stack import Copies
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, RunError
-from granchain.orbits import orbit as module
-from granchain.orbits.shooting import least_overlaps
+from granchain.orbits import shooting
 from granchain.simulation import prepare
 from granchain.status import Status
+from granchain.studies import images
+from granchain.studies.images import least_overlaps
 
 DRAG, FREQUENCY = 5e3, 8e3
 LINEAR = {"law": "kelvin-voigt", "restitution": 1.0, "stiffness": 1e7, "separation": "tensile"}
@@ -137,13 +138,13 @@ def test_a_run_from_the_orbit_closes_and_its_guess_needs_one_shot(hertz):
 
 
 def test_a_long_chain_is_solved_without_the_columns_of_its_jacobian(monkeypatch):
-    columns, counted = module.Period.with_jacobian, []
+    columns, counted = shooting.Shooting.with_jacobian, []
 
     def with_jacobian(period, *arguments):
-        counted.append(period.step.n_steps)
+        counted.append(period.chain.time_step.n_steps)
         return columns(period, *arguments)
 
-    monkeypatch.setattr(module.Period, "with_jacobian", with_jacobian)
+    monkeypatch.setattr(shooting.Shooting, "with_jacobian", with_jacobian)
     found = gc.orbit(row(1e-8, **{"chain.beads": 61}))
     dt, half = found.result.time_step, 0.5 * DRAG * found.result.time_step
     steps = round(found.period / dt)
@@ -162,7 +163,7 @@ def test_the_largest_multipliers_of_a_long_chain_are_those_of_its_columns(monkey
     )
     found = gc.orbit(case)
     assert found.multipliers.size == 6 and found.vectors.shape == (6, 128)
-    monkeypatch.setattr(module, "MOST_DENSE", 64)
+    monkeypatch.setattr(shooting, "MOST_DENSE", 64)
     known = gc.orbit(case)
     assert known.multipliers.size == 128
     assert paired(found.multipliers, known.multipliers[:6]) == pytest.approx(
@@ -207,7 +208,7 @@ def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz, m
         raise CaseError("time.step: got too long a step")
 
     # the state itself is beyond what the steps can follow: what was tried is said all the same
-    monkeypatch.setattr(module, "run_to_end", fails)
+    monkeypatch.setattr(images, "run_to_end", fails)
     for arguments, sentence in (
         ({"tolerance": 1e-17}, "orbit: no orbit of period"),
         ({}, "cannot be run: time.step: got too long"),

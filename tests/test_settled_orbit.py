@@ -160,7 +160,7 @@ def test_an_orbit_that_its_chain_comes_to_from_below_touches_its_dents(dented, m
     state = gc.orbit(case, guess=found.result)
     assert state.settled == 0 and state.begun == "a run of ma-liu"
     assert state.result.elastic_limit == pytest.approx(found.result.elastic_limit, rel=1e-11)
-    monkeypatch.setattr("granchain.orbits.shooting.MOST_PERIODS", 5)
+    monkeypatch.setattr("granchain.orbits.driven.MOST_PERIODS", 5)
     with pytest.raises(RunError, match=r"after 5 periods .* the contacts still change") as error:
         gc.orbit(case)
     assert error.value.result.elastic_limit[0] < found.result.elastic_limit[0]

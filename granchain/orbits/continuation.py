@@ -8,9 +8,9 @@ import copy
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,25 +21,19 @@ from granchain.case.listing import NO_PHYSICS, quantity_of
 from granchain.case.start import FIXED, same_of
 from granchain.errors import CaseError, LawError, RunError
 from granchain.keys import shown
-from granchain.orbits.newton import Shot
-from granchain.orbits.orbit import (
-    CORRECTED,
-    Orbit,
-    Shooting,
-    Stability,
-    StepError,
+from granchain.orbits.breather import CLOSED, Turn, breathers_near, check_conservative
+from granchain.orbits.driven import (
+    MEETS,
+    Driven,
     check_still,
-    labels_of_bodies,
-    one_period_of,
-    orbit_of,
-    period_grid,
-    period_of,
+    driven_problem,
+    frequency_of,
+    multiple_of,
     remembered,
-    stability,
-    step_error,
 )
+from granchain.orbits.orbit import Orbit, Problem, guess_of, labels_of_bodies, orbit_of
 from granchain.orbits.orbit import orbit as find_orbit
-from granchain.orbits.shooting import MEETS, MOVED, Period, Runners
+from granchain.orbits.shooting import CORRECTED, MOVED, Shooting, Shot, Stability, solved
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
 from granchain.simulation import law_provenance, law_records, warns_of_fast_drives
@@ -49,15 +43,13 @@ from granchain.store.files import claim
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import StudyPart
 from granchain.studies.elsewhere import changed_law
-from granchain.studies.members import check_members
+from granchain.studies.images import Runners
 
 # Step lengths along a branch, as fractions of the distance from start to stop: the first, the
 # longest, and the shortest before the branch ends. Our choice.
 FIRST, LONGEST, LEAST_LENGTH = 0.02, 0.05, 1e-5
 # Longest step in which a contact may begin to open, because test functions have a kink there.
 GRAZES = 1e-3
-# Largest closing error of an orbit on a branch, as a fraction of its largest excursion.
-CLOSED = 1e-8
 # Largest distance at which a named point is searched with half the time step. Our choice.
 FARTHEST = 4.0 * LONGEST
 # Largest residual of a breather that results from energy drift where contacts open. Our choice.
@@ -278,14 +270,10 @@ class Branch(Answer):
         CaseError
             If this version cannot read the case, for example because a law is not installed.
         """
-        case, ends, runners = self.case, (self.along, self.start, self.stop), Runners()
-        if case.drives:
-            path = Path(case, *ends, self.drive_periods, runners)
-        else:
-            # imported here because breather imports this module
-            from granchain.orbits.breather import BreatherPath
-
-            path = BreatherPath(case, self.points[0], self.energy, *ends, runners, self.steps)
+        path = path_of(
+            self.case, self.along, self.start, self.stop, Runners(), self.drive_periods,
+            self.points[0], self.energy, self.steps,
+        )  # fmt: skip
         path.take(self)
         return path
 
@@ -324,23 +312,25 @@ def branch_of(
     path: Path, points: Sequence[Point], messages: Sequence[str], interrupted: bool
 ) -> Branch:
     """Return the branch of some points."""
-    fine, along, columns = path.shooting(0.0).fine, path.along, columns_of_points(points)
-    bead, multipliers = fine.chain.body_labels, np.array([point.multipliers for point in points])
-    resonators = fine.bodies > bead.size
+    chain, along, columns = path.problem.chain, path.along, columns_of_points(points)
+    multipliers = np.array([point.multipliers for point in points])
     del columns["multipliers_real"], columns["multipliers_imag"]
+    resonators = chain.bodies > chain.bead.size
     data = {
-        "along": along, "start": path.start, "stop": path.stop, "steps": path.grid.steps,
-        "drive_periods": path.multiple, "weight": path.weight[0], "energy": path.constant_energy,
-        "interrupted": interrupted, "point": np.arange(len(points)), "bead": bead,
-        "body": np.arange(1, fine.bodies + 1) if resonators else None,
-        "contact": fine.contact_labels, "multiplier": np.arange(multipliers.shape[1]),
+        "along": along, "start": path.start, "stop": path.stop,
+        "steps": path.problem.grid.steps, "drive_periods": path.problem.multiple,
+        "weight": path.weight[0], "energy": path.problem.constant_energy,
+        "interrupted": interrupted, "point": np.arange(len(points)), "bead": chain.bead,
+        "body": np.arange(1, chain.bodies + 1) if resonators else None,
+        "contact": chain.contact, "multiplier": np.arange(multipliers.shape[1]),
     }  # fmt: skip
     data |= columns | {"multipliers": multipliers, "stable": columns["stable"].astype(bool)}
     labels = labels_of_bodies(Branch.labels, resonators) | labels_of_parameter(path.case, along)
-    if path.history is not None:
-        for quantity, values in zip(fine.contacts.model.history, path.history, strict=True):
+    history = path.problem.history
+    if history is not None:
+        for quantity, values in zip(chain.quantities, history, strict=True):
             name = f"history_{quantity.name}"
-            data[name] = values[fine.chain.contacts]
+            data[name] = values[chain.contacts]
             meaning = quantity.meaning or quantity.name.replace("_", " ")
             labels[name] = Label(("contact",), quantity.unit or "1", meaning)
     case, first = path.case_at(points[-1].parameter), path.case_at(path.start)
@@ -424,6 +414,8 @@ class Node:
     found : Stability
     rising : float
         Change of the energy of a breather along the tangent.
+    side : float
+        Sign of the determinant of the equations, which changes where branches cross.
     """
 
     z: np.ndarray
@@ -432,15 +424,12 @@ class Node:
     tangent: np.ndarray
     found: Stability
     rising: float = 0.0
+    side: float = 1.0
 
     @property
     def lowest(self) -> np.ndarray:
         """Smallest overlap of each contact [m]."""
         return self.shot.course.lowest
-
-    def count(self) -> int:
-        """Return the number of multipliers outside the unit circle."""
-        return int((np.abs(self.found.values) > 1.0).sum())
 
     def signed(self, at: float) -> float:
         """Return a function that changes sign where a real multiplier passes a number."""
@@ -459,69 +448,57 @@ TURNS: dict[str, Test] = {
 }
 
 
-def sign_changes(node: Node, after: Node, tests: Mapping[str, Test]) -> list[tuple[Test, str]]:
-    """Return the functions that change sign in a step, with the kind of point of each."""
-    return [(test, kind) for kind, test in tests.items() if test(node) * test(after) < 0.0]
-
-
 class Path:
     """Orbits of a case versus one of its parameters.
 
     A point has the coordinates z = (y/w, s), with the scaled state y, the fraction s of the way
-    from start to stop, and a weight w that makes changes of both similar.
+    from start to stop, and a weight w that makes changes of both similar. The coordinates of a
+    breather are z = (y/w, ln T/T0, s), with the period T, and the period T0 of the first breather.
 
     Parameters
     ----------
     case : Case
     along : str
     start, stop : float
-    multiple : int
-        Number of drive periods in a period of the orbit.
-    runners : Runners
+    problem : Driven or Breathers
+        Equations of an orbit at the start.
     """
 
-    # number of coordinates after the state
-    beside = 1
-    # whether to omit the errors of the multipliers
-    bare = False
-    # contact histories with constant residual indentation
-    history: np.ndarray | None = None
-    # energy of all breathers if a parameter of the case varies
-    constant_energy = math.nan
-    # shooting at a fraction of the path; the last few are cached
-    shooting: Callable[[float], Shooting]
+    # equations at a fraction of the path; the last few are cached
+    problem_at: Callable[[float], Problem]
 
-    def __init__(
-        self,
-        case: Case,
-        along: str,
-        start: float,
-        stop: float,
-        multiple: int,
-        runners: Runners,
-    ):
+    def __init__(self, case: Case, along: str, start: float, stop: float, problem: Problem):
         self.case, self.along, self.start, self.stop = case, along, start, stop
-        self.multiple, self.runners = multiple, runners
-        grids = [period_grid(self.case_at(one), self._one_period(one)) for one in (start, stop)]
-        self.grid = grids[0]._replace(steps=max(one.steps for one in grids))
-        self.weight = np.ones(self.grid.scale.size + 1)
-        self.shooting = lru_cache(maxsize=5)(self._shooting)
+        # number of coordinates after the state
+        self.beside = problem.unknowns + 1
+        self.weight = np.ones(problem.grid.scale.size + self.beside)
+        self.follow(problem)
+
+    def follow(self, problem: Problem) -> None:
+        """Set the equations."""
+        self.problem, self.problem_at = problem, lru_cache(maxsize=5)(self._problem_at)
+
+    def _problem_at(self, fraction: float) -> Problem:
+        value = self.value_of(fraction)
+        return self.problem.at(self.case_at(value), value if self.along in FAMILIES else None)
 
     @property
     def request_sha256(self) -> str:
         """Hash of everything that decides which branch is computed."""
-        held = [] if self.history is None else [self.history.tobytes().hex()]
-        facts = [self.case.resolved(), self.along, self.start, self.stop, self.multiple]
-        return sha256_of([*facts, source_hash(), *held])
+        history, multiple = self.problem.history, self.problem.multiple
+        stored = [] if history is None else [history.tobytes().hex()]
+        facts = [self.case.resolved(), self.along, self.start, self.stop, multiple]
+        return sha256_of([*facts, source_hash(), *stored])
 
     def case_at(self, value: float) -> Case:
         """Return the case at a value of the parameter."""
-        return self.case.replace(**{self.along: value})
+        return case_at(self.case, self.along, value)
 
-    def _one_period(self, value: float) -> Case:
-        case = self.case_at(value)
-        frequency = next(iter(case.drives.values())).frequency or 0.0
-        return one_period_of(case, self.multiple / frequency)
+    @property
+    def cases(self) -> list[Case]:
+        """Cases at the start and the stop."""
+        cases = [self.case_at(value) for value in (self.start, self.stop)]
+        return cases[:1] if self.along in FAMILIES else cases
 
     def value_of(self, fraction: float) -> float:
         """Return the parameter at a fraction of the path."""
@@ -531,84 +508,85 @@ class Path:
         """Return the parameter of an orbit."""
         return self.value_of(float(node.z[-1]))
 
-    def _shooting(self, fraction: float) -> Shooting:
-        """Return the shooting over one period at a fraction of the path."""
-        bare = self._one_period(self.value_of(fraction))
-        bare = bare.replace(**{"time.step": bare.time.end / self.grid.steps})
-        return Shooting(bare, self.grid, self.runners, self.history)
-
     def place(self, point: Point) -> np.ndarray:
         """Return the coordinates z of a point."""
-        y = np.concatenate([point.displacement, point.velocity]) / self.grid.scale
+        y = np.concatenate([point.displacement, point.velocity]) / self.problem.grid.scale
         fraction = (point.parameter - self.start) / (self.stop - self.start)
-        return np.append(y / self.weight[: -self.beside], fraction)
+        unknowns = self.problem.coordinates(point.period)
+        return np.concatenate([y / self.weight[: -self.beside], unknowns, [fraction]])
 
     def orbit(self, z: np.ndarray, begun: str) -> Orbit:
         """Return the orbit of a point, with its trajectory."""
-        shooting = self.at(z)
-        shot = shooting.shoot(self.state(z))
-        case = self.case_at(self.value_of(float(z[-1])))
-        found, error = self.stability(z, shot), self.step_error(z, shot)
-        return orbit_of(case, shooting, shot, 1, begun, found, error)
+        shot, fraction = self.at(z).shoot(self.state(z)), float(z[-1])
+        case = self.case_at(self.value_of(fraction))
+        return orbit_of(case, self.problem_at(fraction), shot, 1, begun)
 
     def state(self, z: np.ndarray) -> np.ndarray:
         """Return the scaled state of a point."""
         return z[: -self.beside] * self.weight[: -self.beside]
 
+    def stretch(self, z: np.ndarray) -> float:
+        """Return the logarithm of a point's period over that of the first orbit, if it is free."""
+        return float(z[len(z) - self.beside : -1].sum())
+
     def at(self, z: np.ndarray) -> Shooting:
-        """Return the shooting over the period of a point."""
-        return self.shooting(float(z[-1]))
+        """Return the run over the period of a point."""
+        problem = self.problem_at(float(z[-1]))
+        return problem.shooting(problem.period * math.exp(self.stretch(z)))
 
     def equations(self, z: np.ndarray, image: np.ndarray | None = None) -> np.ndarray:
         """Return the residuals, which are 0 for an orbit; compute the image if not given."""
         y = self.state(z)
-        return (self.at(z).fine.images(y[None])[0] if image is None else image) - y
+        if image is None:
+            image = self.at(z).images(y[None])[0]
+        return self.problem_at(float(z[-1])).equations(y, image, self.stretch(z))
 
     def remember(self, found: Orbit) -> None:
-        """Set the contact histories to those of an orbit.
+        """Set the contact histories to those of an orbit, if the force depends on them.
 
         Raises
         ------
         CaseError
             If the contacts differ, or if they change along the path and have residual indentation.
         """
-        shooting = self.shooting(0.0)
-        history, others = remembered(found, shooting)
+        problem = self.problem
+        if not (isinstance(problem, Driven) and problem.remembers):
+            return
+        history, others = remembered(guess_of(self.case, found), problem.shooting())
         if others:
             raise CaseError(
                 "orbit: its contacts differ from the contacts of this case. An orbit of this "
                 "chain, law, and inputs is required, because contacts remember their history in "
                 "it. Find one with granchain.orbit."
             )
-        first, last = (self.case_at(value) for value in (self.start, self.stop))
-        one, other = same_of(first), same_of(last)
-        loads = [[case.chain.precompression, case.chain.gravity] for case in (first, last)]
-        same = all(one[name] == other[name] for name in FIXED) and loads[0] == loads[1]
-        if shooting.fine.lasting and not same:
+        facts = [
+            [case.chain.precompression, case.chain.gravity, *map(same_of(case).get, FIXED)]
+            for case in self.cases
+        ]
+        if problem.chain.lasting and facts[0] != facts[1]:
             raise CaseError(
                 f"along: {self.along} changes contacts that have residual indentation. It must "
                 "be a parameter of drives, drag, on-site springs, or dashpots. Find an orbit at "
                 "each value with granchain.orbit, which lets the indentation grow."
             )
-        self.history, self.shooting = history, lru_cache(maxsize=5)(self._shooting)
+        self.follow(replace(problem, history=history))
 
     def take(self, branch: Branch) -> None:
         """Set the weight of the state to that of a branch, and the contact histories, if any."""
         self.weight[: -self.beside] = branch.weight
-        fine = self.shooting(0.0).fine
-        names = [f"history_{quantity.name}" for quantity in fine.contacts.model.history]
-        if names and names[0] in branch.variables:
-            self.history = fine.contacts.history[:, :-1].copy()
-            self.history[:, fine.chain.contacts] = [branch[name] for name in names]
-            self.shooting = lru_cache(maxsize=5)(self._shooting)
+        problem, chain = self.problem, self.problem.chain
+        names = [f"history_{quantity.name}" for quantity in chain.quantities]
+        if isinstance(problem, Driven) and names and names[0] in branch.variables:
+            history = chain.history_at_rest.copy()
+            history[:, chain.contacts] = [branch[name] for name in names]
+            self.follow(replace(problem, history=history))
 
     def room(self, node: Node) -> np.ndarray:
         """Return the margin of each contact before its residual indentation grows, (contacts,).
 
         The margin is a fraction of the overlap at which it grows.
         """
-        limits = self.shooting(float(node.z[-1])).limits
-        return 1.0 + MEETS - node.shot.course.highest / limits
+        return 1.0 + MEETS - node.shot.course.highest / node.shot.shooting.limits
 
     def by_parameter(self, z: np.ndarray, image: np.ndarray) -> np.ndarray:
         """Return the derivative of the equations by the fraction of the path, from one side."""
@@ -620,37 +598,20 @@ class Path:
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
     ) -> np.ndarray:
         """Return the derivative of the equations and of normal z."""
-        inner = np.hstack([shot.jacobian - np.eye(len(shot.state)), by_parameter[:, None]])
+        derivative = self.problem_at(float(z[-1])).derivative(shot)
+        inner = np.hstack([derivative, by_parameter[:, None]])
         return np.vstack([inner * self.weight, normal])
-
-    def solved(self, matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
-        """Return the step that solves the equations with this derivative."""
-        try:
-            return -np.linalg.solve(matrix, off)
-        except np.linalg.LinAlgError:
-            raise RunError(
-                "a step did not converge to an orbit because its equations are singular."
-            ) from None
-
-    def stability(self, z: np.ndarray, shot: Shot) -> Stability:
-        """Return the multipliers of the orbit at z."""
-        if self.bare:
-            values, vectors = np.linalg.eig(shot.jacobian)
-            return Stability(values, vectors.T, math.nan, math.nan, False)
-        return stability(self.at(z), shot)
-
-    def step_error(self, z: np.ndarray, shot: Shot) -> StepError:
-        """Return the discretization error of the orbit at z."""
-        return step_error(self.at(z), shot)
 
     def node(self, z: np.ndarray, before: np.ndarray) -> Node:
         """Return the orbit at z; its tangent continues in the given direction."""
-        shooting = self.at(z)
-        shot = shooting.shoot(self.state(z))
-        check_still(shooting, shot)
+        shot, problem = self.at(z).shoot(self.state(z)), self.problem_at(float(z[-1]))
+        check_still(shot)
         by_parameter = self.by_parameter(z, shot.image)
         tangent = self.tangent(z, shot, by_parameter, before)
-        return Node(z, shot, by_parameter, tangent, self.stability(z, shot))
+        rising = problem.rising(shot.state, self.state(tangent))
+        matrix = self.bordered(z, shot, by_parameter, tangent)
+        side = np.linalg.slogdet(matrix)[0] if len(matrix) == len(z) else 1.0
+        return Node(z, shot, by_parameter, tangent, problem.stability(shot), rising, float(side))
 
     def tangent(
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, before: np.ndarray
@@ -658,12 +619,12 @@ class Path:
         """Return the tangent of length 1 that continues in the given direction."""
         matrix = self.bordered(z, shot, by_parameter, before)
         across = np.append(np.zeros(len(matrix) - 1), -1.0)
-        found = self.solved(matrix, across)
-        return np.asarray(found / np.linalg.norm(found))
+        step = solved(matrix, across)
+        return np.asarray(step / np.linalg.norm(step))
 
     def first(self, found: Orbit) -> Node:
         """Return the orbit at the start, and set the scale of the coordinates."""
-        y = np.concatenate([found.displacement, found.velocity]) / self.grid.scale
+        y = np.concatenate([found.displacement, found.velocity]) / self.problem.grid.scale
         z = np.append(y, np.zeros(self.beside))
         upward = np.append(np.zeros(len(z) - 1), 1.0)
         try:
@@ -712,13 +673,13 @@ class Path:
         else:
             shot, by_parameter = near.shot, near.by_parameter
         matrix = self.bordered(z if near is None else near.z, shot, by_parameter, normal)
-        excursion = max(float(shot.course.excursion.max()) / self.grid.overlap, 1e-6)
+        excursion = max(float(shot.course.excursion.max()) / self.problem.grid.overlap, 1e-6)
         missed: list[np.ndarray] = []
 
         def steps(place: np.ndarray) -> np.ndarray:
             # minus Newton's step with that Jacobian, which is a map with derivative 1
             missed.append(np.append(self.equations(place), normal @ (place - through)))
-            return -self.solved(matrix, missed[-1])
+            return -solved(matrix, missed[-1])
 
         def size(step: np.ndarray) -> float:
             # the part of an overdetermined residual that a step can change; SciPy also evaluates it
@@ -765,12 +726,11 @@ class Path:
         error: float = math.nan,
     ) -> Point:
         """Return a node as a point of a branch; `place` is an index of a contact of the chain."""
-        shooting = self.at(node.z)
-        contact = None if place is None else int(shooting.fine.contact_labels[place])
-        n = shooting.bodies
-        own = node.shot.state * self.grid.scale
+        shooting = node.shot.shooting
+        contact = None if place is None else int(shooting.chain.contact[place])
+        n, state = shooting.chain.bodies, node.shot.state * shooting.grid.scale
         return Point(
-            kind, self.parameter(node), shooting.period, own[:n], own[n:],
+            kind, self.parameter(node), shooting.period, state[:n], state[n:],
             node.shot.course.excursion, node.lowest, node.found.values, node.found.off,
             node.found.modulus, node.found.stable, node.shot.residual, contact, error,
             lambda: self,
@@ -780,24 +740,10 @@ class Path:
 
     def tests(self, node: Node, after: Node) -> list[tuple[Test, str]]:
         """Return functions that are zero within a step, with the kind of point of each."""
-
-        def branches(one: Node) -> float:
-            # excludes points where this branch turns back
-            matrix = self.bordered(one.z, one.shot, one.by_parameter, one.tangent)
-            return float(np.linalg.slogdet(matrix)[0] * np.abs(one.found.values - 1.0).min())
-
-        tests = sign_changes(node, after, TURNS | {"branch point": branches})
-        # each of these moves one multiplier across the circle; a pair moves two more
-        if abs(after.count() - node.count()) > len(tests):
-            few = min(node.count(), after.count())
-
-            def pairs(node: Node) -> float:
-                turning = node.found.values[node.found.values.imag != 0.0]
-                near = np.abs(np.abs(turning) - 1.0).min(initial=1.0)
-                return float(near if node.count() > few else -near)
-
-            tests.append((pairs, "Neimark-Sacker"))
-        return tests
+        problem = self.problem_at(float(node.z[-1]))
+        functions = TURNS | problem.turns(node, after)
+        tests = [(test, kind) for kind, test in functions.items() if test(node) * test(after) < 0.0]
+        return tests + problem.pairs(node, after, len(tests))
 
     def named(self, node: Node, after: Node, length: float) -> list[Point]:
         """Return the special points within a step, in order."""
@@ -839,8 +785,8 @@ class Path:
         zero is not found. The change is three quarters of the error, by the order 2. The error also
         includes the tolerance of the point, which is a fraction of the step that contains it.
         """
-        finer, at_length = self.in_steps(2), float((at.z - node.z) @ node.tangent)
-        finer.bare = True
+        finer, at_length = copy.copy(self), float((at.z - node.z) @ node.tangent)
+        finer.follow(self.problem.finer())
         known: dict[float, Node] = {}
 
         def value(length: float) -> float:
@@ -867,31 +813,27 @@ class Path:
         At a pitchfork, the chain and the orbit equal their mirror images, at once or half a period
         later, and the vector of the multiplier does not.
         """
-        shooting = self.at(node.z)
-        fine, half = shooting.fine, {"time.end": 0.5 * shooting.period}
-        y, critical = node.shot.state, np.abs(node.found.values - 1.0).argmin()
-        order = np.arange(fine.chain.n_bodies)[::-1]
-        riding = np.argsort(-fine.chain.resonators.body, kind="stable")
-        order = np.append(order, order.size + riding)
-        order = np.append(order, order.size + order)
+        shooting, y = node.shot.shooting, node.shot.state
+        chain, scale, period = shooting.chain, shooting.grid.scale, 0.5 * shooting.period
+        critical = np.abs(node.found.values - 1.0).argmin()
+        order = np.append(chain.mirrored, chain.bodies + chain.mirrored)
 
         def mirrored(states: np.ndarray) -> np.ndarray:
             return -states[:, order]
 
         def mirrored_later(states: np.ndarray) -> np.ndarray:
-            period = Period(
-                shooting.bare.replace(**half), self.grid.scale, self.runners, self.history
-            )
-            return mirrored(period.images(states))
+            grid = shooting.grid._replace(steps=shooting.grid.steps // 2)
+            half = Shooting(chain.case, period, grid, chain.runners, chain.history)
+            return mirrored(half.images(states))
 
         aside = (y + MOVED * np.cos(np.arange(y.size)))[None]
-        image = fine.images(aside)
-        size, own = np.abs(image).max(), node.found.vectors[critical].real / self.grid.scale
+        image = shooting.images(aside)
+        size, own = np.abs(image).max(), node.found.vectors[critical].real / scale
         own *= MOVED / np.abs(own).max()
         for turned in (mirrored, mirrored_later):
             here, above, below = turned(np.array([y, y + own, y - own]))
             if (
-                np.abs(turned(image) - fine.images(turned(aside))).max() <= 1e-9 * size
+                np.abs(turned(image) - shooting.images(turned(aside))).max() <= 1e-9 * size
                 # close to a branch point, such a closing error allows a distance of its root
                 and np.abs(here - y).max() <= 10.0 * math.sqrt(CLOSED) * size
                 # the vector is mapped to its negative, and not to itself
@@ -900,28 +842,12 @@ class Path:
                 return "pitchfork"
         return "branch point"
 
-    def longer(self, factor: int) -> Self:
-        """Return the same path with a multiple of the period."""
-        found = self.in_steps(factor)
-        found.multiple = factor * self.multiple
-        return found
-
-    def in_steps(self, factor: int) -> Self:
-        """Return the same path with more steps per period."""
-        found = copy.copy(self)
-        found.grid = self.grid._replace(steps=factor * self.grid.steps)
-        found.shooting = lru_cache(maxsize=5)(found._shooting)
-        return found
-
-    def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return all multipliers of a point, and their vectors as rows."""
-        values, vectors = np.linalg.eig(self.at(z).shoot(self.state(z)).jacobian)
-        return values, vectors.T
-
     def branching_orbit(self, point: Point, factor: int) -> Orbit:
         """Return an orbit of the crossing branch, close to the point."""
-        z, longer = self.place(point), self.longer(factor)
-        values, vectors = self.multipliers(z)
+        z, longer = self.place(point), copy.copy(self)
+        longer.follow(self.problem.longer(factor))
+        shot = self.at(z).shoot(self.state(z))
+        values, vectors = self.problem_at(float(z[-1])).multipliers(shot)
         critical = vectors[np.abs(values - (-1.0 if factor == 2 else 1.0)).argmin()].real
         away = np.append(critical / np.linalg.norm(critical), np.zeros(self.beside))
         for aside in SWITCH_LENGTHS:
@@ -1130,16 +1056,14 @@ def _complete_branch(out: str | os.PathLike[str], path: Path, first: Node, reque
     return branch
 
 
-def _cases_at_ends(path: Path) -> list[Case]:
-    """Return the cases at the start and the stop of a path."""
-    if path.along in FAMILIES:
-        return [path.case]
-    return [path.case.replace(**{path.along: value}) for value in (path.start, path.stop)]
+def case_at(case: Case, along: str, value: float) -> Case:
+    """Return the case at a value of the parameter."""
+    return case if along in FAMILIES else case.replace(**{along: value})
 
 
 def _law_texts(path: Path) -> list[str]:
     """Return the record of the contact law at the start and the stop of a path."""
-    records = law_records(_cases_at_ends(path))
+    records = law_records(path.cases)
     return ["" if record is None else record.text for record in records]
 
 
@@ -1150,7 +1074,7 @@ def _points_of_file(
     points = [one for columns in found for one in points_of_columns(columns, lambda: path)]
     same = all(columns["asked"] == [request] for columns in found)
     for columns in found if same else ():
-        changed = changed_law(_cases_at_ends(path), columns["law"])
+        changed = changed_law(path.cases, columns["law"])
         if changed:
             raise LawError(
                 f"{os.fspath(file)}: the branch was computed with another law: {changed}. The "
@@ -1312,13 +1236,12 @@ def _first_node(
 ) -> tuple[Path, Node]:
     """Return the path and its first orbit."""
     check_case(case)
-    check_members([case], threads)
+    runners = Runners(threads)
     if not isinstance(found, Orbit):
         raise CaseError(
             f"orbit: {type(found).__name__} is not valid. An Orbit is required. Find one with "
             "granchain.orbit."
         )
-    runners = Runners(threads)
     breathing = not (case.drives or math.isnan(found.energy))
     if breathing and along in FAMILIES:
         own = (found.energy, float(np.abs(found.displacement).max()), found.period)
@@ -1335,13 +1258,11 @@ def _first_node(
                 f"{name}: {shown(value)} is not valid. Start and stop must be two different "
                 "numbers in SI units."
             )
+    ends = along, begin, stop
     if breathing and found.bead.size == case.beads:
-        # imported here because breather imports this module
-        from granchain.orbits.breather import BreatherPath
-
-        path: Path = BreatherPath(case, found, found.energy, along, begin, stop, runners)
+        path = path_of(case, *ends, runners, 1, found, found.energy)
     else:
-        path, found = _driven_path(case, found, along, begin, stop, runners, begin != present)
+        path, found = _driven_path(case, found, *ends, runners, begin != present)
     try:
         return path, path.first(found)
     except RunError as error:
@@ -1354,6 +1275,52 @@ def _first_node(
         ) from None
 
 
+def path_of(
+    case: Case,
+    along: str,
+    start: float,
+    stop: float,
+    runners: Runners,
+    multiple: int,
+    first: Orbit | Point,
+    energy: float,
+    steps: int = 0,
+) -> Path:
+    """Return the path of a driven chain, or of a conservative one.
+
+    Parameters
+    ----------
+    case : Case
+    along : str
+    start, stop : float
+    runners : Runners
+    multiple : int
+        Number of drive periods in a period of the orbit.
+    first : Orbit or Point
+        First breather.
+    energy : float
+        Energy of all breathers, if a parameter of the case varies [J].
+    steps : int
+        Number of time steps in a period of a breather. Default: the number that it has.
+    """
+    cases = [case_at(case, along, value) for value in (start, stop)]
+    if cases[0].drives:
+        driven = [driven_problem(one, multiple, runners) for one in cases]
+        most = max(problem.grid.steps for problem in driven)
+        grid = driven[0].grid._replace(steps=most)
+        return Path(case, along, start, stop, replace(driven[0], grid=grid))
+    for one in cases:
+        check_conservative(one, runners)
+    state = np.concatenate([first.displacement, first.velocity])
+    turn = Turn(state, first.period, int(np.abs(first.displacement).argmax()))
+    varied = along in FAMILIES
+    family = breathers_near(cases[0], turn, along if varied else "energy", runners)
+    grid = family.grid._replace(steps=steps or family.grid.steps)
+    value = family.fixed_value if varied else energy
+    problem = replace(family, grid=grid, varied=varied, fixed_value=value)
+    return Path(case, along, start, stop, problem)
+
+
 def _driven_path(
     case: Case, found: Orbit, along: str, begin: float, stop: float, runners: Runners, aside: bool
 ) -> tuple[Path, Orbit]:
@@ -1361,7 +1328,7 @@ def _driven_path(
 
     If the start differs from the orbit (`aside`), the first orbit is computed.
     """
-    at_start = case if along in FAMILIES else case.replace(**{along: begin})
+    at_start = case_at(case, along, begin)
     if not at_start.drives or found.bead.size != case.beads:
         raise CaseError(
             f"orbit: the orbit has {found.bead.size} beads, but the chain has {case.beads} beads "
@@ -1373,15 +1340,12 @@ def _driven_path(
             f"along: with {along}, the {len(at_start.drives)} drives of the chain have no common "
             "period. Another key is required. Use for example an amplitude."
         )
-    own = found.result.case.drives
-    before = next(iter(own.values())).frequency if own else None
-    multiple = max(1, round(found.period * (before or 0.0)))
-    frequency = float(next(iter(at_start.drives.values())).frequency or math.inf)
-    period = period_of(at_start, multiple / frequency)
+    before = found.result.case.drives
+    multiple = max(1, round(found.period * frequency_of(found.result.case))) if before else 1
+    multiple = multiple_of(at_start, multiple / (frequency_of(at_start) or math.inf))
     if aside:
-        threads = runners.threads
+        period, threads = multiple / frequency_of(at_start), runners.threads
         found = find_orbit(at_start, period=period, guess=found, threads=threads, progress=False)
-    path = Path(case, along, begin, stop, round(period * frequency), runners)
-    if path.shooting(0.0).remembers:
-        path.remember(found)
+    path = path_of(case, along, begin, stop, runners, multiple, found, math.nan)
+    path.remember(found)
     return path, found

@@ -5,65 +5,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from granchain.analysis.convergence import SAFETY
 from granchain.case import Case, check_case
-from granchain.case.initial import MOTION_COLUMNS
-from granchain.case.start import FIXED, same_of, state_in, state_of_run, text_of_state
 from granchain.case.start import begun as begun_before
 from granchain.errors import CaseError, RunError
-from granchain.keys import Problems, shown
-from granchain.orbits.newton import (
-    MOST_DENSE,
-    Nearest,
-    Shot,
-    krylov_step,
-    largest_multipliers,
-    newton,
-    newton_step,
-)
-from granchain.orbits.shooting import (
-    COMES,
-    INSTANTS,
-    MEETS,
-    MOST_TRIES,
-    MOVED,
-    NEARER,
-    SETTLED_GROWTH,
-    Period,
-    Runners,
-    Settled,
-    growth,
-    settle,
-)
+from granchain.keys import shown
+from granchain.orbits.breather import Breathers, breather_search
+from granchain.orbits.driven import SAME_PHASE, Driven, driven_search
+from granchain.orbits.shooting import Guess, Shot, step_error
 from granchain.progress import progress_of
-from granchain.simulation import law_provenance, prepare, run_to_end, warns_of_fast_drives
+from granchain.simulation import law_provenance, warns_of_fast_drives
 from granchain.store import Answer, Label, Result
 from granchain.store.answer import case_of
-from granchain.studies.members import check_members
-from granchain.waves.dispersion import at_rest
-from granchain.waves.modes import modes
+from granchain.studies.images import Runners
 
-# Minimum number of steps per period. Our choice: with fewer, an oscillation is not resolved.
-FEWEST_STEPS = 20
-# Typical number of iterations from the static state (2 to 6), for the progress report.
-USUAL_SHOTS = 4
 # Relative distance from the indentation limit within which an orbit is at the limit; an orbit is
 # accurate to 1e-8.
 TOUCHES = 1e-6
-# Maximum number of corrections of an orbit with half the step, and the fraction of the change at
-# which they end.
-MOST_CORRECTIONS, CORRECTED = 20, 1e-2
-# Relative tolerance of the drive period.
-_SAME_PERIOD = 1e-9
-# Largest distance of a guess's end from zero drive phase, as a fraction of the period.
-_SAME_PHASE = 0.01
 
+Problem = Driven | Breathers
 
 _OF_MULTIPLIER, _OF_BODY, _OF_CONTACT = ("multiplier",), ("bead",), ("contact",)
 
@@ -303,499 +266,55 @@ def orbit(
     True
     """
     check_case(case)
-    check_members([case], threads)
+    runners = Runners(threads, progress_of(progress, "orbit"))
     if not (isinstance(tolerance, (int, float)) and 0.0 < tolerance < 1.0):
         raise CaseError(
             f"tolerance: {tolerance!r} is out of range. It must be a number between 0 and 1."
         )
-    runners = Runners(threads, progress_of(progress, "orbit"))
-    if not case.drives:
-        # imported here because breather imports this module
-        from granchain.orbits.breather import breather
-
-        return breather(case, period, guess, tolerance, hold, runners)
-    if hold is not None:
+    if case.drives and hold is not None:
         raise CaseError(
             f"hold: {shown(hold)} is not valid for a driven chain, because the drive sets the "
             "period. Leave it out."
         )
-    one_period = one_period_of(case, period_of(case, period))
-    grid = period_grid(case, one_period)
-    steps = {"time.step": one_period.time.end / grid.steps}
-    shooting = Shooting(one_period.replace(**steps), grid, runners)
-    state, begun = np.zeros_like(grid.scale), "the static state"
-    if guess is not None:
-        state, begun = state_of_guess(guess, shooting.bodies, begun)
-        state = state / grid.scale
-    if isinstance(guess, Result):
-        _check_phase(guess)
-    runners.expect(expected_runs(shooting))
-    settled = 0
-    if shooting.remembers:
-        shooting, found, settled, begun = _remembering(shooting, guess, state, begun, tolerance)
-    else:
-        found = _nearest_orbit(shooting, state, begun, tolerance)
-    advice = "the orbit at a weaker drive or another frequency, or a run that has become steady"
-    return orbit_found(
-        case, shooting, found, begun, tolerance, advice, lambda shot: stability(shooting, shot),
-        lambda shot: step_error(shooting, shot), settled,
-    )  # fmt: skip
-
-
-def orbit_found(
-    case: Case,
-    shooting: Shooting,
-    found: Nearest,
-    begun: str,
-    tolerance: float,
-    advice: str,
-    multipliers: Callable[[Shot], Stability],
-    step_errors: Callable[[Shot], StepError],
-    settled: int = 0,
-) -> Orbit:
-    """Return the orbit that Newton's method has found.
-
-    Raises
-    ------
-    RunError
-        If it has found none.
-    """
-    if found.why is not None:
-        raise RunError(
-            f"orbit: no orbit of period {shooting.period:.6g} s was found from {begun}: "
-            f"{found.sentence}. It must be at most {tolerance:g}. Give as guess= {advice}, or "
-            "increase the tolerance.",
-            shooting.seen(found.shot.state),
-        )
-    shot = found.shot
-    orbit = orbit_of(
-        case, shooting, shot, found.shots, begun, multipliers(shot), step_errors(shot), settled
-    )
-    shooting.runners.close()
-    return orbit
-
-
-def _nearest_orbit(shooting: Shooting, state: np.ndarray, begun: str, tolerance: float) -> Nearest:
-    """Run Newton's method on one period."""
-
-    def step(_: np.ndarray, shot: Shot) -> np.ndarray | None:
-        if shooting.long:
-            moved = krylov_step(shot.period, shot.state, shot.image)
-            if moved is not None:
-                return moved
-            shooting.long = False
-        return newton_step(shot.state, shot.image, shot.jacobian)
-
-    return newton(state, begun, shooting.shoot, step, tolerance)
-
-
-def _remembering(
-    shooting: Shooting,
-    guess: Orbit | Result | None,
-    state: np.ndarray,
-    begun: str,
-    tolerance: float,
-) -> tuple[Shooting, Nearest, int, str]:
-    """Run Newton's method with constant contact histories, once these are steady.
-
-    For a guess that is an orbit, its histories are used, unless a residual indentation would grow.
-    """
-    period, (history, whose) = shooting.fine, remembered(guess, shooting)
-    settled, comes, begun = Settled(state, history), COMES, begun + whose
-    if not isinstance(guess, Orbit) or whose:
-        settled, comes = _settled(shooting, settled, comes, begun), comes * NEARER
-    for _ in range(MOST_TRIES):
-        words = begun
-        if settled.periods:
-            count = f"{settled.periods} period{'s' * (settled.periods > 1)}"
-            words += f", run for {count} until its contact histories were steady"
-        shooting = shooting.remembering(settled.history)
-        found = _nearest_orbit(shooting, settled.state, words, tolerance)
-        if found.why is not None:
-            break
-        check_still(shooting, found.shot)
-        _, after = period.passed(found.shot.state, settled.history)
-        lasting = period.lasting
-        grows = growth(settled.history[lasting], after[lasting])
-        if grows > MEETS:
-            settled, comes = _settled(shooting, settled, comes, begun), comes * NEARER
-        elif (after == settled.history).all() or grows:
-            break
-        else:
-            # contacts that were open at zero phase are closed, or the reverse
-            settled = settled._replace(state=found.shot.state, history=after)
-    else:
-        raise RunError(
-            f"orbit: the chain does not reach the orbit of period {shooting.period:.6g} s from "
-            f"{words}, because the residual indentation would grow by a fraction of {grows:.2g} "
-            f"in it. It may grow by at most {MEETS:g}. Give as guess= a run at a stronger drive, "
-            "which leaves deeper indentation, that ends at zero drive phase, or as period= a "
-            "multiple of the period.",
-            shooting.seen(found.shot.state),
-        )
-    return shooting, found, settled.periods, words
-
-
-def _settled(shooting: Shooting, begun: Settled, comes: float, words: str) -> Settled:
-    """Run a chain until its contact histories are steady."""
-    try:
-        found = settle(shooting.fine, begun, comes)
-    except RunError as error:
-        raise RunError(
-            f"guess: {words} cannot be run until its contacts are steady: {error} A drive that "
-            "the contacts can bear is required. Start from a smaller amplitude."
-        ) from None
-    if found.grows:
-        raise RunError(
-            f"orbit: after {found.passed} periods from {words}, the contacts still change, by a "
-            f"fraction of {found.grows:.2g} of their histories in the last period. It must be at "
-            f"most {SETTLED_GROWTH:g}. Give as guess= a run at a stronger drive, which leaves "
-            "deeper indentation, that ends at zero drive phase.",
-            shooting.remembering(found.history).seen(found.state),
-        )
-    return found
-
-
-def remembered(guess: Orbit | Result | None, shooting: Shooting) -> tuple[np.ndarray, str]:
-    """Return the contact histories of a guess, and a note if they are those of the static state."""
-    at_rest_history = shooting.fine.contacts.history[:, :-1]
-    if guess is None:
-        return at_rest_history, ""
-    result = guess.result if isinstance(guess, Orbit) else guess
-    if result.state is not None:
-        held, mine = state_in(text_of_state(result.state)), same_of(shooting.bare)
-        if all(held.same[name] == mine[name] for name in FIXED):
-            return held.start.history.copy(), ""
-    return at_rest_history, ", with the contacts of the static state"
-
-
-def check_still(shooting: Shooting, shot: Shot) -> None:
-    """Raise an error if contact histories change during an orbit.
-
-    The state of an orbit consists of displacements and velocities only.
-
-    Raises
-    ------
-    RunError
-        With the trajectory of the orbit.
-    """
-    if not (changed := shot.course.changed).any():
-        return
-    names = shooting.fine.contacts.model.history
-    which = ", ".join(map(str, shooting.fine.contact_labels[changed].tolist()))
-    what = ", ".join(names[place].name for place in shooting.fine.lasting)
-    raise RunError(
-        f'contact.law: with "{shooting.bare.contact.law}", contacts {which} change their {what} '
-        "during the orbit. It must be constant during an orbit. Use a weaker drive or a larger "
-        "chain.precompression, so that the contacts stay closed. A run of many periods "
-        "(granchain.run) finds a stable orbit with any law.",
-        shooting.seen(shot.state),
-    )
-
-
-def expected_runs(shooting: Shooting) -> int:
-    """Return the expected number of runs over a period, for the progress report."""
-    return (USUAL_SHOTS + 2) * (4 * shooting.bodies + 1)
-
-
-class PeriodGrid(NamedTuple):
-    """Number of steps of a period (even), smallest static overlap [m], and scale of displacements
-    [m] and velocities [m/s], (2 n_bodies,)."""
-
-    steps: int
-    overlap: float
-    scale: np.ndarray
-
-
-def period_grid(case: Case, one_period: Case) -> PeriodGrid:
-    """Check that orbits of the case are supported, and return steps and scale."""
+    start = guess_of(case, guess)
     if case.drives:
-        _check_covered(case)
-    period = one_period.time.end
-    # this raises errors for contacts without a static force, and for chains that are too long
-    omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
-    chain, contacts, planned = prepare(one_period)
-    n = chain.n_bodies + chain.n_resonators
-    if planned.n_steps < FEWEST_STEPS:
-        raise CaseError(
-            f"period: {period:.6g} s is only {planned.n_steps} time steps of {planned.value:.3g} "
-            f"s. At least {FEWEST_STEPS} are required. Reduce time.step, for example to "
-            f"{period / 100.0:.3g} s{', or use a lower drive frequency' * bool(case.drives)}."
+        search = driven_search(case, period, start, tolerance, runners)
+    else:
+        search = breather_search(case, period, start, tolerance, hold, runners)
+    problem, nearest, begun, settled = search
+    shot = nearest.shot
+    if nearest.why is not None:
+        raise RunError(
+            f"orbit: no orbit of period {shot.shooting.period:.6g} s was found from {begun}: "
+            f"{nearest.sentence}. It must be at most {tolerance:g}. Give as guess= "
+            f"{problem.advice}, or increase the tolerance.",
+            shot.shooting.seen(shot.state),
         )
-    # an even number, such that steps of twice the length are stable
-    steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
-    overlap = float(contacts.overlaps[chain.contacts].min())
-    return PeriodGrid(steps + steps % 2, overlap, np.repeat([overlap, omega * overlap], n))
-
-
-class Shooting:
-    """Run over one period of a driven case, from any state.
-
-    States are scaled: displacements by the smallest static overlap, velocities by that times the
-    highest frequency of the chain.
-
-    Parameters
-    ----------
-    bare : Case
-        One period from rest in equal steps.
-    grid : PeriodGrid
-    runners : Runners
-    history : (n_history, n_contacts) array, optional
-        Contact histories with constant residual indentation. Default: histories at rest.
-    """
-
-    def __init__(
-        self,
-        bare: Case,
-        grid: PeriodGrid,
-        runners: Runners,
-        history: np.ndarray | None = None,
-    ):
-        self.bare, self.grid, self.runners, self.history = bare, grid, runners, history
-        self.period, (self.steps, self.overlap, self.scale) = bare.time.end, grid
-        self.fine = Period(bare, self.scale, runners, history)
-        self.bodies = self.fine.bodies
-        # whether to use directions of the Jacobian instead of its columns
-        self.long = self.bodies > MOST_DENSE
-
-    @cached_property
-    def coarse(self) -> Period:
-        """Period with steps of twice the length."""
-        doubled = {"time.step": 2.0 * self.period / self.steps}
-        return Period(self.bare.replace(**doubled), self.scale, self.runners, self.history)
-
-    @cached_property
-    def halved(self) -> Period:
-        """Period with steps of half the length."""
-        half = {"time.step": 0.5 * self.period / self.steps}
-        return Period(self.bare.replace(**half), self.scale, self.runners, self.history)
-
-    def remembering(self, history: np.ndarray) -> Shooting:
-        """Return the same run with these contact histories, and constant indentation."""
-        return Shooting(self.bare, self.grid, self.runners, history)
-
-    @cached_property
-    def remembers(self) -> bool:
-        """True if the force at a drive phase depends on the history.
-
-        The weight of a dashpot at contact onset has no effect without damping.
-        """
-        contacts = self.fine.contacts
-        return bool(contacts.model.history) and (bool(self.fine.lasting) or self.damped)
-
-    @cached_property
-    def damped(self) -> bool:
-        """True if contacts lose energy in small oscillations."""
-        chain, contacts = self.fine.chain, self.fine.contacts
-        there = range(chain.n_bodies + 1)[chain.contacts]
-        return bool(at_rest(contacts, there, float(chain.mass.min()))[1].any())
-
-    @property
-    def limits(self) -> np.ndarray:
-        """Overlaps at which residual indentations start to grow, (contacts,) [m]; infinite if there
-        are none."""
-        fine = self.fine
-        if self.history is None or fine.limit is None:
-            return np.full(fine.contact_labels.size, math.inf)
-        return np.asarray(self.history[fine.limit][fine.chain.contacts])
-
-    def run(self, state: np.ndarray) -> Result:
-        """Run the period from a state, with records.
-
-        With resonators or contact histories, one period is run first, and the run with records
-        starts from its complete final state.
-        """
-        own, fine = (state * self.scale).tolist(), self.fine
-        every = self.period * max(1, self.steps // INSTANTS) / self.steps
-        initial: dict[str, Any] = {
-            "displacement": own[: self.bodies], "velocity": own[self.bodies :]
-        }  # fmt: skip
-        if self.history is not None or fine.chain.n_resonators:
-            history = fine.contacts.history[:, :-1] if self.history is None else self.history
-            left = fine.left_by(state, history)
-            initial = {"state": text_of_state(state_of_run(self.bare, left, fine.step.value))}
-        recorded = {
-            "initial": initial,
-            "snapshots": {"interval": every},
-            "sensors": {"beads": "all", "contacts": "all", "interval": every},
-            "energy": dict(self.bare.energy) | {"ledger": True, "interval": every},
-        }
-        return run_to_end(self.bare.replace(**recorded))
-
-    def seen(self, state: np.ndarray) -> Result | None:
-        """Run the period from a state that is not an orbit, as far as possible."""
-        try:
-            return self.run(state)
-        except (CaseError, RunError) as error:
-            return getattr(error, "result", None)
-
-    def shoot(self, state: np.ndarray) -> Shot:
-        """Run a period from a state with its Jacobian, which long chains compute on request.
-
-        Raises
-        ------
-        RunError
-            If a run fails.
-        """
-        image, jacobian = (
-            (self.fine.images(state[None])[0], None)
-            if self.long
-            else self.fine.with_jacobian(state)
-        )
-        course = self.fine.course(state)
-        # for a chain at rest, a millionth of its static overlap
-        excursion = max(float(course.excursion.max()) / self.overlap, 1e-6)
-        residual = float(np.abs(image - state).max()) / excursion
-        shot = Shot(self.fine, state, image, course, residual)
-        if jacobian is not None:
-            shot.jacobian = jacobian
-        return shot
-
-
-@dataclass
-class Stability:
-    """Multipliers of an orbit, the largest modulus first; for a breather the nontrivial ones.
-
-    Parameters
-    ----------
-    values : (m,) complex array
-    vectors : (m, 2 n) complex array
-        Eigenvectors as rows.
-    off, modulus : float
-        Errors of the first value and of its modulus.
-    stable : bool
-    moduli : (m,) array, optional
-        Error of each modulus, for a breather.
-    matrix : (m, m) array, optional
-        Jacobian on the space across conserved quantities, for a breather.
-    energy : float
-        Energy of a breather [J].
-    period_error : float
-        Error of the period of a breather [s].
-    """
-
-    values: np.ndarray
-    vectors: np.ndarray
-    off: float
-    modulus: float
-    stable: bool
-    moduli: np.ndarray | None = None
-    matrix: np.ndarray | None = None
-    energy: float = math.nan
-    period_error: float = 0.0
-
-
-def stability(shooting: Shooting, shot: Shot) -> Stability:
-    """Return the multipliers; for a long chain without a Jacobian, the largest ones."""
-    # if only drag dissipates energy, multipliers form pairs with equal products, and those of a
-    # stable orbit have equal moduli, which Arnoldi's method does not separate
-    parted = shooting.damped or shooting.fine.chain.own_sum("damping").any()
-    few = "jacobian" not in vars(shot) and bool(parted)
-    values, vectors = (
-        largest_multipliers(shot.period, shot.state) if few else np.linalg.eig(shot.jacobian)
-    )
-    order = np.argsort(-np.abs(values), kind="stable")
-    values, vectors = (
-        values[order].astype(complex),
-        scaled_to_largest(vectors[:, order].T * shooting.scale),
-    )
-    coarse = _coarse_multipliers(shooting, shot.state, few and len(values) < shot.state.size)
-    # order 2 in the step and in the differences: a third of the change from doubling both, and half
-    # of the change of a modulus, which may differ from 1 by its error; the complete change if
-    # contacts open between two steps. Add the rounding of a difference, which accumulates as a
-    # random walk, and the curvature of d^1.5 over it.
-    rounding, part, half = rounding_of(shooting.steps), 3.0, 2.0
-    if "jacobian" in vars(shot) and shot.course.lowest.min() <= MOVED * shooting.overlap:
-        rounding += MOVED**1.5 * float(np.abs(shot.jacobian).max())
-        part = half = 1.0
-    off = float(np.abs(coarse - values[0]).min()) / part + rounding
-    modulus = abs(float(np.abs(coarse).max()) - abs(values[0])) / half + rounding
-    return Stability(values, vectors, off, modulus, bool(abs(values[0]) <= 1.0 + modulus))
-
-
-class StepError(NamedTuple):
-    """Discretization errors of an orbit: displacement of each body at any phase, (n_bodies,) [m],
-    and energy of a breather [J]."""
-
-    displacement: np.ndarray
-    energy: float = math.nan
-
-
-def step_error(shooting: Shooting, shot: Shot) -> StepError:
-    """Return the discretization error of a driven orbit, from the orbit with half the step.
-
-    Newton's method uses the Jacobian of the orbit itself, so each correction costs one run.
-    """
-    halved, state = shooting.halved, shot.state
-    try:
-        for _ in range(MOST_CORRECTIONS):
-            image = halved.images(state[None])[0]
-            if "jacobian" in vars(shot):
-                move = newton_step(state, image, shot.jacobian)
-            else:
-                move = krylov_step(halved, state, image)
-            if move is None:
-                break
-            state = state + move
-            if np.abs(move).max() <= CORRECTED * np.abs(state - shot.state).max():
-                return StepError(swing_error(state - shot.state, shooting))
-    except RunError:
-        pass
-    return StepError(np.full(shooting.bodies, math.nan))
-
-
-def swing_error(change: np.ndarray, shooting: Shooting) -> np.ndarray:
-    """Return the error of each displacement from the change with half the step, (n,) [m].
-
-    Order 2: half steps leave a quarter of the error, so the change is three quarters of it. The
-    error is the amplitude of an oscillation with the period of the orbit that has this change of
-    state, so it applies at any phase.
-    """
-    u, v = (change * shooting.scale).reshape(2, -1)
-    omega = 2.0 * math.pi / shooting.period
-    return np.asarray(SAFETY * 4.0 / 3.0 * np.hypot(u, v / omega))
-
-
-def scaled_to_largest(vectors: np.ndarray) -> np.ndarray:
-    """Scale rows of displacements and velocities to a largest displacement of 1."""
-    largest = np.abs(vectors[:, : vectors.shape[1] // 2]).argmax(axis=1)[:, None]
-    return np.asarray(vectors / np.take_along_axis(vectors, largest, axis=1))
-
-
-def error_not_known(shooting: Shooting, state: np.ndarray, error: RunError) -> RunError:
-    """Return the error for an orbit that cannot be followed with longer steps."""
-    return RunError(
-        "orbit: the error of the orbit cannot be estimated, because with time steps of twice "
-        f"the length {error} Reduce time.step.",
-        shooting.seen(state),
-    )
+    answer = orbit_of(case, problem, shot, nearest.shots, begun, settled)
+    runners.close()
+    return answer
 
 
 def orbit_of(
-    case: Case,
-    shooting: Shooting,
-    shot: Shot,
-    shots: int,
-    begun: str,
-    found: Stability,
-    error: StepError,
-    settled: int = 0,
+    case: Case, problem: Problem, shot: Shot, shots: int, begun: str, settled: int = 0
 ) -> Orbit:
     """Return the orbit of a shot; `case` is the case of the orbit."""
-    own, n = shot.state * shooting.scale, shooting.bodies
+    found, error = problem.stability(shot), step_error(problem, shot)
+    shooting = shot.shooting
+    chain, n, period = shooting.chain, shooting.chain.bodies, shooting.period
+    state, vectors = shot.state * shooting.grid.scale, found.vectors.astype(complex)
     try:
         result = shooting.run(shot.state)
-    except (CaseError, RunError) as problem:
+    except (CaseError, RunError) as problem_of_run:
         raise RunError(
-            f"orbit: the trajectory of the orbit of period {shooting.period:.6g} s cannot be "
-            f"run: {problem} Reduce time.step.",
-            getattr(problem, "result", None),
+            f"orbit: the trajectory of the orbit of period {period:.6g} s cannot be run: "
+            f"{problem_of_run} Reduce time.step.",
+            getattr(problem_of_run, "result", None),
         ) from None
     lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping", "resonator_damping")
-    bead, vectors = shooting.fine.chain.body_labels, found.vectors.astype(complex)
-    resonators = n > bead.size
+    resonators = n > chain.bead.size
     data = {
-        "period": shooting.period,
+        "period": period,
         "stable": found.stable,
         "multiplier_error": found.off,
         "modulus_error": found.modulus,
@@ -808,10 +327,10 @@ def orbit_of(
         "shots": shots,
         "settled": settled,
         "begun": begun,
-        "bead": bead,
+        "bead": chain.bead,
         "body": np.arange(1, n + 1) if resonators else None,
-        "displacement": own[:n],
-        "velocity": own[n:],
+        "displacement": state[:n],
+        "velocity": state[n:],
         "displacement_error": error.displacement,
         "multiplier": np.arange(len(found.values)),
         "multipliers": found.values,
@@ -830,30 +349,6 @@ def orbit_of(
     )
 
 
-def rounding_of(steps: int) -> float:
-    """Return the rounding error of a central difference over a period, as a random walk."""
-    return float(np.finfo(float).eps / MOVED * math.sqrt(2.0 * steps))
-
-
-def _coarse_multipliers(shooting: Shooting, state: np.ndarray, few: bool) -> np.ndarray:
-    """Return the multipliers of the orbit with twice the step and twice the differences."""
-    coarse, twice = shooting.coarse, 2.0 * MOVED
-    try:
-        if shooting.long:
-            move = krylov_step(coarse, state, coarse.images(state[None])[0], twice)
-        else:
-            image, jacobian = coarse.with_jacobian(state, twice)
-            move = newton_step(state, image, jacobian)
-        near = state if move is None else state + move
-        if few:
-            return largest_multipliers(coarse, near, twice)[0]
-        if shooting.long or move is not None:
-            _, jacobian = coarse.with_jacobian(near, twice)
-    except RunError as error:
-        raise error_not_known(shooting, state, error) from None
-    return np.asarray(np.linalg.eigvals(jacobian))
-
-
 def _gain(result: Result, name: str) -> float:
     """Return the increase of an energy of the balance over a result [J]; 0 if it is absent."""
     if f"energy_{name}" not in result.variables:
@@ -862,109 +357,12 @@ def _gain(result: Result, name: str) -> float:
     return float(values[-1] - values[0])
 
 
-def _check_covered(case: Case) -> None:
-    """Raise an error for chains whose orbits are not supported."""
-    problems, drives = Problems(), case.drives
-    if case.striker is not None:
-        problems.add(
-            "striker",
-            "an orbit cannot have a striker",
-            "A striker does not return",
-            "Remove the table",
-        )
-    first = next(iter(drives.values()))
-    for where, end in drives.items():
-        behind = math.remainder((end.phase or 0.0) - (first.phase or 0.0), 2.0 * math.pi)
-        placed = end.drive == "displacement"
-        problems.check(
-            not (placed and where.startswith("drive.")),
-            where,
-            "the displacement of a bead is prescribed",
-            'Orbits require driven ends, or beads with drive = "force"',
-            "Drive the bead with a force, or end the chain there",
-        )
-        problems.check(
-            not (placed and end.dc),
-            f"{where}.dc",
-            f"{end.dc} is not valid",
-            "It must be absent if a displacement is driven",
-            "Compress the chain with chain.precompression",
-        )
-        if placed and abs(behind) > _SAME_PHASE * _SAME_PERIOD:
-            problems.add(
-                f"{where}.phase",
-                f"the phases of two drives differ by {behind:.6g} rad",
-                "They must be equal if a displacement is driven",
-                "For drives in antiphase, use a negative amplitude",
-            )
-    held = [case.ends.has_wall(side) for side in ("left", "right")]
-    if not (any(held) or case.chain.of_each("on_site_stiffness").any()):
-        problems.add(
-            "ends",
-            "the chain is not held in place and drifts",
-            "A wall, a driven displacement, or beads on on-site springs are required",
-            "Set the end that is not driven to a wall",
-        )
-    problems.close()
-
-
-def period_of(case: Case, period: float | None) -> float:
-    """Return the period of the orbit [s], a whole multiple of the period of each drive."""
-    drives = case.drives
-    wrong = {
-        where: "a table" if end.signal is None else f'signal = "{end.signal}"'
-        for where, end in drives.items()
-        if end.signal != "harmonic"
-    }
-    for where, got in wrong.items():
-        raise CaseError(
-            f'{where}: {got} is not valid. It must have signal = "harmonic", because an orbit '
-            "needs a "
-            "periodic drive."
-        )
-    frequencies = [float(end.frequency or 0.0) for end in drives.values()]
-    stated = 1.0 / min(frequencies) if period is None else period
-    good = type(stated) is not bool and isinstance(stated, (int, float)) and 0.0 < stated < math.inf
-    counts = [stated * one for one in frequencies] if good else []
-    if not good or any(
-        round(one) < 1 or abs(one - round(one)) > _SAME_PERIOD * one for one in counts
-    ):
-        each = " and ".join(f"{1.0 / one:.9g} s" for one in dict.fromkeys(frequencies))
-        got = f"{stated:.9g} s" if good else repr(stated)
-        raise CaseError(
-            f"period: {got} is not valid. It must be a whole multiple of the period of each "
-            f"drive, {each}. "
-            + ("Leave it out." if len(set(frequencies)) == 1 else "Give a multiple of both.")
-        )
-    return round(counts[0]) / frequencies[0]
-
-
-def one_period_of(case: Case, period: float) -> Case:
-    """Return the case for one drive period from phase 0, at rest."""
-    changes: dict[str, Any] = {"time.end": period, "initial": None}
-    for place, segment in case.chain.places():
-        changes |= {
-            f"{place}.{name}": None for name in MOTION_COLUMNS if getattr(segment, name) is not None
-        }
-    if case.initial is None:
-        del changes["initial"]
-    first = next((end.phase for end in case.drives.values()), None) or 0.0
-    for where, end in case.drives.items():
-        given = [name for name in ("ramp", "duration") if getattr(end, name) is not None]
-        changes |= {f"{where}.{name}": None for name in given}
-        if end.phase is not None:
-            behind = math.remainder(end.phase - first, 2.0 * math.pi)
-            changes[f"{where}.phase"] = behind or None
-    if case.tolerance is not None:
-        changes["tolerance"] = None
-    return case.replace(**changes)
-
-
-def state_of_guess(guess: Any, bodies: int, otherwise: str) -> tuple[np.ndarray, str]:
-    """Return the state of an orbit, or at the end of a run, and its description.
-
-    The state has displacements [m] and velocities [m/s] of beads and resonators, (2 n,).
-    """
+def guess_of(case: Case, guess: Any) -> Guess:
+    """Return the initial state of a search: an orbit, the end of a run, or by default rest."""
+    bodies = case.beads + len(case.chain.resonators()[0])
+    default = "the static state" if case.drives else "the initial state of the beads"
+    if guess is None:
+        return Guess(np.zeros(2 * bodies), default)
     if isinstance(guess, Orbit):
         rows, name = [guess.displacement, guess.velocity], "an orbit"
     elif isinstance(guess, Result) and {"final_displacement", "bead"} <= guess.variables.keys():
@@ -979,27 +377,32 @@ def state_of_guess(guess: Any, bodies: int, otherwise: str) -> tuple[np.ndarray,
     else:
         raise CaseError(
             f"guess: {type(guess).__name__} is not valid. It must be an Orbit, or a Result of a "
-            f"chain. Without a guess, the search starts from {otherwise}."
+            f"chain. Without a guess, the search starts from {default}."
         )
     if rows[0].size != bodies:
         raise CaseError(
             f"guess: it has {rows[0].size} beads and resonators, but the case has {bodies}. Give "
             "a guess of the same chain."
         )
-    return np.concatenate(rows), f"{name} of {guess.title or guess.law}"
+    begun = f"{name} of {guess.title or guess.law}"
+    if isinstance(guess, Orbit):
+        return Guess(np.concatenate(rows), begun, guess.result, float(guess.period))
+    if case.drives:
+        _check_phase(guess)
+    return Guess(np.concatenate(rows), begun, guess)
 
 
 def _check_phase(guess: Result) -> None:
     """Raise an error if a run does not end at zero drive phase."""
-    own = case_of(guess)
-    drives = {} if own is None else own.drives
+    before = case_of(guess)
+    drives = {} if before is None else before.drives
     for where, end in list(drives.items())[:1]:
         if end.signal != "harmonic" or not end.frequency:
             continue
-        time = begun_before(own, where)[1] + own.time.end
+        time = begun_before(before, where)[1] + before.time.end
         cycles = time * end.frequency + (end.phase or 0.0) / (2.0 * math.pi)
-        if abs(cycles - round(cycles)) > _SAME_PHASE:
-            whole = own.time.end + (math.ceil(cycles) - cycles) / end.frequency
+        if abs(cycles - round(cycles)) > SAME_PHASE:
+            whole = before.time.end + (math.ceil(cycles) - cycles) / end.frequency
             raise CaseError(
                 f"guess: the run ends at {cycles % 1.0:.4g} of a period of its drive. It must "
                 f"end at zero drive phase. Set time.end = {whole:.9g}."

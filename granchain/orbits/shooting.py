@@ -1,219 +1,171 @@
-"""A period of a chain from many states at once: the map whose fixed points are periodic orbits, and
-its Jacobian."""
+"""The map of a state over one period of a chain, its Jacobian, and Newton's method for its fixed
+points, which are periodic orbits.
+
+Newton's method takes full steps, and halves those that do not converge. One run of many members
+gives the end of a period and its Jacobian, and the closing error measures convergence.
+scipy.optimize.root would request the Jacobian at each trial or separately, and would end by the
+size of steps.
+"""
 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from granchain.analysis.convergence import SAFETY
 from granchain.case import Case
-from granchain.chain import Start
-from granchain.chain_end import residual_overlaps
-from granchain.engine.fields import CONTACT
-from granchain.engine.stack import AT_ONCE, Copies
-from granchain.engine.state import Recording, State
-from granchain.errors import RunError
-from granchain.portable import usable_processors
-from granchain.simulation import prepare
-from granchain.status import Status
-from granchain.studies.members import as_they_end
+from granchain.case.initial import MOTION_COLUMNS
+from granchain.errors import CaseError, RunError
+from granchain.store import Result
+from granchain.studies.images import Course, Images, Runners
+from granchain.waves.modes import modes
 
 # Displacement of a state for a column of the Jacobian, relative to the smallest static overlap.
 # Smaller ones lose digits to rounding, larger ones add errors from the curvature of the law.
 MOVED = 1e-4
-# Number of recorded instants per period.
-INSTANTS = 200
-# History variables of contact onset only. They are not used at other steps.
-OF_ONSET = ("onset_weight", "closed", "floored")
-# History variable with the largest overlap, up to which the residual indentation is constant.
-LIMIT = "elastic_limit"
-# Overlap that no contact reaches [m].
-BEYOND_DENT = 1.0
-# Minimum number of consecutive periods with constant contact histories, and the number after which
-# they are steady even if the chain is not periodic. Our choice.
-QUIET, RESTLESS = 10, 500
-# Maximum number of periods. Our choice: at a loss of 0.1 % per period, it is enough to reach
-# rounding.
-MOST_PERIODS = 40_000
-# Relative growth per period below which a residual indentation is constant except for rounding.
-SETTLED_GROWTH = 1e-12
-# Relative tolerance of the contact histories of an orbit, which is accurate to 1e-8.
-MEETS = 1e-7
-# Relative tolerance of a steady state, its reduction from one attempt to the next, and the maximum
-# number of attempts.
-COMES, NEARER, MOST_TRIES = 1e-4, 1e-3, 5
+# Minimum number of steps per period. Our choice: with fewer, an oscillation is not resolved.
+FEWEST_STEPS = 20
+# Typical number of iterations from the static state (2 to 6), for the progress report.
+USUAL_SHOTS = 4
+# Maximum number of iterations. An orbit takes 2 to 6, because the first step from the static state
+# is the linear solution. Our choice.
+MOST_SHOTS = 24
+# Number of times that a Newton step is halved before the iteration stops.
+MOST_HALVINGS = 6
+# Number of beads above which the columns of the Jacobian cost more than the required directions.
+MOST_DENSE = 60
+# Relative tolerances of a linear solution and of a multiplier. Our choice: each Newton step reduces
+# the residual to the first, and the discretization error exceeds the second.
+SOLVED, ARNOLDI_TOLERANCE = 1e-3, 1e-7
+# Number of computed multipliers, and of the directions for them.
+LARGEST_MULTIPLIERS, DIRECTIONS = 6, 40
+# Maximum number of corrections of an orbit with half the step, and the fraction of the change at
+# which they end.
+MOST_CORRECTIONS, CORRECTED = 20, 1e-2
 
 
-@dataclass
-class Course:
-    """Record of a period.
+class PeriodGrid(NamedTuple):
+    """Number of steps of a period (even), smallest static overlap [m], and scale of displacements
+    [m] and velocities [m/s], (2 n_bodies,)."""
+
+    steps: int
+    overlap: float
+    scale: np.ndarray
+
+    def finer(self, factor: int) -> PeriodGrid:
+        """Return the grid with more steps."""
+        return self._replace(steps=factor * self.steps)
+
+
+class Guess(NamedTuple):
+    """Initial state of a search.
 
     Parameters
     ----------
-    excursion : (n,) array
-        Largest displacement of each bead, then of each resonator [m].
-    lowest, highest : (contacts,) array
-        Smallest overlap of each contact minus its residual indentation [m], negative if it opens,
-        and largest overlap [m].
-    changed : (contacts,) bool array
-        Whether the contact history changes during the period, except for onset variables.
+    state : (2 n_bodies,) array
+        Displacements [m], then velocities [m/s].
+    begun : str
+        Description of the state.
+    result : Result, optional
+        Run that ends there, or trajectory of the orbit.
+    period : float, optional
+        Period of the orbit [s]; None if the state is not that of an orbit.
     """
 
-    excursion: np.ndarray
-    lowest: np.ndarray
-    highest: np.ndarray
-    changed: np.ndarray
+    state: np.ndarray
+    begun: str
+    result: Result | None = None
+    period: float | None = None
 
 
-class Runners:
-    """Threads that run periods and report the number of completed runs.
-
-    Parameters
-    ----------
-    threads : int, optional
-        Number of threads. Default: the number of processors available to this process.
-    report : callable, optional
-        Function that is called with the number of completed runs and of expected runs.
-    """
-
-    def __init__(self, threads: int | None = None, report: Callable[[int, int], Any] | None = None):
-        self.threads, self._report = threads or usable_processors(), report
-        self._done = self._count = 0
-        self.stopped = threading.Event()
-
-    def expect(self, runs: int) -> None:
-        """Set the expected number of runs."""
-        self._count = runs
-
-    def run(
-        self, run: Callable[[np.ndarray], np.ndarray], states: np.ndarray, work: float
-    ) -> list[np.ndarray]:
-        """Run states in batches, and return their results; `work` is in body-steps."""
-        self.stopped.clear()
-        # the total is unknown, so never report that this is the last run
-        self._count = max(self._count, self._done + 2 * len(states))
-        least = self.threads if work > AT_ONCE else 1
-        batches = np.array_split(states, min(len(states), max(least, math.ceil(work / AT_ONCE))))
-        if least == 1:
-            return [self._ended(run(batch)) for batch in batches]
-        ends: dict[int, np.ndarray] = {}
-
-        def collect(future: Future, place: int) -> tuple[()]:
-            ends[place] = self._ended(future.result())
-            return ()
-
-        with ThreadPoolExecutor(least, "granchain") as pool:
-            try:
-                as_they_end(
-                    lambda at: pool.submit(run, batches[at]), range(len(batches)), collect, {}
-                )
-            except BaseException:
-                self.stopped.set()
-                pool.shutdown(cancel_futures=True)
-                raise
-        return [ends[place] for place in range(len(batches))]
-
-    def _ended(self, ends: np.ndarray) -> np.ndarray:
-        self._done += len(ends)
-        if self._report is not None:
-            self._report(self._done, self._count)
-        return ends
-
-    def alone(self, copies: Copies) -> Copies:
-        """Count a run that was not expected."""
-        self._count += 1
-        self._ended(copies.displacement)
-        return copies
-
-    def close(self) -> None:
-        """Report that all runs are completed."""
-        if self._report is not None:
-            self._report(self._done, self._done)
+def period_grid(case: Case, one_period: Case, runners: Runners) -> PeriodGrid:
+    """Return the steps and the scale of a period."""
+    period = one_period.time.end
+    # this raises errors for contacts without a static force, and for chains that are too long
+    omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
+    chain = Images(one_period, runners)
+    planned = chain.time_step
+    if planned.n_steps < FEWEST_STEPS:
+        raise CaseError(
+            f"period: {period:.6g} s is only {planned.n_steps} time steps of {planned.value:.3g} "
+            f"s. At least {FEWEST_STEPS} are required. Reduce time.step, for example to "
+            f"{period / 100.0:.3g} s{', or use a lower drive frequency' * bool(case.drives)}."
+        )
+    # an even number, such that steps of twice the length are stable
+    steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
+    overlap = float(chain.overlaps.min())
+    scale = np.repeat([overlap, omega * overlap], chain.bodies)
+    return PeriodGrid(steps + steps % 2, overlap, scale)
 
 
-class Period:
-    """Period of a case, from any states.
+def one_period_of(case: Case, period: float) -> Case:
+    """Return the case for one drive period from phase 0, at rest."""
+    changes: dict[str, Any] = {"time.end": period}
+    for place, segment in case.chain.places():
+        changes |= {
+            f"{place}.{name}": None for name in MOTION_COLUMNS if getattr(segment, name) is not None
+        }
+    changes |= {name: None for name in ("initial", "tolerance") if getattr(case, name) is not None}
+    first = next((end.phase for end in case.drives.values()), None) or 0.0
+    for where, end in case.drives.items():
+        stated = [name for name in ("ramp", "duration") if getattr(end, name) is not None]
+        changes |= {f"{where}.{name}": None for name in stated}
+        if end.phase is not None:
+            behind = math.remainder(end.phase - first, 2.0 * math.pi)
+            changes[f"{where}.phase"] = behind or None
+    return case.replace(**changes)
 
-    States are scaled. They contain displacements, then velocities, of beads before resonators.
+
+class Shooting:
+    """Run over one period of a case, from any state.
+
+    States are scaled: displacements by the smallest static overlap, velocities by that times the
+    highest frequency of the chain.
 
     Parameters
     ----------
-    case : Case
-        One period, in equal steps.
-    scale : (2 n,) array
-        Scales of displacements [m] and velocities [m/s].
+    one_period : Case
+        One period from rest.
+    period : float
+        Period [s].
+    grid : PeriodGrid
     runners : Runners
-    history : (n_history, n_contacts) array, optional
-        Initial contact histories, with constant residual indentation. Default: histories at rest.
+    history : (n_history, n_contacts + ends) array, optional
+        Contact histories with constant residual indentation. Default: histories at rest.
     """
 
     def __init__(
         self,
-        case: Case,
-        scale: np.ndarray,
+        one_period: Case,
+        period: float,
+        grid: PeriodGrid,
         runners: Runners,
         history: np.ndarray | None = None,
     ):
-        self.chain, self.contacts, step = prepare(case)
-        self.scale, self.step, self.bodies = scale, step, len(scale) // 2
-        self.runners, self._history = runners, history
-        self.contact_labels = self.chain.contact_labels[self.chain.contacts]
-        names = [quantity.name for quantity in self.contacts.model.history]
-        self.lasting = [place for place, name in enumerate(names) if name not in OF_ONSET]
-        self.limit = names.index(LIMIT) if LIMIT in names else None
-        if history is not None and self.limit is not None:
-            self._history = history.copy()
-            self._history[self.limit] = BEYOND_DENT
-        length = step.n_steps * step.value
-        bare = Recording(interval=length, energy_interval=length)
-        self._bare = State(self.contacts, self.chain, step, bare)
+        self.period, self.grid = period, grid
+        self.case = one_period.replace(**{"time.end": period, "time.step": period / grid.steps})
+        self.chain = Images(self.case, runners, history)
+        # whether to use directions of the Jacobian instead of its columns
+        self.long = self.chain.bodies > MOST_DENSE
 
-    @cached_property
-    def _seen(self) -> State:
-        """State that records what a course requires."""
-        step = self.step
-        every = step.value * max(1, step.n_steps // INSTANTS)
-        seen = Recording(
-            (),
-            tuple(self.contact_labels.tolist()),
-            every,
-            every,
-            energy_interval=self._bare.recording.interval,
-            snapshot_history=bool(self.lasting),
-        )
-        return State(self.contacts, self.chain, step, seen)
+    def in_steps(self, steps: int) -> Shooting:
+        """Return the same run in another number of steps."""
+        grid, chain = self.grid._replace(steps=steps), self.chain
+        return Shooting(self.case, self.period, grid, chain.runners, chain.history)
 
     def images(self, states: np.ndarray) -> np.ndarray:
-        """Return the images of states after a period, (m, 2 n).
+        """Return the images of states after a period, (m, 2 n)."""
+        return self.chain.after(states * self.grid.scale) / self.grid.scale
 
-        Raises
-        ------
-        RunError
-            If a run fails.
-        """
-        work = len(states) * self.step.n_steps * self.bodies
-        return np.vstack(self.runners.run(self._ends, states * self.scale, work)) / self.scale
-
-    def _ends(self, states: np.ndarray) -> np.ndarray:
-        copies = self._run(self._bare, states, self._history)
-        return np.hstack([copies.displacement, copies.velocity])
-
-    def _run(self, state: State, states: np.ndarray, history: np.ndarray | None) -> Copies:
-        copies = Copies(
-            state, states[:, : self.bodies], states[:, self.bodies :], history,
-            self.runners.stopped.is_set,
-        )  # fmt: skip
-        for status in copies.status.tolist():
-            if status != Status.COMPLETE:
-                raise RunError(Status(status).sentence)
-        return copies
+    def passed(self, state: np.ndarray, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the image of a state and the contact histories, whose indentation can grow."""
+        image, after = self.chain.after_with_history(state * self.grid.scale, history)
+        return image / self.grid.scale, after
 
     def with_jacobian(
         self, state: np.ndarray, moved: float = MOVED
@@ -224,119 +176,378 @@ class Period:
         above, below = ends[1 : 1 + state.size], ends[1 + state.size :]
         return ends[0], (above - below).T / (2.0 * moved)
 
-    def course(self, state: np.ndarray) -> Course:
-        """Run the period from a state and return its record."""
-        memory = self._run(self._seen, (state * self.scale)[None], self._history).memory
-        records, there = memory.records, self.chain.contacts
-        moves = np.hstack([records.displacement[0], records.resonator_displacement[0]])
-        highest = memory.tables.contacts[0, [field.name for field in CONTACT].index("reach"), there]
-        # empty for a law without lasting history variables
-        rows = records.snapshot_history[0][:, self.lasting, there]
-        held = self.contacts.history if self._history is None else self._history
-        residual = residual_overlaps(self.contacts.model, held[:, there])
-        return Course(
-            np.abs(moves).max(axis=0),
-            least_overlaps(records.contact_overlap[0]) - residual,
-            highest.copy(),
-            (rows != rows[:1]).any(axis=(0, 1)),
-        )
+    def shoot(self, state: np.ndarray) -> Shot:
+        """Run a period from a state with its Jacobian, which long chains compute on request.
 
-    def passed(self, state: np.ndarray, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the state and the contact histories after a period in which indentation can
-        grow."""
-        copies = self.runners.alone(self._run(self._bare, (state * self.scale)[None], history))
-        image = np.hstack([copies.displacement, copies.velocity])[0] / self.scale
-        return image, copies.memory.tables.h[0, :, : history.shape[1]].copy()
+        Raises
+        ------
+        RunError
+            If a run fails.
+        """
+        jacobian = None
+        if self.long:
+            image = self.images(state[None])[0]
+        else:
+            image, jacobian = self.with_jacobian(state)
+        course = self.chain.course(state * self.grid.scale)
+        # for a chain at rest, a millionth of its static overlap
+        excursion = max(float(course.excursion.max()) / self.grid.overlap, 1e-6)
+        residual = float(np.abs(image - state).max()) / excursion
+        shot = Shot(self, state, image, course, residual)
+        if jacobian is not None:
+            shot.jacobian = jacobian
+        return shot
 
-    def left_by(self, state: np.ndarray, history: np.ndarray) -> Start:
-        """Return the complete final state of a run over one period from a state."""
-        (u, v), n = (state * self.scale).reshape(2, -1), self.chain.n_bodies
-        rows, contacts = np.stack([u, 0.0 * u, 0.0 * u, v]), np.zeros((6, n + 1))
-        contacts[-1] = -math.inf
-        start = Start(
-            rows[:, :n], np.zeros(n + 1), contacts, history, np.zeros(0, np.int64),
-            np.zeros((4, 0)), np.zeros(1), 0, rows[:, n:],
-        )  # fmt: skip
-        recording = replace(self._bare.recording, final=True)
-        run = State(self.contacts, replace(self.chain, start=start), self.step, recording)
-        status = run.advance(self.step.n_steps + 1)
-        if run.final is None:
-            raise RunError(status.sentence)
-        return run.final
+    def run(self, state: np.ndarray) -> Result:
+        """Run the period from a state, with records."""
+        return self.chain.trajectory(state * self.grid.scale)
+
+    def seen(self, state: np.ndarray) -> Result | None:
+        """Run the period from a state that is not an orbit, as far as possible."""
+        try:
+            return self.run(state)
+        except (CaseError, RunError) as error:
+            return getattr(error, "result", None)
+
+    @property
+    def limits(self) -> np.ndarray:
+        """Overlaps at which residual indentations start to grow, (contacts,) [m]; infinite if there
+        are none."""
+        chain = self.chain
+        if chain.history is None or chain.limit is None:
+            return np.full(chain.contact.size, math.inf)
+        return np.asarray(chain.history[chain.limit][chain.contacts])
 
 
-def least_overlaps(values: np.ndarray) -> np.ndarray:
-    """Return the minimum of each column of samples, on the parabola through the three lowest."""
-    at = np.clip(values.argmin(axis=0), 1, len(values) - 2)
-    before, here, after = (values[at + k, np.arange(values.shape[1])] for k in (-1, 0, 1))
-    bend, slope = before - 2.0 * here + after, 0.5 * (after - before)
-    shift = np.divide(-slope, bend, out=np.zeros_like(bend), where=bend > 0.0)
-    shift = np.clip(shift, -1.0, 1.0)
-    found: np.ndarray = here + shift * (slope + 0.5 * bend * shift)
-    return np.minimum(found, values.min(axis=0))
+@dataclass
+class Shot:
+    """Run over a period from a state, and its Jacobian. All variables are scaled.
+
+    Parameters
+    ----------
+    shooting : Shooting
+    state, image : (2 n,) array
+        States at the start and at the end of the period.
+    course : Course
+    residual : float
+        Largest difference between them, as a fraction of the largest excursion.
+    """
+
+    shooting: Shooting
+    state: np.ndarray
+    image: np.ndarray
+    course: Course
+    residual: float
+
+    @cached_property
+    def jacobian(self) -> np.ndarray:
+        """Jacobian of the image with respect to the state, (2 n, 2 n)."""
+        return self.shooting.with_jacobian(self.state)[1]
+
+    @property
+    def dense(self) -> bool:
+        """Whether the Jacobian is computed."""
+        return "jacobian" in vars(self)
+
+
+@dataclass
+class Stability:
+    """Multipliers of an orbit, the largest modulus first; for a breather the nontrivial ones.
+
+    Parameters
+    ----------
+    values : (m,) complex array
+    vectors : (m, 2 n) complex array
+        Eigenvectors as rows.
+    off, modulus : float
+        Errors of the first value and of its modulus.
+    stable : bool
+    moduli : (m,) array
+        Error of each modulus, for a breather.
+    matrix : (m, m) array, optional
+        Jacobian on the space across conserved quantities, for a breather.
+    energy : float
+        Energy of a breather [J].
+    period_error : float
+        Error of the period of a breather [s].
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    off: float = math.nan
+    modulus: float = math.nan
+    stable: bool = False
+    moduli: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    matrix: np.ndarray | None = None
+    energy: float = math.nan
+    period_error: float = 0.0
+
+
+class StepError(NamedTuple):
+    """Discretization errors of an orbit: displacement of each body at any phase, (n_bodies,) [m],
+    and energy of a breather [J]."""
+
+    displacement: np.ndarray
+    energy: float = math.nan
+
+
+def step_error(problem: Any, shot: Shot) -> StepError:
+    """Return the discretization error of an orbit, from the orbit with half the step.
+
+    Newton's method uses the Jacobian of the orbit itself, so each correction costs one run.
+    """
+    finer, state, period, n = problem.finer(), shot.state, shot.shooting.period, shot.state.size
+    try:
+        for _ in range(MOST_CORRECTIONS):
+            halved = finer.shooting(period)
+            move = finer.correction(halved, state, halved.images(state[None])[0], shot)
+            if move is None:
+                break
+            state, period = state + move[:n], period * (1.0 + float(move[n:].sum()))
+            change = state - shot.state
+            if np.abs(move[:n]).max() <= max(CORRECTED * np.abs(change).max(), problem.closes):
+                error = swing_error(change, shot.shooting)
+                return StepError(error, problem.energy_error(shot, state))
+    except (CaseError, RunError):
+        pass
+    return StepError(np.full(n // 2, math.nan))
+
+
+def swing_error(change: np.ndarray, shooting: Shooting) -> np.ndarray:
+    """Return the error of each displacement from the change with half the step, (n,) [m].
+
+    Order 2: half steps leave a quarter of the error, so the change is three quarters of it. The
+    error is the amplitude of an oscillation with the period of the orbit that has this change of
+    state, so it applies at any phase.
+    """
+    u, v = (change * shooting.grid.scale).reshape(2, -1)
+    omega = 2.0 * math.pi / shooting.period
+    return np.asarray(SAFETY * 4.0 / 3.0 * np.hypot(u, v / omega))
+
+
+def scaled_to_largest(vectors: np.ndarray) -> np.ndarray:
+    """Scale rows of displacements and velocities to a largest displacement of 1."""
+    largest = np.abs(vectors[:, : vectors.shape[1] // 2]).argmax(axis=1)[:, None]
+    return np.asarray(vectors / np.take_along_axis(vectors, largest, axis=1))
+
+
+def rounding_of(steps: int) -> float:
+    """Return the rounding error of a central difference over a period, as a random walk."""
+    return float(np.finfo(float).eps / MOVED * math.sqrt(2.0 * steps))
+
+
+def error_not_known(shot: Shot, error: RunError) -> RunError:
+    """Return the error for an orbit that cannot be followed with longer steps."""
+    return RunError(
+        "orbit: the error of the orbit cannot be estimated, because with time steps of twice "
+        f"the length {error} Reduce time.step.",
+        shot.shooting.seen(shot.state),
+    )
 
 
 # --------------------------------------------------------------------------------------------------
-# Contact histories, period after period, until they are steady
+# Newton's method
 
 
-class Settled(NamedTuple):
-    """State and contact histories of a chain at zero drive phase.
+def expected_runs(shooting: Shooting) -> int:
+    """Return the expected number of runs over a period, for the progress report."""
+    return (USUAL_SHOTS + 2) * (4 * shooting.chain.bodies + 1)
+
+
+@dataclass
+class Nearest:
+    """Best iteration of Newton's method.
 
     Parameters
     ----------
-    state : (2 n,) array
-        Scaled state.
-    history : (n_history, n_contacts) array
-    periods : int
-        Number of periods after which the history was constant.
-    passed : int
-        Total number of periods.
-    grows : float
-        Relative change of the history in the last period; 0 if it is steady.
+    shot : Shot
+        Shot with the smallest residual.
+    place : array
+        Unknowns of this shot.
+    shots : int
+        Total number of shots.
+    why : str, optional
+        Reason why the method has not converged; None if it has.
     """
 
-    state: np.ndarray
-    history: np.ndarray
-    periods: int = 0
-    passed: int = 0
-    grows: float = 0.0
+    shot: Shot
+    place: np.ndarray
+    shots: int
+    why: str | None = "it had not converged"
+
+    @property
+    def sentence(self) -> str:
+        """Description of the attempt, for messages."""
+        return (
+            f"Newton's method stopped after {self.shots} iterations because {self.why}, and its "
+            f"best state has a closing error of {self.shot.residual:.3g} of its largest excursion"
+        )
 
 
-def growth(before: np.ndarray, after: np.ndarray) -> float:
-    """Return the largest relative change of numbers; infinite if a number was 0."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        parts = np.abs(after - before) / np.abs(before)
-    return float(parts[before != after].max(initial=0.0))
-
-
-def settle(period: Period, begun: Settled, comes: float) -> Settled:
-    """Run periods until contact histories, except for onset variables, are constant.
+class Search(NamedTuple):
+    """Search for an orbit.
 
     Parameters
     ----------
-    period : Period
-    begun : Settled
-        Initial state and histories.
-    comes : float
-        Largest relative change of the state between periods.
+    problem : Driven or Breathers
+    nearest : Nearest
+    begun : str
+        Description of the initial state.
+    settled : int
+        Number of periods until the contact histories were steady.
+    """
+
+    problem: Any
+    nearest: Nearest
+    begun: str
+    settled: int = 0
+
+
+def newton(
+    place: np.ndarray,
+    begun: str,
+    shoot: Callable[[np.ndarray], Shot],
+    step: Callable[[np.ndarray, Shot], np.ndarray | None],
+    tolerance: float,
+    last: float = math.inf,
+) -> Nearest:
+    """Run Newton's method, and halve steps that increase the closing error.
+
+    Parameters
+    ----------
+    place : array
+        Initial unknowns.
+    begun : str
+        Description of the initial state.
+    shoot : callable
+        Function that computes the period from given unknowns.
+    step : callable
+        Function of unknowns and their shot that returns the step; None if there is none.
+    tolerance : float
+        Maximum residual.
+    last : float
+        Maximum size of the step at convergence.
 
     Raises
     ------
     RunError
-        If a run fails.
+        If the first period cannot be computed.
     """
-    state, history, periods, passed, _ = begun
-    if not (rows := period.lasting):
-        return begun._replace(history=period.passed(state, history)[1])
-    grows, quiet = 0.0, 0
-    for _ in range(MOST_PERIODS):
-        image, after = period.passed(state, history)
-        grows, passed = growth(history[rows], after[rows]), passed + 1
-        quiet = quiet + 1 if grows <= SETTLED_GROWTH else 0
-        periods = periods if quiet else passed
-        again = np.abs(image - state).max() <= comes * np.abs(image).max()
-        state, history = image, after
-        if quiet >= RESTLESS or (again and quiet >= QUIET):
-            return Settled(state, history, periods, passed)
-    return Settled(state, history, periods, passed, max(grows, SETTLED_GROWTH))
+    best, shot, halved, move = None, None, 0, np.zeros_like(place)
+    for shots in range(1, MOST_SHOTS + 1):
+        try:
+            shot = shoot(place)
+        except RunError as error:
+            if best is None:
+                raise RunError(
+                    f"guess: no period can be computed from {begun}: {error} A state near an "
+                    "orbit is required. Start from a smaller amplitude."
+                ) from None
+            shot = best.shot
+        if best is None or shot.residual < best.shot.residual:
+            best, halved, near = Nearest(shot, place, shots), 0, shot.residual <= tolerance
+            if near and last == math.inf:
+                return replace(best, why=None)
+            moved = step(place, shot)
+            if moved is None:
+                singular = (
+                    "its Jacobian is singular, as it is if a drive excites an undamped resonance"
+                )
+                return replace(best, why=singular)
+            if near and np.abs(moved).max() <= last:
+                return replace(best, why=None)
+            move = moved
+        elif halved == MOST_HALVINGS:
+            return replace(best, shots=shots, why="a step had been halved six times")
+        else:
+            halved += 1
+        place = best.place + move * 0.5**halved
+    assert best is not None
+    return replace(best, shots=MOST_SHOTS)
+
+
+def solved(matrix: np.ndarray, residuals: np.ndarray) -> np.ndarray:
+    """Return the step that solves equations, or more equations than unknowns, if they agree.
+
+    Raises
+    ------
+    RunError
+        If as many equations as unknowns are singular.
+    """
+    if len(matrix) > matrix.shape[1]:
+        return np.linalg.lstsq(matrix, -residuals, rcond=1e-10)[0]
+    try:
+        return -np.linalg.solve(matrix, residuals)
+    except np.linalg.LinAlgError:
+        raise RunError(
+            "a step did not converge to an orbit because its equations are singular."
+        ) from None
+
+
+def newton_step(state: np.ndarray, image: np.ndarray, jacobian: np.ndarray) -> np.ndarray | None:
+    """Return Newton's step towards a fixed point; None if the Jacobian is singular."""
+    try:
+        step: np.ndarray = np.linalg.solve(np.eye(state.size) - jacobian, image - state)
+    except np.linalg.LinAlgError:
+        return None
+    return step if np.isfinite(step).all() else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Long chains: products of the Jacobian with directions, instead of its columns
+
+
+def along(shooting: Shooting, state: np.ndarray, moved: float = MOVED) -> Any:
+    """Return the Jacobian at a state as an operator: each product is a difference of two runs."""
+    from scipy.sparse.linalg import LinearOperator
+
+    def product(direction: np.ndarray) -> np.ndarray:
+        way = np.ravel(direction)
+        size = moved / float(np.abs(way).max())
+        above, below = shooting.images(state + size * np.array([way, -way]))
+        return np.asarray((above - below) / (2.0 * size))
+
+    return LinearOperator((state.size, state.size), matvec=product, dtype=float)
+
+
+def krylov_step(
+    shooting: Shooting, state: np.ndarray, image: np.ndarray, moved: float = MOVED
+) -> np.ndarray | None:
+    """Return Newton's step by GMRES (Saad & Schultz 1986, doi:10.1137/0907058).
+
+    It is None if it would cost more than a quarter of the Jacobian.
+    """
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import aslinearoperator, gmres
+
+    n = state.size
+    operator = aslinearoperator(eye_array(n)) - along(shooting, state, moved)
+    step, failed = gmres(operator, image - state, rtol=SOLVED, atol=0.0, restart=n // 4, maxiter=1)
+    return None if failed else np.asarray(step)
+
+
+def largest_multipliers(
+    shooting: Shooting, state: np.ndarray, moved: float = MOVED
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues of the Jacobian at a state, and their vectors as rows.
+
+    The method is Arnoldi's (Lehoucq, Sorensen & Yang 1998, doi:10.1137/1.9780898719628). If the
+    eigenvalues are too close to a circle for it, all are computed from the columns.
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence, eigs
+
+    n = state.size
+    again = max(1, (n // 2 - DIRECTIONS) // (DIRECTIONS - LARGEST_MULTIPLIERS))
+    begin = np.cos(np.arange(n))
+    try:
+        values, vectors = eigs(
+            along(shooting, state, moved),
+            LARGEST_MULTIPLIERS,
+            v0=begin,
+            ncv=DIRECTIONS,
+            maxiter=again,
+            tol=ARNOLDI_TOLERANCE,
+        )
+    except ArpackNoConvergence:
+        values, vectors = np.linalg.eig(shooting.with_jacobian(state, moved)[1])
+    return values, vectors.T

@@ -1,0 +1,442 @@
+"""Images of states: where a chain is after a time, from many initial states at once.
+
+All images are bit-identical to individual runs. States contain displacements [m], then velocities
+[m/s], of beads before resonators.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.case.start import state_of_run, text_of_state
+from granchain.chain import Start
+from granchain.chain_end import residual_overlaps
+from granchain.engine.fields import CONTACT
+from granchain.engine.stack import AT_ONCE, Copies
+from granchain.engine.state import Recording, State
+from granchain.errors import RunError
+from granchain.keys import Problems, check_integer
+from granchain.portable import usable_processors
+from granchain.simulation import MOST_THREADS, prepare, run_to_end
+from granchain.status import Status
+from granchain.store import Result
+from granchain.waves.dispersion import at_rest
+
+# Number of recorded instants of a run.
+INSTANTS = 200
+# History variables of contact onset only. They are not used at other steps.
+OF_ONSET = ("onset_weight", "closed", "floored")
+# History variable with the largest overlap, up to which the residual indentation is constant.
+LIMIT = "elastic_limit"
+# Overlap that no contact reaches [m].
+BEYOND_DENT = 1.0
+
+
+class Runners:
+    """Threads that run batches of states and report the number of completed runs.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Number of threads. Default: the number of processors available to this process.
+    report : callable, optional
+        Function that is called with the number of completed runs and of expected runs.
+
+    Raises
+    ------
+    CaseError
+        If the number of threads is not valid.
+
+    Examples
+    --------
+    >>> Runners(2).threads
+    2
+    """
+
+    def __init__(self, threads: int | None = None, report: Callable[[int, int], Any] | None = None):
+        if threads is not None:
+            problems = Problems()
+            check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS)
+            problems.close()
+        self.threads, self._report = threads or usable_processors(), report
+        self._done = self._count = 0
+        self.stopped = threading.Event()
+
+    def expect(self, runs: int) -> None:
+        """Set the expected number of runs."""
+        self._count = runs
+
+    def run(
+        self, run: Callable[[np.ndarray], np.ndarray], states: np.ndarray, work: float
+    ) -> np.ndarray:
+        """Run states in batches, and return their results; `work` is in body-steps."""
+        self.stopped.clear()
+        # the total is unknown, so never report that this is the last run
+        self._count = max(self._count, self._done + 2 * len(states))
+        threads = self.threads if work > AT_ONCE else 1
+        batches = np.array_split(states, min(len(states), max(threads, math.ceil(work / AT_ONCE))))
+        if threads == 1:
+            return np.vstack([self.ended(run(batch)) for batch in batches])
+        with ThreadPoolExecutor(threads, "granchain") as pool:
+            try:
+                return np.vstack([self.ended(ends) for ends in pool.map(run, batches)])
+            except BaseException:
+                self.stopped.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def ended(self, ends: np.ndarray, unexpected: int = 0) -> np.ndarray:
+        """Count completed runs, of which some were not expected, and return their results."""
+        self._done, self._count = self._done + len(ends), self._count + unexpected
+        if self._report is not None:
+            self._report(self._done, self._count)
+        return ends
+
+    def close(self) -> None:
+        """Report that all runs are completed."""
+        if self._report is not None:
+            self._report(self._done, self._done)
+
+
+class Course(NamedTuple):
+    """Record of a run.
+
+    Parameters
+    ----------
+    excursion : (n_bodies,) array
+        Largest displacement of each body [m].
+    lowest, highest : (n_contacts,) array
+        Smallest overlap of each contact minus its residual indentation [m], negative if it opens,
+        and largest overlap [m].
+    changed : (n_contacts,) bool array
+        Whether the contact history changes during the run, except for onset variables.
+    """
+
+    excursion: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    changed: np.ndarray
+
+
+class Images:
+    """Chain of a case after its time, from any initial states.
+
+    Parameters
+    ----------
+    case : Case
+        Case of the run. Its initial conditions are replaced.
+    runners : Runners
+    history : (n_history, n_contacts + ends) array, optional
+        Initial contact histories, with constant residual indentation. Default: histories at rest.
+
+    Attributes
+    ----------
+    time_step : TimeStep
+        Length [s], number, and upper limit of the time steps.
+    bodies : int
+        Number of beads and resonators.
+    bead, contact : (n_beads,) and (n_contacts,) array
+        Labels of the beads and of the contacts.
+    contacts : slice
+        Positions of the contacts in a history.
+    quantities : tuple of Quantity
+        History variables of the law.
+    lasting : list of int
+        Indices of the history variables that are used after contact onset.
+    limit : int or None
+        Index of the history variable up to which the residual indentation is constant.
+    history_at_rest : (n_history, n_contacts + ends) array
+        Contact histories at rest.
+
+    Raises
+    ------
+    CaseError, LawError
+        If the case cannot be run.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> chain = {"beads": 1, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
+    >>> ends = {"left": "wall", "right": "wall"}
+    >>> case = gc.Case(chain=chain, contact={"law": "hertz"}, ends=ends, time={"end": 1e-5})
+    >>> Images(case, Runners(1)).after(np.zeros((3, 2))).shape
+    (3, 2)
+    """
+
+    def __init__(self, case: Case, runners: Runners, history: np.ndarray | None = None):
+        self.case, self.runners, self.history = case, runners, history
+        self._chain, self._contacts, self.time_step = prepare(case)
+        chain, self.quantities = self._chain, self._contacts.model.history
+        self.bodies, self.contacts = chain.n_bodies + chain.n_resonators, chain.contacts
+        self.bead, self.contact = chain.body_labels, chain.contact_labels[chain.contacts]
+        names = [quantity.name for quantity in self.quantities]
+        self.lasting = [place for place, name in enumerate(names) if name not in OF_ONSET]
+        self.limit = names.index(LIMIT) if LIMIT in names else None
+        self.history_at_rest = self._contacts.history[:, :-1]
+        self._constant = history
+        if history is not None and self.limit is not None:
+            self._constant = history.copy()
+            self._constant[self.limit] = BEYOND_DENT
+
+    @cached_property
+    def _bare(self) -> State:
+        """State that records nothing."""
+        length = self.time_step.n_steps * self.time_step.value
+        recording = Recording(interval=length, energy_interval=length)
+        return State(self._contacts, self._chain, self.time_step, recording)
+
+    @cached_property
+    def _seen(self) -> State:
+        """State that records what a course requires."""
+        every = self.time_step.value * max(1, self.time_step.n_steps // INSTANTS)
+        seen = Recording(
+            (),
+            tuple(self.contact.tolist()),
+            every,
+            every,
+            energy_interval=self._bare.recording.interval,
+            snapshot_history=bool(self.lasting),
+        )
+        return State(self._contacts, self._chain, self.time_step, seen)
+
+    def _run(self, state: State, states: np.ndarray, history: np.ndarray | None) -> Copies:
+        copies = Copies(
+            state, states[:, : self.bodies], states[:, self.bodies :], history,
+            self.runners.stopped.is_set,
+        )  # fmt: skip
+        for status in copies.status.tolist():
+            if status != Status.COMPLETE:
+                raise RunError(Status(status).sentence)
+        return copies
+
+    def after(self, states: np.ndarray) -> np.ndarray:
+        """Return the images of states, computed in batches on threads.
+
+        Parameters
+        ----------
+        states : (m, 2 n_bodies) array
+            Displacements [m], then velocities [m/s].
+
+        Returns
+        -------
+        (m, 2 n_bodies) array
+            Displacements [m], then velocities [m/s], after the time of the case.
+
+        Raises
+        ------
+        RunError
+            If a run fails.
+        """
+
+        def ends(batch: np.ndarray) -> np.ndarray:
+            copies = self._run(self._bare, batch, self._constant)
+            return np.hstack([copies.displacement, copies.velocity])
+
+        work = len(states) * self.time_step.n_steps * self.bodies
+        return self.runners.run(ends, states, work)
+
+    def after_with_history(
+        self, state: np.ndarray, history: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the image of a state, and its contact histories, whose indentation can grow.
+
+        Parameters
+        ----------
+        state : (2 n_bodies,) array
+            Displacements [m], then velocities [m/s].
+        history : (n_history, n_contacts + ends) array
+            Initial contact histories.
+
+        Raises
+        ------
+        RunError
+            If the run fails.
+        """
+        copies = self._run(self._bare, state[None], history)
+        self.runners.ended(copies.displacement, unexpected=1)
+        image = np.hstack([copies.displacement, copies.velocity])[0]
+        return image, copies.memory.tables.h[0, :, : history.shape[1]].copy()
+
+    def course(self, state: np.ndarray) -> Course:
+        """Run from a state and return the record.
+
+        Raises
+        ------
+        RunError
+            If the run fails.
+        """
+        memory = self._run(self._seen, state[None], self._constant).memory
+        records, contacts = memory.records, self.contacts
+        moves = np.hstack([records.displacement[0], records.resonator_displacement[0]])
+        reach = [field.name for field in CONTACT].index("reach")
+        # empty for a law without lasting history variables
+        rows = records.snapshot_history[0][:, self.lasting, contacts]
+        history = self._contacts.history if self._constant is None else self._constant
+        residual = residual_overlaps(self._contacts.model, history[:, contacts])
+        return Course(
+            np.abs(moves).max(axis=0),
+            least_overlaps(records.contact_overlap[0]) - residual,
+            memory.tables.contacts[0, reach, contacts].copy(),
+            (rows != rows[:1]).any(axis=(0, 1)),
+        )
+
+    def trajectory(self, state: np.ndarray) -> Result:
+        """Run from a state and return the result, with all records.
+
+        With resonators or contact histories, the case is run once before, and the run with records
+        starts from the complete final state.
+
+        Raises
+        ------
+        CaseError, RunError
+            If the run is not possible, or fails.
+        """
+        end, steps, values = self.case.time.end, self.time_step.n_steps, state.tolist()
+        every = end * max(1, steps // INSTANTS) / steps
+        initial: dict[str, Any] = {
+            "displacement": values[: self.bodies], "velocity": values[self.bodies :]
+        }  # fmt: skip
+        if self.history is not None or self._chain.n_resonators:
+            final = state_of_run(self.case, self._final(state), self.time_step.value)
+            initial = {"state": text_of_state(final)}
+        recorded = {
+            "initial": initial,
+            "snapshots": {"interval": every},
+            "sensors": {"beads": "all", "contacts": "all", "interval": every},
+            "energy": dict(self.case.energy) | {"ledger": True, "interval": every},
+        }
+        return run_to_end(self.case.replace(**recorded))
+
+    def _final(self, state: np.ndarray) -> Start:
+        """Return the complete final state of a run from a state."""
+        (u, v), n = state.reshape(2, -1), self._chain.n_bodies
+        rows, contacts = np.stack([u, 0.0 * u, 0.0 * u, v]), np.zeros((6, n + 1))
+        contacts[-1] = -math.inf
+        history = self.history_at_rest if self.history is None else self.history
+        start = Start(
+            rows[:, :n], np.zeros(n + 1), contacts, history, np.zeros(0, np.int64),
+            np.zeros((4, 0)), np.zeros(1), 0, rows[:, n:],
+        )  # fmt: skip
+        chain, recording = replace(self._chain, start=start), self._bare.recording
+        run = State(self._contacts, chain, self.time_step, replace(recording, final=True))
+        status = run.advance(self.time_step.n_steps + 1)
+        if run.final is None:
+            raise RunError(status.sentence)
+        return run.final
+
+    # ---------------------------------------------------------------------------------------------
+    # Properties of the chain at rest
+
+    @cached_property
+    def overlaps(self) -> np.ndarray:
+        """Static overlap of each contact, (n_contacts,) [m]."""
+        return self._contacts.overlaps[self.contacts]
+
+    @cached_property
+    def mass(self) -> np.ndarray:
+        """Mass of each body, (n_bodies,) [kg]."""
+        return np.concatenate([self._chain.mass, self._chain.resonators.mass])
+
+    @property
+    def initial(self) -> np.ndarray:
+        """State in which the case starts, (2 n_bodies,) [m], [m/s]."""
+        chain, riding = self._chain, self._chain.resonators
+        return np.concatenate([chain.displacement, riding.u, chain.velocity, riding.v])
+
+    @cached_property
+    def losses(self) -> dict[str, bool]:
+        """Whether the chain loses energy in small oscillations, by the kind of damping.
+
+        Raises
+        ------
+        CaseError
+            If a contact is open at rest.
+        """
+        chain, contacts = self._chain, range(self.contacts.start, self.contacts.stop)
+        damping = at_rest(self._contacts, contacts, float(chain.mass.min()))[1]
+        return {
+            "drag": chain.has_drag,
+            "on-site damping": bool(chain.on_site_damping.any()),
+            "dashpots of resonators": bool(chain.resonators.damping.any()),
+            "contacts": bool(damping.any()),
+        }
+
+    @property
+    def translates(self) -> bool:
+        """Whether nothing keeps the chain in place."""
+        chain = self._chain
+        return not (chain.left.has_wall or chain.right.has_wall or chain.has_on_site)
+
+    @property
+    def mirrored(self) -> np.ndarray:
+        """Index of the body at the mirror image of each body, (n_bodies,)."""
+        riding = np.argsort(-self._chain.resonators.body, kind="stable")
+        beads = np.arange(self._chain.n_bodies)
+        return np.append(beads[::-1], beads.size + riding)
+
+    # ---------------------------------------------------------------------------------------------
+    # Energy of a conservative chain, in closed form
+
+    @cached_property
+    def _springs(self) -> tuple[np.ndarray, list[tuple[tuple, tuple]]]:
+        """Overlaps at zero displacement, and coefficients and history, of each contact."""
+        start, contacts = self._contacts.overlaps.copy(), self._contacts
+        start[1 : self._chain.n_bodies] -= self._chain.gap
+        columns = (
+            map(tuple, rows.T[self.contacts].tolist()) for rows in (contacts.c, contacts.history)
+        )
+        return start[self.contacts], list(zip(*columns, strict=True))
+
+    def _split(self, displacement: np.ndarray) -> tuple[np.ndarray, list[float], np.ndarray]:
+        """Return displacements of beads, contact overlaps, and extensions of resonator springs."""
+        u, w = np.split(displacement, [self._chain.n_bodies])
+        overlaps = self._springs[0] - np.diff(u, prepend=0.0, append=0.0)[self.contacts]
+        return u, overlaps.tolist(), u[self._chain.resonators.body] - w
+
+    def _energy(self, displacement: np.ndarray, velocity: np.ndarray) -> float:
+        chain, energy = self._chain, self._contacts.model.functions.energy
+        u, overlaps, extension = self._split(displacement)
+        contacts = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._springs[1], strict=True)]
+        moving = self.mass @ velocity**2 + chain.on_site_stiffness @ u**2
+        moving += chain.resonators.stiffness @ extension**2
+        return float(0.5 * moving + math.fsum(contacts) - chain.loads @ u)
+
+    @cached_property
+    def _energy_at_rest(self) -> float:
+        return self._energy(*np.zeros((2, self.bodies)))
+
+    def energy(self, state: np.ndarray) -> float:
+        """Return the energy of a state above the static state [J]."""
+        return self._energy(*state.reshape(2, -1)) - self._energy_at_rest
+
+    def forces(self, displacement: np.ndarray) -> np.ndarray:
+        """Return the force on each body at rest at given displacements, (n_bodies,) [N]."""
+        chain, law = self._chain, self._contacts.model.functions.force
+        u, overlaps, extension = self._split(displacement)
+        contact = np.zeros(chain.n_bodies + 1)
+        contact[self.contacts] = [
+            law(d, 0.0, c, h) for d, (c, h) in zip(overlaps, self._springs[1], strict=True)
+        ]
+        pull = chain.resonators.stiffness * extension
+        push = contact[:-1] - contact[1:] + chain.loads - chain.on_site_stiffness * u
+        return np.concatenate([push - np.bincount(chain.resonators.body, pull, u.size), pull])
+
+
+def least_overlaps(values: np.ndarray) -> np.ndarray:
+    """Return the minimum of each column of samples, on the parabola through the three lowest."""
+    at = np.clip(values.argmin(axis=0), 1, len(values) - 2)
+    before, here, after = (values[at + k, np.arange(values.shape[1])] for k in (-1, 0, 1))
+    bend, slope = before - 2.0 * here + after, 0.5 * (after - before)
+    shift = np.divide(-slope, bend, out=np.zeros_like(bend), where=bend > 0.0)
+    shift = np.clip(shift, -1.0, 1.0)
+    lowest: np.ndarray = here + shift * (slope + 0.5 * bend * shift)
+    return np.minimum(lowest, values.min(axis=0))
