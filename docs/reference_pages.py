@@ -303,8 +303,8 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "Studies": (
         *("sweep", "bands", "run_many", "Ensemble", "gradient", "Gradient", "optimize", "Optimum"),
-        *("normal", "uniform", "lognormal", "distribution", "Distribution"),
-        *("disorder", "Disorder"),
+        *("plan", "Plan", "normal", "uniform", "lognormal"),
+        *("disorder", "Disorder", "derived", "Derived"),
     ),
     "Waves and orbits": (
         *("dispersion", "Dispersion", "modes", "Modes", "mode_study", "spectrum", "Spectrum"),

@@ -53,12 +53,14 @@ from granchain.studies.gradient import gradient as gradient
 from granchain.studies.modes import mode_study as mode_study
 from granchain.studies.optimize import Optimum as Optimum
 from granchain.studies.optimize import optimize as optimize
+from granchain.studies.plan import Derived as Derived
 from granchain.studies.plan import Disorder as Disorder
-from granchain.studies.plan import Distribution as Distribution
+from granchain.studies.plan import Plan as Plan
+from granchain.studies.plan import derived as derived
 from granchain.studies.plan import disorder as disorder
-from granchain.studies.plan import distribution as distribution
 from granchain.studies.plan import lognormal as lognormal
 from granchain.studies.plan import normal as normal
+from granchain.studies.plan import plan as plan
 from granchain.studies.plan import uniform as uniform
 from granchain.studies.sweep import sweep as sweep
 from granchain.two_body import ImpactResult as ImpactResult

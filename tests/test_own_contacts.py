@@ -16,7 +16,7 @@ from granchain.errors import CaseError
 from granchain.measured.equivalent import checked_search
 from granchain.measured.fit import _free_quantities
 from granchain.simulation import prepare
-from granchain.studies.sweep import about_key
+from granchain.studies.plan import about_key
 
 HERTZ = {"law": "hertz"}
 TSUJI = {"law": "tsuji", "restitution": 0.6}

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy import stats
 from support.refused import refused
 from support.short_chains import short
 
@@ -20,51 +21,68 @@ from granchain.store.journal import frame
 from granchain.store.study import PART_HEAD, columns_in, content_of_columns, open_study
 from granchain.studies import elsewhere
 from granchain.studies.measures import Measures, Missing, measure
-from granchain.studies.plan import Disorder, Distribution, plan_of, values_of
+from granchain.studies.plan import Disorder, is_distribution, table_of, values_of
 from granchain.studies.sweep import estimate
 
 pytestmark = pytest.mark.usefixtures("plain_members")
 
 
 # --- What is drawn
-def test_a_toml_table_gives_what_python_gives():
+def quantiles(values):
+    """Quantiles of a distribution, or of disorder."""
+    inner = values.distribution if isinstance(values, Disorder) else values
+    return inner.ppf([0.1, 0.5, 0.9]).tolist()
+
+
+def test_a_table_gives_the_same_values_as_python():
     problems = Problems()
-    given = {
+    tables = {
         "list": ([0.5, 1], [0.5, 1]),
         "linear": ({"linear": [0.1, 10, 3]}, [0.1, 5.05, 10.0]),
         "log": ({"log": [0.1, 10, 3]}, [0.1, 1.0, 10.0]),
         "normal": ({"normal": [1.77, 0.02]}, gc.normal(1.77, 0.02)),
+        "lognormal": ({"lognormal": [1.77, 0.02]}, stats.lognorm(0.02, scale=1.77)),
         "scipy": (
             {"weibull_min": {"c": 2.0, "scale": 1.8}},
-            gc.distribution("weibull_min", c=2.0, scale=1.8),
+            stats.weibull_min(2.0, scale=1.8),
         ),
+        "uniform of scipy": ({"uniform": {"loc": 1.0}}, gc.uniform(1.0, 2.0)),
         "disorder": ({"disorder": {"normal": [1.0, 0.05]}}, gc.disorder(gc.normal(1.0, 0.05))),
         "gaps": (
             {"disorder": {"uniform": [0.0, 1e-6]}, "add": True},
             gc.disorder(gc.uniform(0.0, 1e-6), add=True),
         ),
     }
-    for where, (written, meant) in given.items():
-        found = values_of(where, written, problems)
-        assert found == (pytest.approx(meant) if isinstance(meant, list) else meant), where
-        if isinstance(found, (Distribution, Disorder)):
-            assert values_of(where, found.as_dict(), problems) == found
-    assert not problems.sentences
+    for where, (table, expected) in tables.items():
+        values = values_of(where, table, problems)
+        assert not problems.sentences
+        if isinstance(expected, list):
+            assert values == pytest.approx(expected), where
+        else:
+            assert type(values) is type(expected) and quantiles(values) == quantiles(expected)
+        if is_distribution(expected):
+            again = values_of(where, table_of(expected), problems)
+            assert quantiles(again) == quantiles(expected), where
 
 
-def test_all_mistakes_of_what_is_drawn_are_told_together():
+def test_all_errors_of_distributions_are_reported_together():
     problems = Problems()
-    wrong = refused("drawn")
+    wrong = refused("drawn") | {
+        "m": stats.norm(1.0, -1.0),
+        "n": stats.norm([1.0, 2.0], 1.0),
+        "o": stats.norm,
+        "p": stats.poisson(3.0),
+        "q": gc.disorder(1.05),
+        "r": gc.disorder(gc.normal(1.0, 0.1), add=1),
+    }
     assert all(values_of(where, value, problems) is None for where, value in wrong.items())
     assert {sentence[0] for sentence in problems.sentences} == set(wrong)
     assert 'Did you mean "normal"?' in problems.sentences[0]
     with pytest.raises(
         CaseError,
-        match=r"normal: mean 1, sd 0 is out of range. Spreads must be above 0",
+        match=r"normal: norm\(loc=1.0, scale=0.0\) is out of range. Spreads must be above 0",
     ):
         gc.normal(1.0, 0.0)
-    with pytest.raises(CaseError, match=r"disorder: 1\.05 is not valid"):
-        gc.disorder(1.05)
 
 
 # --- Disorder as data of the case
@@ -388,7 +406,7 @@ def test_measures_of_transport_are_those_of_each_run(tmp_path):
     options = {"measures": names[::-1], "out": file, "resume": True}
     again = gc.sweep(case, vary, n=2, progress=lambda *_: pytest.fail("computed"), **options)
     assert again.equals(study)
-    for run, member in enumerate(plan_of(case, vary, n=2).cases()):
+    for run, member in enumerate(gc.plan(case, vary, n=2)):
         result = gc.run(member)
         n = len(result.snapshot_time)
         assert np.array_equal(study.snapshot_time[run, :n], result.snapshot_time)
@@ -665,7 +683,7 @@ def test_a_study_takes_no_more_than_its_estimate(name, tmp_path):
     changes, vary, more = SIZED[name]
     case = gc.load_case("steel-chain", ["chain.beads=8", "sensors.beads=[2, 5]", "time.end=4e-5"])
     case, n = case.replace(changes), more.get("n", 1)
-    plan = plan_of(case, vary, "product", n, 0)
+    plan = gc.plan(case, vary, "product", n, 0)
     traces, measures = more.get("traces", False), more.get("measures", ())
     asked = estimate(plan, traces, 1, measures)["file_size"]
     with warnings.catch_warnings():

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from pydantic import PrivateAttr
@@ -64,6 +64,8 @@ from granchain.contact.law import Quantity, registered
 from granchain.errors import CaseError
 from granchain.keys import Problems, key, shown
 from granchain.material import Material
+
+AnyCase = TypeVar("AnyCase", bound=CheckedCase)
 
 
 class Case(CheckedCase):
@@ -386,7 +388,7 @@ class Case(CheckedCase):
         if hasattr(changes.get("initial"), "variables"):
             changes["initial"] = {"state": state_text_of(changes["initial"])}
         if all(self._is_independent(where, value) for where, value in changes.items()):
-            return self._replace_numbers(changes)
+            return with_numbers(self, changes)
         return super().replace(changes)
 
     def _is_independent(self, where: str, value: Any) -> bool:
@@ -415,19 +417,6 @@ class Case(CheckedCase):
             and one.problem(value) is None
             for one in law.inputs
         )
-
-    def _replace_numbers(self, changes: Mapping[str, float]) -> Self:
-        """Return a case with other values of independent numbers, without a new check."""
-        case = self.model_copy()
-        # pydantic takes 2 us for each access to a private attribute by its name.
-        own: Any = case.__pydantic_private__
-        own |= {"_document": dict(own["_document"]), "_toml": ""}
-        document = own["_document"]
-        for where, value in changes.items():
-            table, _, name = where.partition(".")
-            document[table] = document[table] | {name: float(value)}
-            case.__dict__[table] = getattr(case, table).model_copy(update={name: float(value)})
-        return case
 
     def as_given(self) -> dict[str, Any]:
         """Return the case as it is stored and sent; `case_as_given` restores it.
@@ -488,6 +477,44 @@ class Case(CheckedCase):
             del document["drive"]
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
+
+
+def with_numbers(case: AnyCase, changes: Mapping[str, Any]) -> AnyCase:
+    """Return a case with other numbers, or lists of numbers, without a new check.
+
+    The keys must be independent of all others, and the case must have values for them.
+    """
+    nested: dict[str, Any] = {}
+    for where, value in changes.items():
+        *path, name = map(str.strip, where.split("."))
+        table = nested
+        for word in path:
+            table = table.setdefault(word, {})
+        table[name] = value
+    changed = case.model_copy()
+    # pydantic takes 2 us for each access to a private attribute by its name.
+    private: Any = changed.__pydantic_private__
+    private |= {"_document": _with_values(private["_document"], nested), "_toml": ""}
+    changed.__dict__.update(_with_values(changed.__dict__, nested))
+    return changed
+
+
+def _with_values(tables: Any, changes: Any) -> Any:
+    """Return a copy of nested tables with other values."""
+    if not isinstance(changes, dict):
+        # lists are tuples in the tables of a case
+        return type(tables)(changes) if isinstance(tables, tuple) else changes
+    if isinstance(tables, (list, tuple)):
+        entries = list(tables)
+        for place, change in changes.items():
+            entries[int(place)] = _with_values(entries[int(place)], change)
+        return type(tables)(entries)
+    if isinstance(tables, Mapping):
+        return {**tables, **{k: _with_values(tables[k], one) for k, one in changes.items()}}
+    values = {name: _with_values(getattr(tables, name), one) for name, one in changes.items()}
+    if isinstance(tables, Material):
+        return replace(tables, **values)
+    return tables.model_copy(update=values)
 
 
 def in_a_table(resonators: tuple[ResonatorTable, ...], problems: Problems) -> Any:

@@ -40,7 +40,7 @@ from granchain.pages.blocks import number_text
 from granchain.status import STATUS_OF_LABEL, Status
 
 if TYPE_CHECKING:
-    from granchain.studies.sweep import Description
+    from granchain.studies.sweep_file import Description
 
 # Largest number of messages of members that are printed.
 MOST_WARNINGS = 10
@@ -93,7 +93,8 @@ def sweep(
         interruption.in_vain = partial(interrupted, target)
         load_laws(law_module)
         from granchain.studies.elsewhere import dask_at
-        from granchain.studies.sweep import estimate, load_sweep, swept
+        from granchain.studies.sweep import estimate, swept
+        from granchain.studies.sweep_file import load_sweep
 
         asked = load_sweep(file, chained)
         if dry_run:
@@ -148,7 +149,7 @@ def dimensions(asked: Description) -> dict[str, int]:
 def spanned(asked: Description) -> str:
     """Return the number of members, in total and along each dimension, as text."""
     along = ", ".join(f"{n} {name}" for name, n in dimensions(asked).items())
-    return f"{asked.plan.members}" + (f" ({along})" if along else "")
+    return f"{len(asked.plan)}" + (f" ({along})" if along else "")
 
 
 def print_sweep(

@@ -29,13 +29,12 @@ from granchain.studies.members import counter
 from granchain.studies.plan import (
     MEMBER_BYTES,
     MOST_DRAWN,
-    Distribution,
     Plan,
+    about_key,
     normal,
     quasi_random,
     uniform,
 )
-from granchain.studies.sweep import about_key
 
 if TYPE_CHECKING:
     import xarray
@@ -173,7 +172,7 @@ class Uncertain:
     scramblings: int = 1
 
     @cached_property
-    def drawn(self) -> dict[str, Distribution]:
+    def drawn(self) -> dict[str, Any]:
         """Distribution of each key."""
         found = {}
         for key, tolerance in self.tolerance.items():

@@ -12,8 +12,8 @@ from granchain.errors import CaseError
 from granchain.store.dataset import dataset_of
 from granchain.store.schema import Variable
 from granchain.store.study import study_attributes
-from granchain.studies.plan import plan_of
-from granchain.studies.sweep import axes_of_study, vary_json
+from granchain.studies.plan import plan_of, vary_json
+from granchain.studies.sweep import axes_of_study
 from granchain.waves.modes import modes
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def mode_study(
     """
     check_case(case)
     plan = plan_of(case, vary, how, n, seed)
-    found = [modes(member) for member in plan.cases()]
+    found = [modes(member) for member in plan]
     sizes = sorted({one.frequencies.size for one in found})
     if len(sizes) > 1:
         raise CaseError(

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from granchain.case import Case, check_case
 from granchain.case.base import CheckedCase
+from granchain.case.case import with_numbers
 from granchain.case.checks import MEMORY
 from granchain.case.document import plain_tables
+from granchain.case.listing import law_input, of_contact, table_at
+from granchain.case.tables import TABLES
 from granchain.contact import laws
 from granchain.errors import CaseError
-from granchain.keys import Problems, check_integer, shown, suggestion
+from granchain.keys import Problems, check_integer, declared, shown, suggestion
+from granchain.plain_data import canonical, plain_data
 from granchain.studies.interruption import scipy_stats, uninterrupted
 
 HOW = ("product", "zip", "sobol")
@@ -30,12 +35,14 @@ DISORDERED = {
     "chain.material.youngs_modulus": ("chain.modulus_factor", False),
     "chain.gap": ("chain.gap_added", True),
 }
-# Distributions with granchain's parameters. Other names are continuous distributions of scipy.stats
-# with the parameters of SciPy.
-OWN_DISTRIBUTIONS = {
-    "normal": ("mean", "sd"),
-    "uniform": ("low", "high"),
-    "lognormal": ("median", "sigma"),
+# Distributions with granchain's parameters. All others have the names and the parameters of SciPy.
+OURS: dict[str, tuple[str, Callable[[Any, float, float], Any]]] = {
+    "normal": ("mean, sd", lambda stats, mean, sd: stats.norm(mean, sd)),
+    "uniform": ("low, high", lambda stats, low, high: stats.uniform(low, high - low)),
+    "lognormal": (
+        "median, sigma",
+        lambda stats, median, sigma: stats.lognorm(sigma, scale=median),
+    ),
 }
 RANGES: dict[str, Any] = {"linear": np.linspace, "log": np.geomspace}
 # Upper limit on points per axis. Our choice.
@@ -48,76 +55,30 @@ TAIL = 2.0**-32
 MOST_DRAWN = 21201
 # Memory of a member's case and record [bytes]; measured: 5 kB for a change of one table.
 MEMBER_BYTES = 10_000
-# Names of variables of a study, which keys and summaries cannot use.
+# Names of variables and dimensions of a study, which keys and summaries cannot use.
 RESERVED_NAMES = (
     "draw", "run", "sensor_bead", "sample", "peak", "contact_peak", "arrival", "width", "missing",
     "wave_speed", "wave_speed_sensors", "transmitted_momentum", "transmitted_energy", "status",
-    "message", "law_sha256", "point", "time_step", "time", "sensor_force", "n_samples",
+    "message", "law", "law_sha256", "point", "state", "time_step", "time", "sensor_force",
+    "n_samples", "snapshot", "snapshot_time", "body", "joint", "line", "frequency", "bead_energy",
+    "contact_energy", "second_moment", "participation", "bead_spectrum", "force_amplitude",
+    "force_amplitude_error", "force_mean", "force_change", "drive_phase", "mode", "frequencies",
+    "damping",
 )  # fmt: skip
+# Tables whose numbers are valid in an interval for any values of the other numbers. A box of such
+# numbers is therefore valid if its corners are.
+INTERVALS = ("chain", "striker", "contact")
+_FORMS = (
+    "a list, { linear = [low, high, count] }, { log = [low, high, count] }, { normal = [mean, sd] "
+    "}, { uniform = [low, high] }, { lognormal = [median, sigma] }, another continuous "
+    "distribution of scipy.stats as { NAME = { parameter = number } }, { disorder = { normal = "
+    "[1.0, sd] } }, or { values = [..], keys = { KEY = [..] } }; in Python also a frozen "
+    "distribution of scipy.stats, disorder, or derived"
+)
 
 
 # --------------------------------------------------------------------------------------------------
 # Values of a key
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """Continuous distribution of one number.
-
-    `normal`, `uniform`, `lognormal`, and `distribution` create it.
-
-    Parameters
-    ----------
-    name : str
-        "normal", "uniform", "lognormal", or a name of scipy.stats.
-    parameters : tuple of (str, float)
-        Parameters, in the order in which they were given.
-
-    Raises
-    ------
-    CaseError
-        If the name or a parameter is invalid. The message lists every error.
-
-    Examples
-    --------
-    >>> import granchain as gc
-    >>> print(gc.uniform(0.0, 2.0))
-    uniform(low 0, high 2)
-    """
-
-    name: str
-    parameters: tuple[tuple[str, float], ...]
-
-    def __post_init__(self) -> None:
-        problems = Problems()
-        check_distribution(self.name, dict(self.parameters), str(self.name), problems)
-        problems.close()
-
-    @cached_property
-    def _frozen(self) -> Any:
-        return scipy_distribution(self.name, dict(self.parameters))
-
-    def ppf(self, quantile: ArrayLike) -> np.ndarray:
-        """Return quantiles of the distribution.
-
-        Parameters
-        ----------
-        quantile : array
-            Probabilities between 0 and 1.
-
-        Returns
-        -------
-        array
-            Numbers below which these fractions of all draws are, in the shape of `quantile`.
-        """
-        return np.asarray(self._frozen.ppf(np.asarray(quantile, dtype=float)), dtype=float)
-
-    def __str__(self) -> str:
-        return f"{self.name}({', '.join(f'{name} {value:g}' for name, value in self.parameters)})"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the distribution as a table of a TOML file."""
-        return {self.name: dict(self.parameters)}
 
 
 @dataclass(frozen=True)
@@ -126,7 +87,7 @@ class Disorder:
 
     Parameters
     ----------
-    distribution : Distribution
+    distribution : frozen distribution of scipy.stats
         Distribution of the numbers.
     add : bool
         Whether the number is added to the value of the case. By default, it multiplies the value.
@@ -138,18 +99,33 @@ class Disorder:
     False
     """
 
-    distribution: Distribution
+    distribution: Any
     add: bool = False
 
-    def __str__(self) -> str:
-        return f"disorder({self.distribution}{', added' if self.add else ''})"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the disorder as a table of a TOML file."""
-        return {"disorder": self.distribution.as_dict()} | ({"add": True} if self.add else {})
+@dataclass(frozen=True)
+class Derived:
+    """Parameter of a study that sets several keys of the case; created by `derived`.
+
+    Parameters
+    ----------
+    values : list or frozen distribution of scipy.stats
+        Values of the parameter.
+    function : callable or mapping
+        Function of a value that returns a mapping of keys to values, or a mapping of keys to lists.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> gc.derived([1.0, 2.0], lambda speed: {"striker.speed": speed}).values
+    [1.0, 2.0]
+    """
+
+    values: Any
+    function: Callable[[Any], Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
 
-def normal(mean: float, sd: float) -> Distribution:
+def normal(mean: float, sd: float) -> Any:
     """Create a normal distribution.
 
     Parameters
@@ -159,7 +135,7 @@ def normal(mean: float, sd: float) -> Distribution:
 
     Returns
     -------
-    Distribution
+    frozen distribution of scipy.stats
 
     Raises
     ------
@@ -169,13 +145,13 @@ def normal(mean: float, sd: float) -> Distribution:
     Examples
     --------
     >>> import granchain as gc
-    >>> print(gc.normal(1.0, 0.05))
-    normal(mean 1, sd 0.05)
+    >>> float(gc.normal(1.0, 0.05).std())
+    0.05
     """
-    return Distribution("normal", (("mean", mean), ("sd", sd)))
+    return _ours("normal", mean, sd)
 
 
-def uniform(low: float, high: float) -> Distribution:
+def uniform(low: float, high: float) -> Any:
     """Create a uniform distribution.
 
     Parameters
@@ -185,7 +161,7 @@ def uniform(low: float, high: float) -> Distribution:
 
     Returns
     -------
-    Distribution
+    frozen distribution of scipy.stats
 
     Raises
     ------
@@ -195,13 +171,13 @@ def uniform(low: float, high: float) -> Distribution:
     Examples
     --------
     >>> import granchain as gc
-    >>> print(gc.uniform(0.5, 1.5))
-    uniform(low 0.5, high 1.5)
+    >>> float(gc.uniform(0.5, 1.5).ppf(0.25))
+    0.75
     """
-    return Distribution("uniform", (("low", low), ("high", high)))
+    return _ours("uniform", low, high)
 
 
-def lognormal(median: float, sigma: float) -> Distribution:
+def lognormal(median: float, sigma: float) -> Any:
     """Create a lognormal distribution.
 
     Parameters
@@ -213,7 +189,7 @@ def lognormal(median: float, sigma: float) -> Distribution:
 
     Returns
     -------
-    Distribution
+    frozen distribution of scipy.stats
 
     Raises
     ------
@@ -223,49 +199,29 @@ def lognormal(median: float, sigma: float) -> Distribution:
     Examples
     --------
     >>> import granchain as gc
-    >>> print(gc.lognormal(1.0, 0.1))
-    lognormal(median 1, sigma 0.1)
+    >>> float(gc.lognormal(2.0, 0.1).median())
+    2.0
     """
-    return Distribution("lognormal", (("median", median), ("sigma", sigma)))
+    return _ours("lognormal", median, sigma)
 
 
-def distribution(name: str, **parameters: float) -> Distribution:
-    """Create a continuous distribution of scipy.stats.
-
-    Parameters
-    ----------
-    name : str
-        Name of the distribution in scipy.stats.
-    **parameters : float
-        Parameters of the distribution.
-
-    Returns
-    -------
-    Distribution
-
-    Raises
-    ------
-    CaseError
-        If the name or a parameter is invalid.
-
-    Examples
-    --------
-    >>> import granchain as gc
-    >>> print(gc.distribution("weibull_min", c=2.0, scale=1.8))
-    weibull_min(c 2, scale 1.8)
-    """
-    return Distribution(name, tuple(parameters.items()))
+def _ours(name: str, *parameters: float) -> Any:
+    """Return a distribution with granchain's parameters, or raise an error."""
+    problems = Problems()
+    distribution = distribution_of(name, name, parameters, problems)
+    problems.close()
+    return distribution
 
 
-def disorder(distribution: Distribution, add: bool = False) -> Disorder:
+def disorder(distribution: Any, add: bool = False) -> Disorder:
     """Create a random number for each bead, or for each gap.
 
-    `{"chain.radius": disorder(normal(1.0, 0.05))}` multiplies the radius of each bead by its own
-    random factor.
+    `{"chain.radius": disorder(normal(1.0, 0.05))}` multiplies the radius of each bead by an
+    individual random factor.
 
     Parameters
     ----------
-    distribution : Distribution
+    distribution : frozen distribution of scipy.stats
         Distribution of the factor [1], or, with `add`, of the added number, in the unit of the key.
     add : bool
         Whether to add the number to the value of the case. Only for gaps.
@@ -274,67 +230,44 @@ def disorder(distribution: Distribution, add: bool = False) -> Disorder:
     -------
     Disorder
 
-    Raises
-    ------
-    CaseError
-        If `distribution` is not a distribution.
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> gc.disorder(gc.uniform(0.0, 1e-6), add=True).add
+    True
+    """
+    return Disorder(distribution, add)
+
+
+def derived(
+    values: Any, function: Callable[[Any], Mapping[str, Any]] | Mapping[str, Sequence[Any]]
+) -> Derived:
+    """Create a parameter of a study that sets several keys of the case.
+
+    Its name in `vary` is free, and it becomes a dimension or a coordinate of the study:
+    `{"ratio": derived([0.4, 0.6], lambda ratio: {"chain.segment.0.mass": 0.45e-3 * ratio, ...})}`.
+
+    Parameters
+    ----------
+    values : list or frozen distribution of scipy.stats
+        Values of the parameter: numbers or text.
+    function : callable or mapping
+        Function of a value that returns a mapping of keys of the case to values. It is called once
+        for each value. Or a mapping of keys to lists with an entry for each value.
+
+    Returns
+    -------
+    Derived
 
     Examples
     --------
     >>> import granchain as gc
-    >>> print(gc.disorder(gc.normal(1.0, 0.05)))
-    disorder(normal(mean 1, sd 0.05))
+    >>> case = gc.load_case("steel-chain-hertz")
+    >>> sizes = gc.derived([1, 2], lambda k: {"chain.radius": 2e-3 * k, "chain.mass": 3e-4 * k**3})
+    >>> [member.chain.mass for member in gc.plan(case, {"size": sizes})]
+    [0.0003, 0.0024]
     """
-    if not isinstance(distribution, Distribution):
-        raise CaseError(
-            f"disorder: {shown(distribution)} is not valid. It must be a distribution. Write for "
-            "example disorder(normal(1.0, 0.05))."
-        )
-    return Disorder(distribution, bool(add))
-
-
-def check_distribution(name: Any, parameters: Any, where: str, problems: Problems) -> None:
-    """Report errors in the name and the parameters of a distribution."""
-    stats = scipy_stats()
-    continuous = [one for one, made in vars(stats).items() if isinstance(made, stats.rv_continuous)]
-    words = [*OWN_DISTRIBUTIONS, *sorted(continuous)]
-    own = OWN_DISTRIBUTIONS.get(name, ())
-    if not problems.check(
-        name in words,
-        where,
-        f"{shown(name)} is unknown",
-        f"It must be {_FORMS}",
-        suggestion(name, [*words, *RANGES, "disorder"], "See scipy.stats for the names"),
-    ):
-        return
-    required = own or (getattr(stats, name).shapes or "").replace(",", " ").split()
-    allowed = [*required, *(() if own else ("loc", "scale"))]
-    good = isinstance(parameters, Mapping) and set(required) <= set(parameters) <= set(allowed)
-    if not problems.check(
-        good and all(map(is_number, parameters.values())),
-        where,
-        (
-            ", ".join(f"{key} {shown(value)}" for key, value in parameters.items())
-            if isinstance(parameters, Mapping)
-            else shown(parameters)
-        )
-        + " is not valid",
-        f"It must be a finite number for each of {', '.join(allowed)}",
-        f"Required are {', '.join(required)}",
-    ):
-        return
-    with np.errstate(all="ignore"):
-        # SciPy returns nan for parameters that are out of range
-        good = bool(np.isfinite(scipy_distribution(name, parameters).ppf(0.5)))
-    problems.check(
-        good,
-        where,
-        ", ".join(f"{key} {value:g}" for key, value in parameters.items()) + " is out of range",
-        "Spreads must be above 0, and low must be below high"
-        if own
-        else f"It must be in the range of scipy.stats.{name}",
-        "Change the parameters, or give a list of numbers",
-    )
+    return Derived(values, function)
 
 
 def is_number(value: Any) -> bool:
@@ -343,28 +276,75 @@ def is_number(value: Any) -> bool:
     return number and not isinstance(value, bool) and math.isfinite(value)
 
 
-def scipy_distribution(name: str, parameters: Mapping[str, float]) -> Any:
-    """Return the frozen distribution of scipy.stats."""
+def is_distribution(value: Any) -> bool:
+    """Return whether a value is a frozen continuous distribution of scipy.stats."""
+    return hasattr(value, "dist") and hasattr(value, "pdf")
+
+
+def _parameters(dist: Any) -> list[str]:
+    """Return the names of the parameters of a distribution of scipy.stats."""
+    return [*(dist.shapes or "").replace(",", " ").split(), "loc", "scale"]
+
+
+def table_of(distribution: Any) -> dict[str, Any]:
+    """Return a frozen distribution as a table of a sweep file."""
+    names, values = _parameters(distribution.dist), distribution.args
+    parameters = dict(zip(names, values, strict=False)) | distribution.kwds
+    return {str(distribution.dist.name): plain_data(parameters)}
+
+
+def checked_distribution(where: str, distribution: Any, problems: Problems) -> Any:
+    """Return a frozen distribution; None if its parameters are out of range."""
+    ((name, parameters),) = table_of(distribution).items()
+    with np.errstate(all="ignore"):
+        # SciPy returns nan for parameters that are out of range
+        median = np.asarray(distribution.ppf(0.5))
+    good = problems.check(
+        median.shape == () and bool(np.isfinite(median)),
+        where,
+        f"{name}({', '.join(f'{key}={value}' for key, value in parameters.items())}) is out of "
+        "range",
+        f"Spreads must be above 0, low must be below high, and scipy.stats.{name} must accept the "
+        "parameters",
+        "Change the parameters, or give a list of numbers",
+    )
+    return distribution if good else None
+
+
+def distribution_of(where: str, name: Any, parameters: Any, problems: Problems) -> Any:
+    """Return the frozen distribution of a name and its parameters; None if they are invalid.
+
+    The parameters are a list, with the names of `OURS`, or a mapping with the names of SciPy.
+    """
     stats = scipy_stats()
-    own: dict[str, Any] = {
-        "normal": lambda mean, sd: stats.norm(mean, sd),
-        "uniform": lambda low, high: stats.uniform(low, high - low),
-        "lognormal": lambda median, sigma: stats.lognorm(sigma, scale=median),
-    }
-    return (own.get(name) or getattr(stats, name))(**parameters)
+    names = [key for key, kind in vars(stats).items() if isinstance(kind, stats.rv_continuous)]
+    names = [*OURS, *sorted(names)]
+    if not problems.check(
+        name in names,
+        where,
+        f"{shown(name)} is unknown",
+        f"It must be {_FORMS}",
+        suggestion(name, [*names, *RANGES, "disorder"], "See scipy.stats for the names"),
+    ):
+        return None
+    listed, frozen = isinstance(parameters, (list, tuple)), None
+    numbers = parameters.values() if isinstance(parameters, Mapping) else parameters
+    with suppress(AttributeError, KeyError, TypeError):
+        if all(map(is_number, numbers)):
+            make: Any = partial(OURS[name][1], stats) if listed else getattr(stats, name)
+            frozen = make(*parameters) if listed else make(**parameters)
+    form = f"[{OURS[name][0]}]" if name in OURS else "a table of "
+    form += "" if name in OURS else ", ".join(_parameters(getattr(stats, name)))
+    text = shown(str(parameters))[1:-1]
+    if not problems.check(
+        frozen is not None, where, f"{text} is not valid", f"It must be {form}, as finite numbers"
+    ):
+        return None
+    return checked_distribution(where, frozen, problems)
 
 
-_FORMS = (
-    "a list, { linear = [low, high, count] }, { log = [low, high, count] }, { normal = [mean, sd] "
-    "}, { uniform = [low, high] }, { lognormal = [median, sigma] }, another of scipy.stats as { "
-    "NAME = { parameter = number } }, or { disorder = { normal = [1.0, sd] } }"
-)
-
-
-def values_of(
-    where: str, value: Any, problems: Problems
-) -> list[Any] | Distribution | Disorder | None:
-    """Return the values of a key in a study: a list, a distribution, or disorder.
+def values_of(where: str, value: Any, problems: Problems) -> Any:
+    """Return the values of a key in a study: a list, a distribution, `Disorder`, or `Derived`.
 
     Return None for anything else.
 
@@ -377,45 +357,73 @@ def values_of(
     problems : Problems
         Receives every error.
     """
-    if isinstance(value, (Distribution, Disorder)):
-        return value
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
+    table = dict(value) if isinstance(value, Mapping) else {}
+    if table.keys() == {"values", "keys"}:
+        value = Derived(table["values"], table["keys"])
+    elif "disorder" in table and table.keys() <= {"disorder", "add"}:
+        value = Disorder(table["disorder"], table.get("add", False))
     if isinstance(value, (list, tuple, range)):
         advice = "Give values, or remove the key"
         problems.check(
             len(value) > 0, where, "the list is empty", "At least one value is required", advice
         )
         return [one.item() if isinstance(one, np.generic) else one for one in value] or None
-    table = dict(value) if isinstance(value, Mapping) else {}
-    add = table.pop("add", None)
-    if len(table) != 1 or (add is not None and "disorder" not in table):
+    if is_distribution(value):
+        return checked_distribution(where, value, problems)
+    if isinstance(value, Disorder):
+        distribution = values_of(where, value.distribution, problems)
+        problems.check(
+            distribution is None or (is_distribution(distribution) and isinstance(value.add, bool)),
+            where,
+            "disorder is not valid",
+            "It must be a distribution, with add = true or false",
+            "Write disorder(normal(1.0, 0.05)) or { disorder = { normal = [1.0, 0.05] } }",
+        )
+        return Disorder(distribution, value.add) if problems.clear(where) else None
+    if isinstance(value, Derived):
+        return _derived_of(where, value, problems)
+    if len(table) != 1:
         advice = "A single value is a list of one number"
         problems.add(where, f"{shown(value)} is not valid", f"It must be {_FORMS}", advice)
         return None
     ((name, parameters),) = table.items()
-    where = f"{where}.{name}"
     if name in RANGES:
-        return _range(where, name, parameters, problems)
-    if name == "disorder":
-        inner = values_of(where, parameters, problems)
-        if isinstance(inner, Distribution) and isinstance(add, (bool, type(None))):
-            return Disorder(inner, bool(add))
-        if inner is not None:
-            got = shown(add if isinstance(inner, Distribution) else parameters)
-            advice = "Write { disorder = { normal = [1.0, 0.05] } }"
-            problems.add(
-                where,
-                f"{got} is not valid",
-                "It must be a distribution, with add = true or false",
-                advice,
-            )
-        return None
-    own = OWN_DISTRIBUTIONS.get(name, ())
-    if own and isinstance(parameters, (list, tuple)) and len(parameters) == len(own):
-        parameters = dict(zip(own, parameters, strict=True))
-    check_distribution(name, parameters, where, problems)
-    return Distribution(name, tuple(parameters.items())) if problems.clear(where) else None
+        return _range(f"{where}.{name}", name, parameters, problems)
+    return distribution_of(f"{where}.{name}", name, parameters, problems)
+
+
+def _derived_of(where: str, entry: Derived, problems: Problems) -> Derived | None:
+    """Return a derived parameter with plain lists; None if it is invalid."""
+    values, function = values_of(where, entry.values, problems), entry.function
+    good = callable(function) and (isinstance(values, list) or is_distribution(values))
+    if isinstance(function, Mapping) and isinstance(values, list):
+        columns = {key: values_of(where, one, problems) for key, one in flat_vary(function)}
+        function, lists = columns, [one for one in columns.values() if isinstance(one, list)]
+        good = len(columns) == len(lists) > 0 and {*map(len, lists)} == {len(values)}
+    if problems.clear(where):
+        problems.check(
+            good,
+            where,
+            "the values and keys are not valid",
+            "It must be a list of values, with a list of equal length for each key; in Python "
+            "also a list or a distribution, with a function of a value",
+            "Write { values = [1, 2], keys = { KEY = [3.0, 6.0] } }, or derived(values, function)",
+        )
+    return Derived(values, function) if problems.clear(where) else None
+
+
+def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield keys with dots, also if a file writes them as nested tables, without quotes."""
+    for key, value in vary.items():
+        where = f"{above}{key}"
+        if isinstance(value, Mapping) and (
+            where in TABLES or where.endswith(("material", "segment")) or key.isdecimal()
+        ):
+            yield from flat_vary(value, f"{where}.")
+        else:
+            yield where, value
 
 
 def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float] | None:
@@ -443,45 +451,94 @@ def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float
 # The members
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """Members of a study, in order. The last dimension changes first.
+    """Cases of a study, in order. The last dimension changes first.
+
+    `plan` creates it. It has a length, and its members are the cases: `plan[0]`,
+    `for case in plan`.
 
     Parameters
     ----------
-    case : Case
+    case : Case or MechanismCase
         Case of which each member is a change.
-    vary : mapping of str to list, Distribution or Disorder
+    vary : mapping of str to list, distribution, Disorder, or Derived
         Values of each key.
     how : {"product", "zip", "sobol"}
+        Way to combine the values.
     n : int
         Number of draws at each point; with "sobol", of all draws.
     seed : int
+        Seed of all draws.
     chained : bool
         Whether each member starts from the previous one; see `granchain.studies.chained`.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> gc.plan(gc.load_case("steel-chain"), {"striker.speed": [0.5, 1.0]})
+    Plan of 2 cases (2 striker.speed)
     """
 
     case: Case
-    vary: Mapping[str, list[Any] | Distribution | Disorder]
+    vary: Mapping[str, Any]
     how: str
     n: int
     seed: int
     chained: bool = False
 
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    def __getitem__(self, place: int) -> Case:
+        template, _, numbers = self._members[place]
+        return with_numbers(template, numbers) if numbers else template
+
+    def __iter__(self) -> Iterator[Case]:
+        return (self[place] for place in range(len(self)))
+
+    def __repr__(self) -> str:
+        along = ", ".join(f"{size} {name}" for name, size in self.sizes.items())
+        return f"Plan of {len(self)} cases" + (f" ({along})" if along else "")
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        """Values of each key and of each derived parameter."""
+        return {
+            key: entry.values if isinstance(entry, Derived) else entry
+            for key, entry in self.vary.items()
+        }
+
     @property
     def listed(self) -> dict[str, list[Any]]:
         """Keys with the values of a list."""
-        return {key: values for key, values in self.vary.items() if isinstance(values, list)}
+        return {key: values for key, values in self._values.items() if isinstance(values, list)}
 
     @property
-    def drawn(self) -> dict[str, Distribution]:
+    def drawn(self) -> dict[str, Any]:
         """Keys that are drawn from a distribution."""
-        return {key: one for key, one in self.vary.items() if isinstance(one, Distribution)}
+        return {key: values for key, values in self._values.items() if is_distribution(values)}
 
     @property
     def disordered(self) -> dict[str, Disorder]:
         """Keys that are drawn for every bead."""
-        return {key: one for key, one in self.vary.items() if isinstance(one, Disorder)}
+        return {key: entry for key, entry in self.vary.items() if isinstance(entry, Disorder)}
+
+    @cached_property
+    def settings(self) -> dict[str, list[dict[str, Any]]]:
+        """Changes of the case for each value of each key and of each derived parameter.
+
+        Raises
+        ------
+        CaseError
+            If the function of a derived parameter fails or returns invalid changes.
+        """
+        values = self.listed | {key: column.tolist() for key, column in self.sample.items()}
+        return {
+            key: settings_of(key, entry, values[key])
+            for key, entry in self.vary.items()
+            if key in values
+        }
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -499,10 +556,11 @@ class Plan:
 
         It is empty if neither is varied.
         """
-        base = self.case.contact.law
-        tables = self.listed.get("contact", [])
-        named = [str(one.get("law", base)) for one in tables if isinstance(one, Mapping)]
-        return named or [str(one) for one in self.listed.get("contact.law", [])]
+        rows = [row for key in self.listed for row in self.settings[key]]
+        tables = [row["contact"] for row in rows if isinstance(row.get("contact"), Mapping)]
+        names = [table.get("law", self.case.contact.law) for table in tables]
+        names = names or [row["contact.law"] for row in rows if "contact.law" in row]
+        return [str(name) for name in names]
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -514,11 +572,6 @@ class Plan:
         """Lengths of the dimensions."""
         return tuple(self.sizes.values())
 
-    @property
-    def members(self) -> int:
-        """Number of members."""
-        return math.prod(self.shape)
-
     @cached_property
     def sample(self) -> dict[str, np.ndarray]:
         """Values of each drawn key, (n,): points of a scrambled Sobol sequence.
@@ -529,18 +582,29 @@ class Plan:
             return {}
         parts = quasi_random(self.n, len(self.drawn), self.seed)
         drawn = zip(self.drawn.items(), parts.T, strict=True)
-        return {key: one.ppf(column) for (key, one), column in drawn}
+        return {key: np.asarray(one.ppf(column), dtype=float) for (key, one), column in drawn}
 
-    def changes(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Yield the changes of each member, except its disorder, and the index of its draw."""
-        listed, keys = self.listed, [key for key in self.vary if key not in self.disordered]
-        together = zip(*listed.values(), strict=True) if listed else [()]
-        for point in product(*listed.values()) if self.how == "product" else together:
-            at = dict(zip(listed, point, strict=True))
+    def label(self, key: str) -> tuple[str, str]:
+        """Return the unit and the description of a key or of a derived parameter."""
+        if not isinstance(self.vary[key], Derived):
+            return about_key(self.case, key)
+        return "", f"parameter of the study that sets {', '.join(_keys_set(self, key))}"
+
+    def changes(self) -> Iterator[tuple[dict[str, Any], dict[str, Any], int]]:
+        """Yield the values of each member, its changes without disorder, and its draw."""
+        values = self.listed | {key: column.tolist() for key, column in self.sample.items()}
+        indices = [range(len(column)) for column in self.listed.values()]
+        together = zip(*indices, strict=True) if indices else [()]
+        for point in product(*indices) if self.how == "product" else together:
+            at = dict(zip(self.listed, point, strict=True))
+            surplus = self._inputs_of_other_laws({key: values[key][i] for key, i in at.items()})
+            keys = [key for key in self.settings if key not in surplus]
             for draw in range(self.n):
-                drawn = {key: float(values[draw]) for key, values in self.sample.items()}
-                surplus = self._inputs_of_other_laws(at)
-                yield {key: (at | drawn)[key] for key in keys if key not in surplus}, draw
+                places = {key: at.get(key, draw) for key in keys}
+                changes: dict[str, Any] = {}
+                for key, place in places.items():
+                    changes |= self.settings[key][place]
+                yield {key: values[key][place] for key, place in places.items()}, changes, draw
 
     def _inputs_of_other_laws(self, at: Mapping[str, Any]) -> set[str]:
         """Return varied keys that the law at a point lacks and another law has.
@@ -558,60 +622,174 @@ class Plan:
         return set() if here is None else {*self.vary} & set().union(*inputs.values()) - here
 
     def cases(self) -> list[Case]:
-        """Return the case of each member; see `changed`."""
-        return [case for case, _ in self.changed()]
-
-    def changed(self) -> list[tuple[Case, dict[str, Any]]]:
-        """Return the case of each member, and its changes.
+        """Return the case of each member.
 
         Raises
         ------
         CaseError
             If a member is invalid. The message lists each error once, with its first member.
         """
-        # the first message of each error, and the number of members with it
-        mistakes: dict[str, tuple[str, int]] = {}
-        found = []
-        counted = any(key.startswith(("chain.beads", "chain.segment")) for key in self.vary)
-        for changes, draw in self.changes():
-            try:
-                alike = self.case.replace(**changes) if self.disordered and counted else self.case
-                # only a chain has beads, and it rejects the disorder of another case
-                whole = changes | self.disorder(draw, getattr(alike, "beads", 1))
-                found.append((self.case.replace(**whole), whole))
-            except CaseError as error:
-                words = {key: shown(value) for key, value in changes.items()}
-                words |= {k: f"{one:.6g}" for k, one in changes.items() if isinstance(one, float)}
-                at = [f"{key} = {word}" for key, word in words.items()]
-                at += [f"draw {draw}"] if self.n > 1 and self.disordered else []
-                for sentence in error.problems:
-                    # an error at another value counts as the same error
-                    mistake = sentence.partition(": ")[0]
-                    here = sentence + (f" (at {', '.join(at)})" if at else "")
-                    first, count = mistakes.get(mistake, (here, 0))
-                    mistakes[mistake] = first, count + 1
-        if mistakes:
-            raise CaseError(
-                [
-                    first + (f" {n} of {self.members} members have this error." if n > 1 else "")
-                    for first, n in mistakes.values()
-                ]
-            )
-        return found
+        return list(self)
 
-    def disorder(self, draw: int, beads: int) -> dict[str, Any]:
-        """Return factors or added values for the beads, for each key with disorder.
+    def check(self) -> None:
+        """Check all members; see `cases`."""
+        assert len(self._members) == len(self)
+
+    def changed(self) -> list[tuple[Case, dict[str, Any]]]:
+        """Return the case of each member, and its changes; see `cases`."""
+        return [(self[place], changes) for place, (_, changes, _) in enumerate(self._members)]
+
+    @cached_property
+    def _members(self) -> list[tuple[Case, dict[str, Any], dict[str, Any]]]:
+        """Base, changes, and numbers of each member: its case is the base with these numbers.
+
+        Members that differ in numbers alone share a base and are checked together.
+        """
+        rows = list(self._rows())
+        groups = defaultdict(list)
+        for place, (_, changes, _) in enumerate(rows):
+            numbers = [key for key, value in changes.items() if is_independent(key, value)]
+            fixed = [item for item in changes.items() if item[0] not in numbers]
+            groups[repr((numbers, fixed))].append((place, numbers))
+        members: list[Any] = [None] * len(rows)
+        errors: dict[int, CaseError] = {}
+        for group in groups.values():
+            (_, numbers), *_ = group
+            base = base_of(self.case, [rows[place][1] for place, _ in group], numbers)
+            for place, _ in group:
+                changes = rows[place][1]
+                try:
+                    case = base or self.case.replace(changes)
+                except CaseError as error:
+                    errors[place] = error
+                    continue
+                members[place] = case, changes, {key: changes[key] for key in numbers if base}
+        if errors:
+            raise self._error([(errors[place], *rows[place][::2]) for place in sorted(errors)])
+        return members
+
+    def _rows(self) -> Iterator[tuple[dict[str, Any], dict[str, Any], int]]:
+        """Yield the values of each member, its changes with disorder, and its draw."""
+        factors: dict[int, dict[str, list[Any]]] = {}
+        counted = any(key.startswith(("chain.beads", "chain.segment")) for key in self.vary)
+        for values, changes, draw in self.changes():
+            if self.disordered:
+                # an error in these changes is reported with the case of the member
+                with suppress(CaseError):
+                    case = self.case.replace(changes) if counted else self.case
+                    # only a chain has beads, and it rejects the disorder of another case
+                    beads = getattr(case, "beads", 1)
+                    if beads not in factors:
+                        factors[beads] = self._disorder(beads)
+                    each = factors[beads].items()
+                    changes = changes | {"chain.disorder_seed": self.seed}
+                    changes |= {name: columns[draw] for name, columns in each}
+            yield values, changes, draw
+
+    def _disorder(self, beads: int) -> dict[str, list[Any]]:
+        """Return factors or added values of the beads for each draw and each key with disorder.
 
         The values of a shorter chain are the first values of a longer one.
         """
-        found: dict[str, Any] = {"chain.disorder_seed": self.seed} if self.disordered else {}
+        columns = {}
         for place, (key, values) in enumerate(self.vary.items()):
             if isinstance(values, Disorder):
                 name, added = DISORDERED[key]
-                random = np.random.default_rng([self.seed, place, draw])
-                parts = np.clip(random.random(beads - 1 if added else beads), TAIL, 1.0 - TAIL)
-                found[name] = values.distribution.ppf(parts).tolist()
-        return found
+                random = [np.random.default_rng([self.seed, place, draw]) for draw in range(self.n)]
+                parts = np.array([one.random(beads - 1 if added else beads) for one in random])
+                parts = np.clip(parts, TAIL, 1.0 - TAIL)
+                columns[name] = values.distribution.ppf(parts).tolist()
+        return columns
+
+    def _error(self, errors: list[tuple[CaseError, dict[str, Any], int]]) -> CaseError:
+        """Return all errors of the members, each once, with its first member."""
+        # the first message of each error, and the number of members with it
+        mistakes: dict[str, tuple[str, int]] = {}
+        for error, values, draw in errors:
+            texts = {
+                key: f"{value:.6g}" if isinstance(value, float) else shown(value)
+                for key, value in values.items()
+            }
+            at = [f"{key} = {text}" for key, text in texts.items()]
+            at += [f"draw {draw}"] if self.n > 1 and self.disordered else []
+            for sentence in error.problems:
+                # an error at another value counts as the same error
+                mistake = sentence.partition(": ")[0]
+                here = sentence + (f" (at {', '.join(at)})" if at else "")
+                first, count = mistakes.get(mistake, (here, 0))
+                mistakes[mistake] = first, count + 1
+        return CaseError(
+            [
+                first + (f" {n} of {len(self)} members have this error." if n > 1 else "")
+                for first, n in mistakes.values()
+            ]
+        )
+
+
+def is_independent(key: str, value: Any) -> bool:
+    """Return whether the values of a key are valid in an interval, see `INTERVALS`."""
+    number = type(value) is float and math.isfinite(value)
+    return (number and key.partition(".")[0] in INTERVALS) or any(
+        key == name for name, _ in DISORDERED.values()
+    )
+
+
+def base_of(
+    case: CheckedCase, members: Sequence[Mapping[str, Any]], numbers: list[str]
+) -> CheckedCase | None:
+    """Return a case that has all changes of members but their numbers; None if there is none.
+
+    The corners of the box of all numbers are checked, and compared with the changed base.
+
+    Parameters
+    ----------
+    case : Case
+    members : sequence of mapping
+        Changes of each member, which differ in the numbers alone.
+    numbers : list of str
+        Keys of the numbers.
+    """
+    if not isinstance(case, Case) or 2 ** (len(numbers) + 1) > len(members):
+        return None
+    levels = []
+    for key in numbers:
+        column = np.array([changes[key] for changes in members])
+        levels.append([column.min(axis=0).tolist(), column.max(axis=0).tolist()])
+    try:
+        base = case.replace(members[0])
+        for corner in product(*levels):
+            changes = dict(zip(numbers, corner, strict=True))
+            member, quick = case.replace({**members[0], **changes}), with_numbers(base, changes)
+            if dict(member) != dict(quick) or member.toml != quick.toml or member != quick:
+                return None
+    except (CaseError, LookupError, TypeError, ValueError):
+        # the members are changed and checked one by one, with the errors of each
+        return None
+    return base
+
+
+def settings_of(name: str, entry: Any, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the changes of the case for each value of a key or of a derived parameter."""
+    if not isinstance(entry, Derived):
+        return [{name: value} for value in values]
+    rows, problems, function = [], Problems(), entry.function
+    for place, value in enumerate(values):
+        try:
+            if isinstance(function, Mapping):
+                row = {key: column[place] for key, column in function.items()}
+            else:
+                row = dict(function(value))
+            for key in row:
+                check_name(key, problems)
+        except Exception as error:
+            raise CaseError(
+                f"{name}: there are no changes at {shown(value)} ({type(error).__name__}: "
+                f"{error}). The function must return a mapping of keys of the case to values, for "
+                'example {"chain.radius": 0.004, "striker.radius": 0.004}.'
+            ) from error
+        rows.append(dict(zip(row, plain_tables([*row.values()], problems, name), strict=True)))
+    problems.close()
+    return rows
 
 
 def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
@@ -627,8 +805,54 @@ def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
     return np.clip(points, TAIL, 1.0 - TAIL)
 
 
+def plan(
+    case: Case, vary: Mapping[str, Any], how: str = "product", n: int = 1, seed: int = 0
+) -> Plan:
+    """Plan a study: check the values of all keys, and return the cases of its members.
+
+    Members that differ in numbers of the chain, the striker, or the law alone are checked
+    together, and their cases are copies, so that large plans are quick.
+
+    Parameters
+    ----------
+    case : Case or MechanismCase
+        Case to vary. It is not changed.
+    vary : mapping
+        Values for each key with dots: a list, a frozen continuous distribution of scipy.stats such
+        as `granchain.normal`, `granchain.disorder`, or a table as in a sweep file. A
+        `granchain.derived` parameter has a free name.
+    how : {"product", "zip", "sobol"}
+        Way to combine the values: "product" makes all combinations of the lists, "zip" takes the
+        lists in parallel, and "sobol" makes n members with distributions only.
+    n : int
+        Number of draws at each point. The draws are the same at every point.
+    seed : int
+        Seed of all draws.
+
+    Returns
+    -------
+    Plan
+        A sequence of cases.
+
+    Raises
+    ------
+    CaseError
+        If an argument or a member is invalid. The message lists every error.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> members = gc.plan(gc.load_case("steel-chain"), {"striker.speed": [0.5, 1.0]})
+    >>> len(members), members[1].striker.speed
+    (2, 1.0)
+    """
+    members = plan_of(case, vary, how, n, seed)
+    members.check()
+    return members
+
+
 def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 0) -> Plan:
-    """Check all arguments and return the plan of a study.
+    """Check all arguments and return the plan of a study, whose members are not checked yet.
 
     Raises
     ------
@@ -637,11 +861,11 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     """
     check_case(case, CheckedCase)
     problems = Problems()
-    words = ", ".join(f'"{word}"' for word in HOW)
-    problems.check(how in HOW, "how", f"{shown(how)} is unknown", f"It must be one of {words}")
+    names = ", ".join(f'"{name}"' for name in HOW)
+    problems.check(how in HOW, "how", f"{shown(how)} is unknown", f"It must be one of {names}")
     check_integer("n", n, problems, "It is the number of draws")
     check_integer("seed", seed, problems, "give for example seed=0", least=0)
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     if problems.check(
         isinstance(vary, Mapping) and bool(vary),
         "vary",
@@ -650,11 +874,10 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
         'Write for example {"striker.speed": [0.5, 1.0, 2.0]}',
     ):
         for key, value in vary.items():
-            found[str(key)] = values_of(str(key), value, problems)
-            check_key(str(key), found, how, problems)
+            entries[str(key)] = check_entry(case, str(key), value, how, problems)
     problems.close()
-    plan = Plan(case, found, how, n, seed)
-    lengths = {key: len(values) for key, values in plan.listed.items()}
+    members = Plan(case, entries, how, n, seed)
+    lengths = {key: len(values) for key, values in members.listed.items()}
     problems.check(
         how != "zip" or len(set(lengths.values())) < 2,
         "vary",
@@ -663,27 +886,45 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
         "With zip, all lists must have the same length",
     )
     problems.check(
-        n == 1 or bool(plan.drawn or plan.disordered),
+        n == 1 or bool(members.drawn or members.disordered),
         "n",
         f"{n} draws are not valid because no key is drawn",
         "It must be 1",
         "Leave n out, or give a key a distribution",
     )
-    size = plan.members * MEMBER_BYTES
+    size = len(members) * MEMBER_BYTES
     problems.check(
-        size <= MEMORY and len(plan.drawn) <= MOST_DRAWN,
+        size <= MEMORY and len(members.drawn) <= MOST_DRAWN,
         "vary",
-        f"{plan.members:.6g} members with {len(plan.drawn)} distributions need "
+        f"{len(members):.6g} members with {len(members.drawn)} distributions need "
         f"{size / 2**30:.3g} GiB",
         f"At most {MEMORY // 2**30} GiB and {MOST_DRAWN} distributions are allowed",
         "Use fewer values or draws",
     )
     problems.close()
-    return plan
+    for name, other in product(members.vary, repeat=2):
+        keys = _keys_set(members, name) if isinstance(entries[name], Derived) else ()
+        for key, same in product(keys, _keys_set(members, other)) if name != other else ():
+            problems.check(
+                not f"{key}.".startswith(f"{same}.") and not f"{same}.".startswith(f"{key}."),
+                name,
+                f"{key} is set twice, because {other} sets {same}",
+                "A key can be set by one entry of vary only",
+                "Remove the key from one of them",
+            )
+    problems.close()
+    return members
 
 
-def check_key(key: str, found: dict[str, Any], how: str, problems: Problems) -> None:
-    """Check that a key can be varied with its values."""
+def _keys_set(members: Plan, name: str) -> list[str]:
+    """Return the keys of the case that an entry sets."""
+    if name in members.disordered:
+        return [DISORDERED[name][0]]
+    return [*dict.fromkeys(key for row in members.settings[name] for key in row)]
+
+
+def check_name(key: str, problems: Problems) -> None:
+    """Check that a key of the case can be varied."""
     problems.check(
         key not in RESERVED_NAMES and not key.startswith(("sensors.beads", "title")),
         key,
@@ -691,9 +932,26 @@ def check_key(key: str, found: dict[str, Any], how: str, problems: Problems) -> 
         "Only keys that change the results can be varied",
         "Set it in the case",
     )
-    values = found[key]
+
+
+def check_entry(case: CheckedCase, key: str, value: Any, how: str, problems: Problems) -> Any:
+    """Check that a key can be varied with its values, and return these."""
+    entry = values_of(key, value, problems)
+    if isinstance(entry, Derived):
+        problems.check(
+            re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", key) is not None
+            and key not in (*RESERVED_NAMES, *type(case).model_fields, *case.measured, "title"),
+            key,
+            "a derived parameter cannot have this name",
+            "It must be a name of letters, digits, - and _ that neither the case nor the results "
+            "of a study use",
+            "Write for example ratio",
+        )
+    else:
+        check_name(key, problems)
+    values = entry.values if isinstance(entry, Derived) else entry
     if isinstance(values, list):
-        values = found[key] = plain_tables(values, problems, key)
+        values[:] = plain_tables(values, problems, key)
         problems.check(
             how != "sobol",
             key,
@@ -702,19 +960,54 @@ def check_key(key: str, found: dict[str, Any], how: str, problems: Problems) -> 
             "Write a distribution, or use product",
         )
         plain = [one if isinstance(one, (bool, int, float, str)) else repr(one) for one in values]
-        ((value, most),) = Counter(plain).most_common(1)
+        ((repeated, most),) = Counter(plain).most_common(1)
         problems.check(
             how != "product" or most == 1,
             key,
-            f"{shown(value)} is listed more than once",
+            f"{shown(repeated)} is listed more than once",
             "List each value once",
             "Remove the duplicates",
         )
-    elif isinstance(values, Disorder):
-        _, added = DISORDERED.get(key, ("", values.add))
+    elif isinstance(entry, Disorder):
+        _, added = DISORDERED.get(key, ("", entry.add))
         problems.check(
-            key in DISORDERED and values.add == added,
+            key in DISORDERED and entry.add == added,
             key,
-            f"disorder that {'is added' if values.add else 'multiplies'} is not valid here",
+            f"disorder that {'is added' if entry.add else 'multiplies'} is not valid here",
             f"Disorder is allowed in {', '.join(DISORDERED)}, with add = true only for chain.gap",
         )
+    return entry
+
+
+# --------------------------------------------------------------------------------------------------
+# Labels
+
+
+def about_key(case: CheckedCase, key: str) -> tuple[str, str]:
+    """Return the unit and the description of a key of a case."""
+    if of_contact(key):
+        # raises an error for `law` itself, and for inputs of other laws in a study of laws
+        with suppress(CaseError):
+            found = law_input(case, key)
+            return found.unit, found.meaning
+    *way, name = key.split(".")
+    model = table_at(type(case), way)
+    if model is None or name not in model.model_fields or not way:
+        return "", f"of the case: {key}"
+    about = declared(model, name)
+    return about["unit"] or "", about["meaning"].removesuffix(f" [{about['unit']}]")
+
+
+def vary_json(members: Plan) -> str:
+    """Return the varied values of a plan as JSON text, in the form of a sweep file."""
+    tables = {}
+    for name, entry in members.vary.items():
+        values = entry.values if isinstance(entry, Derived) else entry
+        tables[name] = table_of(values) if is_distribution(values) else values
+        if isinstance(entry, Disorder):
+            tables[name] = {"disorder": table_of(entry.distribution), "add": entry.add}
+        elif isinstance(entry, Derived):
+            rows, keys = members.settings[name], _keys_set(members, name)
+            columns = {key: [row.get(key) for row in rows] for key in keys}
+            tables[name] = {"values": tables[name], "keys": columns}
+    return canonical(tables)

@@ -9,24 +9,19 @@ import os
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.case import Case, load_case
-from granchain.case.base import CheckedCase
+from granchain.case import Case
 from granchain.case.checks import MEMORY, PER_STATE
-from granchain.case.document import case_names, parsed, read_text
-from granchain.case.listing import law_input, of_contact, table_at
-from granchain.case.tables import TABLES
 from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.options import fingerprint
-from granchain.keys import Problems, declared, shown
+from granchain.keys import Problems, shown
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
 from granchain.simulation import law_records, warn_of_fast_drives
@@ -59,7 +54,7 @@ from granchain.studies.measures import (
     missing_note,
 )
 from granchain.studies.members import LOT, check_members, counter
-from granchain.studies.plan import MEMBER_BYTES, RESERVED_NAMES, Plan, is_number, plan_of
+from granchain.studies.plan import MEMBER_BYTES, RESERVED_NAMES, Plan, is_number, plan_of, vary_json
 
 if TYPE_CHECKING:
     import xarray
@@ -90,8 +85,9 @@ def sweep(
     case : Case or MechanismCase
         Case to vary. It is not changed.
     vary : mapping
-        Values for each key with dots: a list, `granchain.normal` or another distribution,
-        `granchain.disorder`, or a table as in a TOML file.
+        Values for each key with dots: a list, `granchain.normal` or another frozen distribution of
+        scipy.stats, `granchain.disorder`, or a table as in a sweep file. `granchain.derived` sets
+        several keys, under a free name.
     how : {"product", "zip", "sobol"}
         Way to combine the values: "product" runs all combinations of the lists, "zip" takes the
         lists in parallel, and "sobol" runs n members with distributions only.
@@ -517,9 +513,6 @@ def state_bytes(case: Case) -> float:
     return size + 2.0 * NUMBER_TEXT * case.beads * (case.initial is not None) + STATE_TEXT
 
 
-# --------------------------------------------------------------------------------------------------
-# Sweep files
-
 # Text of a member in the file of a study [bytes]: two hashes of 64 characters, its status, a
 # message of 500 characters, and 64 for each text that HDF5 stores.
 TEXTS_OF_MEMBER = 5
@@ -529,82 +522,6 @@ MEMBER_TEXT = 2 * 64 + 20 + 500 + TEXTS_OF_MEMBER * 64
 BESIDE_STUDY = 2**15
 # Characters of a number, and of the names and digests in the text of a state.
 NUMBER_TEXT, STATE_TEXT = 26, 4000
-SWEEP_KEYS = ("case", "chained", "how", "measures", "n", "seed", "traces", "vary")
-
-
-class Description(NamedTuple):
-    """Study that a file describes."""
-
-    plan: Plan
-    traces: bool
-    measures: tuple[str, ...] = ()
-
-
-def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Description:
-    """Read a SWEEP.toml file; `chained` overrides the value in the file if it is true.
-
-    Raises
-    ------
-    CaseError
-        If the file is invalid. The message lists every error; those of the case are first.
-    FileError
-        If the file cannot be read.
-    """
-    file = Path(path)
-    document = parsed(read_text(file, "sweep file"), file.name)
-    problems = Problems()
-    for name in document:
-        if name not in SWEEP_KEYS:
-            problems.add_unknown(str(name), SWEEP_KEYS)
-    named: Any = document.get("case")
-    switches: dict[str, Any] = {name: document.get(name, False) for name in ("traces", "chained")}
-    measures: Any = document.get("measures", [])
-    problems.check(
-        isinstance(named, str),
-        "case",
-        "missing" if named is None else f"{shown(named)} is not valid",
-        "It must be the name of a built-in case, or the path of a case file relative to this file",
-        'Write for example case = "steel-chain"',
-    )
-    for name, what in (
-        ("traces", "store the forces of the sensors"),
-        ("chained", "start each run from the end of the previous run"),
-    ):
-        problems.check(
-            isinstance(switches[name], bool),
-            name,
-            f"{shown(switches[name])} is not valid",
-            f"It must be true or false. Write true to {what}",
-        )
-    problems.check(
-        isinstance(measures, list) and all(isinstance(one, str) for one in measures),
-        "measures",
-        f"{shown(measures)} is not valid",
-        "It must be a list of names",
-        'Write for example ["second_moment"]',
-    )
-    problems.close()
-    case = load_case(named if named in case_names() else file.parent / named)
-    vary = document.get("vary")
-    if isinstance(vary, dict):
-        vary = dict(flat_vary(vary))
-    asked = {key: document[key] for key in ("how", "n", "seed") if key in document}
-    planned = plan_of_chain if chained or switches["chained"] else plan_of
-    return Description(planned(case, vary, **asked), switches["traces"], tuple(measures))
-
-
-def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield keys with dots, also if a file writes them as nested tables, without quotes."""
-    for key, value in vary.items():
-        where = f"{above}{key}"
-        if isinstance(value, Mapping) and (
-            where in TABLES or where.endswith(("material", "segment")) or key.isdecimal()
-        ):
-            yield from flat_vary(value, f"{where}.")
-        else:
-            yield where, value
-
-
 UNLIKE = (
     "wave speeds of members come from different sensors, because pulses have merged or not "
     "arrived. A pulse that slows down has a different speed in each part of the chain. See "
@@ -621,14 +538,14 @@ def axes_of_study(plan: Plan) -> dict[str, Variable]:
     }
     for key, listed in plan.listed.items():
         along = "run" if plan.how == "zip" else key
-        axes[key] = Variable((along,), values_of_key(listed), *about_key(plan.case, key))
+        axes[key] = Variable((along,), values_of_key(listed), *plan.label(key))
     if "contact" in plan.listed:
         along = "run" if plan.how == "zip" else "contact"
         axes["law"] = Variable((along,), texts(plan.laws), "", "contact law")
     of_draw = plan.dims[-1:] if plan.dims[-1:] == ("draw",) or plan.how == "sobol" else ()
     for key, drawn in plan.sample.items():
         values = drawn if of_draw else np.asarray(drawn[0])
-        axes[key] = Variable(of_draw, values, *about_key(plan.case, key))
+        axes[key] = Variable(of_draw, values, *plan.label(key))
     return axes
 
 
@@ -722,16 +639,6 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
 
 
-def vary_json(plan: Plan) -> str:
-    """Return the varied values of a plan as JSON text."""
-    return canonical(
-        {
-            key: values if isinstance(values, list) else values.as_dict()
-            for key, values in plan.vary.items()
-        }
-    )
-
-
 def hash_of_record(record: str) -> str:
     """Return the hash of a law's record; empty if there is none."""
     law = LawRecord.of_text(record)
@@ -751,21 +658,6 @@ def values_of_key(values: Sequence[Any]) -> np.ndarray:
         whole = all(isinstance(value, int) for value in values)
         return np.array(values, dtype=np.int64 if whole else float)
     return texts([value if isinstance(value, str) else canonical(value) for value in values])
-
-
-def about_key(case: CheckedCase, key: str) -> tuple[str, str]:
-    """Return the unit and the description of a key of a case."""
-    if of_contact(key):
-        # raises an error for `law` itself, and for inputs of other laws in a study of laws
-        with contextlib.suppress(CaseError):
-            found = law_input(case, key)
-            return found.unit, found.meaning
-    *way, name = key.split(".")
-    model = table_at(type(case), way)
-    if model is None or name not in model.model_fields or not way:
-        return "", f"of the case: {key}"
-    about = declared(model, name)
-    return about["unit"] or "", about["meaning"].removesuffix(f" [{about['unit']}]")
 
 
 def columns_of(study: Any) -> dict[str, Any]:
