@@ -150,9 +150,7 @@ def computed_run(
                     "--resume"
                 )
             result.save(target, replaced, progress.writing(target))
-        if result.status is Status.INTERRUPTED:
-            checkpoint.rely_on(result.variables)
-        else:
+        if result.status is not Status.INTERRUPTED:
             checkpoint.remove()
     return result
 

@@ -2,14 +2,12 @@
 
 FILE.chk next to FILE is a journal of frames of arrays. Nothing in it can refer to another file or
 execute code, and damage is detected before anything is used. Rows of records that no longer change
-are stored in one frame only. When a stopped run has written FILE, which also contains these rows,
-they are read from FILE, also while the run is resumed.
+are stored in one frame only.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import math
 import os
@@ -24,7 +22,6 @@ import numpy as np
 
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainWarning
-from granchain.store import open_answer
 from granchain.store.files import CHECKPOINT_ENDING, DAMAGED, end_of_links, quoted, replaceable
 from granchain.store.journal import FrameFile, arrays_in, frame_content
 from granchain.store.provenance import source_hash, versions
@@ -35,10 +32,6 @@ CHECKPOINT_INTERVAL = 30.0
 LEAST_RATIO = 50.0
 
 _CHECKPOINT_MARK = b"granchain checkpoint 1\n"
-# Records that an output file contains with the same names and bits. Smaller records also stay in
-# the checkpoint.
-_IN_OUTPUT = ("sensor_force", "contact_force", "contact_overlap", "displacement", "velocity")
-RECORDS_IN_OUTPUT = 2**20
 # No run has more bytes, because its records are in memory.
 _LARGEST_CHECKPOINT = 2**40
 _ANEW = "To start a new run, use --overwrite (in Python: omit resume)"
@@ -101,11 +94,6 @@ class Checkpoint:
         self._journal = FrameFile(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
         # for each record, the number of final rows in the journal; None if it is to be rewritten
         self._rows: Mapping[str, int] | None = None
-        # for each record, the number of rows in the output file instead, and their hash
-        self._left: Mapping[str, int] = {}
-        self._left_sha256 = ""
-        self._last: tuple[Saved, Mapping[str, str]] | None = None
-        self._output = Path(os.fspath(path).removesuffix(CHECKPOINT_ENDING))
         self._next = time.monotonic() + every
         self._warned = False
         self.progress: Callable[[float], Any] = float
@@ -136,17 +124,17 @@ class Checkpoint:
         **facts : str
             case_sha256, law (its record as text), and set_up of the run.
         """
-        began, known, self._rows, self._last = time.monotonic(), self._rows, None, None
+        began, known, self._rows = time.monotonic(), self._rows, None
         try:
             content = _frame_of(saved, facts, known or {})
             # appended while at least half of the file is in use
             size = self._journal.length + sum(map(len, content))
-            held = sum(a[self._left.get(name, 0) :].nbytes for name, a in saved.arrays.items())
-            if known is not None and size < 2 * held:
+            in_use = sum(array.nbytes for array in saved.arrays.values())
+            if known is not None and size < 2 * in_use:
                 self._journal.append(content, self.progress)
             else:
-                self._begin(saved, facts)
-            self._rows, self._last = saved.settled, (saved, facts)
+                self._journal.begin(_frame_of(saved, facts, {}), self.progress)
+            self._rows = saved.settled
         except FileError as error:
             if not self._warned:
                 warnings.warn(
@@ -158,53 +146,6 @@ class Checkpoint:
             self._warned = True
         ended = time.monotonic()
         self._next = ended + max(self.every, LEAST_RATIO * (ended - began))
-
-    def _begin(self, saved: Saved, facts: Mapping[str, str]) -> None:
-        """Rewrite the journal, without the rows that the output file contains."""
-        more = {"output": self._left_sha256} if self._left else {}
-        self._journal.begin(_frame_of(saved, facts, self._left, **more), self.progress)
-
-    def rely_on(self, output: Mapping[str, Any]) -> None:
-        """Leave to the written output file of the stopped run the records that it contains.
-
-        They are then stored once on the disk.
-
-        Parameters
-        ----------
-        output : mapping of str
-            Variables of the output file.
-        """
-        if self._last is None:
-            return
-        saved, facts = self._last
-        left = {name: saved.settled.get(name, 0) for name in _IN_OUTPUT if name in output}
-        rows = {name: saved.arrays[name][:n] for name, n in left.items() if n}
-        if sum(array.nbytes for array in rows.values()) >= RECORDS_IN_OUTPUT:
-            self._left = {name: len(array) for name, array in rows.items()}
-            self._left_sha256 = _sha256_of(rows)
-            # if the disk is full, both stay
-            with contextlib.suppress(FileError):
-                self._begin(saved, facts)
-
-    def _in_output(self, header: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Return the rows that the first frame leaves to the output file.
-
-        This is the file of the stopped run, or one that a later stop has written in its place,
-        which starts with the same rows.
-        """
-        if "output" not in header:
-            return {}
-        left = {name: first for name, _, first, _ in header["arrays"] if first}
-        known = open_answer(self._output, lambda headers: left).variables
-        rows = {name: known[name].data[:first] for name, first in left.items() if name in known}
-        if _sha256_of(rows) != header["output"]:
-            raise FileError(
-                f"{self._output}: not the file that the interrupted run wrote. The "
-                "checkpoint requires that file, because it contains the records. Restore "
-                f"it. {_ANEW}."
-            )
-        self._left, self._left_sha256 = left, header["output"]
-        return rows
 
     def load(self, **facts: str) -> Saved:
         """Read the last checkpoint, with a warning if a later one is incomplete.
@@ -236,16 +177,12 @@ class Checkpoint:
             states = [arrays_in(frame) for frame in frames]
             last, shapes = states[-1]
             self._check(last, facts)
-            elsewhere = self._in_output(states[0][0])
-            largest = len(file) + sum(rows.nbytes for rows in elsewhere.values())
-            # the last frame has the shapes; each row is in one of the frames or in the output file
+            # the last frame has the shapes; each row is in one of the frames
             arrays = {
                 name: np.empty((first + len(rows), *rows.shape[1:]), rows.dtype)
                 for name, (first, rows) in shapes.items()
-                if 8 * (first * math.prod(rows.shape[1:]) + rows.size) <= largest
+                if 8 * (first * math.prod(rows.shape[1:]) + rows.size) <= len(file)
             }
-            for name, rows in elsewhere.items():
-                arrays[name][: len(rows)] = rows
             for _, parts in states:
                 for name, (first, rows) in parts.items():
                     arrays[name][first : first + len(rows)] = rows
@@ -300,18 +237,9 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _sha256_of(rows: Mapping[str, np.ndarray]) -> str:
-    """Return the hash of rows of records: names, types, shapes, and bytes."""
-    total = hashlib.sha256()
-    for name, array in sorted(rows.items()):
-        total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        total.update(np.ascontiguousarray(array).data)
-    return total.hexdigest()
-
-
 def _frame_of(
-    saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int], **more: str
+    saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int]
 ) -> list[bytes | memoryview]:
-    """Return the bytes of a checkpoint without the first rows, which are stored elsewhere."""
+    """Return the bytes of a checkpoint without the first rows, which an earlier frame contains."""
     about = {"started": saved.started, "wall_time": saved.wall_time}
-    return frame_content(_circumstances(facts) | more | about, saved.arrays, rows)
+    return frame_content(_circumstances(facts) | about, saved.arrays, rows)
