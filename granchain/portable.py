@@ -48,22 +48,8 @@ NEW_FILE = TO_WRITE | os.O_CREAT | os.O_EXCL
 # Opening a pipe that has no writer returns at once.
 TO_READ = os.O_RDONLY | flags("O_NONBLOCK") | _ALONE
 
-# Names of devices on Windows, in each folder and with any ending (Microsoft, Naming Files, Paths,
-# and Namespaces).
-_DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"} | {
-    f"{port}{digit}" for port in ("COM", "LPT") for digit in "0123456789\u00b9\u00b2\u00b3"
-}
-# Maximum time to replace a file that another program has open, and the time between attempts [s].
-# Virus scanners open each file that was written.
-PATIENCE, EACH_TRY = 5.0, 0.05
 # Number of zero bytes written at a time.
 ZEROS = 2**20
-
-
-def is_device(path: str | os.PathLike[str]) -> bool:
-    """Check if Windows uses a file name for a device, whatever its folder."""
-    stem = os.path.basename(path).partition(".")[0].rstrip(" ").upper()
-    return WINDOWS and stem in _DEVICES
 
 
 def flush(descriptor: int) -> None:
@@ -99,30 +85,6 @@ def flush_folder(path: str | os.PathLike[str]) -> None:
         flush(folder)
     finally:
         os.close(folder)
-
-
-def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Rename a file, and replace an existing one.
-
-    Windows refuses this while another program has one of the files open, so it is tried for some
-    seconds.
-
-    Raises
-    ------
-    OSError
-        As for `os.replace`.
-    """
-    import time
-
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            os.replace(source, target)
-            return
-        except PermissionError:
-            if not WINDOWS or time.monotonic() > end:
-                raise
-        time.sleep(EACH_TRY)
 
 
 def reserve_space(descriptor: int, size: int) -> None:

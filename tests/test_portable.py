@@ -16,15 +16,14 @@ import pytest
 from support.processes import answer
 
 from granchain import portable
-from granchain.errors import FileError
-from granchain.store.files import end_of_links, write_atomically
+from granchain.store.files import write_atomically
 
 PACKAGE = Path(portable.__file__).parent
 # What is POSIX, by name; `os.environ` and the like are everywhere.
 POSIX = re.compile(
     r"fcntl|resource|select|termios|pwd|grp|sched_\w+|register_at_fork|fork|p(?:read|write)v?|statvfs|"
     r"posix_\w+|O_(?:NOFOLLOW|CLOEXEC|NONBLOCK|DIRECTORY)|kill|killpg|SIG(?:TERM|HUP|KILL|BREAK)|"
-    r"set_blocking|sysconf|uname|getuid|fsync|replace|pipe"
+    r"set_blocking|sysconf|uname|getuid|fsync|pipe"
 )
 MAY_BE_POSIX = re.compile(rf"\b(?:(?:os|signal)\.|import +(?:\w+ *, *)*)(?:{POSIX.pattern})\b")
 SMALL = "--set chain.beads=5 --set sensors.beads=[2] --set sensors.contacts=[1] --set time.end=2e-5"
@@ -98,39 +97,6 @@ print(json.dumps([portable.WINDOWS, codes, opened.data_sha256 == result.data_sha
     assert refused == []
     kept = ["a.h5", "a.part", "b.chk", "b.h5", "figures", "many.h5"]
     assert files == [*kept, "s.h5", "s.toml", "small.toml"]
-
-
-def test_a_name_that_windows_has_for_a_device_is_refused_there_only(here, monkeypatch):
-    names = ["NUL", "com1.h5", "aux.tar.h5"]
-    assert list(map(end_of_links, names)) == list(map(Path, names))
-    monkeypatch.setattr(portable, "WINDOWS", True)
-    for name in names:
-        with pytest.raises(FileError, match="is a device or a system file"):
-            end_of_links(name)
-    assert end_of_links("console.h5") == Path("console.h5")
-
-
-def test_a_file_is_replaced_as_soon_as_another_program_has_closed_it(here, monkeypatch):
-    tried, replace = [], os.replace
-
-    def refuse(*paths):
-        tried.append(paths)
-        if len(tried) < 3:
-            raise PermissionError(errno.EACCES, "the process cannot access the file")
-        replace(*paths)
-
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(FileError, match="is not writable"):
-        write_atomically("a.txt", b"new")
-    assert len(tried) == 1 and os.listdir() == []
-    monkeypatch.setattr(portable, "WINDOWS", True)
-    write_atomically("a.txt", b"new")
-    assert len(tried) == 3 and Path("a.txt").read_bytes() == b"new"
-    monkeypatch.setattr(portable, "PATIENCE", 0.0)
-    tried.clear()
-    with pytest.raises(FileError, match="not written"):
-        write_atomically("a.txt", b"newer", overwrite=True)
-    assert Path("a.txt").read_bytes() == b"new" and os.listdir() == ["a.txt"]
 
 
 def test_on_macos_a_file_is_flushed_to_the_disk_itself(here, monkeypatch):

@@ -30,15 +30,9 @@ _CLAIMS: dict[str, tuple[int, int]] = {}
 # process ends early.
 PASSING: dict[Path, int] = {}
 
-# Folders whose names refer to devices and processes. The last one contains files in memory.
-_NO_FILES, _FILES_IN_MEMORY = (Path("/dev"), Path("/proc")), Path("/dev/shm")
-# Bytes that temporary names add to a file's: ".NAME.chk.PID.THREAD.part", with at most 7 digits of
-# a process and 15 of a thread, and a reserve.
-TEMPORARY_NAME = 48
-# Bytes of a file name on common file systems, if the system doesn't report its limit.
-USUAL_NAME = 255
-# Largest number of links in a row, as in Linux.
-MOST_LINKS = 40
+# Largest number of bytes of a file name: 255 of common file systems, without what temporary names
+# add: ".NAME.chk.PID.THREAD.part", with 7 digits of a process, 15 of a thread, and a reserve.
+LONGEST_NAME = 255 - 48
 
 # Ending of the checkpoint, which a run writes next to its output with the same claim.
 CHECKPOINT_ENDING = ".chk"
@@ -148,33 +142,19 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
     Raises
     ------
     FileError
-        If the name refers to a device or a process, or if links lead nowhere. Without `overwrite`,
-        for every link.
+        If the name is not valid; without `overwrite`, for every link.
     """
-    place = Path(path)
-    if "\0" in str(place):
+    name = Path(path)
+    if "\0" in str(name):
         raise FileError(
-            f"{printable(str(place))}: the file name contains a null character. File names "
+            f"{printable(str(name))}: the file name contains a null character. File names "
             "cannot contain null characters. Choose another name."
         )
-    for links in range(MOST_LINKS):
-        # links in the folder's own name are followed by the system
-        name = Path(os.path.realpath(place.parent)) / place.name
-        no_file = any(map(name.is_relative_to, _NO_FILES))
-        if (no_file and not name.is_relative_to(_FILES_IN_MEMORY)) or portable.is_device(name):
-            raise FileError(
-                f"{os.fspath(path)}: {name} is a device or a system file. The path must be "
-                "a regular file. Choose a file in one of your folders."
-            )
-        if not os.path.islink(name):
-            return name if links else Path(path)
-        if not overwrite:
-            _check_target(Path(path), overwrite)
-        place = name.parent / os.readlink(name)
-    raise FileError(
-        f"{os.fspath(path)}: circular symbolic link. The path must lead to a file. Remove "
-        "the link, or choose another file."
-    )
+    if not os.path.islink(name):
+        return name
+    if not overwrite:
+        _check_target(name, overwrite)
+    return Path(os.path.realpath(name))
 
 
 @contextlib.contextmanager
@@ -239,25 +219,15 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     _check_target(end_of_links(path, overwrite), overwrite)
 
 
-def longest_name(folder: Path) -> int:
-    """Return the number of bytes that a file's name may have, so that the names of temporary
-    files and locks fit into the folder too."""
-    try:
-        limit = os.pathconf(folder, "PC_NAME_MAX")
-    except (AttributeError, OSError, ValueError):
-        limit = USUAL_NAME
-    return limit - TEMPORARY_NAME
-
-
 def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) -> None:
     # files next to an output file, whose own name has been checked
     name = target.name.removesuffix(".part").removesuffix(CHECKPOINT_ENDING)
-    longest, length = longest_name(target.parent), len(os.fsencode(name))
-    if length > longest:
+    length = len(os.fsencode(name))
+    if length > LONGEST_NAME:
         raise FileError(
             f"{shown_name(target)}: the file name has {length} bytes. It must have at most "
-            f"{longest}, because temporary files next to it have longer names. Choose a shorter "
-            "name."
+            f"{LONGEST_NAME}, because temporary files next to it have longer names. Choose a "
+            "shorter name."
         )
     if target.is_dir():
         raise FileError(
@@ -270,10 +240,10 @@ def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) 
         )
     if not os.path.lexists(target):
         return
-    if target.exists() and not target.is_file():
+    if not target.is_file():
         raise FileError(
-            f"{target}: this is a device, a pipe, or a socket. The path must be a regular file. "
-            "Choose another path."
+            f"{target}: this is a device, a pipe, a socket, or a circular link. The path must be a "
+            "regular file. Choose another path."
         )
     if not overwrite:
         raise FileError(
@@ -346,7 +316,7 @@ def new_file(
             with part.open("r+b") as file:
                 portable.flush(file.fileno())
             _check_target(target, overwrite, marks)
-            portable.replace(part, target)
+            os.replace(part, target)
         finally:
             PASSING.pop(part, None)
             part.unlink(missing_ok=True)
@@ -421,11 +391,6 @@ def sentences(target: Path, needed: int | None = None) -> Iterator[None]:
 
 _FULL = "The disk is full. Free disk space, or choose a file on another disk."
 _FORBIDDEN = "The folder {} is not writable. Choose a file in a folder that you can write to."
-if portable.WINDOWS:
-    _FORBIDDEN = (
-        "Another program has the file open, or the folder {} is not writable. Close the "
-        "file in the other program, or choose a file in a folder that you can write to."
-    )
 _ADVICE = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
