@@ -174,6 +174,17 @@ def test_the_largest_multipliers_of_a_long_chain_are_those_of_its_columns(monkey
     assert np.abs(found.displacement - known.displacement).max() <= 1e-7 * excursion
 
 
+def test_a_drive_without_a_phase_is_behind_a_first_drive_with_one():
+    push = {"drive": "force", "signal": "harmonic", "amplitude": 0.1, "frequency": FREQUENCY}
+    found = []
+    for second in ({}, {"phase": 0.0}):
+        drives = [push | {"bead": 1, "phase": 0.5}, push | {"bead": 2} | second]
+        changes = {"chain.beads": 2, "ends.left": "wall", "drive": drives}
+        found.append(gc.orbit(row(**{"ends.left.ramp": None} | changes)))
+    assert found[0].result.case.drive[1].phase == -0.5
+    assert (found[0].displacement == found[1].displacement).all()
+
+
 REFUSED = refused("orbit")
 
 

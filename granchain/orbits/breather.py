@@ -17,14 +17,14 @@ from granchain.errors import CaseError, RunError
 from granchain.keys import shown
 from granchain.orbits.shooting import (
     MOVED,
+    USUAL_SHOTS,
     Guess,
+    Nearest,
     PeriodGrid,
-    Search,
     Shooting,
     Shot,
     Stability,
     error_not_known,
-    expected_runs,
     newton,
     one_period_of,
     period_grid,
@@ -191,13 +191,10 @@ class Breathers:
             last = [(self.fixed(y) - self.fixed_value) / self.size, *still]
         return np.concatenate([image - y, y[at : at + 1], last])
 
-    def derivative(self, shot: Shot) -> np.ndarray:
-        """Return the derivative of the equations by the unknowns."""
-        return self._derivative(shot.state, shot.image, shot.jacobian, shot.shooting.period)
-
-    def _derivative(
+    def derivative(
         self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
     ) -> np.ndarray:
+        """Return the derivative of the equations by the unknowns."""
         n, unit = len(y), np.eye(len(y) + 1)
         rows = [jacobian - unit[:n, :n], unit[n // 2 + self.turn.bead, :n], *self.resting]
         if self.hold == "energy":
@@ -209,21 +206,15 @@ class Breathers:
         matrix = np.hstack([inner, by_period[:, None]])
         return np.vstack([matrix, unit[n:]]) if self.hold == "period" else matrix
 
-    def step(
-        self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
+    def correction(
+        self, shooting: Shooting, y: np.ndarray, image: np.ndarray, jacobian: Any
     ) -> np.ndarray:
         """Return Newton's step of (state, fraction of the period)."""
-        matrix = self._derivative(y, image, jacobian, period)
+        matrix = self.derivative(y, image, jacobian, shooting.period)
         residuals = self.equations(y, image)
         if self.hold == "period":
             return np.append(solved(matrix[:-1, :-1], residuals[:-1]), 0.0)
         return solved(matrix, residuals)
-
-    def correction(
-        self, shooting: Shooting, y: np.ndarray, image: np.ndarray, shot: Shot
-    ) -> np.ndarray:
-        """Return Newton's step of the unknowns, with the Jacobian of a shot nearby."""
-        return self.step(y, image, shot.jacobian, shooting.period)
 
     # ---------------------------------------------------------------------------------------------
 
@@ -273,7 +264,7 @@ class Breathers:
         coarse = replace(self, grid=self.grid._replace(steps=steps // 2))
         try:
             image, jacobian = coarse.shooting(span).with_jacobian(y, 2.0 * MOVED)
-            move = self.step(y, image, jacobian, span)
+            move = self.correction(shot.shooting, y, image, jacobian)
             changed = span * (1.0 + float(move[-1]))
             y = y + move[:-1]
             _, jacobian = coarse.shooting(changed).with_jacobian(y, 2.0 * MOVED)
@@ -353,7 +344,7 @@ def breather_search(
     tolerance: float,
     hold: str | None,
     runners: Runners,
-) -> Search:
+) -> tuple[Breathers, Nearest]:
     """Find a periodic orbit of a chain without a drive; see `granchain.orbit`."""
     check_conservative(case, runners)
     stated = period is not None
@@ -370,7 +361,7 @@ def breather_search(
         )
     turn = _turn_of(case, period, guess, runners)
     family = breathers_near(case, turn, "period" if stated else hold or "energy", runners)
-    runners.expect(expected_runs(family.shooting()))
+    runners.expect(USUAL_SHOTS * family.shooting().runs)
 
     def shoot(place: np.ndarray) -> Shot:
         # a period near 0 closes every state; `newton` halves a step that leads there
@@ -379,13 +370,12 @@ def breather_search(
         return family.shooting(turn.period * float(place[-1])).shoot(place[:-1])
 
     def step(place: np.ndarray, shot: Shot) -> np.ndarray:
-        move = family.step(shot.state, shot.image, shot.jacobian, shot.shooting.period)
+        move = family.correction(shot.shooting, shot.state, shot.image, shot.jacobian)
         return np.append(move[:-1], place[-1] * move[-1])
 
     # the last step satisfies the equation of the fixed quantity
     start = np.append(turn.state / family.grid.scale, 1.0)
-    nearest = newton(start, guess.begun, shoot, step, tolerance, 1e3 * tolerance)
-    return Search(family, nearest, guess.begun)
+    return family, newton(start, guess.begun, shoot, step, tolerance, 1e3 * tolerance)
 
 
 def check_conservative(case: Case, runners: Runners) -> None:

@@ -270,7 +270,7 @@ class Branch(Answer):
         CaseError
             If this version cannot read the case, for example because a law is not installed.
         """
-        path = path_of(
+        path = path_along(
             self.case, self.along, self.start, self.stop, Runners(), self.drive_periods,
             self.points[0], self.energy, self.steps,
         )  # fmt: skip
@@ -325,6 +325,7 @@ def branch_of(
         "contact": chain.contact, "multiplier": np.arange(multipliers.shape[1]),
     }  # fmt: skip
     data |= columns | {"multipliers": multipliers, "stable": columns["stable"].astype(bool)}
+    data["kind"] = np.array(columns["kind"], dtype=object)
     labels = labels_of_bodies(Branch.labels, resonators) | labels_of_parameter(path.case, along)
     history = path.problem.history
     if history is not None:
@@ -365,7 +366,7 @@ def _within(point: Point) -> str:
     return f"{point.parameter:.6g}{error}"
 
 
-def columns_of_points(points: Sequence[Point]) -> dict[str, np.ndarray]:
+def columns_of_points(points: Sequence[Point]) -> dict[str, Any]:
     """Return points as the columns of a file, with one row per point."""
     found = {name: np.array([getattr(one, name) for one in points]) for name in STORED}
     multipliers = np.array([one.multipliers for one in points])
@@ -374,7 +375,7 @@ def columns_of_points(points: Sequence[Point]) -> dict[str, np.ndarray]:
         "multipliers_imag": multipliers.imag.copy(),
         "stable": np.array([one.stable for one in points], dtype=np.int8),
         "opening": np.array([-1 if one.contact is None else one.contact for one in points]),
-        "kind": np.array([one.kind for one in points], dtype=object),
+        "kind": [one.kind for one in points],
     }
 
 
@@ -431,6 +432,11 @@ class Node:
         """Smallest overlap of each contact [m]."""
         return self.shot.course.lowest
 
+    @property
+    def opens(self) -> np.ndarray:
+        """Whether each contact opens."""
+        return self.lowest <= 0.0
+
     def signed(self, at: float) -> float:
         """Return a function that changes sign where a real multiplier passes a number."""
         own, values = self.found.matrix, self.found.values
@@ -446,6 +452,11 @@ TURNS: dict[str, Test] = {
     "fold": lambda one: float(one.tangent[-1]),
     "period doubling": lambda one: one.signed(-1.0),
 }
+
+
+def _lowest_of(contact: int) -> Test:
+    """Return the function that is zero where a contact starts or stops opening."""
+    return lambda node: float(node.lowest[contact])
 
 
 class Path:
@@ -598,7 +609,9 @@ class Path:
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
     ) -> np.ndarray:
         """Return the derivative of the equations and of normal z."""
-        derivative = self.problem_at(float(z[-1])).derivative(shot)
+        derivative = self.problem_at(float(z[-1])).derivative(
+            shot.state, shot.image, shot.jacobian, shot.shooting.period
+        )
         inner = np.hstack([derivative, by_parameter[:, None]])
         return np.vstack([inner * self.weight, normal])
 
@@ -607,20 +620,13 @@ class Path:
         shot, problem = self.at(z).shoot(self.state(z)), self.problem_at(float(z[-1]))
         check_still(shot)
         by_parameter = self.by_parameter(z, shot.image)
-        tangent = self.tangent(z, shot, by_parameter, before)
+        matrix = self.bordered(z, shot, by_parameter, before)
+        step = solved(matrix, np.append(np.zeros(len(matrix) - 1), -1.0))
+        tangent = np.asarray(step / np.linalg.norm(step))
+        matrix[-1] = tangent
         rising = problem.rising(shot.state, self.state(tangent))
-        matrix = self.bordered(z, shot, by_parameter, tangent)
         side = np.linalg.slogdet(matrix)[0] if len(matrix) == len(z) else 1.0
         return Node(z, shot, by_parameter, tangent, problem.stability(shot), rising, float(side))
-
-    def tangent(
-        self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, before: np.ndarray
-    ) -> np.ndarray:
-        """Return the tangent of length 1 that continues in the given direction."""
-        matrix = self.bordered(z, shot, by_parameter, before)
-        across = np.append(np.zeros(len(matrix) - 1), -1.0)
-        step = solved(matrix, across)
-        return np.asarray(step / np.linalg.norm(step))
 
     def first(self, found: Orbit) -> Node:
         """Return the orbit at the start, and set the scale of the coordinates."""
@@ -722,17 +728,17 @@ class Path:
         self,
         node: Node,
         kind: str = "orbit",
-        place: int | None = None,
+        contact: int | None = None,
         error: float = math.nan,
     ) -> Point:
-        """Return a node as a point of a branch; `place` is an index of a contact of the chain."""
+        """Return a node as a point of a branch; `contact` is the index of a contact."""
         shooting = node.shot.shooting
-        contact = None if place is None else int(shooting.chain.contact[place])
+        label = None if contact is None else int(shooting.chain.contact[contact])
         n, state = shooting.chain.bodies, node.shot.state * shooting.grid.scale
         return Point(
             kind, self.parameter(node), shooting.period, state[:n], state[n:],
             node.shot.course.excursion, node.lowest, node.found.values, node.found.off,
-            node.found.modulus, node.found.stable, node.shot.residual, contact, error,
+            node.found.modulus, node.found.stable, node.shot.residual, label, error,
             lambda: self,
         )  # fmt: skip
 
@@ -746,16 +752,31 @@ class Path:
         return tests + problem.pairs(node, after, len(tests))
 
     def named(self, node: Node, after: Node, length: float) -> list[Point]:
-        """Return the special points within a step, in order."""
-        found = []
-        for test, kind in self.tests(node, after):
+        """Return the special points within a step, in order.
+
+        In a step in which contacts start or stop opening, these are grazings only.
+        """
+        grazing = np.flatnonzero(node.opens != after.opens).tolist()
+        tests: list[tuple[Test, str, int | None]]
+        tests = [(_lowest_of(contact), "grazing", contact) for contact in grazing]
+        points = []
+        for test, kind, contact in tests or [(*test, None) for test in self.tests(node, after)]:
             at = self.where(node, after, length, test)
-            found.append((at, kind, self.parameter_error(node, after, length, at, test)))
-        found.sort(key=lambda entry: float((entry[0].z - node.z) @ node.tangent))
-        return [
-            self.point(at, self._symmetric(at) if kind == "branch point" else kind, error=error)
-            for at, kind, error in found
-        ]
+            error = self.parameter_error(node, after, length, at, test)
+            kind = self._symmetric(at) if kind == "branch point" else kind
+            points.append(((at.z - node.z) @ node.tangent, self.point(at, kind, contact, error)))
+        return [point for _, point in sorted(points, key=lambda entry: entry[0])]
+
+    def growing(self, node: Node, after: Node, length: float) -> Point:
+        """Return the point within a step at which a residual indentation starts to grow."""
+
+        def least(node: Node) -> float:
+            return float(self.room(node).min())
+
+        at = self.where(node, after, length, least) if least(node) > 0.0 else node
+        contact = int(self.room(after if at is node else at).argmin())
+        error = self.parameter_error(node, after, length, at, least)
+        return self.point(at, "growing dent", contact, error)
 
     def where(self, node: Node, after: Node, length: float, test: Callable[[Node], float]) -> Node:
         """Return the orbit within a step at which a test function is zero, or the orbit at its end
@@ -1107,17 +1128,16 @@ def _followed(
     """
     along, stop = path.along, path.stop
     points, messages = list(points), list[str]()
-    node, length, kept, interrupted = first, FIRST, len(points), False
+    node, length, stored, interrupted = first, FIRST, len(points), False
 
-    def keep() -> None:
-        nonlocal kept
+    def store() -> None:
+        nonlocal stored
         if part is not None:
-            way = {"z": node.z, "tangent": node.tangent, "weight": path.weight}
-            columns = columns_of_points(points[kept:])
-            texts = {"asked": [request], "kind": columns.pop("kind").tolist(), "length": [length]}
-            texts["law"] = _law_texts(path)
-            part.add(columns | {name: one[None] for name, one in way.items()} | texts)
-            kept = len(points)
+            state = {"z": node.z, "tangent": node.tangent, "weight": path.weight}
+            facts = {"asked": [request], "length": [length], "law": _law_texts(path)}
+            rows = {name: values[None] for name, values in state.items()}
+            part.add(columns_of_points(points[stored:]) | rows | facts)
+            stored = len(points)
 
     if part is not None and part.found:
         last = part.found[-1]
@@ -1127,7 +1147,7 @@ def _followed(
             node.tangent = last["tangent"][0].copy()
     else:
         points.append(path.point(first))
-        keep()
+        store()
     try:
         while length and len(points) < MOST_ORBITS:
             after = None
@@ -1138,9 +1158,8 @@ def _followed(
                     z = path.at_fraction(node, 1.0 if z[-1] >= 1.0 else 0.0)
                     length = float((z - node.z) @ node.tangent)
                 after = path.node(z, node.tangent)
-                opened = (after.lowest <= 0.0) != (node.lowest <= 0.0)
                 good = after.tangent @ node.tangent >= STRAIGHT
-                good = good and (length <= GRAZES or not opened.any())
+                good = good and (length <= GRAZES or bool((after.opens == node.opens).all()))
             except (RunError, CaseError) as error:
                 why, good = str(error), False
             if not good and 0.5 * length >= LEAST_LENGTH:
@@ -1153,25 +1172,20 @@ def _followed(
                 )
                 break
             if (path.room(after) < 0.0).any():
-                point = _growing(path, node, after, length)
-                points.append(point)
+                points.append(point := path.growing(node, after, length))
                 messages.append(
                     f"the residual indentation of contact {point.contact} grows beyond {along} = "
                     f"{point.parameter:.6g}. Other orbits, with other indentation, follow. Find "
                     "them with granchain.orbit"
                 )
                 break
-            if opened.any():
-                points += _grazings(path, node, after, length, opened)
-            else:
-                points += path.named(node, after, length)
-            points.append(path.point(after))
+            points += [*path.named(node, after, length), path.point(after)]
             if report is not None:
                 report(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
             node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
             # the step 0 marks a complete partial file
             length = 0.0 if ends else length
-            keep()
+            store()
         if length == 0.0 and node.z[-1] < 0.5:
             messages.append(
                 f"the branch turned and returned to its start, {along} = "
@@ -1188,34 +1202,6 @@ def _followed(
     if report is not None:
         report(100, 100)
     return branch_of(path, points, messages, interrupted)
-
-
-def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
-    """Return the point within a step at which a residual indentation starts to grow."""
-
-    def least(node: Node) -> float:
-        return float(path.room(node).min())
-
-    at = path.where(node, after, length, least) if least(node) > 0.0 else node
-    place = int(path.room(after if at is node else at).argmin())
-    error = path.parameter_error(node, after, length, at, least)
-    return path.point(at, "growing dent", place, error)
-
-
-def _grazings(
-    path: Path, node: Node, after: Node, length: float, opened: np.ndarray
-) -> list[Point]:
-    """Return the points within a short step at which contacts start or stop opening."""
-    found = []
-    for place in np.flatnonzero(opened).tolist():
-
-        def lowest(node: Node, at: int = place) -> float:
-            return float(node.lowest[at])
-
-        at = path.where(node, after, length, lowest)
-        error = path.parameter_error(node, after, length, at, lowest)
-        found.append(path.point(at, "grazing", place, error))
-    return found
 
 
 def number_at(case: Case, along: Any) -> float:
@@ -1260,7 +1246,7 @@ def _first_node(
             )
     ends = along, begin, stop
     if breathing and found.bead.size == case.beads:
-        path = path_of(case, *ends, runners, 1, found, found.energy)
+        path = path_along(case, *ends, runners, 1, found, found.energy)
     else:
         path, found = _driven_path(case, found, *ends, runners, begin != present)
     try:
@@ -1275,7 +1261,7 @@ def _first_node(
         ) from None
 
 
-def path_of(
+def path_along(
     case: Case,
     along: str,
     start: float,
@@ -1346,6 +1332,6 @@ def _driven_path(
     if aside:
         period, threads = multiple / frequency_of(at_start), runners.threads
         found = find_orbit(at_start, period=period, guess=found, threads=threads, progress=False)
-    path = path_of(case, along, begin, stop, runners, multiple, found, math.nan)
+    path = path_along(case, along, begin, stop, runners, multiple, found, math.nan)
     path.remember(found)
     return path, found

@@ -17,15 +17,14 @@ from granchain.errors import CaseError, RunError
 from granchain.keys import Problems
 from granchain.orbits.shooting import (
     MOVED,
+    USUAL_SHOTS,
     Guess,
     Nearest,
     PeriodGrid,
-    Search,
     Shooting,
     Shot,
     Stability,
     error_not_known,
-    expected_runs,
     krylov_step,
     largest_multipliers,
     newton,
@@ -138,17 +137,19 @@ class Driven:
         """Return the residuals, which are 0 for an orbit."""
         return image - y
 
-    def derivative(self, shot: Shot) -> np.ndarray:
+    def derivative(
+        self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
+    ) -> np.ndarray:
         """Return the derivative of the equations by the unknowns."""
-        return shot.jacobian - np.eye(len(shot.state))
+        return jacobian - np.eye(len(y))
 
     def correction(
-        self, shooting: Shooting, y: np.ndarray, image: np.ndarray, shot: Shot
+        self, shooting: Shooting, y: np.ndarray, image: np.ndarray, jacobian: Any
     ) -> np.ndarray | None:
-        """Return Newton's step of the unknowns, with the Jacobian of a shot nearby."""
-        if shot.dense:
-            return newton_step(y, image, shot.jacobian)
-        return krylov_step(shooting, y, image)
+        """Return Newton's step of the unknowns; without a Jacobian, by products with it."""
+        if jacobian is None:
+            return krylov_step(shooting, y, image)
+        return newton_step(y, image, jacobian)
 
     def nearest(self, state: np.ndarray, begun: str, tolerance: float) -> Nearest:
         """Run Newton's method from a state."""
@@ -271,17 +272,19 @@ def driven_problem(case: Case, multiple: int, runners: Runners) -> Driven:
 
 def driven_search(
     case: Case, period: float | None, guess: Guess, tolerance: float, runners: Runners
-) -> Search:
+) -> tuple[Driven, Nearest, str, int]:
     """Find a periodic orbit of a driven chain; see `granchain.orbit`."""
     problem = driven_problem(case, multiple_of(case, period), runners)
     state = guess.state / problem.grid.scale
-    runners.expect(expected_runs(problem.shooting()))
+    runners.expect(USUAL_SHOTS * problem.shooting().runs)
     if problem.remembers:
         return _remembering(problem, guess, state, tolerance)
-    return Search(problem, problem.nearest(state, guess.begun, tolerance), guess.begun)
+    return problem, problem.nearest(state, guess.begun, tolerance), guess.begun, 0
 
 
-def _remembering(problem: Driven, guess: Guess, state: np.ndarray, tolerance: float) -> Search:
+def _remembering(
+    problem: Driven, guess: Guess, state: np.ndarray, tolerance: float
+) -> tuple[Driven, Nearest, str, int]:
     """Run Newton's method with constant contact histories, once these are steady.
 
     For a guess that is an orbit, its histories are used, unless a residual indentation would grow.
@@ -319,7 +322,7 @@ def _remembering(problem: Driven, guess: Guess, state: np.ndarray, tolerance: fl
             "period= a multiple of the period.",
             found.shot.shooting.seen(found.shot.state),
         )
-    return Search(problem, found, description, settled.periods)
+    return problem, found, description, settled.periods
 
 
 class Settled(NamedTuple):

@@ -277,11 +277,12 @@ def orbit(
             "period. Leave it out."
         )
     start = guess_of(case, guess)
+    problem: Problem
     if case.drives:
-        search = driven_search(case, period, start, tolerance, runners)
+        problem, nearest, begun, settled = driven_search(case, period, start, tolerance, runners)
     else:
-        search = breather_search(case, period, start, tolerance, hold, runners)
-    problem, nearest, begun, settled = search
+        problem, nearest = breather_search(case, period, start, tolerance, hold, runners)
+        begun, settled = start.begun, 0
     shot = nearest.shot
     if nearest.why is not None:
         raise RunError(

@@ -30,8 +30,9 @@ from granchain.waves.modes import modes
 MOVED = 1e-4
 # Minimum number of steps per period. Our choice: with fewer, an oscillation is not resolved.
 FEWEST_STEPS = 20
-# Typical number of iterations from the static state (2 to 6), for the progress report.
-USUAL_SHOTS = 4
+# Typical number of iterations from the static state (2 to 6), and of those for the errors, for the
+# progress report.
+USUAL_SHOTS = 4 + 2
 # Maximum number of iterations. An orbit takes 2 to 6, because the first step from the static state
 # is the linear solution. Our choice.
 MOST_SHOTS = 24
@@ -105,19 +106,14 @@ def period_grid(case: Case, one_period: Case, runners: Runners) -> PeriodGrid:
 
 def one_period_of(case: Case, period: float) -> Case:
     """Return the case for one drive period from phase 0, at rest."""
-    changes: dict[str, Any] = {"time.end": period}
-    for place, segment in case.chain.places():
-        changes |= {
-            f"{place}.{name}": None for name in MOTION_COLUMNS if getattr(segment, name) is not None
-        }
-    changes |= {name: None for name in ("initial", "tolerance") if getattr(case, name) is not None}
+    changes: dict[str, Any] = {"time.end": period, "initial": None, "tolerance": None}
+    changes |= {
+        f"{place}.{name}": None for place, _ in case.chain.places() for name in MOTION_COLUMNS
+    }
     first = next((end.phase for end in case.drives.values()), None) or 0.0
     for where, end in case.drives.items():
-        stated = [name for name in ("ramp", "duration") if getattr(end, name) is not None]
-        changes |= {f"{where}.{name}": None for name in stated}
-        if end.phase is not None:
-            behind = math.remainder(end.phase - first, 2.0 * math.pi)
-            changes[f"{where}.phase"] = behind or None
+        phase = math.remainder((end.phase or 0.0) - first, 2.0 * math.pi) or None
+        changes |= {f"{where}.ramp": None, f"{where}.duration": None, f"{where}.phase": phase}
     return case.replace(**changes)
 
 
@@ -150,7 +146,8 @@ class Shooting:
         self.period, self.grid = period, grid
         self.case = one_period.replace(**{"time.end": period, "time.step": period / grid.steps})
         self.chain = Images(self.case, runners, history)
-        # whether to use directions of the Jacobian instead of its columns
+        # runs of a shot with its Jacobian, and whether to use directions instead of columns
+        self.runs = 4 * self.chain.bodies + 1
         self.long = self.chain.bodies > MOST_DENSE
 
     def in_steps(self, steps: int) -> Shooting:
@@ -297,10 +294,11 @@ def step_error(problem: Any, shot: Shot) -> StepError:
     Newton's method uses the Jacobian of the orbit itself, so each correction costs one run.
     """
     finer, state, period, n = problem.finer(), shot.state, shot.shooting.period, shot.state.size
+    jacobian = shot.jacobian if shot.dense else None
     try:
         for _ in range(MOST_CORRECTIONS):
             halved = finer.shooting(period)
-            move = finer.correction(halved, state, halved.images(state[None])[0], shot)
+            move = finer.correction(halved, state, halved.images(state[None])[0], jacobian)
             if move is None:
                 break
             state, period = state + move[:n], period * (1.0 + float(move[n:].sum()))
@@ -349,11 +347,6 @@ def error_not_known(shot: Shot, error: RunError) -> RunError:
 # Newton's method
 
 
-def expected_runs(shooting: Shooting) -> int:
-    """Return the expected number of runs over a period, for the progress report."""
-    return (USUAL_SHOTS + 2) * (4 * shooting.chain.bodies + 1)
-
-
 @dataclass
 class Nearest:
     """Best iteration of Newton's method.
@@ -382,25 +375,6 @@ class Nearest:
             f"Newton's method stopped after {self.shots} iterations because {self.why}, and its "
             f"best state has a closing error of {self.shot.residual:.3g} of its largest excursion"
         )
-
-
-class Search(NamedTuple):
-    """Search for an orbit.
-
-    Parameters
-    ----------
-    problem : Driven or Breathers
-    nearest : Nearest
-    begun : str
-        Description of the initial state.
-    settled : int
-        Number of periods until the contact histories were steady.
-    """
-
-    problem: Any
-    nearest: Nearest
-    begun: str
-    settled: int = 0
 
 
 def newton(
