@@ -14,7 +14,7 @@ from granchain import errors
 from granchain.measured.about import about_of
 from granchain.measured.sensor import Sensor
 from granchain.store import Answer, Label
-from granchain.store.dataset import COMPRESSED_FROM, Content, write_content
+from granchain.store.dataset import CHUNKED_FROM, COMPRESSED_FROM, Content, write_content
 from granchain.store.schema import labelled
 from granchain.store.tables import value_tables
 
@@ -318,8 +318,14 @@ def test_only_large_arrays_are_compressed(tmp_path):
     answer.save(tmp_path / "a.h5")
     with h5py.File(tmp_path / "a.h5") as file:
         for name, v in answer.variables.items():
-            large = v.data.nbytes >= COMPRESSED_FROM
-            assert file[name].compression == ("gzip" if large else None)
+            large = v.data.nbytes >= CHUNKED_FROM
+            assert file[name].fletcher32 == large and file[name].compression is None
+    labels = {"time": Label(("time",), "s", "time"), "forces": Label(("time",), "N", "forces")}
+    for count, packing in ((COMPRESSED_FROM // 8, None), (COMPRESSED_FROM // 8 + 1, "gzip")):
+        values = dict.fromkeys(labels, np.zeros(count))
+        Answer(values, labels=labels).save(tmp_path / "b.h5", overwrite=True)
+        with h5py.File(tmp_path / "b.h5") as file:
+            assert file["forces"].compression == packing
 
 
 CASE_TEXTS = ["", "{", "[]", "3", "null", '{"tables": 3}', '{"tables": {}}', '{"tables": null}']

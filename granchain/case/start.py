@@ -204,7 +204,9 @@ def same_of(case: Any) -> dict[str, Any]:
     """
     bodies, problems = case.bodies(), Problems()
     beads = [bodies[name].tolist() for name in ("radius", "mass", "gap")]
-    materials = [_constants(one) for one in bodies["material"]]
+    distinct = {id(material): material for material in bodies["material"]}
+    constants = {key: _constants(material) for key, material in distinct.items()}
+    materials = [constants[id(material)] for material in bodies["material"]]
     met = [plain_tables(vars(case.law_inputs()), problems)]
     met += [[names, plain_tables(vars(inputs), problems)] for names, inputs in case.pair_inputs()]
     met += [
@@ -221,7 +223,7 @@ def same_of(case: Any) -> dict[str, Any]:
         "law": sha256_of([case.contact.law, met]),
         "loads": sha256_of(loads),
         **{side: sha256_of(_end(case, side)) for side in SIDES},
-        "drives": [sha256_of(_drive(case, f"drive.{i}")) for i in range(len(case.drive))],
+        "drives": _hashes_of_drives(case),
         "walls": [sha256_of(_wall(case, side)) for side in SIDES],
     }
 
@@ -281,7 +283,12 @@ def begun(case: Any, where: str) -> tuple[float, float, float | None]:
 def _keys_of(case: Any) -> list[str]:
     """Return the keys of the drives of a case in `StoredState.drives`, in order."""
     ends = [where for where in case.drives if where.startswith("ends.")]
-    return [*ends, *same_of(case)["drives"]]
+    return [*ends, *_hashes_of_drives(case)]
+
+
+def _hashes_of_drives(case: Any) -> list[str]:
+    """Return a hash of each driven bead."""
+    return [sha256_of(_drive(case, f"drive.{i}")) for i in range(len(case.drive))]
 
 
 def _constants(material: Any) -> Any:

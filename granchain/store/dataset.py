@@ -14,6 +14,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,9 +50,12 @@ if TYPE_CHECKING:
 
 # Values in one chunk: 256 KiB of f8, compressed well and read quickly at any number of columns.
 CHUNK = 32768
-# Smallest array in checksummed, compressed chunks [bytes]. Smaller arrays are contiguous: chunks
-# would take half of the time to save 70 beads.
-COMPRESSED_FROM = 2**14
+# Smallest array in checksummed chunks [bytes]. Smaller arrays are contiguous: chunks would take
+# half of the time to save 70 beads.
+CHUNKED_FROM = 2**14
+# Arrays with more bytes are compressed. Compressing arrays of one chunk would take half of the time
+# to save 70 beads, for 0.3 MB.
+COMPRESSED_FROM = 8 * CHUNK
 # Forces of a chain of 70 beads take 1 % more space than at level 4, and half of the time.
 COMPRESSION_LEVEL = 1
 # Bytes that are written to a file at once.
@@ -259,9 +263,9 @@ class _Writer:
             return dataset
         if data.dtype.kind == "b":
             data = data.astype(np.int8)
-        if data.shape and data.nbytes >= COMPRESSED_FROM:
+        if data.shape and data.nbytes >= CHUNKED_FROM:
             properties.set_chunk(chunks_of(data.shape))
-            if self.packed:
+            if self.packed and data.nbytes > COMPRESSED_FROM:
                 properties.set_shuffle()
                 properties.set_deflate(COMPRESSION_LEVEL)
             properties.set_fletcher32()
@@ -295,6 +299,7 @@ class _Writer:
         h5a.create(item, name.encode(), kind, space).write(values)
 
 
+@cache
 def _hdf5_type(dtype: np.dtype) -> Any:
     from h5py import h5t
 
