@@ -48,11 +48,11 @@ from granchain.studies import Ensemble as Ensemble
 from granchain.studies import run_many as run_many
 from granchain.studies.bands import bands as bands
 from granchain.studies.collisions import impacts as impacts
-from granchain.studies.gradient import Gradient as Gradient
-from granchain.studies.gradient import gradient as gradient
+from granchain.studies.design import Gradient as Gradient
+from granchain.studies.design import Optimum as Optimum
+from granchain.studies.design import gradient as gradient
+from granchain.studies.design import optimize as optimize
 from granchain.studies.modes import mode_study as mode_study
-from granchain.studies.optimize import Optimum as Optimum
-from granchain.studies.optimize import optimize as optimize
 from granchain.studies.plan import Derived as Derived
 from granchain.studies.plan import Disorder as Disorder
 from granchain.studies.plan import Plan as Plan
