@@ -19,7 +19,7 @@ import scipy.io
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
 from granchain.measured import Asked, import_trace, read_trace
-from granchain.store.limit import COPIES
+from granchain.measured.limit import COPIES
 
 pytestmark = pytest.mark.usefixtures("here")
 

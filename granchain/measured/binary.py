@@ -24,9 +24,9 @@ from granchain.errors import FileError, TraceError
 from granchain.keys import shown
 from granchain.measured.columns import Asked, Column, Record
 from granchain.measured.headings import TIME_UNITS, Clock, Preamble, factor_in, size_of, unit_in
+from granchain.measured.limit import Limit
 from granchain.measured.text import text_columns
 from granchain.measured.trace import LEAST_SAMPLES
-from granchain.store.limit import Limit
 
 # Largest number of ignored arrays that a message lists.
 NAMED = 5
@@ -235,7 +235,7 @@ def _hdf5(path: Path, asked: Asked, limit: Limit) -> Record:
     from granchain.store import open_answer
     from granchain.store.foreign import foreign_numbers
 
-    found = foreign_numbers(path, limit)
+    found = foreign_numbers(path, limit.check)
     arrays = {one.name: one.values for one in found}
     if "provenance/wall_time" in arrays or {"time", "sensor_bead", "sensor_force"} <= set(arrays):
         result = open_answer(path)

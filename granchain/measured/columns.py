@@ -29,8 +29,8 @@ from granchain.measured.headings import (
     size_of,
     symbols,
 )
+from granchain.measured.limit import Limit
 from granchain.measured.trace import MOST_UNEVEN, Trace
-from granchain.store.limit import Limit
 
 _TIME_NAME = re.compile(r"\s*(t|time|zeit|x-axis|x_value|x)\b", re.IGNORECASE)
 _UNNAMED = re.compile("column [0-9]+")

@@ -19,11 +19,11 @@ from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
 from granchain.measured.about import AboutTable, about_of, written
 from granchain.measured.columns import Asked, Record, in_file, joined, trace_of
+from granchain.measured.limit import DEFAULT_LIMIT, Limit
 from granchain.measured.text import text_columns
 from granchain.measured.trace import Trace
 from granchain.store import write_atomically
 from granchain.store.files import check_new, folder_for, open_for_reading
-from granchain.store.limit import DEFAULT_LIMIT, Limit
 
 ABOUT, CURVES = "about.toml", "trace.csv"
 # Number of rows per write.

@@ -29,7 +29,7 @@ from granchain.keys import (
 )
 from granchain.measured.about import FactTable
 from granchain.measured.folder import ABOUT, content_of, document_of
-from granchain.store.limit import Limit
+from granchain.measured.limit import Limit
 
 IMPACTS = "impacts.csv"
 

@@ -36,7 +36,7 @@ from granchain.measured.headings import (
     same,
     unit_in,
 )
-from granchain.store.limit import Limit
+from granchain.measured.limit import Limit
 
 # Delimiters between cells, in the order of the trials. None is any white space.
 DELIMITERS = (";", "\t", ",", None)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.store.dataset import LARGEST_RATIO, bytes_of, datasets_of, refusing
-from granchain.store.limit import Limit
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -42,14 +42,14 @@ def is_hdf5(content: bytes) -> bool:
     return content.startswith(_SIGNATURE) or content[512:520] == _SIGNATURE
 
 
-def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]:
+def foreign_numbers(path: str | os.PathLike[str], check: Callable[..., None]) -> list[Foreign]:
     """Return all numbers of one or two axes in an HDF5 file.
 
     Parameters
     ----------
     path : str or path
-    limit : Limit
-        Limit of the memory.
+    check : function
+        Refuses what takes too much memory; it receives the path, bytes, and the count of numbers.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]
         # an array is held as it is stored until it is converted
         largest = max(map(bytes_of, datasets.values()), default=0)
         numbers = sum(math.prod(dataset.shape) for dataset in datasets.values())
-        limit.check(where, size + largest, numbers)
+        check(where, size + largest, numbers)
         return [
             Foreign(name, _unit(dataset), _unpacked_numbers(dataset))
             for name, dataset in datasets.items()
