@@ -449,19 +449,18 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
     bead = int((np.abs(u).max(axis=0) if v[0].any() else np.abs(u[0])).argmax())
     side = np.sign(u[np.abs(u[:, bead]).argmax() if v[0].any() else 0, bead])
     speed = side * v[:, bead]
-    turns = [0] if speed[0] == 0.0 and side * u[0, bead] > 0.0 else []
-    turns += np.flatnonzero(
-        (speed[:-1] > 0.0) & (speed[1:] <= 0.0) & (side * u[:-1, bead] > 0.0)
-    ).tolist()
-    states = []
-    for i in turns:
-        weight = 0.0 if i == 0 and speed[0] == 0.0 else speed[i] / (speed[i] - speed[i + 1])
-        at = np.concatenate([(1.0 - weight) * x[i] + weight * x[i + 1] for x in (u, v)])
-        at[n + bead] = 0.0
-        states.append((float(time[i] + weight * (time[i + 1] - time[i])), at))
-    first = states[0] if states else (0.0, state)
-    back = [turn for turn in states[1:] if abs(turn[0] - first[0] - span) <= NEAR_RETURN * span]
-    if not back:
-        return Turn(first[1], span, bead)
-    nearest = min(back, key=lambda turn: float(np.abs(turn[1][:n] - first[1][:n]).max()))
-    return Turn(first[1], nearest[0] - first[0], bead)
+    turning = (speed[:-1] > 0.0) & (speed[1:] <= 0.0)
+    turning[0] |= speed[0] == 0.0
+    turns = np.flatnonzero(turning & (side * u[:-1, bead] > 0.0))
+    if not turns.size:
+        return Turn(state, span, bead)
+    weight = speed[turns] / (speed[turns] - speed[turns + 1])
+    times = time[turns] + weight * (time[turns + 1] - time[turns])
+    x, weight = np.hstack([u, v]), weight[:, None]
+    states = (1.0 - weight) * x[turns] + weight * x[turns + 1]
+    states[:, n + bead] = 0.0
+    back = np.flatnonzero(np.abs(times - times[0] - span) <= NEAR_RETURN * span)
+    if not back.size:
+        return Turn(states[0], span, bead)
+    distance = np.abs(states[back, :n] - states[0, :n]).max(axis=1)
+    return Turn(states[0], float(times[back[distance.argmin()]] - times[0]), bead)

@@ -67,12 +67,11 @@ GROWN = 1.3
 SAME_ORBIT = 1e-3
 # Maximum number of orbits of a branch.
 MOST_ORBITS = 2000
-# Numbers of a point that a file stores unchanged, and those of them with several values.
+# Numbers of a point that a file stores unchanged.
 STORED = (
     "parameter", "period", "displacement", "velocity", "excursion", "lowest",
     "multiplier_error", "modulus_error", "residual", "parameter_error",
 )  # fmt: skip
-WITH_INNER_AXIS = ("displacement", "velocity", "excursion", "lowest")
 # Quantities along which a breather is followed, in addition to keys of its case.
 FAMILIES = {
     "energy": Label(("point",), "J", "energy of the breather above the static state"),
@@ -382,21 +381,18 @@ def columns_of_points(points: Sequence[Point]) -> dict[str, Any]:
 def points_of_columns(columns: Mapping[str, Any], path_of: Callable[[], Path]) -> list[Point]:
     """Return the points that columns contain."""
     multipliers = np.asarray(columns["multipliers_real"]) + 1j * columns["multipliers_imag"]
-    found = []
+    points = []
     for k, kind in enumerate(columns["kind"]):
-        # a file of another version has other columns; the caller rejects it
-        own: dict[str, Any] = {
-            name: columns[name][k] if name in columns else math.nan for name in STORED
-        }
-        own |= {name: float(own[name]) for name in STORED if name not in WITH_INNER_AXIS}
+        rows = {name: columns[name][k] for name in STORED}
+        numbers: dict[str, Any] = {name: x if x.ndim else float(x) for name, x in rows.items()}
         opening = int(columns["opening"][k])
-        found.append(
+        points.append(
             Point(
                 kind=str(kind), multipliers=multipliers[k], stable=bool(columns["stable"][k]),
-                contact=None if opening < 0 else opening, path_of=path_of, **own,
+                contact=None if opening < 0 else opening, path_of=path_of, **numbers,
             )
         )  # fmt: skip
-    return found
+    return points
 
 
 @dataclass
@@ -783,19 +779,19 @@ class Path:
         if none is found."""
         from scipy.optimize import brentq
 
-        known = {0.0: node, length: after}
+        nodes = {0.0: node, length: after}
 
         def value(length: float) -> float:
-            if length not in known:
-                known[length] = self.node(self.stepped(node, length)[0], node.tangent)
-            return test(known[length])
+            if length not in nodes:
+                nodes[length] = self.node(self.stepped(node, length)[0], node.tangent)
+            return test(nodes[length])
 
         try:
             at = brentq(value, 0.0, length, xtol=FOUND * length)
             value(at)
         except RunError:
             return after
-        return known[at]
+        return nodes[at]
 
     def parameter_error(
         self, node: Node, after: Node, length: float, at: Node, test: Test
@@ -808,22 +804,22 @@ class Path:
         """
         finer, at_length = copy.copy(self), float((at.z - node.z) @ node.tangent)
         finer.follow(self.problem.finer())
-        known: dict[float, Node] = {}
+        nodes: dict[float, Node] = {}
 
         def value(length: float) -> float:
-            if length not in known:
+            if length not in nodes:
                 through = node.z + length * node.tangent
                 z, _ = finer.corrected(at.z + through - node.z - at_length * node.tangent,
                                        through, node.tangent, at)  # fmt: skip
-                known[length] = finer.node(z, node.tangent)
-            return test(known[length])
+                nodes[length] = finer.node(z, node.tangent)
+            return test(nodes[length])
 
         try:
             zero = _zero_near(value, at_length, length, (test(after) - test(node)) / length)
             value(zero)
         except (CaseError, RunError):
             return math.nan
-        change = abs(finer.parameter(known[zero]) - self.parameter(at))
+        change = abs(finer.parameter(nodes[zero]) - self.parameter(at))
         apart = abs(self.parameter(after) - self.parameter(node)) if at is after else 0.0
         found = FOUND * length * abs(float(at.tangent[-1]) * (self.stop - self.start))
         return SAFETY * 4.0 / 3.0 * change + found + apart

@@ -508,7 +508,7 @@ def multiple_of(case: Case, period: float | None) -> int:
     if not good or any(
         round(count) < 1 or abs(count - round(count)) > SAME_PERIOD * count for count in counts
     ):
-        each = " and ".join(f"{1.0 / one:.9g} s" for one in dict.fromkeys(frequencies))
+        each = " and ".join(f"{1.0 / frequency:.9g} s" for frequency in dict.fromkeys(frequencies))
         problem = f"{stated:.9g} s" if good else repr(stated)
         raise CaseError(
             f"period: {problem} is not valid. It must be a whole multiple of the period of each "

@@ -148,6 +148,10 @@ class Images:
         Labels of the beads and of the contacts.
     contacts : slice
         Positions of the contacts in a history.
+    mass : (n_bodies,) array
+        Masses [kg].
+    overlaps : (n_contacts,) array
+        Static overlaps [m].
     quantities : tuple of Quantity
         History variables of the law.
     lasting : list of int
@@ -178,8 +182,10 @@ class Images:
         chain, self.quantities = self._chain, self._contacts.model.history
         self.bodies, self.contacts = chain.n_bodies + chain.n_resonators, chain.contacts
         self.bead, self.contact = chain.body_labels, chain.contact_labels[chain.contacts]
+        self.mass = np.concatenate([chain.mass, chain.resonators.mass])
+        self.overlaps = self._contacts.overlaps[self.contacts]
         names = [quantity.name for quantity in self.quantities]
-        self.lasting = [place for place, name in enumerate(names) if name not in OF_ONSET]
+        self.lasting = [index for index, name in enumerate(names) if name not in OF_ONSET]
         self.limit = names.index(LIMIT) if LIMIT in names else None
         self.history_at_rest = self._contacts.history[:, :-1]
         self._constant = history
@@ -336,16 +342,6 @@ class Images:
     # ---------------------------------------------------------------------------------------------
     # Properties of the chain at rest
 
-    @cached_property
-    def overlaps(self) -> np.ndarray:
-        """Static overlap of each contact, (n_contacts,) [m]."""
-        return self._contacts.overlaps[self.contacts]
-
-    @cached_property
-    def mass(self) -> np.ndarray:
-        """Mass of each body, (n_bodies,) [kg]."""
-        return np.concatenate([self._chain.mass, self._chain.resonators.mass])
-
     @property
     def initial(self) -> np.ndarray:
         """State in which the case starts, (2 n_bodies,) [m], [m/s]."""
@@ -387,36 +383,37 @@ class Images:
     # Energy of a conservative chain, in closed form
 
     @cached_property
-    def _springs(self) -> tuple[np.ndarray, list[tuple[tuple, tuple]]]:
-        """Overlaps at zero displacement, and coefficients and history, of each contact."""
-        start, contacts = self._contacts.overlaps.copy(), self._contacts
-        start[1 : self._chain.n_bodies] -= self._chain.gap
-        columns = (
-            map(tuple, rows.T[self.contacts].tolist()) for rows in (contacts.c, contacts.history)
-        )
-        return start[self.contacts], list(zip(*columns, strict=True))
+    def _laws(self) -> list[tuple[tuple, tuple]]:
+        """Coefficients and history of each contact."""
+        rows = self._contacts.c, self._contacts.history
+        columns = (map(tuple, values.T[self.contacts].tolist()) for values in rows)
+        return list(zip(*columns, strict=True))
 
     def _split(self, displacement: np.ndarray) -> tuple[np.ndarray, list[float], np.ndarray]:
         """Return displacements of beads, contact overlaps, and extensions of resonator springs."""
-        u, w = np.split(displacement, [self._chain.n_bodies])
-        overlaps = self._springs[0] - np.diff(u, prepend=0.0, append=0.0)[self.contacts]
+        start, n = self._contacts.overlaps.copy(), self._chain.n_bodies
+        start[1:n] -= self._chain.gap
+        u, w = np.split(displacement, [n])
+        overlaps = (start[: n + 1] - np.diff(u, prepend=0.0, append=0.0))[self.contacts]
         return u, overlaps.tolist(), u[self._chain.resonators.body] - w
 
-    def _energy(self, displacement: np.ndarray, velocity: np.ndarray) -> float:
-        chain, energy = self._chain, self._contacts.model.functions.energy
+    def _energy(self, state: np.ndarray) -> float:
+        chain, energy, (displacement, v) = (
+            self._chain, self._contacts.model.functions.energy, state.reshape(2, -1)
+        )  # fmt: skip
         u, overlaps, extension = self._split(displacement)
-        contacts = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._springs[1], strict=True)]
-        moving = self.mass @ velocity**2 + chain.on_site_stiffness @ u**2
+        contacts = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)]
+        moving = self.mass @ v**2 + chain.on_site_stiffness @ u**2
         moving += chain.resonators.stiffness @ extension**2
         return float(0.5 * moving + math.fsum(contacts) - chain.loads @ u)
 
     @cached_property
     def _energy_at_rest(self) -> float:
-        return self._energy(*np.zeros((2, self.bodies)))
+        return self._energy(np.zeros(2 * self.bodies))
 
     def energy(self, state: np.ndarray) -> float:
         """Return the energy of a state above the static state [J]."""
-        return self._energy(*state.reshape(2, -1)) - self._energy_at_rest
+        return self._energy(state) - self._energy_at_rest
 
     def forces(self, displacement: np.ndarray) -> np.ndarray:
         """Return the force on each body at rest at given displacements, (n_bodies,) [N]."""
@@ -424,7 +421,7 @@ class Images:
         u, overlaps, extension = self._split(displacement)
         contact = np.zeros(chain.n_bodies + 1)
         contact[self.contacts] = [
-            law(d, 0.0, c, h) for d, (c, h) in zip(overlaps, self._springs[1], strict=True)
+            law(d, 0.0, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)
         ]
         pull = chain.resonators.stiffness * extension
         push = contact[:-1] - contact[1:] + chain.loads - chain.on_site_stiffness * u
