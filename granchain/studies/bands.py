@@ -45,6 +45,8 @@ MEMBERS = 1024
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 # Confidence level of the limits of the indices.
 CONFIDENCE = 0.95
+# Number of resamples of their bootstrap: the default of SciPy.
+RESAMPLES = 999
 # Number of samples that determine a cubic.
 CUBIC_NODES = 4
 # Number of complete traces that are interpolated at once, or the same number of samples of all
@@ -145,9 +147,11 @@ def bands(
     variables = banded(asked, found, levels)
     if sensitivity:
         more = measure(further, threads, done=report)
-        for name in ("peak", "arrival"):
-            values = np.concatenate([getattr(found, name)[1:], getattr(more, name)])
-            variables |= indices(asked, name, values)
+        variables |= indices(
+            asked,
+            np.concatenate([found.peak[1:], more.peak]),
+            np.concatenate([found.arrival[1:], more.arrival]),
+        )
     return dataset_of(variables, attributes)
 
 
@@ -161,15 +165,12 @@ class Uncertain:
     tolerance : mapping
         Tolerance of each key.
     n, seed : int
-    scramblings : int
-        Number of independent scramblings of the Sobol sequence, of n/scramblings points each.
     """
 
     case: Case
     tolerance: Mapping[str, Tolerance]
     n: int
     seed: int
-    scramblings: int = 1
 
     @cached_property
     def drawn(self) -> dict[str, Any]:
@@ -187,11 +188,7 @@ class Uncertain:
     @cached_property
     def samples(self) -> np.ndarray:
         """(2, n, keys) Two independent samples. The bands use the first; indices use both."""
-        seeds: list[Any] = [self.seed]
-        if self.scramblings > 1:
-            seeds = np.random.SeedSequence(self.seed).spawn(self.scramblings)
-        each = self.n // self.scramblings
-        parts = np.concatenate([quasi_random(each, 2 * len(self.drawn), seed) for seed in seeds])
+        parts = quasi_random(self.n, 2 * len(self.drawn), self.seed)
         both = zip([*self.drawn.values()] * 2, parts.T, strict=True)
         columns = np.array([one.ppf(part) for one, part in both])
         return columns.reshape(2, len(self.drawn), self.n).transpose(0, 2, 1)
@@ -246,7 +243,7 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
         check_tolerances(dict(case), stated, "tolerance", problems)
         good = {key: one for key, one in stated.items() if problems.clear(f"tolerance.{key}")}
         if good and problems.clear("n", "seed"):
-            asked = Uncertain(case, good, n, seed, scramblings_of(n) if sensitivity else 1)
+            asked = Uncertain(case, good, n, seed)
             check_amount(asked, sensitivity, problems)
             if problems.clear("n"):
                 check_ranges(asked, problems)
@@ -456,12 +453,9 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
 
 def quantiles_over(values: np.ndarray, quantiles: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return quantiles over the first axis without nan values; nan if there are no others."""
-    found = np.full((len(quantiles), values.shape[1]), math.nan)
-    for k, column in enumerate(values.T):
-        good = column[np.isfinite(column)]
-        if len(good):
-            found[:, k] = np.quantile(good, quantiles)
-    return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanquantile(values, quantiles, axis=0)
 
 
 def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[str, Any]:
@@ -490,87 +484,58 @@ def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[st
 # Sensitivity of each sensor to each key
 
 
-def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variable]:
-    """Return first-order and total indices of a number at every sensor, with their limits.
+def indices(asked: Uncertain, peak: np.ndarray, arrival: np.ndarray) -> dict[str, Variable]:
+    """Return first-order and total indices of peak and arrival at every sensor, with limits.
 
-    The indices of a sensor are nan if one of the runs has no such number.
+    The indices of a sensor are nan if one of the runs has no such number. Their limits are those of
+    a bootstrap over the members. It treats the members as independent, so the limits are too wide:
+    the points of a Sobol sequence fill the box more evenly.
 
     Parameters
     ----------
     asked : Uncertain
-    name : str
-        "peak" or "arrival".
-    values : array (n (keys + 2), sensor)
+    peak, arrival : array (n (keys + 2), sensor)
         Values of the first sample, of the second, and for each key of the first sample with this
         key's column of the second.
     """
-    keys, n = len(asked.drawn), asked.n
+    keys, stats = len(asked.drawn), scipy_stats()
+    columns = np.concatenate([peak, arrival], axis=1)
+    complete = np.isfinite(columns).all(axis=0)
+    # without variance, so that SciPy's indices of an incomplete column are 0
+    values = np.where(complete, columns, 0.0).reshape(keys + 2, asked.n, -1).transpose(0, 2, 1)
+
+    def estimate(members: np.ndarray) -> np.ndarray:
+        """Return both indices of some members, (2, 2 sensors, keys)."""
+        f_a, f_b, *f_ab = values[..., members]
+        functions = {"f_A": f_a, "f_B": f_b, "f_AB": np.array(f_ab)}
+        both = stats.sobol_indices(func=functions, n=asked.n)
+        return np.array([both.first_order, both.total_order]).reshape(2, -1, keys)
+
+    # SciPy's own bootstrap of the indices has no seed
+    random = np.random.default_rng(asked.seed)
+    draws = [estimate(random.integers(asked.n, size=asked.n)) for _ in range(RESAMPLES)]
+    low, high = np.quantile(draws, [0.5 - 0.5 * CONFIDENCE, 0.5 + 0.5 * CONFIDENCE], axis=0)
     causes = {
         "first_order": "that the key causes alone",
         "total_order": "that the key contributes to",
     }
-    sure = f"{100.0 * CONFIDENCE:g} % confidence"
-    bounds = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
-    found = np.full((len(bounds), len(causes), keys, values.shape[1]), math.nan)
-    split = values.reshape(keys + 2, n, -1)
-    for k in range(values.shape[1]):
-        if np.isfinite(split[:, :, k]).all():
-            value, half = sobol_indices(split[:, :, k], asked.scramblings)
-            found[..., k] = value, value - half, value + half
+    level = f"limit of {100.0 * CONFIDENCE:g} % confidence"
+    estimates = {
+        "": (estimate(np.arange(asked.n)), ""),
+        "_low": (low, f", lower {level}"),
+        "_high": (high, f", upper {level}"),
+    }
     return {
-        f"{'' if name == 'peak' else 'arrival_'}{order}{bound}": Variable(
+        f"{prefix}{order}{bound}": Variable(
             ("key", "sensor_bead"),
-            found[j, i],
+            np.where(complete, found[i].T, math.nan)[:, where],
             "1",
-            f"fraction of the variance of the {name} {cause}{words}",
+            f"fraction of the variance of the {name} {cause}{text}",
+        )
+        for name, prefix, where in (
+            ("peak", "", slice(None, peak.shape[1])),
+            ("arrival", "arrival_", slice(peak.shape[1], None)),
         )
         for i, (order, cause) in enumerate(causes.items())
-        for j, (bound, words) in enumerate(bounds.items())
+        for bound, (found, text) in estimates.items()
     }
-
-
-def scramblings_of(n: int) -> int:
-    """Return the number of independent scramblings for n members.
-
-    Our choice: up to eight, of eight or more members each, but at least two.
-    """
-    return min(8, max(2, n // 8))
-
-
-def sobol_indices(values: np.ndarray, scramblings: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return first-order and total indices, and half the width of their 95 % intervals.
-
-    A bootstrap would treat the points as independent. The points of a Sobol sequence fill the box
-    far more evenly, so its limits would be several times too wide. Independent scramblings of the
-    sequence give independent estimates (Owen 1997, doi:10.1137/S0036142994277468). The indices use
-    all points. Their variance is a jackknife estimate that leaves out one scrambling at a time
-    (Efron & Stein 1981, doi:10.1214/aos/1176345462). The interval uses Student's distribution.
-
-    Parameters
-    ----------
-    values : array (keys + 2, n)
-        Values of one sensor, in the order that `indices` uses.
-    scramblings : int
-        Number of scramblings, which follow each other in the n points.
-
-    Returns
-    -------
-    tuple of array (2, keys)
-    """
-    n = values.shape[1]
-    blocks = np.arange(n) // (n // scramblings)
-
-    def estimate(kept: np.ndarray) -> np.ndarray:
-        # Saltelli et al. 2010, table 2 (b) and (f), doi:10.1016/j.cpc.2009.09.018; the mean is
-        # subtracted as in SciPy, which accepts only powers of 2
-        own = values[:, kept] - values[:2, kept].mean()
-        variance = own[:2].var()
-        first = np.mean(own[1] * (own[2:] - own[0]), axis=1)
-        total = 0.5 * np.mean((own[2:] - own[0]) ** 2, axis=1)
-        with np.errstate(invalid="ignore"):
-            return np.array([first, total]) / variance
-
-    without = np.array([estimate(blocks != part) for part in range(scramblings)])
-    variance = (scramblings - 1) * np.var(without, axis=0)
-    student = float(scipy_stats().t.ppf(0.5 + 0.5 * CONFIDENCE, scramblings - 1))
-    return estimate(np.ones(n, dtype=bool)), student * np.sqrt(variance)
