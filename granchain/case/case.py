@@ -499,19 +499,22 @@ def with_numbers(case: AnyCase, changes: Mapping[str, Any]) -> AnyCase:
     return changed
 
 
-def _with_values(tables: Any, changes: Any) -> Any:
+def _with_values(tables: Any, changes: Mapping[str, Any]) -> Any:
     """Return a copy of nested tables with other values."""
-    if not isinstance(changes, dict):
-        # lists are tuples in the tables of a case
-        return type(tables)(changes) if isinstance(tables, tuple) else changes
     if isinstance(tables, (list, tuple)):
-        entries = list(tables)
-        for place, change in changes.items():
-            entries[int(place)] = _with_values(entries[int(place)], change)
-        return type(tables)(entries)
-    if isinstance(tables, Mapping):
-        return {**tables, **{k: _with_values(tables[k], one) for k, one in changes.items()}}
-    values = {name: _with_values(getattr(tables, name), one) for name, one in changes.items()}
+        return type(tables)(
+            _with_values(entry, changes[str(place)]) if str(place) in changes else entry
+            for place, entry in enumerate(tables)
+        )
+    is_plain = isinstance(tables, dict)
+    values: dict[str, Any] = {}
+    for name, value in changes.items():
+        if isinstance(value, dict):
+            value = _with_values(tables[name] if is_plain else getattr(tables, name), value)
+        # lists are tuples in the tables of a case
+        values[name] = tuple(value) if isinstance(value, list) and not is_plain else value
+    if is_plain:
+        return tables | values
     if isinstance(tables, Material):
         return replace(tables, **values)
     return tables.model_copy(update=values)
