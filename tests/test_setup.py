@@ -1,10 +1,11 @@
 """Set-up: remembered is found anew, two bodies are a chain of two, a changed case is made whole."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.rows import contacts_of, inputs_for, standing_row, steel_row
+from support.rows import contacts_of, example_chain, inputs_for, standing_row, steel_row
 
 from granchain import Case, load_case
 from granchain.chain import Chain
@@ -12,7 +13,7 @@ from granchain.contact import laws
 from granchain.contact.hertz import Hertz
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
-from granchain.engine import scans
+from granchain.engine import coefficients, scans
 from granchain.engine.kinds import kinds_of_columns
 from granchain.engine.setup import RowInputs, contacts_together
 from granchain.engine.timestep import time_step_of
@@ -88,6 +89,40 @@ def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(own_laws)
     one, other = contacts_together(rows)
     assert (one.c[0] == STIFFNESS).all() and (other.c[0] == 3.0 * STIFFNESS).all()
     assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and {type(one) for one in seen} == {float}
+
+
+# It solves a polynomial with its inputs, one member at a time.
+ONE_AT_A_TIME = ("vu-quoc-zhang",)
+
+
+@pytest.mark.parametrize("law", sorted(laws()))
+def test_chains_with_other_numbers_are_set_up_in_one_call_as_if_alone(law, monkeypatch):
+    calls, single = [], coefficients.own_coefficients
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return single(*arguments)
+
+    monkeypatch.setattr(coefficients, "own_coefficients", counted)
+    base, radii = example_chain(6, precompression=1e-3), 2e-3 + 1e-5 * np.arange(6.0)
+    varied = [name for name, value in vars(inputs_for(law)).items() if type(value) is float]
+    for names in ([], *([name] for name in varied), varied):
+        rows = []
+        for k, factor in enumerate((1.0, 0.97, 0.95, 0.999)):
+            chain = replace(base, radius=radii if k == 2 else base.radius)
+            inputs = inputs_for(law, **{n: factor * vars(inputs_for(law))[n] for n in names})
+            rows.append(RowInputs(laws()[law], chain, chain.pair(), chain.overlap_limits(), inputs))
+        calls.clear()
+        together = contacts_together(rows)
+        forms = {id(one.model) for one in together}
+        if law not in ONE_AT_A_TIME:
+            assert len(calls) == len(forms), names
+        for contacts, row in zip(together, rows, strict=True):
+            (alone,) = contacts_together([row])
+            assert contacts.model == alone.model
+            for name in ("c", "overlaps", "limits", "history"):
+                mine, other = getattr(contacts, name), getattr(alone, name)
+                assert mine.tobytes() == other.tobytes(), (names, name)
 
 
 def test_members_share_contacts_unless_these_depend_on_the_strikers_speed():

@@ -251,7 +251,7 @@ class Stronge(Elastoplastic):
         # theta s_y/(4 E))^2.
         pressure = 1.5 * inputs.theta * pair.yield_stress
         d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
-        z_p = elementary.exp(3.0 * (HARDNESS - inputs.theta))
+        z_p = elementary.over(elementary.exp, 3.0 * (HARDNESS - inputs.theta))
         return (
             d_y,
             f_y,

@@ -265,7 +265,8 @@ class Hysteresis(ContactLaw):
             cls.factor(inputs),
             lowest_force(inputs),
         )
-        if inputs.impact_speed != "onset":
+        # numbers, or "onset"
+        if not isinstance(inputs.impact_speed, str):
             return stiffness, damping / inputs.impact_speed, lowest
         if inputs.impact_speed_floor is None:
             raise LawError(

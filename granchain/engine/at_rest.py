@@ -73,6 +73,8 @@ def static_overlaps(
     CaseError
         If the law has no such force within its range.
     """
+    if not any(masses.precompression or masses.gravity for masses in rows):
+        return np.zeros(limits.size)
     force = np.concatenate([np.append(masses.static_forces(), 0.0) for masses in rows])
     if not force.any():
         return force

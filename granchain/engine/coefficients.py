@@ -4,7 +4,8 @@ law has one."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.row_model import with_copies
+from granchain.engine.kinds import alike, kinds_of_columns
+from granchain.engine.row_model import is_built_in, with_copies
 from granchain.engine.scans import over_kinds
 from granchain.errors import LawError, finite_force
 from granchain.jit.accessors import gatherer
@@ -89,6 +91,60 @@ def own_coefficients(
             "a number. Coefficients must be numbers. Check the inputs and the material."
         )
     return table
+
+
+def coefficients_together(
+    model: Model, shares: Sequence[tuple[Pair, SimpleNamespace, int]]
+) -> list[np.ndarray]:
+    """Return the `own_coefficients` of many (pair, inputs, n_contacts).
+
+    Shares of a built-in law whose inputs differ only in numbers are computed in one call, once for
+    each kind of contact. The results are bit-identical to those of separate calls.
+    """
+    tables: dict[int, np.ndarray] = {}
+    together = is_built_in(model.law)
+    forms = (form_of(*share[:2]) if together else k for k, share in enumerate(shares))
+    for places in alike(forms):
+        if len(places) > 1:
+            # Separate calls find the first share with an error.
+            with suppress(LawError, TypeError, ValueError):
+                made = _in_one_call(model, [shares[k] for k in places])
+                tables |= zip(places, made, strict=True)
+        tables |= {k: own_coefficients(model, *shares[k]) for k in places if k not in tables}
+    return [tables[k] for k in range(len(shares))]
+
+
+def form_of(pair: Pair, inputs: SimpleNamespace) -> Hashable:
+    """Return a key that is equal for pairs and inputs that differ only in numbers."""
+    values = [float if type(value) is float else repr(value) for value in vars(inputs).values()]
+    arrays = any(isinstance(value, np.ndarray) for value in vars(inputs).values())
+    return id(inputs) if arrays else (*pair.items(), *vars(inputs), *values)
+
+
+def _in_one_call(
+    model: Model, shares: Sequence[tuple[Pair, SimpleNamespace, int]]
+) -> list[np.ndarray]:
+    """Return the `own_coefficients` of shares of one form."""
+    kinds: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+    for pair, _, size in shares:
+        if (id(pair), size) not in kinds:
+            quantities = np.array([np.broadcast_to(one, size) for one in pair.items().values()])
+            first, which = kinds_of_columns([quantities])
+            kinds[id(pair), size] = quantities[:, first], which
+    of = [kinds[id(pair), size] for pair, _, size in shares]
+    counts = [quantities.shape[1] for quantities, _ in of]
+    pair = Pair(**dict(zip(shares[0][0].items(), np.hstack([one for one, _ in of]), strict=True)))
+    columns = {name: [vars(inputs)[name] for _, inputs, _ in shares] for name in vars(shares[0][1])}
+    # A law may be given a number for all contacts.
+    inputs = SimpleNamespace(
+        **{
+            name: np.repeat(values, counts) if len(set(map(repr, values))) > 1 else values[0]
+            for name, values in columns.items()
+        }
+    )
+    table = own_coefficients(model, pair, inputs, sum(counts))
+    parts = np.split(table, np.cumsum(counts)[:-1], axis=1)
+    return [part[:, which] for part, (_, which) in zip(parts, of, strict=True)]
 
 
 def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:

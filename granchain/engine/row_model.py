@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from granchain.contact.law import ONSET_HISTORY, PHASES, ContactLaw, Quantity
 from granchain.contact.model import Functions, Guarded, Model
 from granchain.jit.options import VECTOR, frozen
 
+# Modules of the laws of granchain.
+BUILT_IN = "granchain.contact."
 WHICH = Quantity("contact_law", "1", "the law of the contact, as its place among them")
 RUN_END = Quantity("run_end", "1", "one more than the last contact of its run; see `run_ends`")
 UNTIL = 1
@@ -40,6 +43,51 @@ def with_copies(model: Model) -> Model:
     """
     guarded = model.guarded and Guarded(*frozen(*model.guarded))
     return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
+
+
+class ReadInputs:
+    """Inputs of a law that remember which of their values were read."""
+
+    def __init__(self, inputs: SimpleNamespace):
+        self._inputs, self._read = inputs, dict[str, Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        self._read[name] = getattr(self._inputs, name, None)
+        return getattr(self._inputs, name)
+
+
+def is_built_in(law: type[ContactLaw]) -> bool:
+    """Check if granchain defines a law and its coefficients, which then accept arrays."""
+    modules = law.__module__, law.model.__module__, law.coefficients_of.__module__
+    return all(module.startswith(BUILT_IN) for module in modules)
+
+
+def models_by_inputs() -> Callable[[type[ContactLaw], SimpleNamespace], Model]:
+    """Return a function (law, inputs) -> model.
+
+    A built-in law makes one model for all inputs that differ only in values that it does not read
+    for its model.
+    """
+    known: dict[type[ContactLaw], list[tuple[dict[str, Any], Model]]] = {}
+
+    def model_for(law: type[ContactLaw], inputs: SimpleNamespace) -> Model:
+        if not is_built_in(law):
+            return law.model(inputs)
+        for read, model in known.setdefault(law, []):
+            values = [(getattr(inputs, name, None), value) for name, value in read.items()]
+            if all(one is other or same_plain(one, other) for one, other in values):
+                return model
+        read_inputs: Any = ReadInputs(inputs)
+        model = law.model(read_inputs)
+        known[law].append((read_inputs._read, model))
+        return model
+
+    return model_for
+
+
+def same_plain(one: Any, other: Any) -> bool:
+    """Check if two values are equal and neither an array nor a table."""
+    return isinstance(one, (str, float, int)) and type(one) is type(other) and one == other
 
 
 def shared_models(models: Sequence[Model]) -> list[Model]:

@@ -10,8 +10,7 @@ with scans.py over the kinds from kinds.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -22,10 +21,16 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.at_rest import start_histories, static_overlaps
-from granchain.engine.coefficients import coefficients, own_coefficients, with_windows
+from granchain.engine.coefficients import coefficients, coefficients_together, with_windows
 from granchain.engine.kinds import alike
 from granchain.engine.restitution import with_restitutions
-from granchain.engine.row_model import coefficient_rows, mixture, models_of, shared_models
+from granchain.engine.row_model import (
+    coefficient_rows,
+    mixture,
+    models_by_inputs,
+    models_of,
+    shared_models,
+)
 from granchain.errors import LawError
 
 # All contacts of a chain.
@@ -88,19 +93,14 @@ class RowInputs(NamedTuple):
     own: tuple[tuple[np.ndarray, type[ContactLaw], SimpleNamespace], ...] = ()
 
 
-@dataclass(frozen=True)
-class ContactGroup:
-    """Contacts of a chain with one law and one set of inputs."""
+class ContactGroup(NamedTuple):
+    """Contacts of a chain with one law and one set of inputs, and the model for these inputs."""
 
     selected: Any
     pair: Pair
     law: type[ContactLaw]
     inputs: SimpleNamespace
-
-    @cached_property
-    def model(self) -> Model:
-        """Model of the law, created once because each call may return another object."""
-        return self.law.model(self.inputs)
+    model: Any = None
 
 
 def contacts_together(rows: Sequence[RowInputs]) -> list[Contacts]:
@@ -121,14 +121,24 @@ def contacts_together(rows: Sequence[RowInputs]) -> list[Contacts]:
             ]
         )
     )
-    groups = [[replace(group, inputs=next(inputs)) for group in those] for those in groups]
-    models = shared_models([model_of(row, those) for row, those in zip(rows, groups, strict=True)])
+    model_for = models_by_inputs()
+    groups = [
+        [
+            group._replace(inputs=(values := next(inputs)), model=model_for(group.law, values))
+            for group in those
+        ]
+        for those in groups
+    ]
+    made = [model_of(row, those) for row, those in zip(rows, groups, strict=True)]
+    distinct = {id(model): model for model in made}
+    shared = dict(zip(distinct, shared_models(list(distinct.values())), strict=True))
+    models = [shared[id(model)] for model in made]
     found: dict[int, Contacts] = {}
     for members in alike(map(id, models)):
-        made = _contacts_of_model(
+        contacts = _contacts_of_model(
             models[members[0]], [rows[m] for m in members], [groups[m] for m in members]
         )
-        found |= zip(members, made, strict=True)
+        found |= zip(members, contacts, strict=True)
     return [found[place] for place in range(len(rows))]
 
 
@@ -161,7 +171,10 @@ def model_of(row: RowInputs, groups: Sequence[ContactGroup]) -> Model:
 
     It is a mixture if some contacts have an individual law, or another form of the law.
     """
-    models = dict.fromkeys(group.model for group in (groups if row.own else groups[:1]))
+    if not row.own:
+        model: Model = groups[0].model
+        return model
+    models = dict.fromkeys(group.model for group in groups)
     return mixture(tuple(models)) if len(models) > 1 else next(iter(models))
 
 
@@ -184,54 +197,69 @@ def _contacts_of_model(
 
     During set-up, each chain has one additional column: a fresh contact like its last.
     """
-    begun = [_own_and_limits(model, row, those) for row, those in zip(rows, groups, strict=True)]
-    limits = np.concatenate([most for _, most in begun])
-    c = with_windows(model, np.hstack([own for own, _ in begun]), limits)
-    static = static_overlaps(model, c, limits, [row.masses for row in rows])
-    ends = np.cumsum([most.size for _, most in begun])[:-1]
-    begin = [
-        np.append(row.masses.first_overlaps(overlaps[:-1]), 0.0)
-        for row, overlaps in zip(rows, np.split(static, ends), strict=True)
-    ]
-    history = start_histories(model, c, static, np.concatenate(begin))
-    tables = (np.split(table, ends, axis=-1) for table in (c, static, limits, history))
-    return [
-        Contacts(model, own[:, :-1], overlaps[:-1], most[:-1], first)
-        for own, overlaps, most, first in zip(*tables, strict=True)
-    ]
-
-
-def _own_and_limits(
-    model: Model, row: RowInputs, groups: Sequence[ContactGroup]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coefficients and overlap limits of a chain, the last column twice.
-
-    The inputs of the groups include the restitutions.
-    """
-    limits, present = np.append(row.limits, row.limits[-1]), row.masses.contacts
-    own, models = np.zeros((len(model.own), limits.size)), models_of(model)
-    for group in groups:
-        most, own_model = row.limits[group.selected], group.model
-        if not row.own and own_model != groups[0].model:
-            raise LawError(
-                f"contact law {model.name}: the inputs of a pair of materials change the form of "
-                "the law. All contacts must have the same form of the law. Set these inputs for "
-                "all contacts."
-            )
-        asked = own_model, group.pair, group.inputs
-        if len(models) == 1:
-            own[:, :-1][:, group.selected] = own_coefficients(*asked, most.size)
-            continue
-        columns = np.flatnonzero(group.selected)
-        own[0, columns] = models.index(own_model)
-        own[np.ix_(coefficient_rows(own_model, model), columns)] = coefficients(*asked, most)
+    sizes = np.array([row.limits.size + 1 for row in rows])
+    ends = np.cumsum(sizes)
+    columns = [slice(end - size, end - 1) for end, size in zip(ends.tolist(), sizes, strict=True)]
+    own = _own_table(model, rows, groups, columns, int(ends[-1]))
+    limits = np.concatenate([most for row in rows for most in (row.limits, row.limits[-1:])])
     # An end without a wall has no contact. Its column copies that of its neighbour, so that it is
     # not a separate kind.
-    for k, neighbour, exists in (
-        (0, 1, present.start == 0),
-        (-2, -3, present.stop == row.limits.size),
+    walls = np.array([[row.masses.left.has_wall, row.masses.right.has_wall] for row in rows])
+    left, right = (ends - sizes)[~walls[:, 0]], ends[~walls[:, 1]] - 2
+    for copies, neighbours in ((left, left + 1), (right, right - 1), (ends - 1, ends - 2)):
+        own[:, copies], limits[copies] = own[:, neighbours], limits[neighbours]
+    c = with_windows(model, own, limits)
+    static = static_overlaps(model, c, limits, [row.masses for row in rows])
+    begin = static.copy()
+    for row, those in zip(rows, columns, strict=True):
+        if row.masses.is_displaced:
+            begin[those] = row.masses.first_overlaps(static[those])
+    begin[ends - 1] = 0.0
+    history = start_histories(model, c, static, begin)
+    return [
+        Contacts(
+            model, c[:, those], static[those], limits[those],
+            history[:, those.start : those.stop + 1],
+        )
+        for those in columns
+    ]  # fmt: skip
+
+
+def _own_table(
+    model: Model,
+    rows: Sequence[RowInputs],
+    groups: Sequence[Sequence[ContactGroup]],
+    columns: Sequence[slice],
+    width: int,
+) -> np.ndarray:
+    """Return the (n_own, width) coefficients of chains with one model, without windows.
+
+    `columns` are the contacts of each chain. The inputs of the groups include the restitutions.
+    """
+    own, models = np.zeros((len(model.own), width)), models_of(model)
+    together: list[tuple[np.ndarray, ContactGroup]] = []
+    for row, those, place in zip(rows, groups, columns, strict=True):
+        for group in those:
+            if not row.own and group.model is not model and group.model != those[0].model:
+                raise LawError(
+                    f"contact law {model.name}: the inputs of a pair of materials change the form "
+                    "of the law. All contacts must have the same form of the law. Set these inputs "
+                    "for all contacts."
+                )
+            if len(models) == 1:
+                together.append((own[:, place], group))
+                continue
+            present = place.start + np.flatnonzero(group.selected)
+            own[0, present] = models.index(group.model)
+            own[np.ix_(coefficient_rows(group.model, model), present)] = coefficients(
+                group.model, group.pair, group.inputs, row.limits[group.selected]
+            )
+    sizes = [part[0, group.selected].size for part, group in together]
+    shares = [
+        (group.pair, group.inputs, size) for (_, group), size in zip(together, sizes, strict=True)
+    ]
+    for (part, group), table in zip(
+        together, coefficients_together(model, shares) if shares else (), strict=True
     ):
-        if not exists:
-            own[:, k], limits[k] = own[:, neighbour], limits[neighbour]
-    own[:, -1], limits[-1] = own[:, -2], limits[-2]
-    return own, limits
+        part[:, group.selected] = table
+    return own
