@@ -193,9 +193,17 @@ class Masses:
         other.__dict__.update(vars(self), velocity=velocity)
         return other
 
-    def is_moved(self, other: Masses) -> bool:
-        """Return whether these masses are `other` with possibly other velocities."""
-        return self.own_rates is other.own_rates
+    @cached_property
+    def form(self) -> tuple:
+        """Key that is equal for masses whose runs have the same loop and tables of one shape.
+
+        Driven chains have one form if they differ only in the velocities.
+        """
+        return (
+            id(self) if self.drives else 0,
+            self.n_bodies, self.has_striker, self.n_resonators, self.has_drag, self.has_sites,
+            bool(self.loads.any()),
+        )  # fmt: skip
 
     @cached_property
     def is_displaced(self) -> bool:
@@ -323,11 +331,11 @@ class Masses:
         """
         if self.precompression or self.gravity:
             return self.n_bodies - 1
-        at_rest = self.velocity == 0.0
+        moving = self.velocity != 0.0
         if self.is_displaced:
-            at_rest &= self.displacement == 0.0
-        moving = np.flatnonzero(~at_rest)
-        ahead = [-1, *(body - 1 for body, _, _ in self.drives), *moving[-1:].tolist()]
+            moving |= self.displacement != 0.0
+        last = moving.nonzero()[0][-1:].tolist()
+        ahead = [-1, *(body - 1 for body, _, _ in self.drives), *last]
         if self.n_resonators:
             own = self.resonators
             ahead += own.body[(own.u != 0.0) | (own.v != 0.0)].tolist()

@@ -89,14 +89,6 @@ FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
 UNSETTLED = 2
 
 
-# Attributes shared by states with the same contacts, masses, and recording at any velocities and
-# steps.
-SAME_AT_ANY_SPEED = (
-    "model", "recording", "prepared", "loads", "_kept", "_drive_rows", "followed_tables",
-    "features", "functions", "loop", "table_shapes", "plan",
-)  # fmt: skip
-
-
 class State:
     """State of a run: everything that changes during it.
 
@@ -157,22 +149,25 @@ class State:
         self.functions = Functions(*frozen(*self.model.functions))
         self.loop: Callable = loop_of(self.functions, self.features)
         self.table_shapes, self.plan = self._table_shapes(), self._plan()
+        # record shapes by number of samples, shared by the states made with `at`
+        self._known_shapes: dict[int, dict[str, tuple[int, ...]]] = {}
         self.record_shapes = self._record_shapes()
         if placed:
             Memory([self]).begin([self])
 
-    def at(self, chain: Masses, time_step: TimeStep) -> State:
-        """Return the same run with other velocities and another step.
+    def at(self, contacts: Contacts, chain: Masses, time_step: TimeStep) -> State:
+        """Return a run of the same model, recording, and form of the chain.
 
-        The result is before its first step and has no memory.
+        Neither this state nor the result has memory.
         """
         other: State = object.__new__(State)
-        other.__dict__.update({name: vars(self)[name] for name in SAME_AT_ANY_SPEED})
-        other.chain, other.time_step = chain, time_step
+        other.__dict__.update(vars(self), shape=self.shape)
+        other.prepared, other.chain, other.time_step, other.loads = (
+            contacts, chain, time_step, chain.loads,
+        )  # fmt: skip
         if self.recording.ledger or self.recording.snapshot_interval is not None:
-            other.plan = other._plan()
-        else:
-            other.__dict__["shape"] = self.shape
+            other.plan, other._known_shapes = other._plan(), {}
+            del other.__dict__["shape"]
         other.record_shapes = other._record_shapes()
         return other
 
@@ -248,6 +243,8 @@ class State:
         plan, recording, n = self.plan, self.recording, self.chain.n_bodies
         some = recording.sensor_beads or recording.sensor_contacts
         sampled = self.time_step.n_steps // self.stride + 1 if some else 0
+        if sampled in self._known_shapes:
+            return self._known_shapes[sampled]
         jumps = sampled if self.features.leaps else 0
         beads, contacts, shots = (
             plan["sensor_left"].size,
@@ -256,7 +253,7 @@ class State:
         )
         kept = shots if recording.snapshot_history else 0
         drives = self._drive_rows.shape[1]
-        return {
+        shapes = {
             "sensor_force": (sampled, beads),
             "contact_force": (sampled, contacts),
             "contact_overlap": (sampled, contacts),
@@ -279,6 +276,7 @@ class State:
             "resonator_velocity": (shots, self.chain.n_resonators),
             **{name: values.shape for name, values in plan.items()},
         }
+        return self._known_shapes.setdefault(sampled, shapes)
 
     @cached_property
     def shape(self) -> tuple:
@@ -302,7 +300,10 @@ class State:
     def live_in(self, memory: Memory, place: int) -> None:
         """Use a position in memory from now on."""
         self.memory, self.place = memory, place
-        self._clock = memory.clocks[place : place + 1]
+
+    @cached_property
+    def _clock(self) -> np.ndarray:
+        return self.memory.clocks[self.place : self.place + 1]
 
     @cached_property
     def tables(self) -> fields.Tables:
@@ -671,7 +672,8 @@ class Memory:
             *(np.zeros((n, *values.shape)) for values in first.followed_tables)
         )
         self.clocks = np.zeros(n, fields.CLOCK)
-        of_states = zip(*(state.record_shapes.values() for state in states), strict=True)
+        distinct = {id(state.record_shapes): state.record_shapes for state in states}
+        of_states = zip(*(shapes.values() for shapes in distinct.values()), strict=True)
         longest: dict[str, tuple[int, ...]] = dict(
             zip(first.record_shapes, map(max, of_states), strict=True)
         )
@@ -707,7 +709,7 @@ class Memory:
         bodies.u[inside] = of_chains("displacement")
         bodies.drag[inside] = of_chains("drag")
         bodies.steady[inside] = bodies.loads[inside] = [state.loads for state in states]
-        bodies.weight[inside] = [chain.carried_mass * chain.gravity for chain in chains]
+        bodies.weight[inside] = of_chains("carried_mass") * of_chains("gravity")[:, None]
         contacts.start[within] = [own.overlaps for own in prepared]
         contacts.start[:, 1:n] -= of_chains("gap")
         contacts.limit[within] = [own.limits for own in prepared]
@@ -719,11 +721,12 @@ class Memory:
         for places in alike(id(state.plan) for state in states):
             for name, values in states[places[0]].plan.items():
                 getattr(self.records, name)[places, : values.size] = values
-        for places in alike(map(id, prepared)):
-            own = prepared[places[0]]
-            self.tables.c[places, :, : n + 1] = own.c
-            self.tables.h[places, :, : n + 1] = own.history[:, :-1]
-            self.tables.h[places, :, n + 1 :] = own.history[:, -1:]
+        for those in alike(map(id, prepared)):
+            own = prepared[those[0]]
+            which: Any = those if len(those) > 1 else those[0]
+            self.tables.c[which, ..., : n + 1] = own.c
+            self.tables.h[which, ..., : n + 1] = own.history[:, :-1]
+            self.tables.h[which, ..., n + 1 :] = own.history[:, -1:]
         self.tables.c[:, :, n + 1 :] = self.tables.c[:, :, n : n + 1]
         # First contact that may be skipped: none in a loaded chain or in one that continues from a
         # state, else the contact ahead of the last moving or displaced body.
@@ -736,7 +739,7 @@ class Memory:
             "stride": [state.stride for state in states],
             "front": [
                 n if all_of_it or chain.start is not None else min(chain.at_rest_ahead + 1, n)
-                for all_of_it, chain in zip(loaded, chains, strict=True)
+                for all_of_it, chain in zip(loaded.tolist(), chains, strict=True)
             ],
             "earlier": [0 if chain.start is None else chain.start.steps for chain in chains],
             "tile": TILE_CONTACTS if tiles else width,
@@ -744,8 +747,10 @@ class Memory:
         }
         for field in fields.RUN:
             self.clocks[field.name] = clock.get(field.name, field.start)
-        for state in states:
-            state.set_own()
+        own_quantities = one.features.driven, one.features.sites, one.features.laws
+        if any(own_quantities) or any(chain.start is not None for chain in chains):
+            for state in states:
+                state.set_own()
 
     @staticmethod
     def _record(field: Field, shape: tuple[int, ...]) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -128,19 +128,26 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
 
 def slopes_together(planned: Sequence[Planned]) -> list[np.ndarray]:
     """Return the (3, n_contacts) slopes of each run with one model; see `bounds_on`."""
-    contacts = {id(run.contacts): run.contacts for run in planned}
-    tables = {key: np.vstack([own.c, own.overlaps, own.limits]) for key, own in contacts.items()}
-    kinds: dict[int, tuple[Any, Any]] = dict.fromkeys(tables, (slice(None), slice(None)))
-    # If runs share contacts and differ in the striker speed, each kind is stored once.
-    if len(tables) < len(planned):
+    asked = energies_and_forces(planned)
+    sets = {id(run.contacts): run.contacts for run in planned}
+    if len(sets) < len(planned):
+        # Runs share contacts and differ in the striker speed: each kind is used once for each run.
+        tables = {key: np.vstack([own.c, own.overlaps, own.limits]) for key, own in sets.items()}
         kinds = {key: kinds_of_columns([table]) for key, table in tables.items()}
-        tables = {key: table[:, kinds[key][0]] for key, table in tables.items()}
-    keys = [id(run.contacts) for run in planned]
-    counts, table = [tables[key].shape[1] for key in keys], np.hstack([tables[key] for key in keys])
-    asked = np.repeat(np.array([energy_and_force(run) for run in planned]).T, counts, axis=1)
-    inputs = table[:-2], np.vstack([asked, table[-2:]])
+        keys = [id(run.contacts) for run in planned]
+        table = np.hstack([tables[key][:, kinds[key][0]] for key in keys])
+        counts = [kinds[key][0].size for key in keys]
+    else:
+        of = [run.contacts for run in planned]
+        c = np.hstack([own.c for own in of])
+        columns = [[own.overlaps for own in of], [own.limits for own in of]]
+        table = np.vstack([c, *map(np.concatenate, columns)])
+        counts = [own.limits.size for own in of]
+    inputs = table[:-2], np.vstack([np.repeat(asked, counts, axis=1), table[-2:]])
     found = over_kinds(_stiffness_scan, planned[0].contacts.model, inputs, 3)
     split = np.split(found, np.cumsum(counts)[:-1], axis=1)
+    if len(sets) == len(planned):
+        return split
     return [slopes[:, kinds[key][1]] for key, slopes in zip(keys, split, strict=True)]
 
 
@@ -240,14 +247,29 @@ def step_count(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def energy_and_force(run: Planned) -> tuple[float, float]:
+def energies_and_forces(planned: Sequence[Planned]) -> np.ndarray:
+    """Return the (2, n_runs) energies [J] and forces [N] that a contact of each run may take."""
+    found = np.zeros((2, len(planned)))
+    for places in alike(run.masses.n_bodies for run in planned):
+        mass = np.array([planned[k].masses.mass for k in places])
+        velocity = np.array([planned[k].masses.velocity for k in places])
+        kinetic = 0.5 * (mass * velocity * velocity).sum(axis=1)
+        found[0, places] = kinetic
+        for k, energy in zip(places, kinetic.tolist(), strict=True):
+            chain = planned[k].masses
+            if chain.is_displaced or chain.n_resonators or chain.drives:
+                found[:, k] = energy_and_force(planned[k], energy)
+    return found
+
+
+def energy_and_force(run: Planned, energy: float) -> tuple[float, float]:
     """Return the energy [J] and force [N] that a contact may take.
 
     They are in addition to the static load. They include all motion at the start, the energy stored
-    by displaced bodies, and the effect of the driven ends.
+    by displaced bodies, and the effect of the driven ends. `energy` is the kinetic energy of the
+    bodies [J].
     """
     chain, contacts = run.masses, run.contacts
-    energy = float(0.5 * (chain.mass * chain.velocity * chain.velocity).sum())
     stored = 0.0
     if chain.is_displaced:
         # work from the static overlap of each contact to its initial overlap, less that of the

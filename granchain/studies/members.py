@@ -289,17 +289,15 @@ def set_up(
         one, other = (set_up(cases, part, record) for part in (places[:half], places[half:]))
         return one[0] + other[0], one[1] + other[1]
     ready: list[Ready] = []
+    states: dict[tuple, State] = {}
     for place, (row, contacts, time_step) in zip(places, prepared, strict=True):
-        recording, before = record(cases[place]), ready[-1].state if ready else None
-        if (
-            before is not None
-            and before.prepared is contacts
-            and before.recording == recording
-            and row.is_moved(before.chain)
-        ):
-            state = before.at(row, time_step)
+        recording = record(cases[place])
+        like = id(contacts.model), row.form, recording
+        if like in states:
+            state = states[like].at(contacts, row, time_step)
         else:
             state = State(contacts, row, time_step, recording, placed=False)
+            states[like] = state
         ready.append(Ready(place, cases[place], row, state))
     return ready, []
 
