@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -49,7 +49,8 @@ class LawRecord:
     def text(self) -> str:
         """Record as JSON text, with exact numbers."""
         kinds = [[repr(value) for value in kind] for kind in self.kinds]
-        return json.dumps({**asdict(self), "kinds": kinds}, separators=(",", ":"))
+        facts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return json.dumps({**facts, "kinds": kinds}, separators=(",", ":"))
 
     @classmethod
     def of_text(cls, text: str) -> LawRecord | None:

@@ -18,7 +18,7 @@ from granchain.jit.syntax import code_by_syntax
 
 # Maximum number of stored records of laws, by the hashes of functions and coefficients.
 MOST_RECORDS = 4096
-_records: dict[tuple[str, str, bytes], LawRecord] = {}
+_records: dict[tuple[str, str, str], LawRecord] = {}
 
 
 def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
@@ -33,17 +33,15 @@ def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
         `functions_sha256` of the law, if it is known.
     """
     functions = functions or functions_sha256(model)
-    known_by = model.name, functions, hashlib.sha256(c.tobytes()).digest()
+    first, _ = kinds_of_columns((c,))
+    kinds = np.ascontiguousarray(c[:, np.sort(first)].T, dtype="<f8")
+    known_by = model.name, functions, hashlib.sha256(kinds.tobytes()).hexdigest()
     if known_by not in _records:
         if len(_records) >= MOST_RECORDS:
             _records.clear()
-        first, _ = kinds_of_columns((c,))
-        kinds = np.ascontiguousarray(c[:, np.sort(first)].T, dtype="<f8")
         names = tuple(quantity.name for quantity in model.coefficients)
         carried = tuple(map(tuple, kinds[:CARRIED].tolist()))
-        _records[known_by] = LawRecord(
-            model.name, functions, hashlib.sha256(kinds.tobytes()).hexdigest(), names, carried
-        )
+        _records[known_by] = LawRecord(*known_by, names, carried)
     return _records[known_by]
 
 
