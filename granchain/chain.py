@@ -187,7 +187,7 @@ class Masses:
 
     def with_velocity(self, velocity: np.ndarray) -> Self:
         """Return the same masses with other velocities, and share cached properties."""
-        for name in KNOWN_OF_MASSES:
+        for name in KNOWN_OF_MASSES - vars(self).keys():
             getattr(self, name)
         other: Self = object.__new__(type(self))
         other.__dict__.update(vars(self), velocity=velocity)
@@ -394,7 +394,7 @@ class Masses:
 
 
 # Cached properties of masses; none depends on the velocities.
-KNOWN_OF_MASSES = [name for name, one in vars(Masses).items() if isinstance(one, cached_property)]
+KNOWN_OF_MASSES = {name for name, one in vars(Masses).items() if isinstance(one, cached_property)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from granchain.case import Case
+from granchain.case.tables import DriveTable
 from granchain.chain import FREE, RIGID, WALL, Chain, End, Resonators, check_start
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
@@ -30,6 +32,7 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
         rows: dict[tuple, RowInputs] = {}
         known: dict[tuple, tuple] = {}
         found: list[tuple[Chain, tuple]] = []
+        law_of = cache(law_named)
         for case in cases:
             key = all_but_the_speed(case)
             if key not in made:
@@ -51,17 +54,17 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
                 (chain.between(*materials), inputs) for materials, inputs in case.pair_inputs()
             )
             own = tuple(
-                (there, law_named(law), inputs)
+                (there, law_of(law), inputs)
                 for there, law, inputs in (case.own_contacts() if mixed else ())
             )
-            law, inputs = law_named(case.contact.law), case.law_inputs()
+            law, inputs = law_of(case.contact.law), case.law_inputs()
             values = vars(inputs).values()
             numbers = all(value is None or isinstance(value, (str, float, int)) for value in values)
             alone = numbers and not of_pairs and not own
             same = key, law, repr(inputs) if alone else len(found)
             rows.setdefault(same, RowInputs(law, chain, pair, limits, inputs, of_pairs, own))
             found.append((chain, same))
-            if alone and "striker" not in case.contact.inputs().values():
+            if alone and "striker" not in (case.contact.model_extra or {}).values():
                 known[like] = same
         try:
             contacts = dict(zip(rows, contacts_together(list(rows.values())), strict=True))
@@ -76,11 +79,12 @@ def all_but_the_speed(case: Case) -> tuple:
     Only differences of the chains count. A changed copy of a case shares its unchanged tables with
     the original.
     """
-    if case.drives:
+    ends = case.ends
+    if case.drive or DriveTable in (type(ends.left), type(ends.right)):
         return (id(case),)
     striker = {} if case.striker is None else vars(case.striker)
     others = [id(value) for name, value in striker.items() if name != "speed"]
-    return id(case.chain), id(case.ends), id(case.initial), *others
+    return id(case.chain), id(ends), id(case.initial), *others
 
 
 def chain_of(case: Case) -> Chain:

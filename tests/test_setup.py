@@ -1,5 +1,6 @@
 """Set-up: remembered is found anew, two bodies are a chain of two, a changed case is made whole."""
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -14,7 +15,9 @@ from granchain.contact.hertz import Hertz
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import coefficients, scans
+from granchain.engine.coefficients import with_windows
 from granchain.engine.kinds import kinds_of_columns
+from granchain.engine.row_model import with_copies
 from granchain.engine.setup import RowInputs, contacts_together
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
@@ -123,6 +126,33 @@ def test_chains_with_other_numbers_are_set_up_in_one_call_as_if_alone(law, monke
             for name in ("c", "overlaps", "limits", "history"):
                 mine, other = getattr(contacts, name), getattr(alone, name)
                 assert mine.tobytes() == other.tobytes(), (names, name)
+
+
+def test_windows_are_the_same_if_the_search_ends_where_the_loss_rises():
+    random, ends = np.random.default_rng(3), 0
+    law = laws()["ma-liu"]
+    model = law.model(inputs_for("ma-liu"))
+    assert model.guarded is not None
+    whole = model.guarded._replace(loss_rises_from=lambda c: math.inf)
+    for psi, xi in zip(random.uniform(1.0, 6.0, 60), random.uniform(2.5, 60.0, 60), strict=True):
+        pair = standing_row(
+            2,
+            material=(
+                replace(MATERIALS["steel-316"], yield_stress=10 ** random.uniform(7.5, 9.5)),
+            ),
+        ).pair()
+        with np.errstate(all="ignore"):
+            own = coefficients.own_coefficients(
+                model, pair, inputs_for("ma-liu", psi=psi, xi=xi), 3
+            )
+        ends += law.loss_rises_from(tuple(own[:, 1].tolist())) < math.inf
+        limits = np.full(3, 2e-3)
+        found, expected = (
+            with_windows(with_copies(replace(model, guarded=one)), own, limits)
+            for one in (model.guarded, whole)
+        )
+        assert found.tobytes() == expected.tobytes(), (psi, xi)
+    assert ends > 20, ends
 
 
 def test_members_share_contacts_unless_these_depend_on_the_strikers_speed():

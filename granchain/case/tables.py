@@ -155,7 +155,10 @@ class LawInputs(Table):
 
     def inputs(self) -> dict[str, Any]:
         """Return a copy of each input of the law in this table."""
-        return {name: copy(value) for name, value in (self.model_extra or {}).items()}
+        return {
+            name: copy(value) if isinstance(value, (dict, list)) else value
+            for name, value in (self.model_extra or {}).items()
+        }
 
 
 class ContactTable(LawInputs):

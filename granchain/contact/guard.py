@@ -61,7 +61,8 @@ class Elastoplastic(ContactLaw):
       overlap of first yield and Hertz's stiffness;
     - `exponent(d_max, c)`, if the exponent of unloading is not 3/2;
     - `jumps(c)`, if the loading curve jumps;
-    - `plastic_overlap(c)` and `phases`, if the law has a fully plastic range.
+    - `plastic_overlap(c)` and `phases`, if the law has a fully plastic range;
+    - `loss_rises_from(c)`, if its formulas show that the loss increases from an overlap on.
 
     Unloading and reloading follow F = K (d - d_r)^n through (d_max, F_max). The energy correction
     prevents the loss D(d_max) = U - W from being negative or decreasing, so that no sequence of
@@ -119,6 +120,14 @@ class Elastoplastic(ContactLaw):
         """Return the exponent of the unloading curve."""
         return 1.5
 
+    @staticmethod
+    def loss_rises_from(c: tuple) -> float:
+        """Return an overlap [m] from which the loss of the published law certainly increases.
+
+        The search for windows of the energy correction ends there.
+        """
+        return math.inf
+
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:
         """Return the model with or without the energy correction and forgotten indentation."""
@@ -132,7 +141,9 @@ class Elastoplastic(ContactLaw):
             functions=cls.functions()._replace(**derived),
             forgets=forgets,
             windows=len(GUARD),
-            guarded=Guarded(loss, cls.loading_work, cls.elastic_limit) if guarded else None,
+            guarded=Guarded(loss, cls.loading_work, cls.elastic_limit, cls.loss_rises_from)
+            if guarded
+            else None,
         )
 
     @classmethod

@@ -136,6 +136,25 @@ class MaLiu(Elastoplastic):
         return d_max - elementary.power(force_max / unloading, 2.0 / 3.0)
 
     @staticmethod
+    def loss_rises_from(c: tuple) -> float:
+        d_y, d_p, hertz, c1, c2, c3, f_p, k1, unloading = c[:9]
+        d = 4.0 * d_y
+        log, elastic = elementary.log(4.0), hertz * (d * math.sqrt(d))
+        force, slope = d * (c1 + c2 * log) + c3, c1 + c2 * (log + 1.0)
+        # Up to d_p, x = d - d_r = F/(K sqrt(d)), and the loss U - (2/5) F x increases if g = K
+        # d^1.5 - 0.8 F' d + 0.2 F is above 0. It stays so, because g' > 0 and d g'' = 0.75 K
+        # sqrt(d) - 0.6 c2 grows. In the same way K d^1.5 - F, and so d_r, stays above 0.
+        margin = elastic - 0.8 * slope * d + 0.2 * force
+        bends = 0.75 * elastic / d > max(c2, 0.6 * c2)
+        rises = 1.5 * elastic / d > max(slope, 0.6 * slope + 0.8 * c2)
+        # Beyond d_p, x = (F/K_u)^(2/3), and the loss increases if F > (2/3) k1 x. It stays so,
+        # because (2/3) k1 x' = (2/3 k1)^2 x/F is below k1 = F'. Nor does d_r decrease: x' < 1.
+        x = elementary.power(f_p / unloading, 2.0 / 3.0)
+        plastic = x < d_p and 0.7 * k1 * x < f_p
+        safe = d < d_p and force < elastic and margin > 0.05 * elastic and bends and rises
+        return d if safe and plastic else math.inf
+
+    @staticmethod
     def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:
         d_y, d_p, hertz, _, _, _, _, k1 = c[:8]
         if overlap < d_y:

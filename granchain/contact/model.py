@@ -33,6 +33,7 @@ class Guarded(NamedTuple):
     loss: Callable[[float, tuple], float]
     loading_work: Callable[[float, tuple], float]
     elastic_limit: Callable[[tuple], float]
+    loss_rises_from: Callable[[tuple], float]
 
 
 @dataclass(frozen=True)

@@ -116,9 +116,9 @@ def coefficients_together(
 
 def form_of(pair: Pair, inputs: SimpleNamespace) -> Hashable:
     """Return a key that is equal for pairs and inputs that differ only in numbers."""
-    values = [float if type(value) is float else repr(value) for value in vars(inputs).values()]
-    arrays = any(isinstance(value, np.ndarray) for value in vars(inputs).values())
-    return id(inputs) if arrays else (*pair.items(), *vars(inputs), *values)
+    values = vars(inputs).values()
+    kinds = [float if type(value) is float else repr(value) for value in values]
+    return id(inputs) if np.ndarray in map(type, values) else (*vars(pair), *vars(inputs), *kinds)
 
 
 def _in_one_call(
@@ -209,7 +209,7 @@ def _guard_scan(model: Model) -> Callable:
     its end, and the loss that applies in between.
     """
     assert model.guarded is not None
-    loss, loading_work, elastic_limit = model.guarded
+    loss, loading_work, elastic_limit, loss_rises_from = model.guarded
     overlap_limit = model.functions.overlap_limit
     halved, largest_between = searches(loss)
     gather = gatherer(len(model.own))
@@ -240,11 +240,12 @@ def _guard_scan(model: Model) -> Callable:
             ratio = math.pow(limit / s0, 1.0 / points)
             best, found, inside = 0.0, 0, False
             before, here, largest = s0, s0, overlap_limit(ck)
+            rises_from = loss_rises_from(ck)
             for i in range(points):
                 if i % GUARD_BLOCK == 0:
                     look_ahead(overlaps, losses, here, ratio, ck, min(GUARD_BLOCK, points - i))
                 s, lost = overlaps[i % GUARD_BLOCK], losses[i % GUARD_BLOCK]
-                if s > largest:
+                if s > largest or (before > rises_from and not inside):
                     break
                 if inside:
                     if lost >= best:

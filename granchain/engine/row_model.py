@@ -68,26 +68,26 @@ def models_by_inputs() -> Callable[[type[ContactLaw], SimpleNamespace], Model]:
     A built-in law makes one model for all inputs that differ only in values that it does not read
     for its model.
     """
-    known: dict[type[ContactLaw], list[tuple[dict[str, Any], Model]]] = {}
+    # by law and by the names of the inputs that were read: the models by the values of these
+    known: dict[type[ContactLaw], dict[tuple[str, ...], dict[tuple, Model]]] = {}
 
     def model_for(law: type[ContactLaw], inputs: SimpleNamespace) -> Model:
+        if law not in known:
+            known[law] = {}
+        values = vars(inputs)
+        for names, models in known[law].items():
+            asked = tuple(map(values.get, names))
+            if np.ndarray not in map(type, asked) and asked in models:
+                return models[asked]
         if not is_built_in(law):
             return law.model(inputs)
-        for read, model in known.setdefault(law, []):
-            values = [(getattr(inputs, name, None), value) for name, value in read.items()]
-            if all(one is other or same_plain(one, other) for one, other in values):
-                return model
         read_inputs: Any = ReadInputs(inputs)
-        model = law.model(read_inputs)
-        known[law].append((read_inputs._read, model))
+        model, read = law.model(read_inputs), read_inputs._read
+        if not any(isinstance(value, np.ndarray) for value in read.values()):
+            known[law].setdefault(tuple(read), {})[tuple(read.values())] = model
         return model
 
     return model_for
-
-
-def same_plain(one: Any, other: Any) -> bool:
-    """Check if two values are equal and neither an array nor a table."""
-    return isinstance(one, (str, float, int)) and type(one) is type(other) and one == other
 
 
 def shared_models(models: Sequence[Model]) -> list[Model]:

@@ -114,6 +114,8 @@ class State:
         Coefficients and history of the law.
     clock : record
         Scalars of the run.
+    stride : int
+        Number of steps from one sample to the next.
     records : named tuple of arrays
         Samples, snapshots, and entries of the energy balance, and their positions and steps.
     features : Features
@@ -242,6 +244,7 @@ class State:
         """Return the shapes of the records, by name."""
         plan, recording, n = self.plan, self.recording, self.chain.n_bodies
         some = recording.sensor_beads or recording.sensor_contacts
+        self.stride = self.time_step.stride(recording.interval)
         sampled = self.time_step.n_steps // self.stride + 1 if some else 0
         if sampled in self._known_shapes:
             return self._known_shapes[sampled]
@@ -291,11 +294,6 @@ class State:
         )
         n, final = self.chain.n_bodies, self.recording.final
         return self.loop, n, self.table_shapes, followed, records, final
-
-    @property
-    def stride(self) -> int:
-        """Number of steps from one sample to the next."""
-        return self.time_step.stride(self.recording.interval)
 
     def live_in(self, memory: Memory, place: int) -> None:
         """Use a position in memory from now on."""
