@@ -101,6 +101,18 @@ def test_a_design_that_fails_is_left_out():
     assert f"{FACTORS}.0" in found._repr_html_()
 
 
+def test_the_gain_is_unknown_next_to_designs_that_fail():
+    def largest(result):
+        if result.radius[1] > 2.4e-3:
+            raise ValueError("too large")
+        return -float(result.radius[1])
+
+    found = gc.optimize(row(), largest, {f"{FACTORS}.0": (0.9, 1.1)}, generations=0, progress=False)
+    assert -found.value == pytest.approx(2.4e-3, rel=1e-3)
+    assert found.gain == np.inf and not found.converged
+    assert "the possible improvement is unknown" in found.messages[-1]
+
+
 @pytest.mark.parametrize(
     ("minimize", "over", "more", "said"),
     [

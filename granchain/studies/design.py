@@ -494,19 +494,12 @@ def optimize(
     designs = Designs(
         numbers, bounds, summaries, limits, threads, lambda: report(min(next(batches), most), most)
     )
-    start, messages = designs.results_of_best()[0], []
-    populations, lowest = [], []
-    for i in range(POPULATIONS if generations else 0):
-        populations.append(designs.explore(generations, [seed, i]))
-        messages.append(f"differential evolution: {populations[-1].message}")
-
-    def descend(point: np.ndarray, span: float) -> np.ndarray:
-        search = designs.descend(point, span)
-        messages.append(f"SLSQP, with differences of {span:g} of the box: {search.message}")
-        return np.asarray(search.x)
-
+    start, messages = designs.results_of_best()[0], designs.messages
+    populations = [
+        designs.explore(generations, [seed, i]) for i in range(POPULATIONS if generations else 0)
+    ]
     lowest = [
-        designs.lowest(np.array([point, descend(point, SPANS[0])]))
+        designs.lowest(np.array([point, designs.descend(point, SPANS[0])]))
         for point in [population.x for population in populations] or [designs.best]
     ]
     gain = designs.gain()
@@ -514,8 +507,8 @@ def optimize(
         if designs.history and gain <= aim * abs(designs.value):
             break
         for span in SPANS:
-            descend(designs.best, span)
-        messages.append(f"COBYQA: {designs.without_slopes().message}")
+            designs.descend(designs.best, span)
+        designs.search_without_slopes()
         gain = designs.gain()
     report(most, most)
     if not designs.history:
@@ -662,6 +655,8 @@ class Designs:
         Results by point: the minimized one, then the constrained ones; infinite if the run failed.
     failures : Counter of str
         Number of designs without results by reason.
+    messages : list of str
+        Messages of the searches of SciPy.
     best : array (numbers,)
         Best design that satisfies the constraints; first the initial case.
     history : list of (int, float)
@@ -687,6 +682,7 @@ class Designs:
         self.best = (numbers.start - self.low) / self.width
         self.computed: dict[bytes, np.ndarray] = {}
         self.failures: Counter[str] = Counter()
+        self.messages: list[str] = []
         self.history: list[tuple[int, float]] = []
         self.size = abs(self.at(self.best[np.newaxis])[0, 0]) or 1.0
 
@@ -767,7 +763,7 @@ class Designs:
             return results if x.ndim > 1 else results[:, 0]
 
         evolve: Any = differential_evolution
-        return evolve(
+        search = evolve(
             lambda x: self.at(np.atleast_2d(x.T))[:, 0],
             [(0.0, 1.0)] * len(self.best),
             maxiter=generations,
@@ -780,9 +776,11 @@ class Designs:
             vectorized=True,
             constraints=self._constraints(constrained),
         )
+        self.messages.append(f"differential evolution: {search.message}")
+        return search
 
-    def descend(self, start: np.ndarray, span: float) -> Any:
-        """Run SLSQP with differences over a distance, relative to the width of the box."""
+    def descend(self, start: np.ndarray, span: float) -> np.ndarray:
+        """Run SLSQP with differences over a span of the box, and return its last design."""
         from scipy.optimize import minimize
 
         zero, unit = np.zeros_like(start), np.ones_like(start)
@@ -790,14 +788,15 @@ class Designs:
         def finite(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             here, slope = with_slopes(self.at, np.clip(x, 0.0, 1.0), zero, unit, unit, span)
             # a failed design is much worse, and has no slopes
-            return np.nan_to_num(here, posinf=FAILED * self.size), np.nan_to_num(slope)
+            slope = np.nan_to_num(slope, posinf=0.0, neginf=0.0)
+            return np.nan_to_num(here, posinf=FAILED * self.size), slope
 
         def value(x: np.ndarray) -> tuple[float, np.ndarray]:
             here, slope = finite(x)
             return here[0] / self.size, slope[0] / self.size
 
-        search: Any = minimize
-        return search(
+        local: Any = minimize
+        search = local(
             value,
             start,
             jac=True,
@@ -808,13 +807,15 @@ class Designs:
             ),
             options={"maxiter": MOST_ITERATIONS, "ftol": FLAT},
         )
+        self.messages.append(f"SLSQP, with differences of {span:g} of the box: {search.message}")
+        return np.asarray(search.x)
 
-    def without_slopes(self) -> Any:
+    def search_without_slopes(self) -> None:
         """Run COBYQA from the best design."""
         from scipy.optimize import minimize
 
-        search: Any = minimize
-        return search(
+        local: Any = minimize
+        search = local(
             lambda x: self.at(x[np.newaxis])[0, 0] / self.size,
             self.best,
             method="COBYQA",
@@ -826,6 +827,7 @@ class Designs:
                 "final_tr_radius": 1e-5,
             },
         )
+        self.messages.append(f"COBYQA: {search.message}")
 
     def gain(self) -> float:
         """Return the largest decrease near the best design that slopes and their errors allow.
