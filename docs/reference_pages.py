@@ -302,7 +302,8 @@ TASKS: dict[str, tuple[str, ...]] = {
         *("cite", "theory"),
     ),
     "Studies": (
-        *("sweep", "bands", "run_many", "Ensemble", "gradient", "Gradient", "optimize", "Optimum"),
+        *("sweep", "evaluate", "run_many", "Ensemble"),
+        *("bands", "gradient", "Gradient", "optimize", "Optimum"),
         *("plan", "Plan", "normal", "uniform", "lognormal"),
         *("disorder", "Disorder", "derived", "Derived"),
     ),

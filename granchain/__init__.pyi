@@ -44,14 +44,15 @@ from granchain.simulation import run as run
 from granchain.store import Result as Result
 from granchain.store.answer import open as open
 from granchain.store.study import save as save
-from granchain.studies import Ensemble as Ensemble
-from granchain.studies import run_many as run_many
 from granchain.studies.bands import bands as bands
 from granchain.studies.collisions import impacts as impacts
 from granchain.studies.design import Gradient as Gradient
 from granchain.studies.design import Optimum as Optimum
 from granchain.studies.design import gradient as gradient
 from granchain.studies.design import optimize as optimize
+from granchain.studies.ensemble import Ensemble as Ensemble
+from granchain.studies.evaluate import evaluate as evaluate
+from granchain.studies.evaluate import run_many as run_many
 from granchain.studies.modes import mode_study as mode_study
 from granchain.studies.plan import Derived as Derived
 from granchain.studies.plan import Disorder as Disorder

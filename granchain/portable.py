@@ -116,6 +116,14 @@ def content_of(file: "BinaryIO") -> memoryview:
     return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
 
 
+def release(content: memoryview) -> None:
+    """Release the memory of a mapped file. Its bytes are read again when they are used."""
+    import mmap
+
+    if isinstance(content.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        content.obj.madvise(mmap.MADV_DONTNEED)
+
+
 def usable_processors() -> int:
     """Return the number of processors that this process may use, or of all processors."""
     if hasattr(os, "sched_getaffinity"):

@@ -451,9 +451,11 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
     return replace(chain, start=start, driven=tuple(driven), **ends)
 
 
-def law_records(cases: Sequence[Case]) -> list[LawRecord | None]:
+def law_records(cases: Sequence[Any]) -> list[LawRecord | None]:
     """Return the current law record of each case; None for one that cannot be set up."""
     try:
+        if cases and cases[0].measured:
+            return [case.law_record() for case in cases]
         return [
             record_of(contacts.model, contacts.c[:, chain.contacts])
             for chain, contacts in contacts_of_cases(cases)
@@ -461,6 +463,22 @@ def law_records(cases: Sequence[Case]) -> list[LawRecord | None]:
     except (CaseError, LawError):
         half = len(cases) // 2
         return [None] if not half else law_records(cases[:half]) + law_records(cases[half:])
+
+
+def changed_law(cases: Sequence[Case], records: Sequence[str]) -> str:
+    """Return how the law of a case has changed since it was computed; empty if none has.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+    records : sequence of str
+        Text of the `LawRecord` with which each case was computed.
+    """
+    for now, text in zip(law_records(cases) if cases else (), records, strict=True):
+        difference = "" if now is None else now.difference(LawRecord.of_text(text))
+        if difference:
+            return difference
+    return ""
 
 
 def law_provenance(case: Case) -> dict[str, str]:

@@ -34,7 +34,6 @@ class Status(IntEnum):
     UNSTABLE = 6
     LEDGER_OPEN = 7
     NOT_SET_UP = 8
-    LOST = 9
 
     @property
     def label(self) -> str:
@@ -62,7 +61,6 @@ _STATUS_LABELS = {
     Status.UNSTABLE: "unstable",
     Status.LEDGER_OPEN: "energy ledger open",
     Status.NOT_SET_UP: "not set up",
-    Status.LOST: "lost with its worker",
 }
 STATUS_OF_LABEL = {label: status for status, label in _STATUS_LABELS.items()}
 
@@ -82,6 +80,4 @@ _SENTENCES = {
     Status.LEDGER_OPEN: "The energy balance error is above the requested bound. Choose a smaller "
     "time step, or increase [energy] bound if you accept the error.",
     Status.NOT_SET_UP: "The case cannot be run, so nothing was computed.",
-    Status.LOST: "The worker processes of this run ended. Run the case alone, and reduce its "
-    "memory use.",
 }

@@ -95,23 +95,25 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
     assert np.abs(found.force.values.sum(axis=0)[until] - expected).max() < 4.0 * error
     assert np.array_equal(found.nominal_force, nominal.sensor_force[: len(found.time)])
     # as far as every member has samples
-    runs = SimpleNamespace(time=[np.arange(6.0), np.arange(5.0)], status=[Status.COMPLETE] * 2)
+    traces = [(np.arange(count), np.zeros((count, 1))) for count in (6, 5)]
+    runs = SimpleNamespace(traces=traces, status=[Status.COMPLETE] * 2)
     assert of_bands.common_times(runs).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
-    measure = of_bands.measure
+    evaluated = of_bands.evaluated
 
     def failing(cases, *args, **more):
-        found = measure(cases, *args, **more)
-        found.status[2], found.message[2] = Status.UNSTABLE, "member 2 blew up"
-        found.peak[2], found.arrival[2] = 1e9, 1e9
+        found = evaluated(cases, *args, **more)
+        wrong = {"peak": np.full((1, 3), 1e9), "arrival": np.full((1, 3), 1e9), "law": [""]}
+        ends = {"status": [Status.UNSTABLE.label], "message": ["member 2 blew up"]}
+        found.add([2], wrong | ends)
         return found
 
     def interrupted(*args, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(of_bands, "measure", failing)
+    monkeypatch.setattr(of_bands, "evaluated", failing)
     with pytest.warns(
         GranchainWarning,
         match="1 of 8 members failed and are excluded, the first one with: member 2 blew up",
@@ -254,7 +256,7 @@ def test_indices_of_a_chain_agree_with_those_of_independent_scramblings():
 
 # --- Bad input
 def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(of_bands, "measure", lambda *args, **more: pytest.fail("it ran"))
+    monkeypatch.setattr(of_bands, "evaluated", lambda *args, **more: pytest.fail("it ran"))
     wrong = {
         "striker.sped": (0.1, 'Did you mean "speed"'),
         "striker.radius": (0.1, "the case has no value at this key"),

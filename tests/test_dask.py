@@ -10,13 +10,14 @@ from support.short_chains import elastic
 
 import granchain as gc
 from granchain.errors import RunError
-from granchain.studies import elsewhere
+from granchain.studies import executors
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.long
 
-# A law that ends the worker that sets it up at one restitution.
+# A law that ends the worker that sets it up at a restitution, and not the process of the study.
 KILLER = """
+import multiprocessing
 import os
 
 from granchain.contact.hertz import Hertz
@@ -31,7 +32,7 @@ class Killer(Hertz):
 
     @staticmethod
     def coefficients_of(pair, inputs):
-        if inputs.restitution == 0.5 and "GRANCHAIN_KILLED" in os.environ:
+        if inputs.restitution == 0.5 and multiprocessing.parent_process():
             os._exit(1)
         return (pair.hertz_stiffness,)
 """
@@ -39,12 +40,11 @@ class Killer(Hertz):
 
 @pytest.fixture
 def cluster(monkeypatch):
-    monkeypatch.setenv("GRANCHAIN_KILLED", "1")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as made:
         # tasks of some members each
-        monkeypatch.setattr(elsewhere, "TASK_SECONDS", 0.01)
+        monkeypatch.setattr(executors, "TASK_SECONDS", 0.01)
         yield made
 
 
@@ -58,29 +58,40 @@ def test_a_killed_worker_costs_nothing(cluster, tmp_path):
             os.kill(workers[0], signal.SIGKILL)
             killed.append(done)
 
-    with elsewhere.dask_at(cluster.scheduler_address) as executor:
+    with executors.dask_at(cluster.scheduler_address) as executor:
         study = gc.sweep(case, vary, executor=executor, out=tmp_path / "study.h5", progress=kill)
     assert killed and study.drop_vars("point").identical(gc.sweep(case, vary))
     assert [path.name for path in tmp_path.iterdir()] == ["study.h5"]
 
 
-def test_a_point_that_kills_its_workers_is_set_aside_and_named(cluster, tmp_path):
+def test_a_member_that_kills_its_workers_is_an_error_with_the_others_and_can_be_resumed(
+    cluster, tmp_path, monkeypatch, own_laws
+):
     from granchain.contact.user import load_law_module
 
-    file = tmp_path / "killer.py"
+    file, out = tmp_path / "killer.py", tmp_path / "study.h5"
     file.write_text(KILLER)
     load_law_module(file)
+    # a member a task
+    monkeypatch.setattr(executors, "TASK_SECONDS", 1e-9)
     case = elastic(**{"contact.law": "killer", "contact.restitution": 0.9})
-    vary = {"contact.restitution": [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]}
-    with elsewhere.dask_at(cluster.scheduler_address) as executor:
-        study = gc.sweep(case, vary, executor=executor)
-    ends = dict(
-        zip(study["contact.restitution"].values.tolist(), study.status.values.tolist(), strict=True)
+    restitutions = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]
+    cases = [case.replace(**{"contact.restitution": value}) for value in restitutions]
+    expected = gc.evaluate(cases, progress=False)
+    with (
+        executors.dask_at(cluster.scheduler_address) as executor,
+        pytest.raises(
+            RunError, match=r"executor: it did not compute a task \(KilledWorker"
+        ) as raised,
+    ):
+        gc.evaluate(cases, executor=executor, out=out, progress=False)
+    ends = raised.value.result.status.values.tolist()
+    assert ends[0] == "complete" and ends[4] == "interrupted"
+    assert f"\n{ends.count('complete')} of 8 members are computed. They are in {out}.part." in str(
+        raised.value
     )
-    assert ends.pop(0.5) == "lost with its worker" and set(ends.values()) == {"complete"}
-    assert "The worker processes of this run ended" in str(
-        study.message.sel({"contact.restitution": 0.5}).values
-    )
+    whole = gc.evaluate(cases, out=out, resume=True, progress=False)
+    assert whole.drop_vars("point").identical(expected)
 
 
 def test_the_command_takes_the_address_of_a_scheduler(cluster, tmp_path, monkeypatch, obeyed):
@@ -101,7 +112,7 @@ def test_the_command_takes_the_address_of_a_scheduler(cluster, tmp_path, monkeyp
 def test_a_scheduler_or_a_client_that_is_gone_is_a_sentence_and_members_are_kept(
     fault, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(elsewhere, "TASK_SECONDS", 0.01)
+    monkeypatch.setattr(executors, "TASK_SECONDS", 0.01)
     out = tmp_path / "study.h5"
     # it need not be waited for
     with distributed.LocalCluster(

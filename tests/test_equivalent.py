@@ -14,7 +14,8 @@ from granchain.cli import obey
 from granchain.errors import CaseError
 from granchain.measured import equivalent as module
 from granchain.status import Status
-from granchain.studies.measures import Measures
+from granchain.studies.evaluate import Evaluation
+from granchain.studies.measures import measures_of
 
 
 @pytest.mark.long
@@ -71,18 +72,22 @@ def test_inputs_that_are_not_told_apart_are_named():
 def faked(monkeypatch, peak_off, key="restitution"):
     """Runs replaced by peaks that are off by a function of an input from those under ma-liu."""
 
-    def measure(cases, threads, traces):
-        found = Measures.empty(cases)
-        for i, case in enumerate(cases):
-            off = 0.0
-            if case.contact.law != "ma-liu":
-                off = peak_off(getattr(case.contact, key) if key else case.contact)
-            found.peak[i], found.arrival[i] = 1.0 + off, 1.0
-            found.width[i], found.message[i] = off + 1.0, ""
-        found.status = [Status.COMPLETE] * len(cases)
-        return found
+    def evaluated(cases, measures, threads, interruptible):
+        offsets = [
+            0.0
+            if case.contact.law == "ma-liu"
+            else peak_off(getattr(case.contact, key) if key else case.contact)
+            for case in cases
+        ]
+        rows = 1.0 + np.outer(offsets, np.ones(len(cases[0].sensors.beads)))
+        numbers = {"peak": rows, "arrival": np.ones(rows.shape), "width": rows}
+        numbers["missing"] = np.zeros(rows.shape, dtype=int)
+        ends = {"status": [Status.COMPLETE.label] * len(cases), "message": [""] * len(cases)}
+        evaluation = Evaluation(cases, measures_of(measures, cases[0]))
+        evaluation.add(range(len(cases)), numbers | ends | {"law": [""] * len(cases)})
+        return evaluation
 
-    monkeypatch.setattr(module, "measured", measure)
+    monkeypatch.setattr(module, "evaluated", evaluated)
 
 
 def test_several_minima_are_said(monkeypatch):
@@ -137,7 +142,7 @@ def test_a_descent_starts_from_one_of_two_equally_low_points():
 
 
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
-    monkeypatch.setattr(module, "measured", lambda *_, **__: pytest.fail("a run"))
+    monkeypatch.setattr(module, "evaluated", lambda *_, **__: pytest.fail("a run"))
     case = short()
     for arguments, sentence in refused("equivalent"):
         with pytest.raises(CaseError, match=sentence):

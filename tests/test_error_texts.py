@@ -98,6 +98,7 @@ OTHERS = (
     "cannot be run: ",
     "every member failed, the first one with: ",
     "a step did not converge to an orbit ",
+    " This is the first member.",
 )
 
 

@@ -450,7 +450,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
     trace = synthetic()
     many = [*KEYS, "contact.xi", "chain.radius", "chain.mass", "chain.material.youngs_modulus"]
     with monkeypatch.context() as patch:
-        patch.setattr(against, "run_all", lambda *_, **__: pytest.fail("a run"))
+        patch.setattr(against, "evaluated", lambda *_, **__: pytest.fail("a run"))
         for asked, sentence in refused("fit"):
             with pytest.raises(CaseError, match=sentence):
                 gc.fit(start(), trace, **asked)

@@ -1,7 +1,8 @@
 """An interruption inside a run that another function of the package asked for ends that function,
 also if it arrives with the last step of the run."""
 
-import re
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,8 @@ from support.shaken import shaken_row
 
 import granchain as gc
 from granchain import simulation
-from granchain.studies import many
-from granchain.studies.many import run_all
+from granchain.studies import measures
+from granchain.studies.evaluate import evaluated
 
 
 def breathing(beads=2):
@@ -60,33 +61,46 @@ def test_an_interrupted_run_ends_the_function_that_asked_for_it(caller, after_th
 
 
 def test_an_interruption_behind_the_last_member_of_a_fit_is_raised(monkeypatch):
-    advance = many.advance
+    advance = measures.advance
 
     def interrupted(*arguments):
         advance(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(many, "advance", interrupted)
+    monkeypatch.setattr(measures, "advance", interrupted)
     case = gc.load_case("steel-chain-hertz", ["chain.beads=12", "sensors.beads=[9]"])
     with pytest.raises(KeyboardInterrupt):
-        run_all([case, case], threads=1)
-    with pytest.warns(gc.errors.GranchainWarning, match="interrupted: 2 of 2 members"):
-        assert len(gc.run_many([case, case], threads=1)) == 2
+        evaluated([case, case], "result", threads=1, interruptible=False)
+    with pytest.warns(gc.errors.GranchainWarning, match="interrupted: all 2 members are computed"):
+        assert [result.status.label for result in gc.run_many([case, case], threads=1)] == [
+            "complete"
+        ] * 2
 
 
-def test_no_function_of_the_package_imports_a_run_that_catches_interruptions():
+def those_that_catch(text: str) -> Iterator[str]:
+    """Functions of runs that a module imports or calls so that they catch interruptions."""
+    modules = "granchain.simulation", "granchain.studies", "granchain.studies.evaluate"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module in modules:
+            yield from {each.name for each in node.names} & {"run", "run_many", "evaluate"}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "evaluated":
+            given = {each.arg: ast.unparse(each.value) for each in node.keywords}
+            if given.get("interruptible") != "False":
+                yield "evaluated"
+
+
+def test_no_function_of_the_package_catches_an_interruption_but_those_of_the_user():
     # the command line calls gc.run: it prints what an interrupted run has computed, and stops
-    package, catching = (
-        Path(gc.__file__).parent,
-        re.compile(
-            r"^from granchain\.(simulation|studies\.many) import .*\b(run|run_many)\b(?!_)",
-            re.MULTILINE,
-        ),
-    )
-    texts = {path.relative_to(package): path.read_text() for path in package.rglob("*.py")}
-    assert [str(path) for path, text in texts.items() if catching.search(text)] == [
-        "studies/__init__.py"
-    ]
+    package = Path(gc.__file__).parent
+    found = {
+        path.relative_to(package).as_posix(): set(those_that_catch(path.read_text()))
+        for path in package.rglob("*.py")
+    }
+    assert {path: names for path, names in found.items() if names} == {
+        "studies/evaluate.py": {"evaluated"},
+        "studies/sweep.py": {"evaluated"},
+        "cli/sweep.py": {"evaluated"},
+    }
 
 
 def test_a_breather_of_a_single_bead_has_no_further_multipliers():

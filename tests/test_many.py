@@ -19,7 +19,7 @@ from granchain.simulation import recording_of
 from granchain.status import Status
 from granchain.store.schema import unit_of_attributes
 from granchain.studies import members
-from granchain.studies.measures import measure
+from granchain.studies.evaluate import evaluated
 
 # The loop over members that the study below has, too.
 FAST = ["ma-liu"]
@@ -115,7 +115,7 @@ def test_a_state_to_go_on_from_is_kept_of_results_and_not_of_numbers(
     monkeypatch.setattr(State, "keep", lambda state: kept.append(state))
     monkeypatch.setattr(stack, "COMPILED", 2)
     cases = [short(), short(**{"striker.speed": 0.5})]
-    assert measure(cases).status == [Status.COMPLETE] * 2 and not kept
+    assert evaluated(cases).status == [Status.COMPLETE] * 2 and not kept
     assert all(result.state is None for result in gc.run_many(cases)) and len(kept) == 2
 
 
@@ -131,8 +131,8 @@ def test_members_that_differ_in_the_strikers_speed_share_all_else() -> None:
     results = [single(case) for case in cases]
     for one, result in zip(gc.run_many(cases), results, strict=True):
         assert one.equals(result)
-    measured = measure(cases, traces=True)
-    for time, force, result in zip(measured.time, measured.force, results, strict=True):
+    measured = evaluated(cases, ("pulse", "traces"))
+    for (time, force), result in zip(measured.traces, results, strict=True):
         assert (time == result.time).all() and (force == result.sensor_force).all()
 
 
@@ -161,14 +161,15 @@ def test_a_member_that_fails_says_so_and_the_others_run() -> None:
     cases = outcasts()
     seen: list[tuple[int, int]] = []
     ensemble = gc.run_many(cases, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    counts = [done for done, _ in seen]
+    assert seen[-1] == (4, 4) and counts == sorted(set(counts)) and {n for _, n in seen} == {4}
     assert [status.failed for status in ensemble.status] == [False, True, True, False]
     assert ensemble.status[1] is Status.NOT_SET_UP
     assert ensemble.messages[0] == ensemble.messages[3] == ""
     assert ensemble.messages[1].startswith(
-        "member 1: chain.precompression: the static force of contact 1, 1e+12 N"
+        "chain.precompression: the static force of contact 1, 1e+12 N"
     )
-    assert ensemble.messages[2].startswith("member 2: the run stopped at t = ")
+    assert ensemble.messages[2].startswith("the run stopped at t = ")
     for place in (0, 2, 3):
         assert ensemble[place].equals(single(cases[place]))
     with pytest.raises(RunError, match=r"member 1: chain\.precompression"):
@@ -189,7 +190,11 @@ def test_what_cannot_be_run_is_refused() -> None:
     large = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
     refused: Any = (
         ([], 1, "cases: missing. At least one case is required"),
-        (["steel-chain"], 1, r"cases\[0\]: str is not valid. It must be a Case. Create it with"),
+        (
+            ["steel-chain"],
+            1,
+            r"cases\[0\]: str is not valid\. It must be a Case, .* Create it with",
+        ),
         ([short()], 1.5, r"threads: 1\.5 is not a whole number\. It must be a whole number, 1 to"),
         ([short()], 10**9, r"threads: .* is out of range\. It must be a whole number, 1 to"),
         (
@@ -218,10 +223,11 @@ def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
     assert searched == [False, False]
 
 
-def test_an_interruption_within_a_member_keeps_what_it_has_computed(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_nothing_of_a_member_is_kept_that_is_interrupted_within_it(
+    in_a_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As that of a single run; it is heard between two calls of compiled code."""
+    """The interruption is heard between two calls of compiled code."""
     monkeypatch.setattr(members, "FIRST_BLOCK", 100)
     # a step at a time, from the second block on
     monkeypatch.setattr(members, "BLOCK_SECONDS", 1e-12)
@@ -254,13 +260,38 @@ def test_an_interruption_within_a_member_keeps_what_it_has_computed(
             super().shutdown(*arguments, **options)
 
     monkeypatch.setattr(members, "ThreadPoolExecutor", Pool)
-    with pytest.warns(GranchainWarning, match="interrupted: 0 of 2 members are done"):
-        ensemble = gc.run_many(cases, threads=1)
+    out = tmp_path / "study.h5" if in_a_file else None
+    with pytest.warns(GranchainWarning, match="interrupted: 0 of 2 members are computed"):
+        ensemble = gc.run_many(cases, out=out, threads=1)
     assert ensemble.status == (Status.INTERRUPTED, Status.INTERRUPTED)
-    whole = gc.run(cases[0])
-    samples = ensemble[0].time.size
-    assert 0 < samples < whole.time.size
-    assert ensemble[0].sensor_force.tobytes() == whole.sensor_force[:samples].tobytes()
+    for place in range(2):
+        with pytest.raises(RunError, match=f"member {place}: the study was interrupted before"):
+            ensemble[place]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore:evaluate. .*Increase time.end")
+@pytest.mark.parametrize("measures", [("pulse", "traces", "second_moment"), ("traces",)])
+def test_an_evaluation_without_a_complete_member_is_an_answer(
+    measures: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted before any member, or none can be set up; members differ in their sensors."""
+    cases = [short(**{"snapshots.interval": 1e-5}), short(**{"sensors.beads": [2, 5, 6]})]
+    refused = [case.replace(**{"chain.precompression": 1e12}) for case in cases]
+    study = gc.evaluate(refused, measures, progress=False)
+    assert study.status.values.tolist() == ["not set up"] * 2
+    # the member with more sensors is not complete
+    study = gc.evaluate([cases[0], refused[1]], measures, progress=False)
+    assert study.sensor_force.shape[-1] == 3 and study.sensor_force[0, :, :2].notnull().any()
+
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(members, "set_up", interrupted)
+    with pytest.warns(GranchainWarning, match="interrupted: 0 of 2 members are computed"):
+        study = gc.evaluate(cases, measures, progress=False)
+    assert study.status.values.tolist() == ["interrupted"] * 2
+    assert study.sensor_force.dims == ("run", "sample", "sensor") and not study.sizes["sample"]
 
 
 def study() -> list[gc.Case]:

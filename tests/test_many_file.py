@@ -1,4 +1,5 @@
-"""The file of an ensemble that grows as lots end: what is in it, stopped, killed or refused."""
+"""The file of an ensemble, and the file that grows as batches end: what is in them, stopped,
+killed or refused."""
 
 import os
 import signal
@@ -22,13 +23,20 @@ from granchain.engine import stack
 from granchain.errors import FileError, GranchainWarning, RunError
 from granchain.status import Status
 from granchain.store import ensemble as stored
-from granchain.studies import many, members
+from granchain.store.study import StudyPart
+from granchain.studies import measures, members
 
 
 @pytest.fixture(autouse=True)
 def plain_stack(monkeypatch) -> None:
     """No loop over members is compiled here: it is not what is looked at."""
     monkeypatch.setattr(stack, "COMPILED", 1000)
+
+
+def in_batches(monkeypatch, count: int) -> None:
+    """So many members are set up, and written, together."""
+    for module in (measures, sys.modules["granchain.studies.evaluate"]):
+        monkeypatch.setattr(module, "TOGETHER", count)
 
 
 def speeds(count: int) -> list[gc.Case]:
@@ -50,7 +58,7 @@ def mixed() -> list[gc.Case]:
 
 @pytest.mark.parametrize("lot", [3, 1024])
 def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path, monkeypatch):
-    monkeypatch.setattr(many, "RESULTS_TOGETHER", lot)
+    in_batches(monkeypatch, lot)
     cases, path = mixed(), tmp_path / "study.h5"
     written = gc.run_many(cases, out=path)
     opened = gc.open(path)
@@ -75,7 +83,7 @@ def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path, monk
 @pytest.mark.parametrize("engine", ["h5netcdf", pytest.param("netcdf4", marks=pytest.mark.long)])
 def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(engine: str, tmp_path, monkeypatch):
     xarray = pytest.importorskip("xarray")
-    monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)
+    in_batches(monkeypatch, 2)
     path, saved = tmp_path / "study.h5", tmp_path / "saved.h5"
     in_memory = gc.run_many(mixed())
     gc.run_many(mixed(), out=path)
@@ -145,60 +153,75 @@ def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):
 def test_an_interruption_keeps_what_is_done_and_says_how_much(
     in_a_file: bool, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(many, "RESULTS_TOGETHER", 3)
-    # the first six are taken; three more may be computed by then, and the last two are not begun
+    in_batches(monkeypatch, 3)
+    # the first six are stored; three more may be computed by then, and the last two are not begun
     cases, path = speeds(11), tmp_path / "study.h5" if in_a_file else None
 
     def stop(done: int, total: int) -> None:
-        if done == 5:
+        if done >= 5:
             raise KeyboardInterrupt
 
-    owner = r".*study\.h5" if in_a_file else "The ensemble"
-    where = f"{owner} contains their results"
-    done = f"interrupted: [5-9] of 11 members are done. {where}"
+    where = r" They are in .*study\.h5\.part\. Resume with --resume \(in Python: resume=True\)"
+    done = rf"interrupted: [5-9] of 11 members are computed\.{where if in_a_file else '$'}"
     with pytest.warns(GranchainWarning, match=done):
         ensemble = gc.run_many(cases, out=path, threads=1, progress=stop)
-    ensembles = [ensemble] if path is None else [ensemble, gc.open(path)]
-    assert left_in(tmp_path) == (["study.h5"] if in_a_file else [])
-    for found in ensembles:
-        assert len(found) == 11 and found.cases == tuple(cases)
-        assert set(found.status[9:]) == {Status.INTERRUPTED}
-        assert all(found[place].equals(gc.run(cases[place])) for place in range(5))
-        with pytest.raises(
-            RunError,
-            match=r"member 10: .* interrupted before this member started. Run its case again",
-        ):
-            found[10]
+    assert left_in(tmp_path) == (["study.h5.part"] if in_a_file else [])
+    assert len(ensemble) == 11 and ensemble.cases == tuple(cases)
+    assert set(ensemble.status[9:]) == {Status.INTERRUPTED}
+    assert all(ensemble[place].equals(gc.run(cases[place])) for place in range(5))
+    with pytest.raises(
+        RunError, match="member 10: the study was interrupted before this member was complete"
+    ):
+        ensemble[10]
+    if not in_a_file:
+        return
+    with pytest.raises(FileError, match="an unfinished study exists and was not changed"):
+        gc.run_many(cases, out=path)
+    whole = gc.evaluate(cases, "result", out=path, resume=True, progress=False)
+    assert left_in(tmp_path) == ["study.h5"]
+    for found in (whole, gc.open(path)):
+        assert found.status == (Status.COMPLETE,) * 11
+        assert all(found[place].equals(gc.run(cases[place])) for place in range(11))
+    undisturbed = gc.run_many(cases, out=tmp_path / "undisturbed.h5")
+    assert whole.data_sha256 == undisturbed.data_sha256
+
+
+def signalled(method: Any) -> Any:
+    """A method during which two signals come."""
+
+    def written(self: Any, *arguments: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        method(self, *arguments)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    return written
 
 
 def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(tmp_path, monkeypatch):
     """The first ends the study, the others nothing: whatever is done by then is in the file."""
-    monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)
-    add, finish = stored.EnsembleWriter.add, stored.EnsembleWriter.finish
-    path = tmp_path / "study.h5"
-
-    def slow(method: Any) -> Any:
-        def written(self: stored.EnsembleWriter, *arguments: Any) -> None:
-            os.kill(os.getpid(), signal.SIGINT)
-            method(self, *arguments)
-            os.kill(os.getpid(), signal.SIGINT)
-
-        return written
-
-    monkeypatch.setattr(stored.EnsembleWriter, "add", slow(add))
-    monkeypatch.setattr(stored.EnsembleWriter, "finish", slow(finish))
-    with pytest.warns(GranchainWarning, match="interrupted: [24] of 6 members are done"):
-        gc.run_many(speeds(6), out=path, threads=1)
-    opened = gc.open(path)
-    assert all(opened[place].equals(gc.run(opened.cases[place])) for place in range(2))
+    in_batches(monkeypatch, 2)
+    cases, path = speeds(6), tmp_path / "study.h5"
+    with monkeypatch.context() as patch:
+        patch.setattr(StudyPart, "add", signalled(StudyPart.add))
+        with pytest.warns(GranchainWarning, match="interrupted: [24] of 6 members are computed"):
+            ensemble = gc.run_many(cases, out=path, threads=1)
+    assert left_in(tmp_path) == ["study.h5.part"]
+    assert all(ensemble[place].equals(gc.run(cases[place])) for place in range(2))
+    # while the complete file is written: it is complete, and then the signal is heard
+    finish = stored.EnsembleWriter.finish
+    monkeypatch.setattr(stored.EnsembleWriter, "finish", signalled(finish))
+    with pytest.raises(KeyboardInterrupt):
+        gc.evaluate(cases, "result", out=path, resume=True, threads=1, progress=False)
     assert left_in(tmp_path) == ["study.h5"]
+    opened = gc.open(path)
+    assert all(opened[place].equals(gc.run(cases[place])) for place in range(6))
 
 
 STUDY = """
 import sys, granchain as gc
-from granchain.studies import many
 from granchain.engine import stack
-many.RESULTS_TOGETHER, stack.COMPILED = 4, 10**6
+from granchain.studies import measures
+measures.TOGETHER, stack.COMPILED = 4, 10**6
 changes = {"chain.beads": 8, "sensors.beads": [2, 5], "sensors.contacts": [1], "snapshots": None}
 case = gc.load_case("steel-chain-hertz").replace(**changes)
 cases = [case.replace(**{"striker.speed": .5 + .01 * i, "time.end": 3e-5}) for i in range(400)]
@@ -212,7 +235,7 @@ def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_ov
     path = tmp_path / "study.h5"
     gc.run_many(speeds(2), out=path)
     before = path.read_bytes()
-    random, stray = np.random.default_rng(14), 0
+    random, left = np.random.default_rng(14), 0
     for _ in range(30):
         with subprocess.Popen(
             [sys.executable, "-c", STUDY, str(path)], stdout=subprocess.PIPE
@@ -221,14 +244,14 @@ def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_ov
             assert process.stdout.readline() == b"ready\n"
             time.sleep(random.uniform(0.0, 2.0))
             process.kill()
-        parts = [name for name in left_in(tmp_path) if name.endswith(".part")]
-        assert all(name.startswith(".study.h5.") for name in parts)
-        stray += bool(parts)
+        left += "study.h5.part" in left_in(tmp_path)
         content = path.read_bytes()
         assert content == before or len(gc.open(path)) == 400
         before = content
-    assert stray
-    assert set(left_in(tmp_path)) <= {"study.h5", ".study.h5.lock", *parts}
+    assert left
+    # the parts of files that were being written when the process was killed
+    hidden = [name for name in left_in(tmp_path) if name.startswith(".study.h5.")]
+    assert set(left_in(tmp_path)) <= {"study.h5", "study.h5.part", *hidden}
     gc.run_many(speeds(3), out=path, overwrite=True)
     assert len(gc.open(path)) == 3
     assert left_in(tmp_path) == ["study.h5"]
@@ -244,7 +267,7 @@ def test_more_than_the_disk_holds_is_refused_before_anything_is_run(tmp_path, mo
 
 
 def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(many, "RESULTS_TOGETHER", 4)
+    in_batches(monkeypatch, 4)
     finer = [case.replace(**{"sensors.interval": 1e-9, "time.step": 1e-9}) for case in speeds(40)]
     with mounting(tmp_path) as mount:
         folder = mount("size=1m")
@@ -261,10 +284,13 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path, monkeypat
         monkeypatch.setattr(stored, "room_beside", lambda path, needed: None)
         with pytest.raises(
             FileError,
-            match=r"study\.h5: the file was not written \(\d+ bytes needed\)\. The disk is full",
+            match=r"study\.h5(\.part)?: the file was not written \(\d+ bytes needed\)\. "
+            "The disk is full",
         ):
             gc.run_many(finer, out=path, overwrite=True)
-        assert path.read_bytes() == before and left_in(folder) == ["study.h5"]
+        # what was computed before the disk was full can be resumed from
+        assert path.read_bytes() == before
+        assert set(left_in(folder)) <= {"study.h5", "study.h5.part"}
 
 
 @pytest.mark.long

@@ -9,14 +9,13 @@ from support.processes import python
 
 import granchain as gc
 from granchain.case import Case
-from granchain.case.listing import value_at
+from granchain.case.listing import about_key, value_at
 from granchain.engine import scans
 from granchain.engine.row_model import mixture, run_ends
 from granchain.errors import CaseError
 from granchain.measured.equivalent import checked_search
 from granchain.measured.fit import _free_quantities
 from granchain.simulation import prepare
-from granchain.studies.plan import about_key
 
 HERTZ = {"law": "hertz"}
 TSUJI = {"law": "tsuji", "restitution": 0.6}

@@ -9,7 +9,7 @@ from support.short_chains import short
 import granchain as gc
 from granchain.case.document import flattened
 from granchain.errors import CaseError
-from granchain.studies.measures import ARRAYS, NUMBERS, TRACES
+from granchain.studies.measures import ARRAYS, PULSE, TRACES
 from granchain.studies.modes import STORED
 from granchain.studies.plan import INTERVALS, RESERVED_NAMES, Plan
 from granchain.studies.sweep_file import load_sweep
@@ -195,7 +195,7 @@ def test_an_invalid_derived_parameter_is_rejected(vary, options, message):
 
 
 def test_names_of_a_study_and_of_a_case_are_no_names_of_derived_parameters():
-    labels = NUMBERS | ARRAYS | TRACES
+    labels = PULSE | ARRAYS | TRACES
     names = {
         *labels,
         *STORED,

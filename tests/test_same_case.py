@@ -1,10 +1,13 @@
-"""A case stored, opened or sent elsewhere is the same under a change of every key."""
+"""A case stored, opened or sent elsewhere is the same under a change of every key, and a member of
+an evaluation equals its single run whatever key is varied and however it is computed."""
 
 import json
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import granchain as gc
@@ -12,12 +15,14 @@ from granchain.case import Case, case_as_given
 from granchain.case.document import toml_value
 from granchain.case.listing import KEY_TABLES
 from granchain.engine import stack
+from granchain.errors import RunError
 from granchain.measured import read_trace
+from granchain.studies.plan import plan_of
 
 pytestmark = [
     pytest.mark.promise("R3"),
     # of some of the changes: whether a pulse has come is not what is compared
-    pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end"),
+    pytest.mark.filterwarnings("ignore:evaluate. .*Increase time.end"),
 ]
 TRACE = Path(__file__).parents[1] / "data" / "synthetic2026"
 
@@ -53,7 +58,8 @@ chain.radius_factor = [1, 1, 1.1, 1, 1, 1]; chain.mass_factor = [1, 2, 1, 1, 1, 
 chain.modulus_factor = [1, 1, 0.5, 1, 1, 1]; chain.gap_added = [0, 0, 1e-7, 0, 0];
 chain.disorder_seed = 3; chain.segment = [{ count = 6, radius = 0.002 }]; striker.speed = 1.1;
 striker.radius = 0.004; striker.mass = 0.001; striker.material = 'brass-260-half-hard';
-ends.left = 'free'; ends.right = 'rigid'; ends.left_material = 'brass-260-half-hard';
+ends.left = 'free'; ends.right = 'rigid'; ends = { right = 'free' };
+ends.left_material = 'brass-260-half-hard';
 ends.right_material = 'brass-260-half-hard'; ends.left_contact = { law = 'hertz' };
 ends.right_contact = { law = 'ma-liu', psi = 2.5, xi = 13.0 }; contact.law = 'hertz';
 contact.psi = 2.0; contact.xi = 9.0; sensors.beads = [1, 5]; sensors.contacts = [1];
@@ -194,12 +200,19 @@ def test_a_case_that_was_stored_is_the_same_under_every_change(
         figure(what, len(differ), at_most=0)
 
 
-def sensible(case: Case, others: dict[str, object]) -> list[tuple[str, object]]:
-    """The changes that are of a member of a sweep: a case with as many sensors, that runs."""
+def single(case: Case) -> gc.Result:
+    """The result of a run, also of one that fails."""
+    try:
+        return gc.run(case)
+    except RunError as error:
+        assert isinstance(error.result, gc.Result)
+        return error.result
+
+
+def valid(case: Case, others: dict[str, object]) -> list[tuple[str, object]]:
+    """Those changes of one key after which the case is valid."""
     found = []
     for key, value in others.items():
-        if key.split(".")[0] in ("title", "sensors", "snapshots", "energy", "tolerance"):
-            continue
         try:
             case.replace(**{key: value})
         except gc.errors.CaseError:
@@ -208,53 +221,156 @@ def sensible(case: Case, others: dict[str, object]) -> list[tuple[str, object]]:
     return found
 
 
-def differing(case: Case, changes: list[tuple[str, object]], executor: Any) -> list[str]:
-    """The keys over which a study by an executor has another bit than one that is computed here."""
+def through(way: str, cases: Any, measures: Any, folder: Path, executor: Any = None) -> Any:
+    """The answer of an evaluation in this way."""
+    file = folder / f"{len(list(folder.iterdir()))}.h5"
+    if way == "memory":
+        return gc.evaluate(cases, measures, threads=2, progress=False)
+    if way == "file":
+        gc.evaluate(cases, measures, out=file, progress=False)
+        return gc.open(file)
+    if way != "resumed":
+        return gc.evaluate(cases, measures, executor=executor, progress=False)
+
+    def interrupt(done: int, count: int) -> None:
+        if done > count // 3:
+            raise KeyboardInterrupt
+
+    with warnings.catch_warnings(action="ignore"):
+        gc.evaluate(cases, measures, out=file, threads=1, progress=interrupt)
+    # as the last frame of a process that was killed
+    part = file.with_name(f"{file.name}.part")
+    content = part.read_bytes()
+    part.write_bytes(content[: len(content) - 100])
+    gc.evaluate(cases, measures, out=file, resume=True, progress=False)
+    return gc.open(file)
+
+
+def hash_of_data(result: gc.Result) -> dict[str, float]:
+    """The first digits of the hash of all variables, as a number."""
+    return {"hash_of_data": float(int(result.data_sha256[:12], 16))}
+
+
+class Alone(NamedTuple):
+    """A case, its single run, and what is measured of it alone."""
+
+    key: str
+    case: Case
+    run: gc.Result
+    measured: Any
+
+
+def alone(case: Case, changes: list[tuple[str, object]]) -> list[Alone]:
+    """A case under changes of one key each, and the case as it is."""
+    cases = {"": case} | {key: case.replace(**{key: value}) for key, value in changes}
+    return [
+        Alone(
+            key,
+            each,
+            single(each),
+            gc.evaluate([each], ["pulse", "traces", hash_of_data], threads=1, progress=False).isel(
+                run=0
+            ),
+        )
+        for key, each in cases.items()
+    ]
+
+
+def measures_differ(row: Any, member: Alone) -> bool:
+    """Whether what is measured of a member is not what is measured of it alone, and of its run."""
+    if row.status.item() != member.run.status.label or row.message != member.measured.message:
+        return True
+    if member.run.status.failed:
+        return False
+    force, time = member.run.sensor_force, member.run.time
+    inside = {"sample": slice(time.size), "sensor": slice(force.shape[1])}
+    row = row.isel({dim: rows for dim, rows in inside.items() if dim in row.dims})
+    return not (
+        row.sensor_force.values.tobytes() == np.ascontiguousarray(force).tobytes()
+        and row.time.values.tobytes() == time.tobytes()
+        and float(row.hash_of_data) == hash_of_data(member.run)["hash_of_data"]
+        and all(
+            np.array_equal(values, row[name].values, equal_nan=values.dtype.kind == "f")
+            for name, values in ((name, array.values) for name, array in member.measured.items())
+            if name != "sensor_bead"
+        )
+    )
+
+
+def differing(way: str, members: list[Alone], folder: Path, executor: Any = None) -> list[str]:
+    """The keys over which a member of an evaluation differs from its single run."""
+    cases = [member.case for member in members]
+    results = through(way, cases, "result", folder, executor)
+    study = through(way, cases, ["pulse", "traces", hash_of_data], folder, executor)
+    return [
+        member.key or "none"
+        for place, (member, result) in enumerate(zip(members, results, strict=True))
+        if not result.equals(member.run)
+        or result.provenance["law_json"] != member.run.provenance["law_json"]
+        or measures_differ(study.isel(run=place), member)
+    ]
+
+
+def planned_differing(case: Case, changes: list[tuple[str, object]], executor: Any) -> list[str]:
+    """The keys over which a member of a plan differs, of which the changes are sent."""
     differ = []
     for key, value in changes:
-        # a member first that is computed here, then the one that is sent
-        vary = (
-            {"time.force_step": [False, False], key: [value, value]}
-            if key != "time.force_step"
-            else {key: [value, value]}
-        )
-        here = gc.sweep(case, vary, how="zip", traces=True)
-        there = gc.sweep(case, vary, how="zip", traces=True, executor=executor)
-        names = ("peak", "arrival", "time", "sensor_force", "transmitted_momentum")
-        if (
-            any(here[one].values.tobytes() != there[one].values.tobytes() for one in names)
-            or (here.status != there.status).any()
+        if key.split(".")[0] in ("title", "sensors", "snapshots", "energy", "tolerance"):
+            continue
+        # the first member is computed here, and the second one sent
+        plan = plan_of(case, {key: [value, value]}, "zip")
+        study = gc.evaluate(plan, ["pulse", "traces"], executor=executor, progress=False)
+        here, there = study.isel(run=0), study.isel(run=1)
+        names = ("peak", "arrival", "time", "sensor_force", "transmitted_momentum", "status")
+        if not all(
+            here[name].drop_vars("run").equals(there[name].drop_vars("run")) for name in names
         ):
             differ.append(key)
     return differ
 
 
-def test_a_member_that_a_thread_computes_has_the_same_bits(bases, plain_loop, figure):
+@pytest.mark.parametrize("name", ["struck", "driven", "paired"])
+def test_a_member_equals_its_single_run_whatever_key_is_varied(
+    bases, tmp_path, name, plain_loop, figure
+):
+    case, others = bases[name]
+    case = case.replace(**{"time.end": 1.5e-6})
+    changes = [(key, value) for key, value in valid(case, others) if key != "time.end"]
+    members = alone(case, changes)
+    for way in ("memory", "file", "resumed", "thread"):
+        with ThreadPoolExecutor(1) as pool:
+            differ = differing(way, members, tmp_path, pool)
+        what = f"{name}, {way}: of {len(changes)} keys those whose member differs"
+        figure(what, len(differ), at_most=0)
+
+
+def test_a_member_of_a_plan_that_a_thread_computes_has_the_same_bits(bases, plain_loop, figure):
     case, others = bases["struck"]
     # a number of the chain that the striker, or a wall, has from it
     changes = [(key, others[key]) for key in ("chain.mass", "chain.material")]
     with ThreadPoolExecutor(1) as pool:
-        differ = differing(case.replace(**{"time.end": 8e-6}), changes, pool)
+        differ = planned_differing(case.replace(**{"time.end": 8e-6}), changes, pool)
     figure("struck: members in a thread that differ", len(differ), at_most=0)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("where", ["thread", "process", "dask"])
+@pytest.mark.parametrize("where", ["memory", "file", "resumed", "thread", "process", "dask"])
 @pytest.mark.parametrize("name", ["struck", "driven", "paired"])
-def test_a_member_that_is_computed_elsewhere_has_the_same_bits_whatever_key_is_varied(
-    bases, name, where, figure
+def test_a_member_of_compiled_loops_equals_its_single_run_whatever_key_is_varied(
+    bases, tmp_path, name, where, figure
 ):
     case, others = bases[name]
-    changes = sensible(case, others)
+    changes = valid(case, others)
+    pools: dict[str, Any] = {"thread": ThreadPoolExecutor, "process": ProcessPoolExecutor}
     if where == "dask":
         distributed = pytest.importorskip("distributed")
-        with distributed.Client(
-            n_workers=1, threads_per_worker=1, dashboard_address=None
-        ) as client:
-            differ = differing(case, changes, client)
+        pool = distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None)
     else:
-        with (ThreadPoolExecutor if where == "thread" else ProcessPoolExecutor)(1) as pool:
-            differ = differing(case, changes, pool)
+        pool = pools.get(where, ThreadPoolExecutor)(1)
+    with pool:
+        differ = differing(where, alone(case, changes), tmp_path, pool)
+        if where in ("thread", "process", "dask"):
+            differ += planned_differing(case, changes, pool)
     figure(
         f"{name}, {where}: of {len(changes)} keys those with different data", len(differ), at_most=0
     )

@@ -18,9 +18,10 @@ from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, LawError
 from granchain.keys import Problems
 from granchain.store.journal import frame
-from granchain.store.study import PART_HEAD, columns_in, content_of_columns, open_study
-from granchain.studies import elsewhere
-from granchain.studies.measures import Measures, Missing, measure
+from granchain.store.study import PART_HEAD, content_of_columns, open_study
+from granchain.studies import executors
+from granchain.studies.evaluate import compute_here, evaluated
+from granchain.studies.measures import Missing
 from granchain.studies.plan import Disorder, is_distribution, table_of, values_of
 from granchain.studies.sweep import estimate
 
@@ -138,27 +139,30 @@ def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
 def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
     cases = [short(**changes, **{"striker.speed": speed}) for speed in (0.5, 1.0, 1.77)]
     # the first comes last: those of another case stay its own
-    found = measure(
-        [*cases, cases[0]], 2, summary=lambda result: {"largest": result.contact_peak_force[3]}
+    found = evaluated(
+        [*cases, cases[0]],
+        ("pulse", lambda result: {"largest": result.contact_peak_force[3]}),
+        threads=2,
     )
-    slim = measure(cases, 1, traces=True)
+    slim = evaluated(cases, ("pulse", "traces"), threads=1)
     for i, case in enumerate([*cases, cases[0]]):
         result = gc.run(case)
         summary = analysis.summary(result)
         for name in ("peak", "arrival", "width"):
             expected = [getattr(sensor, name) for sensor in summary.sensors]
-            assert np.array_equal(getattr(found, name)[i], expected, equal_nan=True), name
-        assert np.array_equal(found.wave_speed[i], summary.wave_speed, equal_nan=True)
-        merged = found.missing[i] & Missing.MERGED > 0
+            assert np.array_equal(found[name][i], expected, equal_nan=True), name
+        assert np.array_equal(found["wave_speed"][i], summary.wave_speed, equal_nan=True)
+        merged = found["missing"][i] & Missing.MERGED > 0
         assert merged.tolist() == [sensor.merged for sensor in summary.sensors]
         counted = len(summary.wave_speed_beads) if np.isfinite(summary.wave_speed) else 0
-        assert found.wave_speed_sensors[i] == counted
-        assert found.summaries[i] == {"largest": result.contact_peak_force[3]}
-        assert found.time_step[i] == result.time_step
+        assert found["wave_speed_sensors"][i] == counted
+        assert found.rows("numbers")[i] == {"largest": result.contact_peak_force[3]}
+        assert found["time_step"][i] == result.time_step
         if i < len(cases):
-            assert np.array_equal(slim.peak[i], found.peak[i])
-            assert np.array_equal(slim.force[i], result.sensor_force)
-            assert np.array_equal(slim.time[i], result.time)
+            assert np.array_equal(slim["peak"][i], found["peak"][i])
+            time, force = slim.traces[i]
+            assert np.array_equal(force, result.sensor_force)
+            assert np.array_equal(time, result.time)
 
 
 def random_law(draw):
@@ -195,10 +199,10 @@ def test_rounding_ahead_of_the_wave_of_a_loaded_row_is_no_pulse(figure, count):
             "time.end": float(draw.choice([1e-5, 3e-5, 6e-5])),
         }
         cases.append(short(**law, **changes))
-    found = measure(cases, 1, traces=True)
-    rise = found.peak - np.array([force[0] for force in found.force])
+    found = evaluated(cases, ("pulse", "traces"), threads=1)
+    rise = found["peak"] - np.array([force[0] for _, force in found.traces])
     # forces that have risen at all, and by more than rounding
-    moved = np.array([(force != force[0]).any(axis=0) for force in found.force])
+    moved = np.array([(force != force[0]).any(axis=0) for _, force in found.traces])
     assert moved.sum() > count and np.isfinite(rise).any()
     wrong = int(np.sum(np.isfinite(rise) & (rise < 1e-6)))
     figure("pulses of a loaded row that are rounding", wrong, at_most=0)
@@ -208,22 +212,23 @@ def test_rounding_ahead_of_the_wave_of_a_loaded_row_is_no_pulse(figure, count):
 def test_no_number_is_given_of_a_pulse_that_has_none(figure, count):
     draw = np.random.default_rng(26)
     cases = [random_member(draw) for _ in range(count)]
-    found = measure(cases, 1, traces=True)
+    found = evaluated(cases, ("pulse", "traces"), threads=1)
+    missing = found["missing"]
     none = given = withheld = 0
     for i, case in enumerate(cases):
         for k in range(len(found.sensor_bead)):
-            force = found.force[i][:, k]
+            force = found.traces[i][1][:, k]
             begun = np.flatnonzero((force >= 0.01 * force.max()) & (force > 0.0))
             after = force[begun[0] :] if len(begun) else force[:0]
             ended = bool((after < 0.5 * np.maximum.accumulate(after)).any())
-            numbers = [getattr(found, name)[i, k] for name in ("peak", "arrival", "width")]
+            numbers = [found[name][i, k] for name in ("peak", "arrival", "width")]
             none += np.isfinite(numbers).any() and not ended
-            none += bool(found.missing[i, k] & 3) == ended
+            none += bool(missing[i, k] & 3) == ended
             given += np.isfinite(numbers).any()
             withheld += not ended
-        transmitted = found.transmitted_momentum[i], found.transmitted_energy[i]
+        transmitted = found["transmitted_momentum"][i], found["transmitted_energy"][i]
         none += case.ends.right == "wall" and np.isfinite(transmitted).any()
-        none += ((found.missing[i] & Missing.WALL) > 0).any() != (case.ends.right == "wall")
+        none += ((missing[i] & Missing.WALL) > 0).any() != (case.ends.right == "wall")
     assert given > count and withheld > count // 2
     figure("numbers of pulses that have none, in random members", none, at_most=0)
 
@@ -323,7 +328,7 @@ WRONG = [
     (
         {"striker.speed": {"linear": [1.0, 2.0, 100]}, "sensors.interval": [1e-10]},
         {"traces": True},
-        r"results of .* members need .* Leave out traces",
+        r"numbers of .* members need .* Leave out traces",
     ),
     ({"chain.gap": DISORDER}, {}, "with add = true only for chain.gap"),
     ({"sensors.beads": [[1], [2]]}, {}, "sensors.beads: this key cannot be varied"),
@@ -332,7 +337,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("vary", "options", "sentence"), WRONG)
 def test_what_cannot_be_swept_is_refused_before_anything_runs(vary, options, sentence, monkeypatch):
-    monkeypatch.setattr("granchain.studies.sweep.measure", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr("granchain.studies.evaluate.compute_here", lambda *_: pytest.fail("ran"))
     with pytest.raises(CaseError, match=sentence):
         gc.sweep(short(), vary, **options)
 
@@ -386,11 +391,11 @@ def counted(monkeypatch):
     """How many members are computed from now on."""
     count = []
 
-    def counting(cases, *more, **options):
-        count.extend(options["places"])
-        return measure(cases, *more, **options)
+    def counting(cases, places, *more):
+        count.extend(places)
+        compute_here(cases, places, *more)
 
-    monkeypatch.setattr("granchain.studies.sweep.measure", counting)
+    monkeypatch.setattr("granchain.studies.evaluate.compute_here", counting)
     return count
 
 
@@ -416,7 +421,7 @@ def test_measures_of_transport_are_those_of_each_run(tmp_path):
         spectrum = analysis.bead_spectrum(result, 6)
         found = study.bead_spectrum.sel(sensor_bead=6)[run, : len(spectrum.density)]
         assert np.array_equal(found, spectrum.density)
-    with pytest.raises(CaseError, match=r'"spread" is unknown. The measures are bead_energy'):
+    with pytest.raises(CaseError, match=r'"spread" is unknown.* one of pulse, traces, bead_energy'):
         gc.sweep(case, vary, n=2, measures=["spread"])
     with pytest.raises(CaseError, match="second_moment: the result has no snapshot_time"):
         gc.sweep(case.replace(snapshots=None), vary, n=2, measures="second_moment")
@@ -458,7 +463,7 @@ def test_what_an_interrupted_study_has_left_is_gone_on_with(tmp_path, counted, m
     case, file, part = short(), tmp_path / "study.h5", tmp_path / "study.h5.part"
     vary = {"striker.speed": {"linear": [0.5, 1.2, 8]}}
     whole = gc.sweep(case, vary)
-    monkeypatch.setattr("granchain.studies.measures.MEASURED_TOGETHER", 2)
+    monkeypatch.setattr("granchain.studies.measures.TOGETHER", 2)
 
     def once(done, count):
         if done >= 4:
@@ -485,7 +490,7 @@ def test_what_an_interrupted_study_has_left_is_gone_on_with(tmp_path, counted, m
     assert study.drop_vars("point").identical(whole) and not part.exists()
 
 
-@pytest.mark.parametrize("attack", range(13))
+@pytest.mark.parametrize("attack", range(14))
 def test_a_forged_unfinished_study_is_refused(attack, tmp_path):
     case, file, part = short(), tmp_path / "study.h5", tmp_path / "study.h5.part"
     vary = {"striker.speed": [1.0, 2.0]}
@@ -507,14 +512,17 @@ def test_a_forged_unfinished_study_is_refused(attack, tmp_path):
         b"".join(frame(content_of_columns(good | {"point": [None]}))),
         b"".join(frame([("[" * 100_000).encode() + b"\n"])),
         # the names of these members, without their numbers
-        b"".join(frame(content_of_columns({"point": names, "status": ["complete"] * 2}))),
+        *(
+            b"".join(frame(content_of_columns({"point": names, "status": ["complete"] * 2} | more)))
+            for more in ({}, {"message": [""] * 2, "law": [""] * 2})
+        ),
     ][attack]
     part.write_bytes(PART_HEAD + forged)
     try:
         gc.sweep(case, vary, out=file, resume=True, progress=False)
     except (FileError, LawError) as error:
         # the numbers of the members have no record of their law
-        where = file if attack == 12 else part
+        where = file if attack == 13 else part
         assert str(error).startswith(f"{where}: ") and "overwrite" in str(error)
     else:
         # an incomplete frame ends a journal, and members of other cases are ignored
@@ -572,14 +580,20 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, obeyed):
 
 
 # --- Elsewhere
+def final_speed(result):
+    return {"final speed": result.final_velocity[-1]}
+
+
 def test_an_executor_computes_what_this_process_does(tmp_path, monkeypatch):
     # so many members a task that there are several
-    monkeypatch.setattr(elsewhere, "TASK_SECONDS", 1e-9)
+    monkeypatch.setattr(executors, "TASK_SECONDS", 1e-9)
     vary = {"striker.speed": [0.5, 0.7, 0.9], "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}
     with ThreadPoolExecutor(1) as pool:
         study = gc.sweep(short(), vary, executor=pool, traces=True, out=tmp_path / "study.h5")
         assert study.drop_vars("point").identical(gc.sweep(short(), vary, traces=True))
-        with pytest.raises(CaseError, match="summary: a function cannot be used with an executor"):
+        with_numbers = gc.sweep(short(), vary, executor=pool, summary=final_speed)
+        assert with_numbers.identical(gc.sweep(short(), vary, summary=final_speed))
+        with pytest.raises(CaseError, match="the function cannot be sent to an executor"):
             gc.sweep(short(), vary, executor=pool, summary=lambda _: {})
 
 
@@ -587,7 +601,8 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
     sent = []
 
     class Recording:
-        def submit(self, function, text):
+        def submit(self, function, text, functions):
+            assert functions == ()
             sent.append(json.loads(text))
             raise KeyboardInterrupt
 
@@ -600,24 +615,33 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
     required = {f"contact.{q.name}": 0.8 for q in law.inputs if q.required}
     for base in (case, case.replace(**{"contact.law": law.name} | required)):
         with pytest.raises(KeyboardInterrupt):
-            elsewhere.Elsewhere(
-                Recording(), base, [{}], [base], False, Measures.empty([base])
-            ).send((0,))
+            evaluated(
+                gc.plan(base, {"striker.speed": [1.0, 1.5]}),
+                executor=Recording(),
+                interruptible=False,
+            )
     assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
-    assert columns_in(elsewhere.compute(json.dumps(sent[0])))["status"] == ["complete"]
+
+    def status_of(task):
+        (columns,) = executors.blocks_in(executors.compute(json.dumps(task)))
+        return columns["status"]
+
+    assert status_of(sent[0]) == ["complete"]
     with pytest.raises(
         GranchainError, match=r"worker: this worker has granchain .* started with 0\.1"
     ):
-        elsewhere.compute(json.dumps(sent[0] | {"version": "0.1"}))
+        executors.compute(json.dumps(sent[0] | {"version": "0.1"}))
     file.write_text(file.read_text() + "\n# edited\n")
     # a process that has loaded the law of the study keeps it; another one reads the file
-    assert columns_in(elsewhere.compute(json.dumps(sent[1])))["status"] == ["complete"]
+    sent_on = sent[1] | {"process": 0}
+    assert status_of(sent[1]) == status_of(sent_on) == ["complete"]
     assert gc.laws()[law.name] is law
     monkeypatch.delitem(sys.modules, law.__module__)
+    assert status_of(sent[1]) == ["complete"]
     with pytest.raises(GranchainError, match="differs from the law file of the study"):
-        elsewhere.compute(json.dumps(sent[1]))
+        executors.compute(json.dumps(sent_on))
     with pytest.raises(GranchainError, match="worker: cannot read the law file"):
-        elsewhere.load_same(str(tmp_path / "none.py"), "")
+        executors.load_same(str(tmp_path / "none.py"), "")
 
 
 @pytest.mark.long
@@ -642,23 +666,24 @@ def test_what_is_transmitted_is_what_the_velocities_say():
             "time.step": 2e-8,
         }
     )
-    found, result = measure([case], 1), gc.run(case.replace(**{"sensors.interval": 2e-8}))
+    found, result = evaluated([case]), gc.run(case.replace(**{"sensors.interval": 2e-8}))
     contact = np.asarray(result.contact_force)[:, 0]
     stop = analysis.pulse_stop(contact)
     speeds = np.asarray(result.velocity)[[stop - 11, stop + 10], -1] / 1.77
     # samples 2e-7 s apart: the pulse has passed up to ten steps later
     low, high = sorted(speeds * 0.45 / 0.3)
-    assert low - 1e-5 <= found.transmitted_momentum[0] <= high + 1e-5
+    assert low - 1e-5 <= found["transmitted_momentum"][0] <= high + 1e-5
     expected = np.array([low, high]) ** 2 * 0.3 / 0.45
-    assert min(expected) - 1e-5 <= found.transmitted_energy[0] <= max(expected) + 1e-5
+    assert min(expected) - 1e-5 <= found["transmitted_energy"][0] <= max(expected) + 1e-5
 
 
 def test_whether_beads_move_at_the_start_decides_for_each_member_what_is_transmitted():
     case = short()
     motions = [[0.1] + [0.0] * (case.beads - 1), [0.0] * case.beads]
-    found = measure([case.replace(**{"initial.velocity": motion}) for motion in motions], 1)
-    assert np.isfinite(found.transmitted_momentum).tolist() == [False, True]
-    assert found.transmitted_momentum[1] == measure([case], 1).transmitted_momentum[0]
+    found = evaluated([case.replace(**{"initial.velocity": motion}) for motion in motions])
+    transmitted = found["transmitted_momentum"]
+    assert np.isfinite(transmitted).tolist() == [False, True]
+    assert transmitted[1] == evaluated([case])["transmitted_momentum"][0]
 
 
 SIZED = {
@@ -684,8 +709,8 @@ def test_a_study_takes_no_more_than_its_estimate(name, tmp_path):
     case = gc.load_case("steel-chain", ["chain.beads=8", "sensors.beads=[2, 5]", "time.end=4e-5"])
     case, n = case.replace(changes), more.get("n", 1)
     plan = gc.plan(case, vary, "product", n, 0)
-    traces, measures = more.get("traces", False), more.get("measures", ())
-    asked = estimate(plan, traces, 1, measures)["file_size"]
+    measures = ("pulse", *more.get("measures", ()), *(["traces"] if more.get("traces") else []))
+    asked = estimate(plan, measures, 1)["file_size"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GranchainWarning)
         gc.sweep(case, vary, **more, out=tmp_path / "study.h5", threads=1, progress=False)

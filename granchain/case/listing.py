@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
@@ -229,3 +230,18 @@ def value_at(case: CheckedCase, key: str) -> float:
         requirement = f"The case must contain {quantity.meaning}, {quantity.range}"
         raise CaseError(error_text(key, rejected(value), requirement))
     return float(value)
+
+
+def about_key(case: CheckedCase, key: str) -> tuple[str, str]:
+    """Return the unit and the description of a key of a case."""
+    if of_contact(key):
+        # raises an error for `law` itself, and for inputs of other laws in a study of laws
+        with contextlib.suppress(CaseError):
+            quantity = law_input(case, key)
+            return quantity.unit, quantity.meaning
+    *way, name = key.split(".")
+    model = table_at(type(case), way)
+    if model is None or name not in model.model_fields or not way:
+        return "", f"of the case: {key}"
+    about = declared(model, name)
+    return about["unit"] or "", about["meaning"].removesuffix(f" [{about['unit']}]")

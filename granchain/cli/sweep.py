@@ -92,13 +92,14 @@ def sweep(
         # Finished members are in FILE.part, so that an interruption loses nothing.
         interruption.in_vain = partial(interrupted, target)
         load_laws(law_module)
-        from granchain.studies.elsewhere import dask_at
-        from granchain.studies.sweep import estimate, swept
+        from granchain.studies.evaluate import evaluated
+        from granchain.studies.executors import dask_at
+        from granchain.studies.sweep import estimate
         from granchain.studies.sweep_file import load_sweep
 
         asked = load_sweep(file, chained)
         if dry_run:
-            costs = estimate(*asked[:2], threads, asked.measures)
+            costs = estimate(asked.plan, asked.measures, threads, asked.chained)
             rows = [
                 ("members", spanned(asked)),
                 ("time", f"about {costs['seconds']:.2g} s"),
@@ -116,11 +117,11 @@ def sweep(
             blamed(case.contact.law),
             dask_at(dask) if dask else nullcontext() as executor,
         ):
-            study = swept(
-                asked.plan, target, resume, overwrite, measures=asked.measures,
-                traces=asked.traces, executor=executor, threads=threads,
+            study = evaluated(
+                asked.plan, asked.measures, chained=asked.chained, threads=threads,
+                executor=executor, out=target, resume=resume, overwrite=overwrite,
                 progress=lambda done, count: progress.show(done / count),
-            )  # fmt: skip
+            ).answer()  # fmt: skip
             # The file is written, and a signal has no effect any more.
             interruption.something_to_lose = True
         ends = [STATUS_OF_LABEL[label] for label in study.status.values.ravel()]

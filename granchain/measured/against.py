@@ -13,7 +13,7 @@ from granchain.errors import CaseError, RunError
 from granchain.measured.foretold import foretold
 from granchain.measured.sensor import Sensor
 from granchain.measured.sides import Computed, Measured
-from granchain.studies.many import run_all
+from granchain.studies.evaluate import evaluated
 from granchain.studies.measures import FORCES_ALONE
 
 # Kinds of parameters that are fitted in addition to the free keys: the clock difference, if times
@@ -157,9 +157,9 @@ class Against:
         case = self._case(point)
         if isinstance(case, str):
             return case
-        ensemble = run_all([case], threads=1)
-        if ensemble.status[0].failed:
-            return ensemble.messages[0].removeprefix("member 0: ")
+        run = evaluated([case], threads=1, interruptible=False)
+        if run.status[0].failed:
+            return run.message[0]
         return (
             f"time.end: by {self.case.time.end:g} s, the computed pulse has not completely "
             "passed all sensors at which a pulse was measured. The run must be longer. Increase "
@@ -241,11 +241,12 @@ class Against:
         asked = {key: self._case(np.frombuffer(key)) for key, one in found.items() if one is None}
         cases = {key: case for key, case in asked.items() if isinstance(case, Case)}
         if cases:
-            ensemble = run_all(cases.values(), threads=self.threads)
-            for i, (key, status) in enumerate(zip(cases, ensemble.status, strict=True)):
-                if not status.failed:
+            runs = evaluated(cases.values(), "result", threads=self.threads, interruptible=False)
+            for i, (key, status) in enumerate(zip(cases, runs.status, strict=True)):
+                result = runs.result(i)
+                if not status.failed and result is not None:
                     sides = self.sensor, self.sensor, self.messages_of_runs
-                    found[key] = Computed(ensemble[i], self.beads, *sides)
+                    found[key] = Computed(result, self.beads, *sides)
         if len(found) >= len(self._kept):
             self._kept = found
         return [found[key] for key in keys]

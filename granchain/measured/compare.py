@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,10 @@ from granchain.studies.bands import (
     nominal_and_members,
     on_grid,
     quantiles_over,
+    report_from,
     uncertain,
 )
-from granchain.studies.measures import Measures
-from granchain.studies.members import counter
+from granchain.studies.evaluate import Evaluation
 
 # Quantiles of the ends of a band, and of its middle.
 BAND_QUANTILES = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
@@ -127,11 +128,12 @@ def compare(
             "are for the mean of the two contact forces of a bead"
         )
     runs = (1 + members) * sum(plan is not None for plan in asked)
-    report = counter(progress_of(progress, "bands"), runs)
-    bands_of = _empty_bands(found)
+    report, bands_of, begun = progress_of(progress, "bands"), _empty_bands(found), 0
     for i, plan in enumerate(asked):
         if plan is not None:
-            _add_bands(bands_of, found, i, plan, nominal_and_members(plan, threads, report))
+            count = None if report is None else partial(report_from, report, begun, runs)
+            _add_bands(bands_of, found, i, plan, nominal_and_members(plan, threads, count))
+            begun += 1 + members
     return found.with_variables(bands_of, tuple(dict.fromkeys(messages)))
 
 
@@ -190,12 +192,12 @@ def _plans(
 
 
 def _add_bands(
-    bands_of: dict[str, Any], found: Comparison, i: int, plan: Uncertain, measured: Measures
+    bands_of: dict[str, Any], found: Comparison, i: int, plan: Uncertain, measured: Evaluation
 ) -> None:
     """Add the uncertainty bands of result `i` to the variables of all bands."""
     agreement = found.results[i]
     members = complete_members(measured)[1:]
-    late = measured.arrival[members] - measured.arrival[0]
+    late = measured["arrival"][members] - measured["arrival"][0]
     clean = np.isfinite(late).all(axis=0) & np.array(
         [not sensor.merged for sensor in agreement.sensors]
     )
@@ -206,7 +208,7 @@ def _add_bands(
     bands_of["members"][i] = len(members)
     bands_of["band_tolerance"][i] = canonical(plain_data(plan.tolerance), ordered=True)
     for k, (sensor, force) in enumerate(zip(agreement.sensors, forces, strict=True)):
-        peaks = sensor.peak.computed * measured.peak[members, k] / measured.peak[0, k]
+        peaks = sensor.peak.computed * measured["peak"][members, k] / measured["peak"][0, k]
         arrivals = sensor.arrival.computed + late[:, k] - own
         for name, values in (("peak", peaks), ("arrival", arrivals)):
             band = _band_of(values, getattr(sensor, name))
@@ -236,7 +238,7 @@ def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, An
 def _force_bands(
     sensor: Sensor,
     agreement: ResultAgreement,
-    measured: Measures,
+    measured: Evaluation,
     members: Sequence[int],
     own: np.ndarray,
     gain: float,
@@ -248,7 +250,7 @@ def _force_bands(
     sensor : Sensor
         Filters that both sides have passed.
     agreement : ResultAgreement
-    measured : Measures
+    measured : Evaluation
     members : sequence of int
         Indices of the members.
     own : array (member,)
@@ -260,14 +262,14 @@ def _force_bands(
     interval = float(times[-1] - times[0]) / (len(times) - 1)
     instants = [part.time - agreement.shift for part in agreement.sensors]
     changed = [np.empty((len(at), len(members))) for at in instants]
-    nominal = measured.force[0][: len(times)] - measured.force[0][0]
+    nominal = measured.traces[0][1][: len(times)] - measured.traces[0][1][0]
     for first in range(0, len(members), SAMPLES_AT_ONCE):
         lot = range(first, min(first + SAMPLES_AT_ONCE, len(members)))
         # forces above the static force, as a piezo measures them; if a member ends before the
         # shifted times, its last force is used
         side = []
         for i in lot:
-            time, force = measured.time[members[i]], measured.force[members[i]]
+            time, force = measured.traces[members[i]][0], measured.traces[members[i]][1]
             side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
         apart = np.stack(side, axis=-1) - nominal[:, :, None]
         off = sensor.smooth(interval, sensor.instrument(interval, apart))

@@ -33,9 +33,9 @@ from granchain.measured.ranking import (
 )
 from granchain.simulation import law_provenance, warns_of_fast_drives
 from granchain.store import Answer, Label
+from granchain.studies.evaluate import Evaluation, evaluated
 from granchain.studies.interruption import scipy_stats, uninterrupted
-from granchain.studies.measures import FORCES_ALONE, Measures, Missing
-from granchain.studies.measures import measure as measured
+from granchain.studies.measures import FORCES_ALONE, Missing
 from granchain.studies.members import check_members
 from granchain.studies.plan import is_number
 from granchain.studies.search import Lowest, descend, indistinguishable_groups
@@ -401,35 +401,42 @@ class Target:
 
     Attributes
     ----------
-    own : Measures
+    own : Evaluation
     missing : list of int
         Sensors at which the first pulse is not complete.
     """
 
     def __init__(self, case: Case, quantity: str):
         self.case, self.quantity, self.traces = case, quantity, quantity == "traces"
-        self.own = own = measured([case], 1, traces=self.traces)
+        self.measures = ["pulse", "traces"] if self.traces else ["pulse"]
+        self.own = own = self.evaluated([case], 1)
         # an incomplete pulse has no width
-        self.missing = np.array(own.sensor_bead)[~np.isfinite(own.width[0])].tolist()
+        self.missing = np.array(own.sensor_bead)[~np.isfinite(own["width"][0])].tolist()
         if self.traces and not self.missing:
             from scipy.interpolate import CubicSpline
 
-            self._spline = CubicSpline(own.time[0], own.force[0], axis=0)
+            time, force = own.traces[0]
+            self._spline = CubicSpline(time, force, axis=0)
             # root mean square of each force over the complete run
-            self._size = np.sqrt(np.mean(own.force[0] ** 2, axis=0))
+            self._size = np.sqrt(np.mean(force**2, axis=0))
 
-    def off(self, found: Measures) -> np.ndarray:
+    def evaluated(self, cases: Sequence[Case], threads: int) -> Evaluation:
+        """Return the pulses of cases at the sensors, and their traces if these are compared."""
+        return evaluated(cases, self.measures, threads=threads, interruptible=False)
+
+    def off(self, found: Evaluation) -> np.ndarray:
         """Return the differences of runs from the reference, (run, sensor) [1].
 
         They are nan if a run failed, or if a pulse does not pass a sensor.
         """
         if not self.traces:
-            ours, theirs = (getattr(one, COMPARED_BY[self.quantity]) for one in (found, self.own))
-            return np.where(np.isfinite(found.width), ours / theirs[0] - 1.0, math.nan)
-        rows = np.full(found.peak.shape, math.nan)
-        for row, time, force in zip(rows, found.time, found.force, strict=True):
+            name = COMPARED_BY[self.quantity]
+            relative = found[name] / self.own[name][0] - 1.0
+            return np.where(np.isfinite(found["width"]), relative, math.nan)
+        rows = np.full(found["peak"].shape, math.nan)
+        for row, (time, force) in zip(rows, found.traces, strict=True):
             if len(time):
-                there = time <= self.own.time[0][-1]
+                there = time <= self.own.traces[0][0][-1]
                 apart = force[there] - self._spline(time[there])
                 row[:] = np.sqrt(np.mean(apart**2, axis=0)) / self._size
         return rows
@@ -439,7 +446,7 @@ class Target:
 
         def residuals(points: np.ndarray) -> np.ndarray:
             cases = [self.case.replace(**candidate.change(point)) for point in points]
-            return self.off(measured(cases, 1, traces=self.traces))
+            return self.off(self.evaluated(cases, 1))
 
         low, high = candidate.low, candidate.high
         return descend(residuals, start, low, high, high - low, "dogbox")
@@ -464,7 +471,7 @@ def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> 
         for one, grid in zip(candidates, points, strict=True)
         for point in grid
     ]
-    ran = measured(cases, threads, traces=target.traces)
+    ran = target.evaluated(cases, threads)
     ends_at = np.cumsum([len(grid) for grid in points])
     rows = np.split(rms(target.off(ran)), ends_at[:-1])
     starts = [
@@ -547,7 +554,7 @@ def _answer(
         )
     else:
         messages.append("no run has a pulse at every sensor, so this range has no result")
-    merged = target.own.missing[0] & Missing.MERGED > 0
+    merged = target.own["missing"][0] & Missing.MERGED > 0
     if merged.any():
         beads = ", ".join(str(case.sensors.beads[k]) for k in np.flatnonzero(merged))
         messages.append(

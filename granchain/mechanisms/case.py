@@ -26,6 +26,7 @@ from granchain.case.document import (
     set_value,
 )
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
+from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, choice, key, number_key, rejected, shown
 from granchain.mechanisms.measures import MEASURED, PEAKS, measures_of
@@ -318,6 +319,14 @@ class MechanismCase(CheckedCase):
         from granchain.mechanisms.runs import run_mechanism
 
         return run_mechanism(self)
+
+    def law_record(self) -> LawRecord:
+        """Return the record of the law of the joint."""
+        from granchain.engine.law_hash import record_of
+        from granchain.mechanisms.setup import contacts_of_joint
+
+        contacts = contacts_of_joint(self)
+        return record_of(contacts.model, contacts.c)
 
     def time_step(self) -> float:
         """Return the time step of a run [s]."""

@@ -11,6 +11,7 @@ import numpy as np
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import rows_of
+from granchain.engine.law_hash import record_of
 from granchain.engine.setup import Contacts
 from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
@@ -152,6 +153,7 @@ def run_mechanism(case: MechanismCase) -> Result:
         while status is Status.RUNNING:
             status = machine.advance(STEPS_OF_A_BLOCK)
     wall_time = time.perf_counter() - compiling.seconds - clock
+    law = record_of(contacts.model, contacts.c)
     result, problem = result_and_problem(
         status,
         variables_of_mechanism(machine),
@@ -161,7 +163,12 @@ def run_mechanism(case: MechanismCase) -> Result:
         done=machine.step,
         place=f"surface {int(machine.clock.where)} of the joint",
         messages=messages_of_mechanism(machine, case),
-        provenance={"started": started, "wall_time": wall_time},
+        provenance={
+            "started": started,
+            "wall_time": wall_time,
+            "law_sha256": law.sha256,
+            "law_json": law.text,
+        },
     )
     if problem:
         raise RunError(problem, result)

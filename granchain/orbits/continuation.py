@@ -36,13 +36,12 @@ from granchain.orbits.orbit import orbit as find_orbit
 from granchain.orbits.shooting import CORRECTED, MOVED, Shooting, Shot, Stability, solved
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
-from granchain.simulation import law_provenance, law_records, warns_of_fast_drives
+from granchain.simulation import changed_law, law_provenance, law_records, warns_of_fast_drives
 from granchain.store import Answer, Label
 from granchain.store.dataset import open_hdf5
 from granchain.store.files import claim
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import StudyPart
-from granchain.studies.elsewhere import changed_law
 from granchain.studies.images import Runners
 
 # Step lengths along a branch, as fractions of the distance from start to stop: the first, the
@@ -1036,7 +1035,7 @@ def continuation(
             return _complete_branch(out, path, first, request)
         part = StudyPart(out, go_on=resume, anew=overwrite)
         with part.valid():
-            points = _points_of_file(part.path, part.found, request, path, first)
+            points = _points_of_file(part.path, part.columns, request, path, first)
         branch = _followed(path, first, report, part, request, points)
         if not branch.interrupted:
             branch.save(out, overwrite or resume)
@@ -1135,8 +1134,8 @@ def _followed(
             part.add(columns_of_points(points[stored:]) | rows | facts)
             stored = len(points)
 
-    if part is not None and part.found:
-        last = part.found[-1]
+    if part is not None and part.columns:
+        last = part.columns[-1]
         with part.valid():
             path.weight, length = last["weight"][0].copy(), float(last["length"][0])
             node = path.node(last["z"][0].copy(), last["tangent"][0])

@@ -64,7 +64,7 @@ from granchain.store.ensemble import column_of
 from granchain.store.schema import labelled
 from granchain.store.study import messages_of_study, variables_of
 from granchain.store.tables import MOST_INNER, range_table, value_tables
-from granchain.studies import Ensemble
+from granchain.studies.ensemble import Ensemble
 from granchain.studies.measures import missing_note
 
 # The equations of the package's laws as MathML, printed by docs/laws.py from docs/equations.

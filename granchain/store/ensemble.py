@@ -97,8 +97,9 @@ class EnsembleWriter:
             names = {}
             for name, variable in result.variables.items():
                 if variable.dims == (name,) and name in LABELS:
+                    # copied, because the data may be in a mapped file
                     self._labels.setdefault(name, [None] * self._count)[first + place] = (
-                        variable.data
+                        variable.data.copy()
                     )
                 else:
                     column = names[name] = self._column(name, variable)
@@ -274,6 +275,19 @@ def ensemble_file(
     FileError
         If the file cannot be created, or does not fit on the disk.
     """
+    needed = room_of_ensemble(path, cases)
+    with new_hdf5(path, overwrite, needed + TEXT_OF_RUN * len(cases)) as file:
+        yield EnsembleWriter(cases, file)
+
+
+def room_of_ensemble(path: str | os.PathLike[str], cases: Sequence[Case]) -> float:
+    """Return the size of the file of many runs [bytes], at most, if the disk has room for it.
+
+    Raises
+    ------
+    FileError
+        If the file does not fit on the disk, or is too large.
+    """
     needed = sum(case.file_size for case in cases)
     if needed > LARGEST_ENSEMBLE:
         raise FileError(
@@ -282,8 +296,7 @@ def ensemble_file(
             "files."
         )
     room_beside(path, needed)
-    with new_hdf5(path, overwrite, needed + TEXT_OF_RUN * len(cases)) as file:
-        yield EnsembleWriter(cases, file)
+    return needed
 
 
 def ensemble_content(

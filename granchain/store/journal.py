@@ -131,6 +131,7 @@ class FrameFile:
             start, stop = at + FRAME_HEAD, at + FRAME_HEAD + int(digits)
             at = stop + FRAME_END
             digest = hashlib.sha256(content[start:stop]).hexdigest()
+            portable.release(content)
             if content[stop:at] != _END % digest.encode():
                 break
             frames.append(content[start:stop])

@@ -11,12 +11,16 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.plain_data import canonical, plain_data
+from granchain.portable import release
+from granchain.status import STATUS_OF_LABEL, Message
+from granchain.store.answer import Result
 from granchain.store.dataset import Content, dataset_in, open_hdf5, write_content
 from granchain.store.files import claim, end_of_links, quoted, replaceable
 from granchain.store.journal import FrameFile, arrays_in, frame_content
@@ -26,6 +30,7 @@ from granchain.store.schema import (
     FORMAT,
     NO_YES,
     STUDY,
+    VARIABLES,
     Variable,
     unit_of_attributes,
 )
@@ -63,8 +68,8 @@ class StudyPart:
 
     Attributes
     ----------
-    found : list of dict
-        Columns of the members in the file, frame by frame.
+    columns : list of dict
+        Columns of the members that the file had at the start, frame by frame.
 
     Raises
     ------
@@ -76,7 +81,8 @@ class StudyPart:
     def __init__(self, path: str | os.PathLike[str], go_on: bool = False, anew: bool = False):
         target = end_of_links(path)
         self.path = target.with_name(f"{target.name}.part")
-        self.found: list[dict[str, Any]] = []
+        self.columns: list[dict[str, Any]] = []
+        self._content = memoryview(b"")
         self._journal = FrameFile(self.path, PART_HEAD)
         if os.path.lexists(self.path):
             if (
@@ -95,9 +101,19 @@ class StudyPart:
                     "use --overwrite (overwrite=True), or choose another file."
                 )
             if go_on:
-                with self.valid():
-                    _, frames = self._journal.read("an unfinished study")
-                    self.found = [columns_in(frame) for frame in frames]
+                self.columns = self.read()
+
+    def read(self) -> list[dict[str, Any]]:
+        """Return the columns of the members in the file, frame by frame."""
+        if not self._journal.length and not os.path.lexists(self.path):
+            return []
+        with self.valid():
+            self._content, frames = self._journal.read("an unfinished study")
+            return [columns_in(frame) for frame in frames]
+
+    def release(self) -> None:
+        """Release the memory of the members in the file. They are read again when they are used."""
+        release(self._content)
 
     @contextlib.contextmanager
     def valid(self) -> Iterator[None]:
@@ -125,17 +141,88 @@ class StudyPart:
             os.unlink(self.path)
 
 
+class PlainResult(NamedTuple):
+    """Result of a member as it is stored in FILE.part and sent by a worker.
+
+    Parameters
+    ----------
+    facts : dict
+        Everything of the result but its numbers, as plain data.
+    arrays : dict of str to array
+    """
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray]
+
+    @classmethod
+    def of(cls, result: Result) -> PlainResult:
+        """Return the plain form of a result."""
+        data = {name: variable.data for name, variable in result.variables.items()}
+        lists = {name: values.tolist() for name, values in data.items() if values.dtype == object}
+        labels = [
+            (name, variable.unit, variable.long_name)
+            for name, variable in result.variables.items()
+            if name not in VARIABLES
+        ]
+        about = ("started", "wall_time", "law_sha256", "law_json")
+        facts = {
+            "law": result.law,
+            "status": result.status.label,
+            "time_step": result.time_step,
+            "history": labels,
+            "messages": result.messages,
+            "provenance": {name: result.provenance[name] for name in about},
+            "texts": lists,
+        }
+        return cls(facts, {name: data[name] for name in data if name not in lists})
+
+    def result(self, case: Any) -> Result:
+        """Return the result of a case."""
+        facts = self.facts
+        texts_of = {name: texts(values) for name, values in facts["texts"].items()}
+        return Result(
+            {**self.arrays, **texts_of},
+            case=case,
+            law=facts["law"],
+            status=STATUS_OF_LABEL[facts["status"]],
+            time_step=facts["time_step"],
+            history=[
+                Quantity(name, unit, meaning, output=True)
+                for name, unit, meaning in facts["history"]
+            ],
+            messages=[Message(*message) for message in facts["messages"]],
+            provenance=facts["provenance"],
+        )
+
+
 def content_of_columns(columns: Mapping[str, Any]) -> list[bytes | memoryview]:
     """Return columns of members as the content of a frame: arrays as bytes, lists as JSON."""
-    lists = {name: one for name, one in columns.items() if isinstance(one, list)}
-    arrays = {name: one for name, one in columns.items() if name not in lists}
+    lists = {name: values for name, values in columns.items() if isinstance(values, list)}
+    arrays = {name: values for name, values in columns.items() if name not in lists}
+    if "result" in lists:
+        plain = [None if each is None else PlainResult.of(each) for each in lists["result"]]
+        lists["result"] = [None if each is None else each.facts for each in plain]
+        for row, each in enumerate(plain):
+            if each is not None:
+                arrays |= {f"result {row} {name}": array for name, array in each.arrays.items()}
     return frame_content(lists, arrays, {})
 
 
 def columns_in(content: bytes | memoryview) -> dict[str, Any]:
     """Return the columns of a frame."""
-    lists, arrays = arrays_in(content)
-    return lists | {name: rows for name, (_, rows) in arrays.items()}
+    lists, stored = arrays_in(content)
+    arrays = {name: rows for name, (_, rows) in stored.items()}
+    if "result" in lists:
+        of_member: list[dict[str, np.ndarray]] = [{} for _ in lists["result"]]
+        for name in [name for name in arrays if name.startswith("result ")]:
+            _, row, variable = name.split(" ", 2)
+            of_member[int(row)][variable] = arrays.pop(name)
+        lists["result"] = [
+            None if facts is None else PlainResult(facts, of_member[row])
+            for row, facts in enumerate(lists["result"])
+        ]
+    del lists["arrays"]
+    return lists | arrays
 
 
 def save_study(

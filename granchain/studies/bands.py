@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import entry_at
+from granchain.case.listing import about_key
 from granchain.case.tolerances import Tolerance, check_tolerances, tolerances_of
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, check_integer, shown
@@ -23,14 +24,13 @@ from granchain.simulation import warns_of_fast_drives
 from granchain.store.dataset import dataset_of
 from granchain.store.schema import Variable
 from granchain.store.study import study_attributes, texts
+from granchain.studies.evaluate import Evaluation, evaluated
 from granchain.studies.interruption import scipy_stats
-from granchain.studies.measures import Measures, measure, missing_note
-from granchain.studies.members import counter
+from granchain.studies.measures import missing_note
 from granchain.studies.plan import (
     MEMBER_BYTES,
     MOST_DRAWN,
     Plan,
-    about_key,
     normal,
     quasi_random,
     uniform,
@@ -141,18 +141,27 @@ def bands(
     mixed[keys, :, keys] = second.T
     further = asked.changed(np.concatenate([second, *mixed])) if sensitivity else []
     runs = 1 + n + len(further)
-    report = counter(progress_of(progress, "bands"), runs)
-    found = nominal_and_members(asked, threads, report)
+    report = progress_of(progress, "bands")
+    count = None if report is None else partial(report_from, report, 0, runs)
+    found = nominal_and_members(asked, threads, count)
     attributes = attributes_of_bands(asked, found, runs)
     variables = banded(asked, found, levels)
     if sensitivity:
-        more = measure(further, threads, done=report)
+        count = None if report is None else partial(report_from, report, 1 + n, runs)
+        more = evaluated(further, threads=threads, progress=count, interruptible=False)
         variables |= indices(
             asked,
-            np.concatenate([found.peak[1:], more.peak]),
-            np.concatenate([found.arrival[1:], more.arrival]),
+            np.concatenate([found["peak"][1:], more["peak"]]),
+            np.concatenate([found["arrival"][1:], more["arrival"]]),
         )
     return dataset_of(variables, attributes)
+
+
+def report_from(
+    report: Callable[[int, int], Any], begun: int, runs: int, done: int, _count: int
+) -> None:
+    """Report the progress of an evaluation that follows others."""
+    report(begun + done, runs)
 
 
 @dataclass(frozen=True)
@@ -290,8 +299,8 @@ def check_ranges(asked: Uncertain, problems: Problems) -> None:
 def nominal_and_members(
     asked: Uncertain,
     threads: int | None = None,
-    done: Callable[[Sequence[int]], Any] = lambda places: None,
-) -> Measures:
+    progress: Callable[[int, int], Any] | None = None,
+) -> Evaluation:
     """Run the nominal case, then the members, and return them with their traces.
 
     Raises
@@ -300,7 +309,9 @@ def nominal_and_members(
         If the nominal case or every member fails.
     """
     cases = [asked.case, *asked.changed(asked.samples[0])]
-    found = measure(cases, threads, traces=True, done=done)
+    found = evaluated(
+        cases, ("pulse", "traces"), threads=threads, progress=progress, interruptible=False
+    )
     if found.status[0].failed:
         raise RunError(found.message[0] or f"the nominal case failed: {found.status[0].label}")
     complete = complete_members(found)
@@ -310,11 +321,11 @@ def nominal_and_members(
     notes = []
     if failed:
         notes.append(failure_note(asked, failed))
-    if note := missing_note(np.isnan(found.peak[complete]), found.sensor_bead):
+    if note := missing_note(np.isnan(found["peak"][complete]), found.sensor_bead):
         notes.append(note)
     for sentence in notes:
         warnings.warn(f"bands: {sentence}", GranchainWarning, stacklevel=3)
-    least = min(len(found.time[place]) for place in complete)
+    least = min(len(found.traces[place][0]) for place in complete)
     if least < CUBIC_NODES:
         raise CaseError(
             f"sensors.interval: {least} samples per run are too few. At least {CUBIC_NODES} are "
@@ -331,7 +342,7 @@ def failure_note(asked: Uncertain, failed: Sequence[str]) -> str:
     )
 
 
-def complete_members(found: Measures) -> list[int]:
+def complete_members(found: Evaluation) -> list[int]:
     """Return the indices of the completed runs; the nominal case is the first of them."""
     return [place for place, status in enumerate(found.status) if not status.failed]
 
@@ -385,14 +396,14 @@ def grid_error(time: np.ndarray, force: np.ndarray) -> float:
     return float(np.abs(on_grid(few, force[::2], time[within]) - force[within]).max())
 
 
-def common_times(found: Measures) -> np.ndarray:
+def common_times(found: Evaluation) -> np.ndarray:
     """Return the sample times of the nominal case for which every member has samples."""
-    end = min(float(found.time[place][-1]) for place in complete_members(found))
-    times = found.time[0]
+    end = min(float(found.traces[place][0][-1]) for place in complete_members(found))
+    times = found.traces[0][0]
     return times[times <= end * (1.0 + 1e-9)]
 
 
-def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str, Variable]:
+def banded(asked: Uncertain, found: Evaluation, quantiles: np.ndarray) -> dict[str, Variable]:
     """Return the variables of the bands."""
     times, members = common_times(found), complete_members(found)[1:]
     force = np.empty((len(quantiles), len(times), len(found.sensor_bead)))
@@ -400,9 +411,7 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
     stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(members))
     for at in range(0, len(times), stretch):
         batch = slice(at, at + stretch)
-        side = np.stack(
-            [on_grid(found.time[place], found.force[place], times[batch]) for place in members]
-        )
+        side = np.stack([on_grid(*found.traces[place], times[batch]) for place in members])
         force[:, batch] = np.quantile(side, quantiles, axis=0)
     keys = list(asked.drawn)
     values = [float(entry_at(dict(asked.case), key)[0]) for key in keys]
@@ -421,20 +430,20 @@ def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str
         "key": (of_key, texts(keys), "", "key with a tolerance"),
         "force": ((*quantile, "time", *sensors), force, "N", "force of the sensor bead"),
         "peak": (
-            (*quantile, *sensors), quantiles_over(found.peak[members], quantiles), "N",
+            (*quantile, *sensors), quantiles_over(found["peak"][members], quantiles), "N",
             "peak force of the first pulse",
         ),
         "arrival": (
-            (*quantile, *sensors), quantiles_over(found.arrival[members], quantiles), "s",
+            (*quantile, *sensors), quantiles_over(found["arrival"][members], quantiles), "s",
             "time of that peak",
         ),
         "nominal_force": (
-            ("time", *sensors), found.force[0][: len(times)], "N", "force of the nominal case"
+            ("time", *sensors), found.traces[0][1][: len(times)], "N", "force of the nominal case"
         ),
-        "nominal_peak": (sensors, found.peak[0], "N", "peak force of the nominal case"),
-        "nominal_arrival": (sensors, found.arrival[0], "s", "time of that peak"),
+        "nominal_peak": (sensors, found["peak"][0], "N", "peak force of the nominal case"),
+        "nominal_arrival": (sensors, found["arrival"][0], "s", "time of that peak"),
         "interpolation_error": (
-            (), np.array(grid_error(found.time[0], found.force[0])), "N",
+            (), np.array(grid_error(found.traces[0][0], found.traces[0][1])), "N",
             "largest error of forces that are interpolated at the common times",
         ),
         "relative_deviation": (
@@ -458,10 +467,10 @@ def quantiles_over(values: np.ndarray, quantiles: Sequence[float] | np.ndarray) 
         return np.nanquantile(values, quantiles, axis=0)
 
 
-def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[str, Any]:
+def attributes_of_bands(asked: Uncertain, found: Evaluation, runs: int) -> dict[str, Any]:
     """Return the attributes of the bands: title, settings, status, and provenance."""
     ends = [f"{found.status[1:].count(one)} {one.label}" for one in dict.fromkeys(found.status[1:])]
-    note = missing_note(np.isnan(found.peak[complete_members(found)]), found.sensor_bead)
+    note = missing_note(np.isnan(found["peak"][complete_members(found)]), found.sensor_bead)
     failed = [found.message[k] for k, status in enumerate(found.status) if status.failed]
     notes = [note] if note else []
     if failed:

@@ -4,21 +4,22 @@ member starts from the final state of the previous one."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from granchain.analysis.convergence import SAFETY
-from granchain.case import Case, check_case
+from granchain.case import Case
+from granchain.case.document import keys_that_differ
 from granchain.case.signals import phase_at
 from granchain.case.start import begun, state_text_of
-from granchain.keys import Problems, shown
-from granchain.status import Status
+from granchain.keys import Problems
 from granchain.store import Result
-from granchain.studies.measures import NUMBERS, Measures, SummaryFunction, measure
-from granchain.studies.plan import Plan, plan_of
+from granchain.studies.measures import Measures, Store, columns_of_refused, computed
+
+if TYPE_CHECKING:
+    from granchain.studies.evaluate import Evaluation
 
 # Keys that may change from one member to the next, in addition to those of the drive.
 GOES_ON, OF_A_DRIVE = ("time.step", "time.end"), ("amplitude", "frequency")
@@ -26,17 +27,16 @@ GOES_ON, OF_A_DRIVE = ("time.step", "time.end"), ("amplitude", "frequency")
 RAMP = 0.25
 
 
-def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 0) -> Plan:
-    """Check all arguments and return the plan of a chained study.
+def check_chained_keys(case: Case, vary: Mapping[str, Any]) -> None:
+    """Check that the keys of `vary` may change from one member of a chained study to the next.
 
     Raises
     ------
     CaseError
-        If an argument is invalid. The message lists every error.
+        If the case has several drives, if other keys are varied, or if values are not a list.
     """
-    check_case(case)
-    plan = plan_of(case, vary, "zip" if how == "product" else how, n, seed)
-    problems, drives = Problems(), list(plan.case.drives)
+    problems = Problems()
+    drives, allowed = list(case.drives), _keys(case)
     problems.check(
         len(drives) <= 1,
         "chained",
@@ -44,38 +44,50 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
         "A chained study allows at most one",
         "Remove the other drives, or leave out chained",
     )
-    (key, values), *_ = plan.vary.items()
     if problems.check(
-        len(plan.vary) == 1 and isinstance(values, list) and key in _keys(plan.case),
+        len(vary) <= 1
+        and set(vary) <= set(allowed)
+        and all(isinstance(values, list) for values in vary.values()),
         "vary",
-        f"{', '.join(plan.vary)} cannot be varied in a chained study",
-        f"It must be a list of values of one of {', '.join(_keys(plan.case))}",
+        f"{', '.join(vary)} cannot be varied in a chained study",
+        f"It must be a list of values of one of {', '.join(allowed)}",
         "Remove the other keys, or leave out chained. Beads, law, and loads are fixed in a chain",
     ):
-        where, _, _ = key.rpartition(".")
-        end = plan.case.drives.get(where)
-        problems.check(
-            end is None or (end.signal == "harmonic" and end.duration is None),
-            where,
-            "the drive is not harmonic, or ends before the run",
-            'It must have signal = "harmonic" and no duration',
-        )
+        for where in drives:
+            drive = case.drives[where]
+            problems.check(
+                not any(key.startswith(where) for key in vary)
+                or (drive.signal == "harmonic" and drive.duration is None),
+                where,
+                "the drive is not harmonic, or ends before the run",
+                'It must have signal = "harmonic" and no duration',
+            )
     problems.close()
-    chain = replace(plan, chained=True)
-    cases = chain.cases()
-    for place, of_value in enumerate(cases):
-        at = f" (at {key} = {shown(plan.listed[key][place])})"
-        kept = settled_time(of_value)
+
+
+def check_chain(cases: Sequence[Case]) -> None:
+    """Check that each case can start from the end of the previous one.
+
+    Raises
+    ------
+    CaseError
+        If the cases differ in other keys, or if a steady part is too short.
+    """
+    varied = keys_that_differ([case.as_given()["tables"] for case in cases])
+    check_chained_keys(cases[0], varied)
+    problems = Problems()
+    for place, case in enumerate(cases):
+        value = f" (member {place})" if varied else ""
+        steady = settled_time(case)
         _, ramp = _drive_between(cases, place, 0.0)
         problems.check(
-            kept > 0.0 and ramp <= of_value.time.end - kept,
+            steady > 0.0 and ramp <= case.time.end - steady,
             "time.end",
-            f"{of_value.time.end:.6g} s{at} is too short, because the ramp takes {ramp:.3g} s",
+            f"{case.time.end:.6g} s{value} is too short, because the ramp takes {ramp:.3g} s",
             "It must be at least four periods of the drive and twice the ramp",
             "Run each value longer, or shorten the ramp",
         )
         problems.close()
-    return chain
 
 
 def _keys(case: Case) -> list[str]:
@@ -130,100 +142,85 @@ def settled_numbers(result: Result) -> dict[str, np.ndarray]:
     }
 
 
-def amplitude_in_half_steps(full: Case, kept: float, step: float) -> np.ndarray:
+def ending_of(case: Case, measures: Measures) -> tuple[dict[str, Any], str, dict[str, Any]]:
+    """Run a case, and return its columns, its final state, and its settled numbers.
+
+    The state is empty if the run fails.
+    """
+    ending: dict[str, Any] = {"state": "", "settled": {}}
+
+    def leave(result: Result) -> Mapping[str, float]:
+        ending.update(state=state_text_of(result), settled=settled_numbers(result))
+        return {}
+
+    columns = computed(case, measures._replace(functions=(leave, *measures.functions)))
+    if not measures.functions:
+        del columns["numbers"]
+    return columns, ending["state"], ending["settled"]
+
+
+def amplitude_in_half_steps(full: Case, steady: float, step: float) -> np.ndarray:
     """Return half of the range of each sensor force with half the step, (sensors,) [N].
 
     The force is that of the steady part of a member. The values are nan if a run fails.
     """
-    halved = full.replace(**{"time.step": 0.5 * step})
-    left: dict[str, Any] = {}
-
-    def leave(result: Result) -> Mapping[str, float]:
-        left["state"] = state_text_of(result)
-        left["amplitude"] = settled_numbers(result)["force_amplitude"]
-        return {}
-
-    measure([halved.replace(**{"time.end": full.time.end - kept})], 1, summary=leave)
-    if "state" not in left:
-        return np.full(len(full.sensors.beads), math.nan)
-    state, left["amplitude"] = left["state"], np.full(len(full.sensors.beads), math.nan)
-    measure([halved.replace(**{"time.end": kept, "initial": {"state": state}})], 1, summary=leave)
-    return np.asarray(left["amplitude"])
+    nothing = Measures(())
+    lead = full.replace(**{"time.step": 0.5 * step, "time.end": full.time.end - steady})
+    _, state, settled = ending_of(lead, nothing)
+    if state:
+        case = lead.replace(**{"time.end": steady, "initial": {"state": state}})
+        _, state, settled = ending_of(case, nothing)
+    amplitude = settled["force_amplitude"] if state else [math.nan] * len(full.sensors.beads)
+    return np.array(amplitude)
 
 
-def measure_chain(
-    plan: Plan,
-    cases: Sequence[Case],
-    places: Sequence[int],
-    found: Measures,
-    done: Callable[[Sequence[int]], Any],
-    *,
-    traces: bool = False,
-    summary: SummaryFunction | None = None,
-    further: Sequence[str] = (),
-) -> None:
+def compute_chain(evaluation: Evaluation, places: Sequence[int], store: Store) -> None:
     """Run members one after the other, and measure the steady part of each.
 
-    Each member starts from the final state of the previous one, which `found` may already contain.
+    Each member starts from the final state of the previous one.
 
     Parameters
     ----------
-    plan : Plan
-    cases : sequence of Case
-        Cases of the members, without their initial states.
+    evaluation : Evaluation
+        Cases of the members, without their initial states, and the members before the first place.
     places : sequence of int
         Indices of the members to compute, in order.
-    found, done, traces, summary, further
-        As in `measures.measure`.
+    store : function of places and columns
     """
-    left: dict[str, Any] = {}
-
-    def leave(result: Result) -> Mapping[str, float]:
-        left["state"] = state_text_of(result)
-        left["arrays"] = settled_numbers(result)
-        return {} if summary is None or not left["settled"] else summary(result)
-
+    cases, measures = evaluation.cases, evaluation.measures
+    before = evaluation.rows("state", "")[: places[0]][-1:]
+    phases = evaluation["drive_phase"] if "drive_phase" in evaluation else np.zeros(len(cases))
+    state, phase = "".join(before), float(phases[places[0] - 1]) if places[0] else 0.0
     for place in places:
-        if place and not found.state[place - 1]:
-            found.status[place] = Status.NOT_SET_UP
-            found.message[place] = (
-                "the run of the previous value did not complete, so there is no state to start from"
-            )
-            done([place])
+        if place and not state:
+            sentence = "the run of the previous value did not complete, so there is no state to "
+            store([place], columns_of_refused(f"{sentence}start from", measures) | {"state": [""]})
             continue
-        phase = float(found.arrays[place - 1].get("drive_phase", 0.0)) if place else 0.0
         changes, _ = _drive_between(cases, place, phase)
         if place:
-            changes["initial"] = {"state": found.state[place - 1]}
-        kept = settled_time(cases[place])
+            changes["initial"] = {"state": state}
+        steady = settled_time(cases[place])
         full = cases[place].replace(**changes)
-        lead = full.replace(**{"time.end": full.time.end - kept})
-        left.update(settled=False, state="")
-        measured = measure([lead], 1, summary=leave)
-        if left["state"]:
-            case = full.replace(**{"time.end": kept, "initial": {"state": left["state"]}})
-            left.update(settled=True, state="")
-            measured = measure([case], 1, traces=traces, summary=leave, further=further)
-        # a steady part has no first pulse
-        columns = {n: c for n, c in measured.columns([0], traces).items() if n not in NUMBERS}
-        columns["time_step"] = measured.time_step
-        if left["state"] and left["settled"]:
-            settled = left["arrays"]["force_amplitude"]
-            halved = amplitude_in_half_steps(full, kept, float(measured.time_step[0]))
+        lead = full.replace(**{"time.end": full.time.end - steady})
+        columns, state, _ = ending_of(lead, Measures(()))
+        if state:
+            case = full.replace(**{"time.end": steady, "initial": {"state": state}})
+            columns, state, settled = ending_of(case, measures)
+        if state:
+            halved = amplitude_in_half_steps(full, steady, float(columns["time_step"][0]))
             # order 2: with half the step, a quarter of the error remains
-            error = {"force_amplitude_error": SAFETY * 4.0 / 3.0 * np.abs(halved - settled)}
-            arrays = left["arrays"] | error | _phase(plan, full, left["state"])
-            columns |= {"state": [left["state"]]} | {name: [one] for name, one in arrays.items()}
-        # in one call: if interrupted before it, the member is computed again
-        found.set_member(place, columns, 0)
-        done([place])
+            change = np.abs(halved - settled["force_amplitude"])
+            settled["force_amplitude_error"] = SAFETY * 4.0 / 3.0 * change
+            phase = _phase(full, state)
+            settled |= {} if math.isnan(phase) else {"drive_phase": np.array(phase)}
+            columns |= {name: values[np.newaxis] for name, values in settled.items()}
+        store([place], columns | {"state": [state]})
 
 
-def _phase(plan: Plan, case: Case, state: str) -> dict[str, np.ndarray]:
-    """Return the phase of the changing drive at a state."""
-    where, _, _ = next(iter(plan.vary)).rpartition(".")
-    end = case.drives.get(where)
-    if end is None:
-        return {}
-    _, time, _ = begun(case.replace(initial={"state": state}), where)
-    return {"drive_phase": np.array(phase_at(end, time) % (2.0 * math.pi))}
+def _phase(case: Case, state: str) -> float:
+    """Return the phase of the drive at a state [rad]; nan without a harmonic drive."""
+    for where, drive in case.drives.items():
+        if drive.signal == "harmonic":
+            continued = case.replace(initial={"state": state})
+            return float(phase_at(drive, begun(continued, where)[1]) % (2.0 * math.pi))
+    return math.nan

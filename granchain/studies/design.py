@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
@@ -33,9 +33,8 @@ from granchain.progress import progress_of
 from granchain.simulation import law_provenance, prepare, warns_of_fast_drives
 from granchain.status import Status
 from granchain.store import Answer, Label, Result
-from granchain.studies.alone import run_each
-from granchain.studies.measures import FORCES_ALONE, measure, obstacle_to_transmission
-from granchain.studies.members import check_members
+from granchain.studies.evaluate import evaluated
+from granchain.studies.measures import FORCES_ALONE, obstacle_to_transmission
 from granchain.studies.plan import is_number
 from granchain.studies.search import with_slopes
 from granchain.verification import UNCONFIRMED
@@ -294,7 +293,7 @@ def gradient(
         case=case,
         messages=messages,
         labels=labels | {"value": Gradient.labels["value"]._replace(unit=summary.unit)},
-        provenance={} if case.measured else law_provenance(case),
+        provenance=law_provenance(case),
     )
 
 
@@ -588,7 +587,7 @@ def optimum_of(
         labels=labels,
         provenance={
             "start_case_json": canonical(start.as_given(), ordered=True),
-            **({} if case.measured else law_provenance(case)),
+            **law_provenance(case),
         },
     )
 
@@ -1136,17 +1135,12 @@ def results_of(
     def read(result: Result) -> dict[str, float]:
         return {"number": summary.number(result)}
 
-    ends: Iterable[tuple[Status, str, Mapping[str, float]]]
-    if cases[0].measured:
-        ends = run_each(cases, read)
-    else:
-        check_members(cases, threads)
-        measured = measure(cases, threads, summary=read)
-        ends = zip(measured.status, measured.message, measured.summaries, strict=True)
+    runs = evaluated(cases, [read], threads=threads, interruptible=False)
+    ends = zip(runs.status, runs.message, runs.rows("numbers"), strict=True)
     results = np.full(len(cases), math.nan)
     errors: dict[int, GranchainError] = {}
     for i, (status, message, numbers) in enumerate(ends):
-        results[i] = numbers.get("number", math.nan)
+        results[i] = (numbers or {}).get("number", math.nan)
         if math.isfinite(results[i]):
             continue
         if status.failed:

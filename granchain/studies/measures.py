@@ -1,15 +1,18 @@
-"""Measured numbers of many cases, without a result for each: cases are advanced together on
-threads, and each thread measures the members that it has advanced."""
+"""What is measured of the members of a study: labels, and the functions that compute them.
+
+Members that have been advanced together are measured together, without a result for each. Only a
+function of a result, and a measure that needs one, creates the results.
+"""
 
 from __future__ import annotations
 
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import IntFlag
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,18 +28,20 @@ from granchain.analysis.definition import ForceJumps, passed_on
 from granchain.analysis.record import bead_spectrum
 from granchain.case import Case
 from granchain.chain_end import Ended, ended
+from granchain.engine.fields import CONTACT
 from granchain.engine.kinds import alike
 from granchain.engine.law_hash import functions_sha256
 from granchain.engine.state import Recording, State
-from granchain.errors import GranchainError
+from granchain.errors import GranchainError, RunError
+from granchain.keys import Problems, shown
 from granchain.simulation import recording_of
-from granchain.status import STATUS_OF_LABEL, Status
+from granchain.status import Status
 from granchain.store import Result
 from granchain.store.schema import Label
-from granchain.studies.members import LOT, Ready, advance, check_members, lots, memory_of
+from granchain.studies.members import LOT, Ready, advance, lots, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
-MEASURED_TOGETHER = 128
+TOGETHER = 128
 # Members that are measured together: as many as have traces that fit into a processor's cache.
 GROUP = 32
 
@@ -47,7 +52,12 @@ FORCES_ALONE: dict[str, Any] = {
     "energy.ledger": False,
 }
 
+# Row of the largest forces in the table of the contacts.
+PEAK = [field.name for field in CONTACT].index("peak")
+
 SummaryFunction = Callable[[Result], Mapping[str, float]]
+# Function of the indices of members, and of their columns.
+Store = Callable[[Sequence[int], Mapping[str, Any]], Any]
 
 
 class Missing(IntFlag):
@@ -59,26 +69,29 @@ class Missing(IntFlag):
     WALL = 8
 
 
-def missing_note(late: np.ndarray, beads: Sequence[int]) -> str:
+def missing_note(late: np.ndarray, beads: Any) -> str:
     """Return advice for pulses that have not arrived or ended; empty if all have.
 
     Parameters
     ----------
     late : array (run, sensor) of bool
-    beads : sequence of int
-        Labels of the sensors.
+    beads : array (sensor,) or (run, sensor)
+        Labels of the sensors, nan where a run has fewer.
     """
     if not late.any():
         return ""
-    where = ", ".join(str(beads[k]) for k in np.flatnonzero(late.any(axis=0)).tolist())
+    beads = np.broadcast_to(beads, late.shape)
+    where = ", ".join(f"{bead:.0f}" for bead in np.unique(beads[late]))
     return (
-        f"{late.sum()} of {late.size} first pulses had not arrived, or not ended, by time.end, "
-        f"at beads {where}. Their results are not reported. Increase time.end"
+        f"{late.sum()} of {np.isfinite(beads).sum()} first pulses had not arrived, or not ended, "
+        f"by time.end, at beads {where}. Their results are not reported. Increase time.end"
     )
 
 
-# Numbers of each member.
-NUMBERS = {
+# Time step of each member, whatever is measured.
+TIME_STEP = Label((), "s", "time step")
+# Numbers of the first pulse.
+PULSE = {
     "peak": Label(("sensor_bead",), "N", "peak force of the first pulse"),
     "contact_peak": Label(("sensor_bead",), "N", "maximum force in the two contacts of the bead"),
     "arrival": Label(("sensor_bead",), "s", "time of that peak"),
@@ -104,9 +117,8 @@ NUMBERS = {
         "1",
         "kinetic energy of the last bead after its first pulse, divided by that of the striker",
     ),
-    "time_step": Label((), "s", "time step"),
 }
-# Optional measures by name, and the variables of each.
+# Measures that are computed from a result, and the variables of each.
 _SHOTS = {"snapshot_time": Label(("snapshot",), "s", "time of the snapshots")}
 FURTHER: dict[str, dict[str, Label]] = {
     "bead_energy": _SHOTS
@@ -155,268 +167,252 @@ SETTLED = {
     ),
     "drive_phase": Label((), "rad", "final phase of the drive that is varied"),
 }
-ARRAYS = {name: one for entries in (*FURTHER.values(), SETTLED) for name, one in entries.items()}
-# Variables of traces, if they are stored.
+# Variables that a study omits if no member has them.
+ARRAYS = {
+    name: label for entries in (*FURTHER.values(), SETTLED) for name, label in entries.items()
+}
+# Traces of the sensors.
 TRACES = {
     "n_samples": Label((), "1", "number of samples"),
     "time": Label(("sample",), "s", "time of the samples"),
     "sensor_force": Label(("sample", "sensor_bead"), "N", "force of the sensor bead"),
 }
+# All measures by name, and the variables of each.
+MEASURES: dict[str, dict[str, Label]] = {
+    "pulse": PULSE, "traces": TRACES, **FURTHER, "result": {}
+}  # fmt: skip
 
 
-@dataclass
-class Measures:
-    """Measured numbers of each case, in the order of the cases.
+class Measures(NamedTuple):
+    """What is measured of each member.
 
-    Numbers of a case that failed or was not computed are nan.
-
-    Attributes
+    Parameters
     ----------
-    sensor_bead : tuple of int
-        Labels of the sensors. All cases have the same number of sensors.
-    status : list of Status
-    message : list of str
-        Reason why a case failed or was not computed; empty if it is complete.
-    law : list of str
-        Text of the `LawRecord` of the case; empty if it was not set up.
-    peak, arrival, width : array (run, sensor)
-        Peak force [N], time [s], and width at half height [s] of the first pulse.
-    contact_peak : array (run, sensor)
-        Larger of the largest forces of the bead's two contacts during the run [N].
-    missing : array (run, sensor)
-        Reason why numbers are not reported, or are of a merged pulse: a sum of `Missing`.
-    wave_speed : array (run,)
-        Wave speed [m/s].
-    wave_speed_sensors : array (run,)
-        Number of sensors that determine the wave speed; 0 without one.
-    transmitted_momentum, transmitted_energy : array (run,)
-        Momentum and kinetic energy of the last bead after its first pulse, relative to those of the
-        striker [1].
-    time_step : array (run,)
-        Time step [s].
-    time : list of array (sample,), force : list of array (sample, sensor)
-        Times [s] and forces [N], if traces are requested; empty arrays for a case that was not
-        computed.
-    summaries : list of dict
-        Results of the summary, if requested; empty for a case that failed.
-    arrays : list of dict
-        Requested variables of `ARRAYS`.
-    state : list of str
-        Final state, in the format of a case, if the next member starts from it.
+    names : tuple of str
+        Names of `known`, in its order.
+    functions : tuple of functions
+        Functions that take the Result of a member and return a dict of numbers.
+    known : mapping of str to mapping
+        Labels of the variables of each measure. Default: those of a chain.
     """
 
-    sensor_bead: tuple[int, ...]
-    status: list[Status]
-    message: list[str]
-    law: list[str]
-    peak: np.ndarray
-    contact_peak: np.ndarray
-    arrival: np.ndarray
-    width: np.ndarray
-    missing: np.ndarray
-    wave_speed: np.ndarray
-    wave_speed_sensors: np.ndarray
-    transmitted_momentum: np.ndarray
-    transmitted_energy: np.ndarray
-    time_step: np.ndarray
-    time: list[np.ndarray] = field(default_factory=list)
-    force: list[np.ndarray] = field(default_factory=list)
-    summaries: list[dict[str, float]] = field(default_factory=list)
-    arrays: list[dict[str, np.ndarray]] = field(default_factory=list)
-    state: list[str] = field(default_factory=list)
-
-    @classmethod
-    def empty(cls, cases: Sequence[Case]) -> Measures:
-        """Return an object in which nothing is computed yet."""
-        n, sensors = len(cases), len(cases[0].sensors.beads)
-        numbers: Any = {
-            name: np.full((n, sensors) if one.dims else n, math.nan)
-            for name, one in NUMBERS.items()
-        }
-        numbers["missing"] = np.zeros((n, sensors), dtype=np.int64)
-        return cls(
-            sensor_bead=tuple(cases[0].sensors.beads),
-            status=[Status.INTERRUPTED] * n,
-            message=["the study was interrupted before this member started"] * n,
-            law=[""] * n,
-            time=[np.zeros(0)] * n,
-            force=[np.zeros((0, sensors))] * n,
-            summaries=[{} for _ in range(n)],
-            arrays=[{} for _ in range(n)],
-            state=[""] * n,
-            **numbers,
-        )
+    names: tuple[str, ...]
+    functions: tuple[SummaryFunction, ...] = ()
+    known: Mapping[str, Mapping[str, Label]] = MEASURES
 
     @property
-    def to_compute(self) -> list[int]:
-        """Indices of the members that are not computed."""
-        return [place for place, status in enumerate(self.status) if status is Status.INTERRUPTED]
+    def needs_results(self) -> bool:
+        """Whether a result is created for each member."""
+        return bool(self.functions or "result" in self.names or self.of_results)
 
-    def columns(self, places: Sequence[int], traces: bool) -> dict[str, Any]:
-        """Return the data of some members as lists and arrays with one entry per member.
+    @property
+    def of_results(self) -> tuple[str, ...]:
+        """Names of the measures that are computed from a result."""
+        return tuple(name for name in FURTHER if name in self.names)
 
-        Traces are as long as the longest one, and nan beyond `n_samples`.
+    @property
+    def labels(self) -> dict[str, Label]:
+        """Label of each variable, without those of the functions."""
+        labels = {name: label for of in self.names for name, label in self.known[of].items()}
+        return {"time_step": TIME_STEP} | labels
+
+    def recording(self, case: Case) -> Recording:
+        """Return what is recorded of a case.
+
+        Without results, the energy balance, snapshots, and contacts are omitted.
         """
-        found: dict[str, Any] = {name: getattr(self, name)[list(places)] for name in NUMBERS}
-        found["status"] = [self.status[place].label for place in places]
-        for name in ("message", "law", "summaries"):
-            found[name] = [getattr(self, name)[place] for place in places]
-        found |= {
-            name: padded_rows([self.arrays[place].get(name) for place in places], len(entry.dims))
-            for name, entry in ARRAYS.items()
-            if any(name in self.arrays[place] for place in places)
-        }
-        if any(self.state[place] for place in places):
-            found["state"] = [self.state[place] for place in places]
-        if traces:
-            found["n_samples"] = np.array([len(self.time[place]) for place in places])
-            found["time"] = padded_rows([self.time[place] for place in places], 1)
-            found["sensor_force"] = padded_rows([self.force[place] for place in places], 2)
-        return found
+        everything = recording_of(case)
+        if self.needs_results:
+            recording = everything
+        else:
+            beads, interval = tuple(case.sensors.beads), case.sensors.interval
+            recording = Recording(sensor_beads=beads, interval=interval, ledger=False)
+        return watched(case, recording) if "pulse" in self.names else recording
 
-    def set_member(self, place: int, columns: Mapping[str, Any], row: int) -> None:
-        """Store the data of a row of `columns` as the member with an index."""
-        for name in (*NUMBERS, "message", "law", "summaries", "state"):
-            if name in columns:
-                getattr(self, name)[place] = columns[name][row]
-        self.arrays[place] = {name: columns[name][row] for name in ARRAYS if name in columns}
-        if "n_samples" in columns:
-            count = columns["n_samples"][row]
-            self.time[place] = columns["time"][row, :count]
-            self.force[place] = columns["sensor_force"][row, :count]
-        # last, so that an incomplete member does not count as computed
-        self.status[place] = STATUS_OF_LABEL[columns["status"][row]]
+
+def measures_of(measures: Any, case: Any) -> Measures:
+    """Return the requested measures of a case, each once and in the standard order.
+
+    A mechanism has numbers of its own, and "pulse" stands for all of them.
+
+    Raises
+    ------
+    CaseError
+        If a name is unknown, or if a measure is neither a name nor a function.
+    """
+    listed = list(measures) if isinstance(measures, (list, tuple)) else [measures]
+    names = {name for name in listed if isinstance(name, str)}
+    known: Mapping[str, Mapping[str, Label]] = MEASURES
+    if case.measured:
+        each = {name: {name: label} for name, label in case.measured.items()}
+        known = {**each, "pulse": case.measured, "result": {}}
+    problems = Problems()
+    for measure in listed:
+        problems.check(
+            measure in known if isinstance(measure, str) else callable(measure),
+            "measures",
+            f"{shown(measure)} is unknown",
+            f"It must be a function of a Result, or one of {', '.join(known)}",
+        )
+    problems.check(
+        "result" not in names or len(listed) == 1,
+        "measures",
+        "result cannot be combined with other measures",
+        "Complete results contain everything that the others measure",
+        "Compute the others from the results, or leave out result",
+    )
+    problems.close()
+    functions = tuple(measure for measure in listed if not isinstance(measure, str))
+    return Measures(tuple(name for name in known if name in names), functions, known)
+
+
+def columns_of_members(
+    members: Sequence[tuple[Ready, Status]],
+    measures: Measures,
+    started: str,
+    wall_time: float,
+) -> dict[str, Any]:
+    """Return the measured columns of members that were advanced together.
+
+    Each column is a list or an array with one entry per member. Numbers of a member that failed are
+    nan.
+
+    Parameters
+    ----------
+    members : sequence of (Ready, Status)
+        Members of one stack that have ended.
+    measures : Measures
+    started : str
+        Start time of the study, for results.
+    wall_time : float
+        Wall time of a member [s], for results.
+    """
+    count = len(members)
+    columns: dict[str, Any] = {
+        "status": [status.label for _, status in members],
+        "message": [""] * count,
+        "law": laws_of_members([ready for ready, _ in members]),
+    }
+    complete = [row for row, (_, status) in enumerate(members) if not status.failed]
+    examined = range(count) if measures.needs_results else sorted({*range(count)} - {*complete})
+    runs = [
+        Ended(
+            members[row][0].case, members[row][0].chain, recorded(members[row][0]), members[row][1]
+        )
+        for row in examined
+    ]
+    numbers: list[dict[str, float]] = [{} for _ in members]
+    results: list[Result | None] = [None] * count
+    arrays: list[dict[str, np.ndarray]] = [{} for _ in members]
+    for row, (result, problem) in zip(examined, ended(runs, started, wall_time), strict=True):
+        if result.status.failed:
+            columns["status"][row] = result.status.label
+        if "result" in measures.names:
+            results[row] = result
+        elif not result.status.failed:
+            try:
+                arrays[row] = further_arrays(result, measures.of_results)
+            except GranchainError as error:
+                problem = str(error)
+            for function in measures.functions:
+                try:
+                    numbers[row] |= numbers_of_function(function, result)
+                except GranchainError as error:
+                    problem = f"summary: {error}"
+        columns["message"][row] = problem
+    complete = [row for row in complete if columns["status"][row] == members[row][1].label]
+    if "result" in measures.names:
+        columns["result"] = results
+        return columns
+    if measures.functions:
+        columns["numbers"] = numbers
+    for name in dict.fromkeys(name for each in arrays for name in each):
+        columns[name] = padded_rows(
+            [each.get(name) for each in arrays], len(measures.labels[name].dims)
+        )
+    columns["time_step"] = np.full(count, math.nan)
+    if "pulse" in measures.names:
+        sensors = len(members[0][0].case.sensors.beads)
+        for name, label in PULSE.items():
+            columns[name] = np.full((count, sensors) if label.dims else count, math.nan)
+        columns["missing"] = np.zeros((count, sensors), dtype=np.int64)
+    if "traces" in measures.names:
+        columns["n_samples"] = np.zeros(count, dtype=np.int64)
+        traces: list[tuple[np.ndarray, np.ndarray] | tuple[None, None]] = [(None, None)] * count
+    for at in range(0, len(complete), GROUP):
+        rows = complete[at : at + GROUP]
+        set_numbers(columns, rows, [members[row][0] for row in rows], measures)
+        if "traces" in measures.names:
+            for row in rows:
+                traces[row] = trace_of(members[row][0])
+    if "traces" in measures.names:
+        columns["n_samples"] = np.array([0 if time is None else len(time) for time, _ in traces])
+        columns["time"] = padded_rows([time for time, _ in traces], 1)
+        columns["sensor_force"] = padded_rows([force for _, force in traces], 2)
+    return columns
+
+
+def laws_of_members(ready: Sequence[Ready]) -> list[str]:
+    """Return the text of the law record of each member, all with the same law functions."""
+    functions = functions_sha256(ready[0].state.model)
+    # chains that share their contacts share a record
+    laws: dict[int, str] = {}
+    for member in ready:
+        if id(member.state.prepared) not in laws:
+            laws[id(member.state.prepared)] = member.state.law_record(functions).text
+    return [laws[id(member.state.prepared)] for member in ready]
+
+
+def columns_of_refused(sentence: str, measures: Measures) -> dict[str, Any]:
+    """Return the columns of a member that cannot be set up."""
+    columns: dict[str, Any] = {
+        "status": [Status.NOT_SET_UP.label],
+        "message": [sentence],
+        "law": [""],
+    }
+    if "result" in measures.names:
+        columns["result"] = [None]
+    return columns
+
+
+def numbers_of_function(function: SummaryFunction, result: Result) -> dict[str, float]:
+    """Return the numbers that a user's function returns for a result.
+
+    Raises
+    ------
+    GranchainError
+        If the function fails, or returns something else than a dict of numbers.
+    """
+    try:
+        return checked_numbers(function(result))
+    except GranchainError:
+        raise
+    except Exception as error:
+        raise GranchainError(
+            f"the function raised {type(error).__name__}: {error}. It must return a dict of "
+            "numbers for every member."
+        ) from error
+
+
+def trace_of(member: Ready) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sample times [s] and the forces of the sensors [N] of a member."""
+    state, sensors = member.state, len(member.case.sensors.beads)
+    clock = state.memory.clocks[state.place : state.place + 1]
+    samples = Instants(clock["sample"], clock["stride"], np.array([state.time_step.value]))
+    count = int(samples.counts[0])
+    return samples.of(0), state.memory.records.sensor_force[state.place, :count, :sensors].copy()
 
 
 def padded_rows(arrays: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
     """Stack arrays of `dims` dimensions, padded with nan to the longest; None gives nan."""
     known = [np.zeros((0,) * dims) if array is None else array for array in arrays]
-    found = np.full(
+    padded = np.full(
         (len(known), *np.max([array.shape for array in known], axis=0).astype(int)), np.nan
     )
     for row, array in enumerate(known):
         within: Any = (row, *map(slice, array.shape))
-        found[within] = array
-    return found
-
-
-def measure(
-    cases: Sequence[Case],
-    threads: int | None = None,
-    *,
-    traces: bool = False,
-    summary: SummaryFunction | None = None,
-    further: Sequence[str] = (),
-    done: Callable[[Sequence[int]], Any] = lambda places: None,
-    found: Measures | None = None,
-    places: Sequence[int] | None = None,
-) -> Measures:
-    """Run cases and measure their first pulses.
-
-    The numbers equal those of `granchain.run` and `granchain.analysis.summary`. In addition to the
-    sensors of a case, the contacts of the last bead are recorded. The energy balance, snapshots,
-    and recorded contacts of the cases are omitted, unless a summary may read them.
-
-    Parameters
-    ----------
-    cases : sequence of Case
-        Cases with equal numbers of sensors.
-    threads : int, optional
-        Number of threads. Default: the number of processors available to this process.
-    traces : bool
-        Whether to store the force of every sensor.
-    summary : function, optional
-        Function that takes the Result of a case and returns a dict of numbers.
-    further : sequence of str
-        Names of `FURTHER`.
-    done : function, optional
-        Function that is called with the indices of measured members.
-    found : Measures, optional
-        Destination of the numbers.
-    places : sequence of int, optional
-        Indices of the cases to measure. Default: all.
-
-    Raises
-    ------
-    CaseError
-        If there are no cases, or if an object is not a case.
-    KeyboardInterrupt
-        After the completed members are stored in `found`.
-    """
-    threads = check_members(cases, threads)
-    numbers = Measures.empty(cases) if found is None else found
-    looks = summary is not None or bool(further)
-    wanted = range(len(cases)) if places is None else places
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    recordings: dict[tuple, Recording] = {}
-
-    def recording(case: Case) -> Recording:
-        # cases that share their tables share a recording
-        tables = (
-            case.chain, case.sensors, case.ends, case.initial, case.snapshots, case.energy,
-            case.time,
-        )  # fmt: skip
-        like = (*map(id, tables), case.striker is None)
-        if like not in recordings:
-            beads, interval = tuple(case.sensors.beads), case.sensors.interval
-            bare = Recording(sensor_beads=beads, interval=interval, ledger=False)
-            # a summary may read everything that the case records
-            recordings[like] = watched(case, recording_of(case) if looks else bare)
-        return recordings[like]
-
-    def refuse(place: int, sentence: str) -> None:
-        numbers.status[place] = Status.NOT_SET_UP
-        numbers.message[place] = sentence.removeprefix(f"member {place}: ")
-
-    def receive(stopped: Sequence[tuple[Ready, Status]], wall_time: float) -> None:
-        """Measure members; each index is written by one thread."""
-        stopped_members = [
-            (member, status) for member, status in stopped if status is not Status.RUNNING
-        ]
-        examined, runs = [], []
-        for member, status in stopped_members:
-            if status.failed or looks:
-                examined.append(member)
-                runs.append(Ended(member.case, member.chain, without_watched(member), status))
-        for member, (result, problem) in zip(examined, ended(runs, started, 0.0), strict=True):
-            if result.status.failed:
-                numbers.status[member.place] = result.status
-            elif looks:
-                try:
-                    numbers.arrays[member.place] = further_arrays(result, further)
-                except GranchainError as error:
-                    problem = str(error)
-                try:
-                    given = {} if summary is None else summary(result)
-                    numbers.summaries[member.place] = summary_numbers(given)
-                except Exception as error:
-                    problem = (
-                        f"summary: {error}"
-                        if isinstance(error, GranchainError)
-                        else f"summary: the function raised {type(error).__name__}: {error}. It "
-                        "must return a dict of numbers for every member."
-                    )
-            numbers.message[member.place] = problem
-        # members that are advanced together have the same law functions
-        functions = functions_sha256(stopped[0][0].state.model)
-        laws: dict[int, str] = {}
-        for member, _ in stopped_members:
-            # chains that share their contacts share a record
-            if id(member.state.prepared) not in laws:
-                laws[id(member.state.prepared)] = member.state.law_record(functions).text
-            numbers.law[member.place] = laws[id(member.state.prepared)]
-        ready = [member for member, _ in stopped_members if not numbers.status[member.place].failed]
-        for at in range(0, len(ready), GROUP):
-            set_numbers(numbers, ready[at : at + GROUP], traces)
-        for member in ready:
-            numbers.message[member.place] = numbers.message[member.place] if looks else ""
-            numbers.status[member.place] = Status.COMPLETE
-
-    # each thread holds one group
-    memory = memory_of(cases[place] for place in wanted)
-    together = lots(wanted, memory, LOT / 2, MEASURED_TOGETHER)
-    advance(cases, together, threads, receive, refuse, done, recording)
-    return numbers
+        padded[within] = array
+    return padded
 
 
 def watched(case: Case, recording: Recording) -> Recording:
@@ -450,71 +446,94 @@ def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
     return ()
 
 
-def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
-    """Store the numbers of complete members, all from the same stack."""
-    places, sensors = [member.place for member in ready], len(found.sensor_bead)
-    found.time_step[places] = steps = [member.state.time_step.value for member in ready]
+def set_numbers(
+    columns: dict[str, Any], rows: Sequence[int], ready: Sequence[Ready], measures: Measures
+) -> None:
+    """Store the numbers of complete members, all from the same stack, in rows of the columns."""
+    columns["time_step"][rows] = steps = [member.state.time_step.value for member in ready]
+    if "pulse" not in measures.names:
+        return
+    sensors = len(ready[0].case.sensors.beads)
     clocks = ready[0].state.memory.clocks[[member.state.place for member in ready]]
     samples = Instants(clocks["sample"], clocks["stride"], np.array(steps))
     counts, records = samples.counts.tolist(), ready[0].state.memory.records
-    force = [
-        records.sensor_force[member.state.place, :count]
-        for member, count in zip(ready, counts, strict=True)
-    ]
-    pieces = in_one_piece(force)
-    moved = transmitted(ready, pieces, samples)
-    found.transmitted_momentum[places], found.transmitted_energy[places] = moved
-    if not sensors:
-        return
-    beside = None
-    if ready[0].state.model.law.has_jumps():
-        jumps = records.jump_force, records.jump_time
-        beside = [
-            ForceJumps(*(side[member.state.place, :count, :sensors] for side in jumps))
+    pieces = in_one_piece(
+        [
+            records.sensor_force[member.state.place, :count]
             for member, count in zip(ready, counts, strict=True)
         ]
-    found.contact_peak[places] = [contact_peaks(member) for member in ready]
-    pulses = first_pulses(samples, pieces[:sensors], beside)
-    come = pulses.peak > 0.0
-    missing = np.select([~come, ~pulses.complete], [Missing.NOT_ARRIVED, Missing.CUT], 0)
+    )
+    moved = transmitted(ready, pieces, samples)
+    columns["transmitted_momentum"][rows], columns["transmitted_energy"][rows] = moved
+    if not sensors:
+        return
+    jumps = None
+    if ready[0].state.model.law.has_jumps():
+        sides = records.jump_force, records.jump_time
+        jumps = [
+            ForceJumps(*(side[member.state.place, :count, :sensors] for side in sides))
+            for member, count in zip(ready, counts, strict=True)
+        ]
+    columns["contact_peak"][rows] = contact_peaks(ready)
+    pulses = first_pulses(samples, pieces[:sensors], jumps)
+    missing = np.select(
+        [~(pulses.peak > 0.0), ~pulses.complete], [Missing.NOT_ARRIVED, Missing.CUT], 0
+    )
     for name in ("peak", "arrival", "width"):
-        getattr(found, name)[places] = np.where(missing, math.nan, getattr(pulses, name))
+        columns[name][rows] = np.where(missing, math.nan, getattr(pulses, name))
     missing = np.where(pulses.merged & (missing == 0), Missing.MERGED, missing)
     walls = np.array([member.case.ends.has_wall("right") for member in ready])
-    found.missing[places] = missing + Missing.WALL * walls[:, np.newaxis]
+    columns["missing"][rows] = missing + Missing.WALL * walls[:, np.newaxis]
     # chains that share their radii share their positions
-    known: dict[tuple, np.ndarray] = {}
-    positions = []
-    for member in ready:
-        like = id(member.chain.radius), *member.case.sensors.beads
-        if like not in known:
-            bodies = np.array(like[1:]) - int(member.chain.body_labels[0])
-            known[like] = member.chain.positions()[bodies]
-        positions.append(known[like])
-    speeds = wave_speeds(np.array(positions), pulses)
-    found.wave_speed[places] = speeds
-    found.wave_speed_sensors[places] = np.where(np.isfinite(speeds), pulses.of_front.sum(axis=1), 0)
-    if traces:
-        for run, (place, trace) in enumerate(zip(places, force, strict=True)):
-            found.time[place], found.force[place] = samples.of(run), trace[:, :sensors].copy()
+    positions = {id(member.chain.radius): member.chain for member in ready}
+    known = {like: chain.positions() for like, chain in positions.items()}
+    at = np.array(
+        [
+            known[id(member.chain.radius)][bodies]
+            for member, bodies in zip(ready, bodies_of_sensors(ready), strict=True)
+        ]
+    )
+    speeds = wave_speeds(at, pulses)
+    columns["wave_speed"][rows] = speeds
+    columns["wave_speed_sensors"][rows] = np.where(
+        np.isfinite(speeds), pulses.of_front.sum(axis=1), 0
+    )
 
 
-def contact_peaks(member: Ready) -> np.ndarray:
-    """Return the larger of the largest forces of each sensor bead's two contacts [N]."""
-    chain, peaks = member.chain, member.state.contacts.peak
-    body = np.array(member.case.sensors.beads) - int(chain.body_labels[0])
-    largest = np.where(chain.contact_exists, peaks[: chain.n_bodies + 1], 0.0)
-    return np.asarray(np.maximum(largest[body], largest[body + 1]))
+def contact_peaks(ready: Sequence[Ready]) -> np.ndarray:
+    """Return the larger of the largest forces of each sensor bead's two contacts [N].
+
+    An absent contact has no force, so it counts as 0.
+    """
+    places = np.array([member.state.place for member in ready])[:, np.newaxis]
+    peaks = ready[0].state.memory.tables.contacts[:, PEAK]
+    body = bodies_of_sensors(ready)
+    present = np.array([member.chain.contact_exists for member in ready])
+    rows = np.arange(len(ready))[:, np.newaxis]
+    left, right = (
+        np.where(present[rows, contact], peaks[places, contact], 0.0)
+        for contact in (body, body + 1)
+    )
+    return np.asarray(np.maximum(left, right))
 
 
-def without_watched(ready: Ready) -> State:
+def bodies_of_sensors(ready: Sequence[Ready]) -> np.ndarray:
+    """Return the index of the body of each sensor, (run, sensor)."""
+    beads = np.array([member.case.sensors.beads for member in ready], dtype=int)
+    return beads - np.array([member.chain.first_label for member in ready])[:, np.newaxis]
+
+
+def recorded(ready: Ready) -> State:
     """Return a state whose records omit the sensor that `watched` has added."""
-    state, beads = copy.copy(ready.state), recording_of(ready.case).sensor_beads
-    left = {
+    beads = tuple(ready.case.sensors.beads)
+    if ready.state.recording.sensor_beads == beads:
+        return ready.state
+    state = copy.copy(ready.state)
+    requested = {
         name: getattr(state.records, name)[:, : len(beads)]
         for name in ("sensor_force", "jump_force", "jump_time")
     }
-    state.records = state.records._replace(**left)
+    state.records = state.records._replace(**requested)
     state.recording = replace(state.recording, sensor_beads=beads)
     return state
 
@@ -533,20 +552,20 @@ def further_arrays(result: Result, names: Sequence[str]) -> dict[str, np.ndarray
     return found
 
 
-def summary_numbers(result: Any) -> dict[str, float]:
-    """Return the result of a summary as numbers.
+def checked_numbers(numbers: Any) -> dict[str, float]:
+    """Return what a user's function returned as numbers.
 
     Raises
     ------
     GranchainError
-        If the result is not a dict of numbers.
+        If it is not a dict of numbers.
     """
-    if not isinstance(result, Mapping):
+    if not isinstance(numbers, Mapping):
         raise GranchainError(
-            f"the function returned {type(result).__name__}. It must return a dict of numbers, "
+            f"the function returned {type(numbers).__name__}. It must return a dict of numbers, "
             "for example {'last': 1.0}."
         )
-    for name, value in result.items():
+    for name, value in numbers.items():
         if not isinstance(name, str) or not isinstance(
             value, (int, float, np.integer, np.floating, np.bool_)
         ):
@@ -554,7 +573,7 @@ def summary_numbers(result: Any) -> dict[str, float]:
                 f"{name}: {type(value).__name__} is not a number. It must return one number for "
                 "each name."
             )
-    return {name: float(value) for name, value in result.items()}
+    return {name: float(value) for name, value in numbers.items()}
 
 
 def transmitted(ready: Sequence[Ready], traces: np.ndarray, samples: Instants) -> np.ndarray:
@@ -588,3 +607,110 @@ def transmitted(ready: Sequence[Ready], traces: np.ndarray, samples: Instants) -
             energy = momentum**2 / mass[-1] / (mass[0] * float(velocity[0]) ** 2)
             found[:, run] = momentum / (mass[0] * float(velocity[0])), energy
     return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Members on threads of this process
+
+
+def compute_here(
+    cases: Sequence[Case],
+    places: Sequence[int],
+    measures: Measures,
+    threads: int,
+    store: Store,
+    most: float = LOT,
+) -> None:
+    """Advance and measure members on threads of this process.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+    places : sequence of int
+        Indices of the members to compute.
+    measures : Measures
+    threads : int
+    store : function of places and columns
+        Function that is called in this thread with the columns of each batch that has ended.
+    most : float
+        Memory of the members that are set up together [bytes]; each thread has such a group.
+    """
+    if cases[0].measured:
+        compute_alone(cases, places, measures, store)
+        return
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    recordings: dict[tuple, Recording] = {}
+
+    def recording(case: Case) -> Recording:
+        # cases that share their tables share a recording
+        tables = (
+            case.chain, case.sensors, case.ends, case.initial, case.snapshots, case.energy,
+            case.time,
+        )  # fmt: skip
+        like = (*map(id, tables), case.striker is None)
+        if like not in recordings:
+            recordings[like] = measures.recording(case)
+        return recordings[like]
+
+    groups = lots(places, memory_of(cases[place] for place in places), 0.5 * most, TOGETHER)
+    advance(
+        cases,
+        groups,
+        threads,
+        lambda members, wall_time: columns_of_members(members, measures, started, wall_time),
+        lambda sentence: columns_of_refused(sentence, measures),
+        store,
+        recording,
+    )
+
+
+def compute_alone(
+    cases: Sequence[Any], places: Sequence[int], measures: Measures, store: Store
+) -> None:
+    """Run members that cannot be advanced together, such as mechanisms, one after another.
+
+    Parameters
+    ----------
+    cases, places, measures, store
+        As for `compute_here`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If a run is interrupted. The member is not stored.
+    """
+    for place in places:
+        case = cases[place]
+        columns = columns_of_refused("", measures)
+        numbers: dict[str, float] = {}
+        try:
+            result = case.run_alone()
+            columns["message"] = [""]
+        except RunError as error:
+            result, columns["message"] = error.result, [str(error)]
+        except GranchainError as error:
+            store([place], columns | {"message": [str(error)]})
+            continue
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        columns["status"] = [result.status.label]
+        columns["law"] = [result.provenance.get("law_json", "")]
+        if "result" in measures.names:
+            columns["result"] = [result]
+        elif not result.status.failed:
+            measured = case.measure(result) | {"time_step": result.time_step}
+            columns |= {name: np.array([measured[name]]) for name in measures.labels}
+            for function in measures.functions:
+                try:
+                    numbers |= numbers_of_function(function, result)
+                except GranchainError as error:
+                    columns["message"] = [f"summary: {error}"]
+            columns["numbers"] = [numbers]
+        store([place], columns)
+
+
+def computed(case: Case, measures: Measures) -> dict[str, Any]:
+    """Return the columns of a single case."""
+    stored: list[Mapping[str, Any]] = []
+    compute_here([case], [0], measures, 1, lambda _, columns: stored.append(columns))
+    return dict(stored[0])

@@ -1,8 +1,8 @@
 """Members of an ensemble or a study: set up together and advanced in stacks on threads. Each is
 bit-identical to its individual run.
 
-Members that have stopped are passed to a function: `granchain.studies.many` stores a result of
-each, and `granchain.studies.measures` stores numbers.
+Members that have ended are measured in the thread that has advanced them; see
+`granchain.studies.measures`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import chain, islice, pairwise
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from granchain.case import Case
+from granchain.case.base import CheckedCase
 from granchain.chain import Chain
 from granchain.engine.garbage import no_collection
 from granchain.engine.stack import Stack
@@ -31,7 +32,6 @@ from granchain.simulation import (
     FIRST_BLOCK,
     MOST_THREADS,
     prepare_together,
-    recording_of,
 )
 from granchain.status import Status
 
@@ -64,8 +64,11 @@ class Batch(NamedTuple):
     first: int
 
 
-# Function of members with their status, and of the wall time of one of them [s].
-Receive = Callable[[list[tuple[Ready, Status]], float], Any]
+# Function of members with their status, and of the wall time of one of them [s], that returns
+# their columns.
+Measure = Callable[[list[tuple[Ready, Status]], float], Mapping[str, Any]]
+# Indices of members, and their columns.
+Block = tuple[list[int], Mapping[str, Any]]
 
 
 def as_they_end(
@@ -102,68 +105,73 @@ def as_they_end(
 
 def advance(
     cases: Sequence[Case],
-    lots: Iterable[Sequence[int]],
+    groups: Iterable[Sequence[int]],
     threads: int,
-    receive: Receive,
-    refuse: Callable[[int, str], Any],
-    done: Callable[[Sequence[int]], Any],
-    record: Callable[[Case], Recording] = recording_of,
+    measure: Measure,
+    refuse: Callable[[str], Mapping[str, Any]],
+    store: Callable[[Sequence[int], Mapping[str, Any]], Any],
+    record: Callable[[Case], Recording],
 ) -> None:
     """Advance cases on threads, one group after the other.
 
     Parameters
     ----------
     cases : sequence of Case
-    lots : iterable of sequence of int
+    groups : iterable of sequence of int
         Indices of members that are set up together. All threads share the first group, so that
         compilation and other common work are done once. Each other group belongs to one thread, and
         there are at most as many groups as threads in memory.
     threads : int
-    receive : function
-        Function that takes stopped members, in the thread that has advanced them.
-    refuse : function of a place and a sentence
-        Function that is called for each member that cannot be set up, with the reason.
-    done : function of places
-        Function that is called in the calling thread with the indices of ended members.
+    measure : function of members and a wall time
+        Function that returns the columns of members that have ended, in the thread that has
+        advanced them.
+    refuse : function of a sentence
+        Function that returns the columns of a member that cannot be set up.
+    store : function of places and columns
+        Function that is called in the calling thread with the columns of ended members.
     record : function of a Case
         Function that returns the recording of a case.
 
     Raises
     ------
     KeyboardInterrupt
-        After all members that have started are collected.
+        After all members that have ended are stored.
     """
-    coming, stop, waiting = iter(lots), threading.Event(), {}  # type: ignore[var-annotated]
+    coming, stop, waiting = iter(groups), threading.Event(), {}  # type: ignore[var-annotated]
 
-    def set_up_lot(places: Sequence[int], threads: int) -> tuple[list[Batch], list[int]]:
+    def set_up_group(places: Sequence[int], threads: int) -> tuple[list[Batch], list[Block]]:
         ready, refused = set_up(cases, places, record)
-        for place, sentence in refused:
-            refuse(place, sentence)
-        return batches_of(ready, threads), [place for place, _ in refused]
+        return batches_of(ready, threads), [
+            ([place], refuse(sentence)) for place, sentence in refused
+        ]
 
-    def ended(batches: Iterable[Batch]) -> list[int]:
-        places = []
+    def measured(batches: Iterable[Batch]) -> list[Block]:
+        blocks = []
         for batch in batches:
-            stopped, wall_time = march(batch, stop)
-            receive(stopped, wall_time)
-            places += [one.place for one, status in stopped if status is not Status.RUNNING]
-        return places
+            members, wall_time = march(batch, stop)
+            # a member that was stopped is computed again from its start
+            ended = [pair for pair in members if pair[1] is not Status.RUNNING]
+            if ended:
+                blocks.append(([ready.place for ready, _ in ended], measure(ended, wall_time)))
+        return blocks
 
-    def run_lot(places: Sequence[int]) -> list[int]:
+    def run_group(places: Sequence[int]) -> list[Block]:
         if stop.is_set():
             return []
-        batches, refused = set_up_lot(places, 1)
-        return refused + ended(batches)
+        batches, refused = set_up_group(places, 1)
+        return refused + measured(batches)
 
-    def tasks() -> Iterator[Callable[[], list[int]]]:
+    def tasks() -> Iterator[Callable[[], list[Block]]]:
         with no_collection():
-            batches, refused = set_up_lot(next(coming), threads)
-        done(refused)
-        yield from (partial(ended, [batch]) for batch in batches)
-        yield from (partial(run_lot, places) for places in coming)
+            batches, refused = set_up_group(next(coming), threads)
+        for block in refused:
+            store(*block)
+        yield from (partial(measured, [batch]) for batch in batches)
+        yield from (partial(run_group, places) for places in coming)
 
     def collect(future: Future, task: Any) -> tuple[()]:
-        done(future.result())
+        for block in future.result():
+            store(*block)
         return ()
 
     with ThreadPoolExecutor(threads, "granchain") as pool:
@@ -175,7 +183,7 @@ def advance(
             if isinstance(error, KeyboardInterrupt):
                 for future in waiting:
                     if not future.cancelled():
-                        done(future.result())
+                        collect(future, None)
             raise
 
 
@@ -202,30 +210,16 @@ def march(batch: Batch, stop: threading.Event) -> tuple[list[tuple[Ready, Status
     return [(one, Status(number)) for one, number in zip(ready, status, strict=True)], wall_time
 
 
-def counter(
-    progress: Callable[[int, int], Any] | None, count: int, done: int = 0
-) -> Callable[[Sequence[int]], None]:
-    """Return a function that counts ended members and reports the count to `progress`."""
-
-    def report(places: Sequence[int]) -> None:
-        nonlocal done
-        done += len(places)
-        if progress is not None and places:
-            progress(done, count)
-
-    return report
-
-
 def check_members(cases: Sequence[Any], threads: int | None) -> int:
     """Check all arguments and return the number of threads."""
     problems = Problems()
     problems.check(len(cases) > 0, "cases", "missing", "At least one case is required")
     for place, case in enumerate(cases):
         problems.check(
-            isinstance(case, Case),
+            isinstance(case, CheckedCase) and type(case) is type(cases[0]),
             f"cases[{place}]",
             f"{type(case).__name__} is not valid",
-            "It must be a Case",
+            "It must be a Case, or all must be mechanisms of one kind",
             "Create it with granchain.load_case or case.replace",
         )
     if threads is None:
@@ -282,8 +276,7 @@ def set_up(
         prepared = prepare_together([cases[place] for place in places])
     except CaseError as error:
         if len(places) == 1:
-            sentences = [f"member {places[0]}: {problem}" for problem in error.problems]
-            return [], [(places[0], "\n".join(sentences))]
+            return [], [(places[0], "\n".join(error.problems))]
         # at least one of them is invalid: find it by bisection
         half = len(places) // 2
         one, other = (set_up(cases, part, record) for part in (places[:half], places[half:]))
@@ -311,7 +304,8 @@ def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
     for one in ready:
         # all records of a stack have the length of its longest: at most twice that of any member
         longest, *_ = max(one.state.record_shapes.values())
-        groups.setdefault((one.state.shape, longest.bit_length()), []).append(one)
+        like = one.state.shape, longest.bit_length(), len(one.case.sensors.beads)
+        groups.setdefault(like, []).append(one)
     batches = []
     for group in groups.values():
         stack = Stack([one.state for one in group])

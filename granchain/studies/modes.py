@@ -12,8 +12,8 @@ from granchain.errors import CaseError
 from granchain.store.dataset import dataset_of
 from granchain.store.schema import Variable
 from granchain.store.study import study_attributes
+from granchain.studies.evaluate import axes_of_plan
 from granchain.studies.plan import plan_of, vary_json
-from granchain.studies.sweep import axes_of_study
 from granchain.waves.modes import modes
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def mode_study(
             f"chain.beads: the chains have {sizes[0]} to {sizes[-1]} beads. All must have the "
             "same number of beads. Run a separate study for each number."
         )
-    variables = axes_of_study(plan)
+    variables = axes_of_plan(plan)
     inside = [key for key in variables if key not in plan.dims]
     variables["mode"] = Variable(
         ("mode",), np.arange(1, sizes[0] + 1), "1", "number of the mode, by increasing frequency"

@@ -19,11 +19,11 @@ from granchain.case.base import CheckedCase
 from granchain.case.case import with_numbers
 from granchain.case.checks import MEMORY
 from granchain.case.document import plain_tables
-from granchain.case.listing import law_input, of_contact, table_at
+from granchain.case.listing import about_key
 from granchain.case.tables import TABLES
 from granchain.contact import laws
 from granchain.errors import CaseError
-from granchain.keys import Problems, check_integer, declared, shown, suggestion
+from granchain.keys import Problems, check_integer, shown, suggestion
 from granchain.plain_data import canonical, plain_data
 from granchain.studies.interruption import scipy_stats, uninterrupted
 
@@ -470,8 +470,6 @@ class Plan:
         Number of draws at each point; with "sobol", of all draws.
     seed : int
         Seed of all draws.
-    chained : bool
-        Whether each member starts from the previous one; see `granchain.studies.chained`.
 
     Examples
     --------
@@ -485,7 +483,6 @@ class Plan:
     how: str
     n: int
     seed: int
-    chained: bool = False
 
     def __len__(self) -> int:
         return math.prod(self.shape)
@@ -981,21 +978,6 @@ def check_entry(case: CheckedCase, key: str, value: Any, how: str, problems: Pro
 
 # --------------------------------------------------------------------------------------------------
 # Labels
-
-
-def about_key(case: CheckedCase, key: str) -> tuple[str, str]:
-    """Return the unit and the description of a key of a case."""
-    if of_contact(key):
-        # raises an error for `law` itself, and for inputs of other laws in a study of laws
-        with suppress(CaseError):
-            found = law_input(case, key)
-            return found.unit, found.meaning
-    *way, name = key.split(".")
-    model = table_at(type(case), way)
-    if model is None or name not in model.model_fields or not way:
-        return "", f"of the case: {key}"
-    about = declared(model, name)
-    return about["unit"] or "", about["meaning"].removesuffix(f" [{about['unit']}]")
 
 
 def vary_json(members: Plan) -> str:

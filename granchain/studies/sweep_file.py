@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from granchain.case import load_case
-from granchain.case.document import case_names, parsed, read_text
+from granchain.case.document import case_names, mechanism_names, parsed, read_text
 from granchain.keys import Problems, shown
-from granchain.studies.chained import plan_of_chain
 from granchain.studies.plan import Plan, flat_vary, plan_of
 
 SWEEP_KEYS = ("case", "chained", "how", "measures", "n", "seed", "traces", "vary")
@@ -19,8 +18,8 @@ class Description(NamedTuple):
     """Study that a file describes."""
 
     plan: Plan
-    traces: bool
-    measures: tuple[str, ...] = ()
+    measures: tuple[str, ...]
+    chained: bool
 
 
 def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Description:
@@ -67,10 +66,27 @@ def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Descripti
         'Write for example ["second_moment"]',
     )
     problems.close()
-    case = load_case(named if named in case_names() else file.parent / named)
+    case = case_of_study(named, file.parent)
     vary: Any = document.get("vary")
     if isinstance(vary, dict):
         vary = dict(flat_vary(vary))
-    asked = {key: document[key] for key in ("how", "n", "seed") if key in document}
-    planned = plan_of_chain if chained or switches["chained"] else plan_of
-    return Description(planned(case, vary, **asked), switches["traces"], tuple(measures))
+    settings = {key: document[key] for key in ("how", "n", "seed") if key in document}
+    chained = chained or switches["chained"]
+    if chained and settings.get("how", "product") == "product":
+        # members of a chained study are in a row
+        settings["how"] = "zip"
+    requested = ("pulse", *measures, *(["traces"] if switches["traces"] else []))
+    return Description(plan_of(case, vary, **settings), requested, chained)
+
+
+def case_of_study(name: str, folder: Path) -> Any:
+    """Return the case of a chain or of a mechanism that a sweep file names."""
+    import granchain
+
+    if name in case_names():
+        return load_case(name)
+    if name in mechanism_names():
+        return granchain.load_mechanism(name)
+    path = folder / name
+    is_mechanism = "mechanism" in parsed(read_text(path, "case file"), path.name)
+    return granchain.load_mechanism(path) if is_mechanism else load_case(path)

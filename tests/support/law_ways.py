@@ -3,6 +3,7 @@
 import contextlib
 import io
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
@@ -13,11 +14,7 @@ from granchain.case import Case
 from granchain.cli import obey
 from granchain.contact import law as law_module
 from granchain.contact.user import PREFIX, load_law_module
-from granchain.errors import FileError, GranchainError, LawError, RunError
-from granchain.simulation import law_records
-from granchain.store.study import columns_in
-from granchain.studies.elsewhere import Elsewhere
-from granchain.studies.measures import Measures
+from granchain.errors import FileError, LawError, RunError
 from support.law_edits import IN_FILES, IN_PROCESS, PLAIN_ONLY, Files, importable
 from support.processes import Stop
 
@@ -162,29 +159,48 @@ force_step = true
 """
 
 
-class LaterExecutor:
-    """An executor whose task is done when it is asked for."""
+class EditingExecutor:
+    """An executor in this process; the law is edited before the first task is computed."""
 
-    def __init__(self) -> None:
-        self.tasks: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+    def __init__(self, edit: Callable[[], Any]):
+        self.edit: Callable[[], Any] | None = edit
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        self.tasks.append((function, arguments))
-        return Future()
+    def submit(self, function: Callable[..., bytes], *task: Any) -> Future[bytes]:
+        if self.edit is not None:
+            self.edit()
+            self.edit = None
+        future: Future[bytes] = Future()
+        future.set_result(function(*task))
+        return future
 
 
-def begun(folder: Path) -> tuple[Case, Elsewhere, LaterExecutor]:
-    """Leave a complete file, a checkpoint, a study and a task of the law as it is."""
+# Studies of a law, and what is measured of their members.
+STUDIES = {"study": ("pulse", "traces"), "results": ("result",)}
+
+
+def members_of(case: Case, count: int) -> list[Case]:
+    """Members of the studies of a case."""
+    return [case.replace(**{"striker.speed": 1.0 + number}) for number in range(count)]
+
+
+def interrupt(done: int, count: int) -> None:
+    """Interrupt a study once it has a member."""
+    raise KeyboardInterrupt
+
+
+def begun(folder: Path) -> Case:
+    """Leave a complete file, a checkpoint, and complete and interrupted studies of the law."""
     case = gc.load_case(folder / "case.toml")
     gc.run(case).save(folder / "complete.h5")
-    gc.sweep(case, {"striker.speed": [1.0, 2.0]}, out=folder / "study.h5")
+    for name, measures in STUDIES.items():
+        gc.evaluate(members_of(case, 2), measures, out=folder / f"{name}.h5", progress=False)
+        with warnings.catch_warnings(action="ignore"):
+            gc.evaluate(
+                members_of(case, 2), measures, out=folder / f"part of {name}.h5", progress=interrupt
+            )
     with contextlib.suppress(KeyboardInterrupt):
         gc.run(case.replace(**{"time.end": 1e-3}), watch=Stop(), checkpoint=folder / "killed.chk")
-    executor = LaterExecutor()
-    cases = [case.replace(**{"striker.speed": 2.0})]
-    sent = Elsewhere(executor, case, [{"striker.speed": 2.0}], cases, False, Measures.empty(cases))
-    sent.send((0,))
-    return case, sent, executor
+    return case
 
 
 def refused(kind: type[Exception], action: Callable[..., Any], *given: Any, **named: Any) -> bool:
@@ -196,23 +212,6 @@ def refused(kind: type[Exception], action: Callable[..., Any], *given: Any, **na
     return False
 
 
-def is_what_was_asked(sent: Elsewhere, executor: LaterExecutor) -> bool:
-    """Whether what a worker gives back is refused where it is another law's than the one here."""
-    (function, arguments) = executor.tasks[0]
-    future: Future[str] = Future()
-    try:
-        future.set_result(function(*arguments))
-    except GranchainError:
-        return True
-    worker, here = columns_in(future.result())["law"][0], law_records(sent.cases)[0].text
-    try:
-        sent.collect(future, (0,), lambda places: None)
-    except LawError:
-        # a refusal of the law that is here would be none
-        return bool(here != worker)
-    return bool(sent.found.law[0] == worker == here)
-
-
 def complete_is_refused(folder: Path) -> bool:
     """Whether `run --resume` onto the complete file says that the law has changed."""
     errors, file = io.StringIO(), str(folder / "complete.h5")
@@ -221,22 +220,28 @@ def complete_is_refused(folder: Path) -> bool:
     return code == 2 and "has changed since" in errors.getvalue()
 
 
-def ways(folder: Path, case: Case, sent: Elsewhere, executor: LaterExecutor) -> dict[str, bool]:
+def ways(folder: Path, case: Case) -> dict[str, bool]:
     """On which ways the results of the law before are refused."""
     before = gc.open(folder / "complete.h5").provenance["law_sha256"]
     try:
         now = gc.run(case)
     except RunError as error:  # an edit may have made a force that fails
         now = error.result
-    again, speeds = case.replace(**{"time.end": 1e-3}), {"striker.speed": [1.0, 2.0, 3.0]}
-    to, study = {"checkpoint": folder / "killed.chk", "watch": Stop()}, folder / "study.h5"
+    again = case.replace(**{"time.end": 1e-3})
+    to = {"checkpoint": folder / "killed.chk", "watch": Stop()}
     return {
         "run": now.provenance["law_sha256"] != before,
         "run --resume": complete_is_refused(folder),
         "checkpoint": refused(FileError, gc.run, again, resume=True, **to),
-        "sweep --resume": refused(LawError, gc.sweep, case, speeds, out=study, resume=True),
-        "executor": is_what_was_asked(sent, executor),
-    }
+        **{
+            f"{part}{name} --resume": refused(
+                LawError, gc.evaluate, members_of(case, 3), measures,
+                out=folder / f"{part}{name}.h5", resume=True, progress=False,
+            )
+            for name, measures in STUDIES.items()
+            for part in ("", "part of ")
+        },
+    }  # fmt: skip
 
 
 def edited(folder: Path, kind: str) -> dict[str, bool]:
@@ -247,16 +252,23 @@ def edited(folder: Path, kind: str) -> dict[str, bool]:
     written(folder, before)
     gc.laws()  # those of the package are known for good
     registry = law_module.registered()
-    try:
-        module = loaded(folder)
-        case, sent, executor = begun(folder)
+
+    def edit() -> None:
         if isinstance(after, str):
             with importable(folder):
                 exec(after, module.__dict__)
         else:
             written(folder, after)
             loaded(folder)
-        return ways(folder, case, sent, executor)
+
+    try:
+        module = loaded(folder)
+        case, executor = begun(folder), EditingExecutor(edit)
+        sent = refused(
+            LawError, gc.evaluate, members_of(case, 2), executor=executor, progress=False
+        )
+        assert executor.edit is None
+        return ways(folder, case) | {"executor": sent}
     finally:
         law_module._REGISTRY.clear()
         law_module._REGISTRY.update(registry)

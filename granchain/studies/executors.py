@@ -1,9 +1,8 @@
 """Members computed by an executor: local processes, or workers on other machines.
 
-A task is sent as JSON: the case, and the changes of each member. Its results return in the format
-of a study's part file. A law from a file is sent as the path and the hash of the file. A worker
-with another file, or another version of granchain, raises an error. A task has about a hundred
-members, so that sending it is fast compared with computing it.
+A task is sent as JSON: the case and the changes of each member, or the cases. Its columns return in
+the format of FILE.part. A law from a file is sent as the path and the hash of the file. A worker
+with another file, or another version of granchain, raises an error.
 """
 
 from __future__ import annotations
@@ -15,27 +14,29 @@ import json
 import logging
 import math
 import os
+import pickle
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from granchain.case import Case, case_as_given
 from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.contact.user import file_of, load_law_module, loaded_content
-from granchain.errors import GranchainError, GranchainWarning, LawError, RunError
+from granchain.errors import CaseError, GranchainError, GranchainWarning, LawError, RunError
 from granchain.keys import shown
 from granchain.plain_data import canonical
 from granchain.simulation import law_records
-from granchain.status import Status
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import columns_in, content_of_columns
-from granchain.studies.measures import Measures, measure
+from granchain.studies.measures import Measures, Store, SummaryFunction, compute_here
 from granchain.studies.members import as_they_end
+
+if TYPE_CHECKING:
+    from granchain.studies.plan import Plan
 
 # Messages of workers about their tasks. Hidden by default.
 LOG = logging.getLogger("granchain")
@@ -44,10 +45,6 @@ LOG.addHandler(logging.NullHandler())
 TASK_SECONDS = 0.3
 # Time limit for the answer of a scheduler [s].
 ANSWER_SECONDS = 10.0
-# Number of workers that may end during a task before the task is split.
-LOST = 2
-
-Places = tuple[int, ...]
 
 
 def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
@@ -101,8 +98,8 @@ def warn_if_edited(file: str, loaded: str) -> None:
         )
 
 
-def compute(text: str) -> bytes:
-    """Compute the members of a task on a worker, from JSON to the format of a part file.
+def compute(text: str, functions: Sequence[SummaryFunction] = ()) -> bytes:
+    """Compute the members of a task on a worker, from JSON to the format of FILE.part.
 
     Raises
     ------
@@ -117,35 +114,37 @@ def compute(text: str) -> bytes:
             f"{task['source'][:12]}). All workers must have the same version. Install it and "
             "restart the worker."
         )
-    for law in task["laws"]:
+    for law in task["laws"] if os.getpid() != task["process"] else ():
         load_same(**law)
-    base = case_as_given(task["case"])
-    cases = [base.replace(**changes) for changes in task["changes"]]
+    if "cases" in task:
+        cases = [case_as_given(case) for case in task["cases"]]
+    else:
+        base = case_as_given(task["case"])
+        cases = [base.replace(**changes) for changes in task["changes"]]
     LOG.info(
         "received a task of %d members, the first one with the law %s",
         len(cases),
         cases[0].contact.law,
     )
     clock = time.perf_counter()
-    found = measure(cases, 1, traces=task["traces"], further=task["measures"])
+    measures = Measures(tuple(task["measures"]), tuple(functions))
+    blocks: list[bytes] = []
+
+    def store(places: Sequence[int], columns: Mapping[str, Any]) -> None:
+        blocks.append(b"".join(content_of_columns({"places": list(places), **columns})))
+
+    compute_here(cases, range(len(cases)), measures, 1, store)
     LOG.info("computed %d members in %.3g s", len(cases), time.perf_counter() - clock)
-    return b"".join(content_of_columns(found.columns(range(len(cases)), task["traces"])))
+    return b"".join(b"%016d" % len(block) + block for block in blocks)
 
 
-def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> str:
-    """Return how the law of a case has changed since it was computed; empty if none has.
-
-    Parameters
-    ----------
-    cases : sequence of Case
-    texts : sequence of str
-        Text of the `LawRecord` with which each case was computed.
-    """
-    for now, text in zip(law_records(cases) if cases else (), texts, strict=True):
-        difference = "" if now is None else now.difference(LawRecord.of_text(text))
-        if difference:
-            return difference
-    return ""
+def blocks_in(content: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the columns that a worker returned."""
+    at = 0
+    while at < len(content):
+        size = int(content[at : at + 16])
+        yield columns_in(content[at + 16 : at + 16 + size])
+        at += 16 + size
 
 
 def load_same(path: str, sha256: str) -> None:
@@ -170,126 +169,106 @@ def load_same(path: str, sha256: str) -> None:
     load_law_module(path)
 
 
-class Elsewhere:
-    """Sends members to an executor, and stores their results.
+def compute_elsewhere(
+    executor: Any,
+    plan: Plan | None,
+    changes: Sequence[tuple[Case, Mapping[str, Any]]] | None,
+    cases: Sequence[Case],
+    measures: Measures,
+    places: Sequence[int],
+    store: Store,
+) -> None:
+    """Compute members on the workers of an executor; see `evaluate.compute_here`.
 
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor or dask Client
-    base : Case
-        Case of which each member is a change.
-    changes : sequence of dict
-        Changes of each member.
-    cases : sequence of Case
-        The members.
-    traces : bool
-    found : Measures
-        Destination of the results.
-    further : sequence of str
-        Names as for `measures.measure`.
+    The first member is computed in this process, which compiles its loop and measures the time of a
+    member.
+
+    Raises
+    ------
+    RunError
+        If the executor itself fails.
     """
-
-    def __init__(
-        self,
-        executor: Any,
-        base: Case,
-        changes: Sequence[Mapping[str, Any]],
-        cases: Sequence[Case],
-        traces: bool,
-        found: Measures,
-        further: Sequence[str] = (),
-    ):
-        # a dask Client has other futures than concurrent.futures, but its executor does not
-        own = getattr(executor, "get_executor", None)
-        self._executor = executor if own is None else own(pure=False)
-        self._changes, self.cases = changes, cases
-        self._what: dict[str, Any] = {"traces": traces, "further": further}
-        self.found = found
-        case = base.as_given()
-        # the content of files that a case uses is sent, because the files may not exist there
-        files = [file for one in (base, *cases) for file in one.as_given()["files"]]
-        case["files"] = [[name, text] for name, text in dict(files).items()]
-        self._about = {
-            "version": granchain_version(),
-            "source": source_hash(),
-            "laws": law_files(cases),
-            "case": case,
-            "traces": traces,
-            "measures": list(further),
-        }
-
-    def measure(self, places: Sequence[int], done: Callable[[Sequence[int]], Any]) -> None:
-        """Measure the members with the given indices; `done` is as for `measures.measure`.
-
-        Raises
-        ------
-        RunError
-            If the executor itself fails.
-        """
-        first, remaining = places[:1], places[1:]
-        measure(self.cases, 1, **self._what, found=self.found, places=first)
-        done(first)
-        clock = time.perf_counter()
-        # once more for the timing, without compilation
-        measure([self.cases[place] for place in first], 1, **self._what)
-        size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
-        tasks = [tuple(remaining[at : at + size]) for at in range(0, len(remaining), size)]
-        waiting: dict[Future[bytes], Places] = {}
-        collect = partial(self.collect, done=done)
+    for function in measures.functions:
         try:
-            as_they_end(self.send, tasks, collect, waiting)
-        except BaseException:
-            for future, sent in waiting.items():
-                with contextlib.suppress(GranchainError, AttributeError):
-                    # a failed task does not discard results of other tasks
-                    if future.done():
-                        collect(future, sent)
-                    future.cancel()
-            raise
+            pickle.dumps(function)
+        except Exception as error:
+            raise CaseError(
+                f"measures: the function cannot be sent to an executor ({error}). It must pickle. "
+                "Define it at the top of a module that the workers can import."
+            ) from None
+    # a dask Client has other futures than concurrent.futures, but its executor does not
+    of_client = getattr(executor, "get_executor", None)
+    executor = executor if of_client is None else of_client(pure=False)
+    about: dict[str, Any] = {
+        "version": granchain_version(),
+        "source": source_hash(),
+        "process": os.getpid(),
+        "laws": law_files(cases),
+        "measures": list(measures.names),
+    }
+    # the laws of this process, before anything is sent
+    records = law_records([cases[place] for place in places])
+    expected = dict(zip(places, records, strict=True))
+    first, remaining = places[:1], places[1:]
+    compute_here(cases, first, measures, 1, store)
+    clock = time.perf_counter()
+    # once more for the timing, without compilation
+    compute_here(cases, first, measures, 1, lambda *_: None)
+    size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
 
-    def send(self, places: Places) -> Future[bytes]:
-        """Send a task."""
-        about = self._about | {"changes": [self._changes[place] for place in places]}
-        with own_faults("rejected a task"):
-            future: Future[bytes] = self._executor.submit(compute, canonical(about))
+    def submit(task: Sequence[int]) -> Future[bytes]:
+        members: dict[str, Any] = {"cases": [cases[place].as_given() for place in task]}
+        if plan is not None and changes is not None:
+            case = plan.case.as_given()
+            # the content of files that a case uses is sent, as they may not exist elsewhere
+            files = [file for each in (plan.case, *cases) for file in each.as_given()["files"]]
+            case["files"] = [[name, text] for name, text in dict(files).items()]
+            members = {"case": case, "changes": [changes[place][1] for place in task]}
+        with executor_faults("rejected a task"):
+            future: Future[bytes] = executor.submit(
+                compute, canonical(about | members), measures.functions
+            )
             # required by concurrent.futures.wait
             future._condition  # noqa: B018
             return future
 
-    def collect(
-        self, future: Future[bytes], places: Places, done: Callable[[Sequence[int]], Any]
-    ) -> list[Places]:
-        """Store the results of a task; if its workers ended, return its halves to send again."""
-        with own_faults("returned an unfinished task"):
-            error = future.exception()
-        # dask raises this if the workers of a task ended
-        if error is not None and type(error).__name__ == "KilledWorker":
-            half = len(places) // 2
-            if half:
-                return [places[:half], places[half:]]
-            self.found.status[places[0]] = Status.LOST
-            self.found.message[places[0]] = f"{Status.LOST.sentence} {error!s}"
-        elif error is not None:
-            with own_faults("did not compute a task"):
-                raise error
-        else:
-            with own_faults("returned something other than the members of its task"):
-                columns = columns_in(future.result())
-                changed = changed_law([self.cases[place] for place in places], columns["law"])
-                if changed:
-                    raise LawError(
-                        "executor: the law of a worker differs from the law of this process: "
-                        f"{changed}. They must be the same. Restart the workers, and load the "
-                        "law file again in this process."
-                    )
-                for row, place in enumerate(places):
-                    self.found.set_member(place, columns, row)
-        done(places)
-        return []
+    def collect(future: Future[bytes], task: Sequence[int]) -> tuple[()]:
+        with executor_faults("did not compute a task"):
+            content = future.result()
+        with executor_faults("returned something other than the members of its task"):
+            blocks = list(blocks_in(content))
+            if sorted(row for block in blocks for row in block["places"]) != [*range(len(task))]:
+                raise ValueError("members are missing or repeated")
+            for columns in blocks:
+                those = [task[row] for row in columns.pop("places")]
+                for place, record in zip(those, columns["law"], strict=True):
+                    law = expected[place]
+                    changed = "" if law is None else law.difference(LawRecord.of_text(record))
+                    if changed:
+                        raise LawError(
+                            "executor: the law of a worker differs from the law of this process: "
+                            f"{changed}. They must be the same. Restart the workers, and load the "
+                            "law file again in this process."
+                        )
+                store(those, columns)
+        return ()
+
+    tasks = [tuple(remaining[at : at + size]) for at in range(0, len(remaining), size)]
+    waiting: dict[Future[bytes], Sequence[int]] = {}
+    try:
+        as_they_end(submit, tasks, collect, waiting)
+    except BaseException:
+        for future, task in waiting.items():
+            with contextlib.suppress(GranchainError, AttributeError):
+                # a failed task does not discard the columns of other tasks
+                if future.done():
+                    collect(future, task)
+                future.cancel()
+        raise
 
 
 @contextlib.contextmanager
-def own_faults(what: str) -> Iterator[None]:
+def executor_faults(what: str) -> Iterator[None]:
     """Report a failure of the executor itself as a RunError.
 
     Examples are an executor that is shut down, broken, closed, cancelled, or of another type.
@@ -345,10 +324,4 @@ def dask_at(address: str) -> Iterator[Any]:
             "with dask scheduler, and give the address that it prints, tcp://HOST:8786."
         ) from None
     with client:
-        client.run_on_scheduler(_give_up_after, LOST - 1)
         yield client.get_executor(pure=False)
-
-
-def _give_up_after(failures: int, dask_scheduler: Any = None) -> None:
-    """Set the number of lost workers after which a scheduler returns a task."""
-    dask_scheduler.allowed_failures = failures

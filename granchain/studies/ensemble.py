@@ -1,0 +1,257 @@
+"""Ensemble: complete results of many cases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from granchain.case import Case, case_as_given
+from granchain.errors import RunError
+from granchain.status import Status
+from granchain.store import Answer, Result, Variable, claim
+from granchain.store.dataset import Choice, Content, OpenedFile, dataset_of
+from granchain.store.ensemble import ensemble_content, ensemble_file
+from granchain.store.stored import StoredEnsemble
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True)
+class Member:
+    """Status and result of one case of an ensemble.
+
+    Parameters
+    ----------
+    status : Status
+        Status at the end.
+    message : str
+        Reason why it failed or was not computed; empty if it is complete.
+    result : Result, optional
+        Result; None if nothing was computed, or if it is in a file.
+    """
+
+    status: Status
+    message: str = ""
+    result: Result | None = None
+
+
+class Ensemble(Answer):
+    """Results of many cases, in the order of the cases.
+
+    `run_many` and `granchain.open` create it. `len(ensemble)`, `ensemble[i]`, and iteration return
+    results that equal those of `granchain.run`. The result of a member that failed contains what
+    was computed up to the failure. Results in a file are read when they are requested.
+
+    Parameters
+    ----------
+    cases : sequence of Case, or None
+        Cases. None selects those in the file.
+    members : sequence of Member
+        Status and result of each case.
+    stored : StoredEnsemble, optional
+        File that contains the results.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> case = gc.load_case("steel-chain").replace({"contact": {"law": "hertz"}})
+    >>> case = case.replace({"chain.beads": 8, "sensors.beads": [5], "time.end": 5e-5})
+    >>> ensemble = gc.run_many([case, case.replace({"striker.speed": 1.0})])
+    >>> [result.sensor_bead.tolist() for result in ensemble]
+    [[5], [5]]
+    """
+
+    labels: ClassVar = {}
+
+    def __init__(
+        self,
+        cases: Sequence[Case] | None,
+        members: Sequence[Member],
+        stored: StoredEnsemble | None = None,
+    ):
+        self._cases = None if cases is None else tuple(cases)
+        self._members, self._stored = tuple(members), stored
+        self.unread, self.groups = {}, {}
+        self.title = f"{len(self._members)} runs"
+
+    @classmethod
+    def from_file(
+        cls, path: str | os.PathLike[str], opened: OpenedFile, variables: Choice | None = None
+    ) -> Ensemble:
+        """Return the ensemble in a file that has been verified."""
+        stored = StoredEnsemble(path, verify=False)
+        ends = zip(stored.status, stored.messages, strict=True)
+        return cls(None, [Member(status, message) for status, message in ends], stored)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self[place] for place in range(len(self)))
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, str):
+            return super().__getitem__(place)
+        place = range(len(self))[index(place)]
+        member = self._members[place]
+        if self._stored is not None and place in self._stored:
+            return self._stored.result(place, None if self._cases is None else self._cases[place])
+        if member.result is None:
+            raise RunError(f"member {place}: {member.message}")
+        return member.result
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "_members" not in self.__dict__:
+            raise AttributeError(name)
+        # the variables are computed at the first access
+        self.variables  # noqa: B018
+        return super().__getattr__(name)
+
+    def __repr__(self) -> str:
+        labels = [member.status.label for member in self._members]
+        where = "" if self._stored is None else f" in {self._stored.path}"
+        return (
+            f"<Ensemble: {len(self)} members{where}; "
+            f"{', '.join(f'{labels.count(label)} {label}' for label in dict.fromkeys(labels))}>"
+        )
+
+    @cached_property
+    def _whole(self) -> Content:
+        """Variables, attributes, and provenance of all members, as in a file."""
+        if self._stored is not None:
+            return self._stored.content()
+        return ensemble_content(
+            self.cases, [member.result for member in self._members], self.status, self.messages
+        )
+
+    @cached_property
+    def variables(self) -> dict[str, Variable]:  # type: ignore[override]
+        """Variables of all members, with a dimension `run`.
+
+        The keys that differ between the cases are variables. Each member has an individual time
+        step, so `time` has the dimensions run and sample, and is nan beyond `n_samples`. The times
+        of the energy balance and of the snapshots, and beads and contacts that differ between
+        members, also have the dimension `run`.
+        """
+        return dict(self._whole.variables)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Origin of the ensemble, with the names of the group of the file."""
+        if self._stored is not None:
+            return self._stored.provenance
+        version = str(self._whole.attributes["granchain_version"])
+        return {**self._whole.provenance, "granchain_version": version}
+
+    @property
+    def data_sha256(self) -> str:
+        """Hash of the variables of all members."""
+        return str(self.provenance["data_sha256"])
+
+    @property
+    def law(self) -> str:  # type: ignore[override]
+        """Contact laws of the members, separated by commas."""
+        if self._stored is not None:
+            return self._stored.law
+        return ", ".join(dict.fromkeys(case.law for case in self.cases))
+
+    @property
+    def case(self) -> Case:
+        """Case of the first member."""
+        return self.cases[0]
+
+    def equals(self, other: Any) -> bool:
+        """Return whether another ensemble has equal members.
+
+        Parameters
+        ----------
+        other : Ensemble
+        """
+        return (
+            isinstance(other, Ensemble)
+            and (self.status, self.messages) == (other.status, other.messages)
+            and all(self._has(k) == other._has(k) for k in range(len(self)))
+            and all(self[k].equals(other[k]) for k in range(len(self)) if self._has(k))
+        )
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        overwrite: bool = False,
+        progress: Callable[[float], Any] | None = None,
+    ) -> None:
+        """Write a file of all members, completely or not at all.
+
+        The members are read, or taken from memory, and written one after the other.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file, in a folder that exists.
+        overwrite : bool
+            Whether to overwrite an existing output file of that name. Other files are not changed.
+        progress : callable, optional
+            Function that is called with the fraction of the members that is written.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written. The message gives the path, the required bytes, and a
+            fix. The folder is then unchanged.
+        """
+        about = (
+            [self[place].provenance for place in range(len(self)) if self._has(place)]
+            if self._stored is None
+            else []
+        )
+        about = about or [{} if self._stored is None else self._stored.provenance]
+        started, wall_time = (
+            about[0].get("started", ""),
+            sum(one.get("wall_time", 0.0) for one in about),
+        )
+        with claim(path, overwrite), ensemble_file(path, overwrite, self.cases) as file:
+            for place in range(len(self)):
+                file.add(place, [self[place] if self._has(place) else None])
+                if progress is not None:
+                    progress((place + 1) / len(self))
+            file.finish(self.status, self.messages, started, wall_time)
+
+    def _has(self, place: int) -> bool:
+        return self._members[place].result is not None or (
+            self._stored is not None and place in self._stored
+        )
+
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        return dict(self._whole.attributes)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return all members as an `xarray.Dataset`, as xarray would open the saved file."""
+        attributes = self._attributes
+        inside = str(attributes.pop("coordinates", "")).split()
+        return dataset_of(self.variables, attributes, inside)
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Cases of the members. Cases in a file are validated again at the first access."""
+        if self._cases is None:
+            assert self._stored is not None
+            self._cases = tuple(
+                case_as_given(self._stored.case_of(place)[0]) for place in range(len(self))
+            )
+        return self._cases
+
+    @property
+    def status(self) -> tuple[Status, ...]:
+        """Status of each member at the end."""
+        return tuple(member.status for member in self._members)
+
+    @property
+    def messages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Reason why each member failed or was not computed; empty if complete."""
+        return tuple(member.message for member in self._members)

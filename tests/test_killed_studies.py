@@ -1,0 +1,146 @@
+"""Evaluations that are killed or interrupted at any moment, with journals torn at any byte, resume
+to the bits of an evaluation that nothing has disturbed."""
+
+import os
+import random
+import signal
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from support.processes import LONGEST, in_a_child, left_in
+from test_chained import bead
+from test_many import short
+
+import granchain as gc
+from granchain.engine import stack
+from granchain.store.study import StudyPart
+from granchain.studies import measures
+
+# How a process is ended: a signal, and whether it comes again.
+ENDS = ((signal.SIGKILL, False), (signal.SIGINT, False), (signal.SIGINT, True))
+
+
+def largest_force(result: gc.Result) -> dict[str, float]:
+    """A number of a result."""
+    return {"largest_force": float(result.contact_force.max())}
+
+
+def speeds(count: int = 40) -> list[gc.Case]:
+    return [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, count)]
+
+
+def frequencies() -> list[gc.Case]:
+    base = bead(**{"time.end": 1e-3, "ends.left.ramp": 1e-4})
+    return [base.replace(**{"ends.left.frequency": at}) for at in (40e3, 39e3, 38e3, 37e3)]
+
+
+# Cases, measures, and whether they are chained.
+STUDIES: dict[str, tuple[Callable[[], list[gc.Case]], Any, bool]] = {
+    "numbers": (speeds, ("pulse", "traces", largest_force), False),
+    "results": (speeds, "result", False),
+    "chained": (frequencies, ("traces",), True),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Many frames; children are forks, which find the loops compiled and this changed."""
+    monkeypatch.setattr(measures, "TOGETHER", 2)
+    monkeypatch.setattr(stack, "COMPILED", 1000)
+    yield
+
+
+def evaluation(name: str, out: Path, **options: Any) -> Any:
+    cases, wanted, chained = STUDIES[name]
+    with warnings.catch_warnings(action="ignore"):
+        return gc.evaluate(
+            cases(), wanted, chained=chained, out=out, **{"progress": False} | options
+        )
+
+
+def resumed(name: str, out: Path, threads: int, ready: int) -> None:
+    """Resume an evaluation in a child; its exit status is 3 if it raises a KeyboardInterrupt."""
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.write(ready, b"ready")
+        evaluation(name, out, resume=True, threads=threads)
+        code = 0
+    except KeyboardInterrupt:
+        code = 3
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(code)
+
+
+def started(name: str, out: Path, threads: int) -> Any:
+    """Start a child that resumes an evaluation, and wait until it begins."""
+    heard, ready = os.pipe()
+    child = in_a_child(resumed, name, out, threads, ready)
+    os.close(ready)
+    assert os.read(heard, 5) == b"ready"
+    os.close(heard)
+    return child
+
+
+def hash_in(out: Path) -> str:
+    with h5py.File(out) as file:
+        return str(file["provenance/data_sha256"].asstr()[()])
+
+
+@pytest.mark.promise("R1")
+@pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
+@pytest.mark.parametrize("trials", [6, pytest.param(100, marks=pytest.mark.long)])
+def test_killed_and_interrupted_evaluations_resume_to_the_same_bits(
+    trials: int, tmp_path: Path, figure: Callable[..., None]
+) -> None:
+    draw, expected, duration = random.Random(50), {}, {}
+    for name in STUDIES:
+        whole = tmp_path / f"{name}.h5"
+        # once for what is compiled and loaded
+        evaluation(name, whole)
+        expected[name] = hash_in(whole)
+        begin = time.monotonic()
+        started(name, tmp_path / f"timed {name}.h5", 1).join(LONGEST)
+        duration[name] = time.monotonic() - begin
+        assert hash_in(tmp_path / f"timed {name}.h5") == expected[name]
+    differ = ended = torn = members = 0
+    for trial in range(trials):
+        folder, name = tmp_path / str(trial), [*STUDIES][trial % len(STUDIES)]
+        folder.mkdir()
+        out, part = folder / "study.h5", folder / "study.h5.part"
+        # one interruption, or two in a row
+        for count in range(1 + trial % 2):
+            number, again = ENDS[(trial // 3 + count) % len(ENDS)]
+            child = started(name, out, 1 + trial % 2)
+            time.sleep(draw.uniform(0.1, 0.9) * duration[name])
+            os.kill(child.pid, number)
+            if again:
+                time.sleep(draw.uniform(0.0, 0.02))
+                os.kill(child.pid, number)
+            child.join(LONGEST)
+            assert child.exitcode in (0, 3, -signal.SIGKILL)
+            ended += not out.exists()
+            if part.exists() and draw.random() < 0.6:
+                # of a system that stopped before all was on the disk
+                os.truncate(part, draw.randrange(part.stat().st_size + 1))
+                torn += 1
+        members += sum(len(columns["point"]) for columns in StudyPart(out, go_on=True).columns)
+        evaluation(name, out, resume=True)
+        differ += hash_in(out) != expected[name]
+        assert left_in(folder) == ["study.h5"]
+    figure(f"of {trials} evaluations resumed, those with other bits", differ, at_most=0)
+    if trials < 100:
+        # when a process is killed depends on the load of the machine
+        return
+    figure("evaluations that ended before their files were written", ended, at_least=trials // 2)
+    figure("journals torn at a random byte", torn, at_least=trials // 6)
+    figure("members that were resumed, and not computed again", members, at_least=trials)
