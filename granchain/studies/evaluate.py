@@ -603,7 +603,15 @@ def check_size(
                 "the interval under [sensors], [snapshots], or [energy]."
             )
         return size
-    size, most = 8.0 * sum(numbers_of_member(case, measures) for case in cases), MEMORY
+    # cases that share their tables have as many numbers
+    known: dict[tuple[int, ...], float] = {}
+    size, most = 0.0, MEMORY
+    for case in cases:
+        tables = (case,) if case.measured else (case.chain, case.sensors, case.snapshots, case.time)
+        like = tuple(map(id, tables))
+        if like not in known:
+            known[like] = 8.0 * numbers_of_member(case, measures)
+        size += known[like]
     if size > min(most, LARGEST_FILE):
         raise CaseError(
             f"measures: the numbers of {len(cases)} members need {size / 2**30:.3g} GiB. At most "
