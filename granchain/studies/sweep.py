@@ -144,6 +144,10 @@ def sweep(
     return study
 
 
+# Memory of the libraries that a study loads and of its threads [bytes]; measured: 91 MB.
+LIBRARIES = 130e6
+
+
 def estimate(
     plan: Plan, measures: Sequence[str], threads: int | None, chained: bool = False
 ) -> dict[str, float]:
@@ -168,11 +172,13 @@ def estimate(
     compute_here(cases, places, wanted, 1, lambda *_: None)
     seconds = (time.perf_counter() - clock) / len(places) * count / min(threads, count)
     file_size = largest_file(plan, cases, wanted, chained)
-    members = count * MEMBER_BYTES + min(2.0 * LOT, sum(case.memory for case in cases))
+    # a result copies the records of its member
+    copies = 2.0 if wanted.needs_results else 1.0
+    members = count * MEMBER_BYTES + copies * min(2.0 * LOT, sum(case.memory for case in cases))
     return {
         "members": count,
         "seconds": seconds,
-        "memory": 2.0 * max(numbers, file_size) + members,
+        "memory": LIBRARIES + 2.0 * max(numbers, file_size) + members,
         "file_size": file_size,
     }
 
