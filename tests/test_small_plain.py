@@ -295,7 +295,10 @@ def test_a_loss_that_dips_and_jumps_between_two_points_is_held_from_its_jump_on(
     inputs = inputs_for("ma-liu")
     model = laws()["ma-liu"].model(inputs)
     stepped = replace(
-        model, guarded=model.guarded._replace(loss=loss, elastic_limit=lambda c: first)
+        model,
+        guarded=model.guarded._replace(
+            loss=loss, elastic_limit=lambda c: first, loss_rises_from=lambda c: math.inf
+        ),
     )
     windows = coefficients(stepped, steel_row(2).pair(), inputs, np.full(3, last))[
         len(model.own) :, 1
@@ -316,6 +319,16 @@ def recorded_state(law: str) -> State:
     contacts = contacts_of(laws()[law], chain, inputs_for(law))
     step = time_step_of(contacts, chain, 1e-7, 1e-5)
     return State(contacts, chain, step, Recording((1,), (0, 1), 3e-7, 5e-7, energy_interval=7e-7))
+
+
+def test_states_of_one_form_share_the_shapes_of_their_records():
+    whole = recorded_state("hertz")
+    bare = Recording((1,), interval=3e-7, ledger=False)
+    state = State(whole.prepared, whole.chain, whole.time_step, bare)
+    other = state.at(state.prepared, state.chain, state.time_step)
+    longer = state.at(state.prepared, state.chain, replace(state.time_step, n_steps=200))
+    assert other.record_shapes is state.record_shapes
+    assert longer.record_shapes["sensor_force"][0] > state.record_shapes["sensor_force"][0]
 
 
 TAKEN: dict[str, tuple[dict[str, Any], str]] = {

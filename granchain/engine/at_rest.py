@@ -73,9 +73,9 @@ def static_overlaps(
     CaseError
         If the law has no such force within its range.
     """
-    if not any(masses.precompression or masses.gravity for masses in rows):
-        return np.zeros(limits.size)
-    force = np.concatenate([np.append(masses.static_forces(), 0.0) for masses in rows])
+    force = np.zeros(limits.size)
+    if any(masses.precompression or masses.gravity for masses in rows):
+        force = np.concatenate([np.append(masses.static_forces(), 0.0) for masses in rows])
     if not force.any():
         return force
     found = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
