@@ -101,9 +101,19 @@ ONE_AT_A_TIME = ("vu-quoc-zhang",)
 SLOW_AS_PLAIN_PYTHON = ("jackson-green", "vu-quoc-zhang")
 
 
-@pytest.mark.parametrize(
-    "law", [law for law in sorted(laws()) if not (PLAIN_HERE and law in SLOW_AS_PLAIN_PYTHON)]
+# Laws of each kind, whose scans are compiled by the quick tests.
+COMPILED = ("hertz", "ma-liu", "flores", "tsuji", "stronge", "thornton")
+LAWS = (
+    [law for law in sorted(laws()) if law not in SLOW_AS_PLAIN_PYTHON]
+    if PLAIN_HERE
+    else [
+        law if law in COMPILED else pytest.param(law, marks=pytest.mark.long)
+        for law in sorted(laws())
+    ]
 )
+
+
+@pytest.mark.parametrize("law", LAWS)
 def test_chains_with_other_numbers_are_set_up_in_one_call_as_if_alone(law, monkeypatch):
     calls, single = [], coefficients.own_coefficients
 
