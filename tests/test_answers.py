@@ -339,7 +339,7 @@ def test_a_damaged_case_is_reported_when_it_is_used(tmp_path):
     whole = content.provenance["case_json"]
     rng = np.random.default_rng(0)
     damaged = list(CASE_TEXTS)
-    for _ in range(150):
+    for _ in range(50):
         first, last = np.sort(rng.integers(0, len(whole), 2))
         piece = chr(rng.integers(32, 127)) * rng.integers(0, 3)
         damaged.append(whole[:first] + piece + whole[min(last, first + 5) :])
@@ -358,7 +358,7 @@ def test_a_damaged_case_is_reported_when_it_is_used(tmp_path):
                 refused += 1
             except errors.GranchainError:
                 refused += 1
-    assert refused > 100
+    assert refused > 40
 
 
 @pytest.mark.promise("R9")
