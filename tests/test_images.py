@@ -35,6 +35,7 @@ def test_images_are_those_of_runs_from_each_state(threads, monkeypatch):
         assert (end == np.concatenate([getattr(known, f"final_{name}") for name in names])).all()
 
 
+@pytest.mark.long
 def test_histories_after_a_time_are_those_of_a_run():
     case = CASE.replace(contact={"law": "ma-liu", "psi": 3.0, "xi": 13.0})
     chain = Images(case, Runners(1))

@@ -98,7 +98,7 @@ def hash_in(out: Path) -> str:
 
 @pytest.mark.promise("R1")
 @pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
-@pytest.mark.parametrize("trials", [6, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [3, pytest.param(100, marks=pytest.mark.long)])
 def test_killed_and_interrupted_evaluations_resume_to_the_same_bits(
     trials: int, tmp_path: Path, figure: Callable[..., None]
 ) -> None:
