@@ -65,10 +65,29 @@ def evaluation(name: str, out: Path, **options: Any) -> Any:
         )
 
 
-def resumed(name: str, out: Path, threads: int, ready: int) -> None:
+def stop_after(frames: int, ready: int, release: int) -> None:
+    """Stop this process when it has appended a number of frames, until it is released."""
+    add, count = StudyPart.add, 0
+
+    def stopping(part: StudyPart, columns: Any) -> None:
+        nonlocal count
+        add(part, columns)
+        count += 1
+        if count == frames:
+            os.write(ready, b"stops")
+            os.read(release, 1)
+
+    StudyPart.add = stopping  # type: ignore[method-assign]
+
+
+def resumed(
+    name: str, out: Path, threads: int, ready: int, frames: int = 0, release: int = -1
+) -> None:
     """Resume an evaluation in a child; its exit status is 3 if it raises a KeyboardInterrupt."""
     code = 1
     try:
+        if frames:
+            stop_after(frames, ready, release)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.write(ready, b"ready")
         evaluation(name, out, resume=True, threads=threads)
@@ -91,6 +110,42 @@ def started(name: str, out: Path, threads: int) -> Any:
     return child
 
 
+def ended_after(frames: int, number: int, name: str, out: Path) -> int | None:
+    """Return the exit status of a child that gets a signal after it has appended some frames."""
+    (heard, ready), (waits, release) = os.pipe(), os.pipe()
+    child = in_a_child(resumed, name, out, 1, ready, frames, waits)
+    os.close(ready)
+    assert os.read(heard, 5) == b"ready" and os.read(heard, 5) == b"stops"
+    os.kill(child.pid, number)
+    os.write(release, b".")
+    child.join(LONGEST)
+    for end in (heard, waits, release):
+        os.close(end)
+    return child.exitcode
+
+
+@pytest.mark.promise("R1")
+@pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
+@pytest.mark.parametrize("name", STUDIES)
+def test_an_evaluation_that_is_killed_and_interrupted_between_frames_resumes_to_the_same_bits(
+    name: str, tmp_path: Path
+) -> None:
+    evaluation(name, tmp_path / "whole.h5")
+    out, part = tmp_path / "study.h5", tmp_path / "study.h5.part"
+    # the chained study has four members, and each is a frame; the others have twenty frames
+    assert ended_after(1, signal.SIGKILL, name, out) == -signal.SIGKILL
+    assert part.exists() and not out.exists()
+    assert ended_after(2, signal.SIGINT, name, out) in (0, 3)
+    assert part.exists() and not out.exists()
+    # the last frame is torn
+    frames = len(StudyPart(out, go_on=True).columns)
+    os.truncate(part, part.stat().st_size - 1)
+    assert len(StudyPart(out, go_on=True).columns) == frames - 1 >= 2
+    evaluation(name, out, resume=True)
+    assert hash_in(out) == hash_in(tmp_path / "whole.h5")
+    assert left_in(tmp_path) == ["study.h5", "whole.h5"]
+
+
 def hash_in(out: Path) -> str:
     with h5py.File(out) as file:
         return str(file["provenance/data_sha256"].asstr()[()])
@@ -98,7 +153,8 @@ def hash_in(out: Path) -> str:
 
 @pytest.mark.promise("R1")
 @pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
-@pytest.mark.parametrize("trials", [3, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("trials", [100])
 def test_killed_and_interrupted_evaluations_resume_to_the_same_bits(
     trials: int, tmp_path: Path, figure: Callable[..., None]
 ) -> None:
@@ -138,9 +194,6 @@ def test_killed_and_interrupted_evaluations_resume_to_the_same_bits(
         differ += hash_in(out) != expected[name]
         assert left_in(folder) == ["study.h5"]
     figure(f"of {trials} evaluations resumed, those with other bits", differ, at_most=0)
-    if trials < 100:
-        # when a process is killed depends on the load of the machine
-        return
     figure("evaluations that ended before their files were written", ended, at_least=trials // 2)
     figure("journals torn at a random byte", torn, at_least=trials // 6)
     figure("members that were resumed, and not computed again", members, at_least=trials)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -441,12 +440,12 @@ class Target:
                 row[:] = np.sqrt(np.mean(apart**2, axis=0)) / self._size
         return rows
 
-    def lowest(self, candidate: Candidate, start: np.ndarray) -> Lowest | None:
+    def lowest(self, candidate: Candidate, start: np.ndarray, threads: int) -> Lowest | None:
         """Return the result of a descent from a point."""
 
         def residuals(points: np.ndarray) -> np.ndarray:
             cases = [self.case.replace(**candidate.change(point)) for point in points]
-            return self.off(self.evaluated(cases, 1))
+            return self.off(self.evaluated(cases, threads))
 
         low, high = candidate.low, candidate.high
         return descend(residuals, start, low, high, high - low, "dogbox")
@@ -479,8 +478,7 @@ def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> 
         for i, one in enumerate(candidates)
         for k in lowest_of(points[i], rows[i], one.high - one.low)
     ]
-    with ThreadPoolExecutor(threads, "granchain") as pool:
-        ends = list(pool.map(lambda start: target.lowest(*start[1:]), starts))
+    ends = [target.lowest(*start[1:], threads) for start in starts]
     found = []
     for i, one in enumerate(candidates):
         of_law = [
