@@ -65,7 +65,7 @@ def check_chained_keys(case: Case, vary: Mapping[str, Any]) -> None:
     problems.close()
 
 
-def check_chain(cases: Sequence[Case]) -> None:
+def check_consecutive(cases: Sequence[Case]) -> None:
     """Check that each case can start from the end of the previous one.
 
     Raises

@@ -235,7 +235,7 @@ def gradient(
     ['striker.speed']
     """
     numbers, summary = Numbers(case, keys, "keys"), summary_of(case, of, "of")
-    sizes, step = sizes_of(numbers, {} if scale is None else scale), step_of(case)
+    sizes, step = sizes_of(numbers, {} if scale is None else scale), step_of_case(case)
     single = [index.start for index in numbers.keys.values() if index.stop - index.start == 1]
     near, cases_near = numbers.neighbours(RELATIVE_STEP * sizes)
     cases = [(numbers.case_at(numbers.start), step), *((each, step) for each in cases_near)]
@@ -675,7 +675,7 @@ class Designs:
         self.threads, self.report = threads, report
         self.low, self.width = bounds[0], bounds[1] - bounds[0]
         corners = [*bounds, numbers.start]
-        self.step = min(step_of(numbers.case_at(corner)) for corner in corners)
+        self.step = min(step_of_case(numbers.case_at(corner)) for corner in corners)
         # changes of the recording are applied once for all designs
         self.recorded = [summary.recorded(numbers.case, self.step) for summary in summaries]
         self.best = (numbers.start - self.low) / self.width
@@ -1116,7 +1116,7 @@ def summary_of_mechanism(case: Any, of: Any, where: str) -> RunSummary:
     return RunSummary(where, {}, True, number, of, case.measured[of].unit)
 
 
-def step_of(case: Any) -> float:
+def step_of_case(case: Any) -> float:
     """Return the time step of a case [s]."""
     return float(case.time_step() if case.measured else prepare(case)[2].value)
 

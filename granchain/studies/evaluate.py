@@ -49,7 +49,7 @@ from granchain.store.study import (
     study_attributes,
     texts,
 )
-from granchain.studies.chained import check_chain, check_chained_keys, compute_chain
+from granchain.studies.chained import check_chained_keys, check_consecutive, compute_chain
 from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.executors import compute_elsewhere
 from granchain.studies.interruption import Interruptions
@@ -421,9 +421,9 @@ def evaluated(
             "out=. Give its file as out=."
         )
     if chained:
-        check_chain(listed)
+        check_consecutive(listed)
     warn_of_fast_drives(listed, 4)
-    check_size(listed, wanted, out)
+    size_of_numbers(listed, wanted, out)
     evaluation = Evaluation(listed, wanted, plan, chained)
 
     def compute(places: Sequence[int], store: Store) -> None:
@@ -453,7 +453,7 @@ def evaluated(
             alike = repeated_members(listed, changes)
 
             def store(places: Sequence[int], columns: Columns) -> None:
-                evaluation.add(*spread(places, columns, alike))
+                evaluation.add(*rows_of_all(places, columns, alike))
                 report(sum(len(alike[place]) for place in places))
                 raise_failure(evaluation, places, strict)
 
@@ -477,7 +477,7 @@ def evaluated(
                     part.add({"point": names, **columns})
                     # results stay in the file until they are needed
                     columns = {name: columns[name] for name in columns if name != "result"}
-                    evaluation.add(*spread(places, columns, alike))
+                    evaluation.add(*rows_of_all(places, columns, alike))
                 report(sum(len(alike[place]) for place in places))
                 raise_failure(evaluation, places, strict)
 
@@ -583,7 +583,7 @@ def checked_measures(
     return wanted._replace(names=tuple(names))
 
 
-def check_size(
+def size_of_numbers(
     cases: Sequence[Case], measures: Measures, out: str | os.PathLike[str] | None = None
 ) -> float:
     """Return the size of the numbers of all members [bytes], or raise an error above the limits."""
@@ -668,7 +668,7 @@ def repeated_members(
     return {places[0]: places for places in alike.values()}
 
 
-def spread(
+def rows_of_all(
     places: Sequence[int], columns: Columns, alike: Mapping[int, Sequence[int]]
 ) -> tuple[Sequence[int], Columns]:
     """Return columns for all members that have the cases of some members."""

@@ -344,7 +344,7 @@ def columns_of_members(
         set_numbers(columns, rows, [members[row][0] for row in rows], measures)
         if "traces" in measures.names:
             for row in rows:
-                traces[row] = trace_of(members[row][0])
+                traces[row] = trace_of_member(members[row][0])
     if "traces" in measures.names:
         columns["n_samples"] = np.array([0 if time is None else len(time) for time, _ in traces])
         columns["time"] = padded_rows([time for time, _ in traces], 1)
@@ -394,7 +394,7 @@ def numbers_of_function(function: SummaryFunction, result: Result) -> dict[str, 
         ) from error
 
 
-def trace_of(member: Ready) -> tuple[np.ndarray, np.ndarray]:
+def trace_of_member(member: Ready) -> tuple[np.ndarray, np.ndarray]:
     """Return the sample times [s] and the forces of the sensors [N] of a member."""
     state, sensors = member.state, len(member.case.sensors.beads)
     clock = state.memory.clocks[state.place : state.place + 1]

@@ -17,10 +17,10 @@ from granchain.studies.evaluate import (
     Evaluation,
     attributes_of_study,
     axes_of_plan,
-    check_size,
     checked_measures,
     evaluated,
     numbers_of_member,
+    size_of_numbers,
     warn_of_notes,
 )
 from granchain.studies.measures import (
@@ -145,7 +145,7 @@ def sweep(
 
 
 # Memory of the libraries that a study loads and of its threads [bytes]; measured: 91 MB.
-LIBRARIES = 130e6
+LIBRARY_BYTES = 130e6
 
 
 def estimate(
@@ -163,7 +163,7 @@ def estimate(
     """
     cases = plan.cases()
     wanted, count = checked_measures(cases, measures, chained, None), len(cases)
-    numbers = check_size(cases, wanted)
+    numbers = size_of_numbers(cases, wanted)
     threads = check_members(cases, 1 if chained else threads)
     places = sorted({0, count // 2, count - 1})
     # once without timing, for compilation and other common work
@@ -178,7 +178,7 @@ def estimate(
     return {
         "members": count,
         "seconds": seconds,
-        "memory": LIBRARIES + 2.0 * max(numbers, file_size) + members,
+        "memory": LIBRARY_BYTES + 2.0 * max(numbers, file_size) + members,
         "file_size": file_size,
     }
 
