@@ -21,7 +21,7 @@ from granchain.material import Material
 # Material of a rigid wall, without compliance: E* = E/(1 - nu^2) of the bead alone.
 RIGID = Material(youngs_modulus=math.inf, poissons_ratio=0.0, source="definition", name="rigid")
 
-FREE, WALL = "free", "wall"
+FREE, WALL, COMPLIANT = "free", "wall", "compliant"
 DRIVEN_DISPLACEMENT, DRIVEN_FORCE = "displacement", "force"
 
 # Upper limit on bead-steps per run (our choice): at 0.3 ns each, the minimum with vector units,
@@ -35,9 +35,9 @@ class End:
 
     Parameters
     ----------
-    kind : {"free", "wall", "displacement", "force"}
-        Free end, fixed wall, wall that follows a table, or force on the last body that follows a
-        table.
+    kind : {"free", "wall", "displacement", "force", "compliant"}
+        Free end, fixed wall, wall that follows a table, force on the last body that follows a
+        table, or wall that the last body moves.
     material : Material, optional
         Material of the wall. Default: the material of the last body.
     time, value : (n,) array, optional
@@ -46,6 +46,11 @@ class End:
     slope : (n,) array, optional
         Slopes of the values [m/s] or [N/s], for cubics through values and slopes. Default: a
         shape-preserving cubic for a displacement, and linear interpolation for a force.
+    modes : (n_modes, 3) array, optional
+        Mass [kg], stiffness [N/m], and damping [kg/s] of each mode of a compliant end. Its
+        displacement is the sum of those of the modes.
+    impedance : float
+        Contact force divided by the velocity of a compliant end without modes [kg/s].
     """
 
     kind: str = FREE
@@ -53,11 +58,18 @@ class End:
     time: np.ndarray | None = None
     value: np.ndarray | None = None
     slope: np.ndarray | None = None
+    modes: np.ndarray | None = None
+    impedance: float = 0.0
 
     @property
     def has_wall(self) -> bool:
         """True if there is a contact at this end."""
-        return self.kind in (WALL, DRIVEN_DISPLACEMENT)
+        return self.kind in (WALL, DRIVEN_DISPLACEMENT, COMPLIANT)
+
+    @property
+    def is_compliant(self) -> bool:
+        """True if the wall at this end moves with the contact force."""
+        return self.kind == COMPLIANT
 
 
 class Start(NamedTuple):

@@ -373,17 +373,21 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
     place = [where] if where else []
     about: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": []}
     about["meaning"] = f"its keys under [{where}]"
-    inner: type[Table] | None = model
+    inner = [model]
     for part in fault["loc"]:
+        named = [table for table in inner if part in (table.__name__, *table.model_fields)]
         if isinstance(part, int):
             place.append(str(part))
-        elif inner is not None and part in inner.model_fields:
+        elif named and part in named[0].model_fields:
+            model = named[0]
             place.append(part)
-            about, model = declared(inner, part), inner
-            inner = table_in(inner.model_fields[part].annotation)
+            about, inner = declared(model, part), tables_in(model.model_fields[part].annotation)
+        elif named:
+            # the tag of one of several tables
+            inner = named
     if fault["type"] == "extra_forbidden":
         unknown = ".".join([*place, str(fault["loc"][-1])])
-        return problems.add_unknown(unknown, (inner or model).model_fields)
+        return problems.add_unknown(unknown, (inner or [model])[0].model_fields)
     where, allowed, meaning = ".".join(place), about["allowed"], about["meaning"]
     if fault["type"] == "missing":
         return problems.add(where, "missing", give(meaning, allowed))
@@ -403,9 +407,15 @@ def rejected(value: Any) -> str:
     return f"{shown(value)} is {'out of range' if number else 'not valid'}"
 
 
-def table_in(annotation: Any) -> type[Table] | None:
-    """Return the table in the annotation of a key, if any."""
+def tables_in(annotation: Any) -> list[type[Table]]:
+    """Return the tables in the annotation of a key."""
     if isinstance(annotation, type) and issubclass(annotation, Table):
-        return annotation
-    found = (table_in(part) for part in get_args(annotation))
-    return next((table for table in found if table is not None), None)
+        return [annotation]
+    return [table for part in get_args(annotation) for table in tables_in(part)]
+
+
+def table_in(annotation: Any, name: str = "") -> type[Table] | None:
+    """Return the table in the annotation of a key, if any: the first one that has a key `name`."""
+    tables = tables_in(annotation)
+    named = [table for table in tables if name in table.model_fields]
+    return next(iter(named or tables), None)

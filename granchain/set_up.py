@@ -8,12 +8,13 @@ from functools import cache
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.tables import DriveTable
-from granchain.chain import FREE, RIGID, WALL, Chain, End, Resonators, check_start
+from granchain.case.tables import DriveTable, MassEndTable, ModesEndTable, PlateEndTable
+from granchain.chain import COMPLIANT, FREE, RIGID, WALL, Chain, End, Resonators, check_start
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.errors import CaseError, LawError
+from granchain.structures import plate_impedance, rod_impedance
 
 
 def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
@@ -38,6 +39,11 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
             if key not in made:
                 chain = chain_of(case)
                 check_start(chain)
+                for side in case.ends.compliant():
+                    raise CaseError(
+                        f"ends.{side}: runs with a compliant end are not yet computed. The end "
+                        'must be a word or a driven end. Set it to "wall".'
+                    )
                 made[key] = chain, chain.pair(), chain.overlap_limits(), bool(case.own_contacts())
             chain, pair, limits, mixed = made[key]
             if case.striker is not None and chain.velocity[0] != case.striker.speed:
@@ -135,4 +141,15 @@ def end_of(case: Case, side: str) -> End:
         return End(FREE)
     if kind in ("wall", "rigid"):
         return End(WALL, RIGID if kind == "rigid" else material)
-    return End(kind.drive, material, *case.driven(f"ends.{side}"))
+    if isinstance(kind, DriveTable):
+        return End(kind.drive, material, *case.driven(f"ends.{side}"))
+    own, modes, impedance = case.ends.material_of_wall(side), None, 0.0
+    if isinstance(kind, MassEndTable):
+        modes = np.array([[kind.mass, kind.stiffness, kind.damping]])
+    elif isinstance(kind, ModesEndTable):
+        modes = np.array(kind.modes)
+    elif isinstance(kind, PlateEndTable):
+        impedance = plate_impedance(kind.plate.thickness, kind.plate.material)
+    else:
+        impedance = rod_impedance(kind.rod.area, kind.rod.material)
+    return End(COMPLIANT, own, modes=modes, impedance=impedance)

@@ -533,6 +533,15 @@ def check_case(case: Any, kind: type[CheckedCase] = Case) -> None:
         raise CaseError(f"case: {got} is not a Case. Make one with granchain.load_case.")
 
 
+def check_fixed_ends(case: Case, what: str) -> None:
+    """Reject a case with a compliant end; `what` cannot be computed for it."""
+    for side in case.ends.compliant():
+        raise CaseError(
+            f"ends.{side}: {what} cannot be computed for a chain with a compliant end. The end "
+            'must be "free", "wall", or "rigid". Change it.'
+        )
+
+
 def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
     """Read a case.
 

@@ -89,6 +89,8 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
         if striker is not None and problems.clear(*bead):
             check_body("striker", body_like(striker, body_like(first, chain)), problems)
         check_support(chain, ends, problems)
+    if problems.clear("chain.precompression", "chain.gravity", "ends", "striker"):
+        check_compliant_ends(chain, ends, striker, problems)
     walls = ends.has_wall("left") or ends.has_wall("right")
     if problems.clear("chain", "ends", "striker"):
         problems.check(
@@ -266,6 +268,47 @@ def check_ends(
         if driven:
             drives |= drive_under(where, end, time, files, problems)
     return drives
+
+
+def check_compliant_ends(
+    chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems
+) -> None:
+    """Check that a compliant end can carry the static load, and has a density if it needs one."""
+    loads = [name for name in ("precompression", "gravity") if getattr(chain, name)]
+    for side in ends.compliant():
+        where, end = f"ends.{side}", getattr(ends, side)
+        name = next((name for name in ("plate", "rod") if hasattr(end, name)), "")
+        modes = getattr(end, "modes", [(0.0, getattr(end, "stiffness", 0.0))])
+        if not problems.clear(where):
+            continue
+        problems.check(
+            len(modes) > 0,
+            f"{where}.modes",
+            "the list is empty",
+            "A structure needs one or more modes [mass, stiffness, damping]",
+        )
+        problems.check(
+            side == "right" or striker is None,
+            where,
+            "a compliant end is not possible behind a striker",
+            "With a striker, only the right end can be compliant",
+            'Set [ends] left = "free" or "wall"',
+        )
+        problems.check(
+            not name or getattr(end, name).material.density is not None,
+            f"{where}.{name}.material.density",
+            "missing",
+            f"The motion of a {name} depends on its density [kg/m^3], a number above 0",
+            "Add it to the material",
+        )
+        problems.check(
+            not loads or all(mode[1] for mode in modes),
+            where,
+            f"this end cannot carry {' and '.join(loads)}"
+            + (f", because a {name} moves on under a constant force" if name else ""),
+            "With a static load, each mass or mode of the end needs a stiffness above 0",
+            f"Give the stiffness [N/m], or remove {' and '.join(loads)}",
+        )
 
 
 def drive_under(

@@ -214,7 +214,7 @@ def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:
     if striker is not None:
         row.insert(0, striker.material or row[0])
     left, right = (
-        [RIGID if getattr(ends, side) == "rigid" else getattr(ends, f"{side}_material") or bead]
+        [RIGID if getattr(ends, side) == "rigid" else ends.material_of_wall(side) or bead]
         if ends.has_wall(side)
         else []
         for side, bead in (("left", row[0]), ("right", row[-1]))

@@ -373,7 +373,7 @@ def _contact_numbers(document: Mapping[str, Any]) -> range:
             if "repeat" in segment:
                 beads, group = beads + segment["repeat"] * group, 0
         left, right = (
-            end.get("drive") == "displacement" if isinstance(end, dict) else end != "free"
+            end.get("drive") != "force" if isinstance(end, dict) else end != "free"
             for end in (ends.get("left", "free"), ends.get("right", "free"))
         )
         return range(int("striker" not in document) - left, beads + group + right)

@@ -29,6 +29,10 @@ INNER: tuple[tuple[str, type[Table]], ...] = (
     ("A material: { youngs_modulus = ..., ... }", tables.MaterialTable),
     ("A resonator: { mass = ..., ... }", tables.ResonatorTable),
     ("A driven end: { drive = ..., ... }", tables.DRIVE_TABLE),
+    ("A wall on a spring as an end: { mass = ..., ... }", tables.MassEndTable),
+    ("A plate as an end: { plate = { ... } }", tables.PlateTable),
+    ("A rod as an end: { rod = { ... } }", tables.RodTable),
+    ("Modes as an end: { modes = [...] }", tables.ModesEndTable),
 )
 # Heading and model of each table of a case file; first the keys above all tables.
 KEY_TABLES: tuple[tuple[str, type[Table]], ...] = (
@@ -150,7 +154,7 @@ def quantity_of(case: CheckedCase, key: str) -> Quantity:
                 f"{key}: the input is a {found.kind}. It must be a number. Choose another input."
             )
         return found
-    model = table_at(type(case), way)
+    model = table_at(type(case), way, last)
     if model is None or last not in model.model_fields or not way:
         raise CaseError(
             f"{shown(key)}: unknown key. It must be a key of the case with a number, such as "
@@ -173,13 +177,13 @@ def quantity_of(case: CheckedCase, key: str) -> Quantity:
     return Quantity(last, unit, about["meaning"], **limits)
 
 
-def table_at(kind: type[CheckedCase], way: Iterable[str]) -> type[BaseModel] | None:
-    """Return the model of the table that contains a key, from the parts of its path."""
+def table_at(kind: type[CheckedCase], way: Iterable[str], name: str) -> type[BaseModel] | None:
+    """Return the model of the table that contains the key `name`, from the parts of its path."""
     model: type[BaseModel] | None = kind
-    for part in way:
-        if not part.isdecimal():
-            known = {} if model is None else model.model_fields
-            model = table_in(known[part].annotation) if part in known else None
+    names = [part for part in way if not part.isdecimal()]
+    for part, following in zip(names, [*names[1:], name], strict=True):
+        known = {} if model is None else model.model_fields
+        model = table_in(known[part].annotation, following) if part in known else None
     return model
 
 
@@ -240,7 +244,7 @@ def about_key(case: CheckedCase, key: str) -> tuple[str, str]:
             quantity = law_input(case, key)
             return quantity.unit, quantity.meaning
     *way, name = key.split(".")
-    model = table_at(type(case), way)
+    model = table_at(type(case), way, name)
     if model is None or name not in model.model_fields or not way:
         return "", f"of the case: {key}"
     about = declared(model, name)

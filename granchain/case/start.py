@@ -299,7 +299,7 @@ def _constants(material: Any) -> Any:
 
 def _wall(case: Any, side: str) -> list[Any]:
     """Return kind and material of a wall, which has residual indentation in the state."""
-    material = getattr(case.ends, f"{side}_material")
+    material = case.ends.material_of_wall(side)
     kind = "rigid" if getattr(case.ends, side) == "rigid" else case.ends.has_wall(side)
     return [kind, None if material is None else _constants(material)]
 
@@ -307,7 +307,8 @@ def _wall(case: Any, side: str) -> list[Any]:
 def _end(case: Any, side: str) -> list[Any]:
     """Return an end, with its drive and its wall."""
     end = getattr(case.ends, side)
-    own = _drive(case, f"ends.{side}") if isinstance(end, DriveTable) else end
+    driven = isinstance(end, DriveTable)
+    own = _drive(case, f"ends.{side}") if driven else plain_tables(end, Problems())
     return [own, _wall(case, side)]
 
 

@@ -525,17 +525,98 @@ class BeadDriveTable(DRIVE_TABLE):  # type: ignore[valid-type, misc]
     bead: int = integer_key("the number of the driven bead")
 
 
+class CompliantEndTable(Table):
+    """An end that gives way: a flat wall that the last bead moves."""
+
+
+class MassEndTable(CompliantEndTable):
+    """A flat wall with a mass, on a spring and a dashpot between it and the ground."""
+
+    mass: float = number_key("kg", "the mass of the wall", above=0.0)
+    stiffness: float = number_key("N/m", "the stiffness of its spring", 0.0, low=0.0)
+    damping: float = number_key("kg/s", "the damping of its dashpot", 0.0, low=0.0)
+
+
+class PlateTable(Table):
+    """A large thin plate: no wave returns from its edges during the run."""
+
+    thickness: float = number_key("m", "the thickness of the plate", above=0.0)
+    material: MaterialKey = material_of("the plate", ...)
+
+
+class PlateEndTable(CompliantEndTable):
+    """A large thin plate, which the last bead strikes far from its edges."""
+
+    plate: PlateTable = key("the plate", "a table { thickness, material }")
+
+
+class RodTable(Table):
+    """A long thin rod along the chain: no wave returns from its far end during the run."""
+
+    area: float = number_key("m^2", "the area of the cross section of the rod", above=0.0)
+    material: MaterialKey = material_of("the rod", ...)
+
+
+class RodEndTable(CompliantEndTable):
+    """A long thin rod, whose flat end the last bead strikes."""
+
+    rod: RodTable = key("the rod", "a table { area, material }")
+
+
+Mode = Annotated[
+    tuple[
+        Annotated[float, Field(gt=0.0)],
+        Annotated[float, Field(ge=0.0)],
+        Annotated[float, Field(ge=0.0)],
+    ],
+    Field(strict=False),
+]
+
+
+class ModesEndTable(CompliantEndTable):
+    """A structure with several modes. Its displacement at the contact is the sum of the
+    displacements of the modes, and the contact force acts on each mode."""
+
+    modes: tuple[Mode, ...] = key(
+        "the mass [kg], stiffness [N/m], and damping [kg/s] of each mode at the contact",
+        "a list of one or more lists [mass, stiffness, damping], mass above 0 and the others 0 or "
+        "more",
+        strict=False,
+    )
+
+
 if TYPE_CHECKING:
     DriveKey = DriveTable
 else:
     DriveKey = DRIVE_TABLE
 
+
+def _kind_of_end(value: Any) -> str:
+    """Return the tag of an end: "word", or the name of the table that has its keys."""
+    if isinstance(value, Table):
+        return type(value).__name__
+    names = value if isinstance(value, Mapping) else ()
+    tables = (MassEndTable, PlateEndTable, RodEndTable, ModesEndTable)
+    met = (table for table in tables if not table.model_fields.keys().isdisjoint(names))
+    otherwise = DRIVE_TABLE if isinstance(value, Mapping) else None
+    table = otherwise if "drive" in names else next(met, otherwise)
+    return "word" if table is None else table.__name__
+
+
 EndKey = Annotated[
-    Annotated[Literal["free", "wall", "rigid"], Tag("word")] | Annotated[DriveKey, Tag("table")],
-    Discriminator(lambda value: "table" if isinstance(value, (Mapping, DriveTable)) else "word"),
+    Annotated[Literal["free", "wall", "rigid"], Tag("word")]
+    | Annotated[DriveKey, Tag("DRIVE_TABLE")]
+    | Annotated[MassEndTable, Tag("MassEndTable")]
+    | Annotated[PlateEndTable, Tag("PlateEndTable")]
+    | Annotated[RodEndTable, Tag("RodEndTable")]
+    | Annotated[ModesEndTable, Tag("ModesEndTable")],
+    Discriminator(_kind_of_end),
 ]
-_DRIVEN = 'a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }'
-_END = (("free", "wall", "rigid"), "free", _DRIVEN)
+_TABLES = (
+    'a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }, '
+    "{ mass, stiffness, damping }, { plate }, { rod }, or { modes }"
+)
+_END = (("free", "wall", "rigid"), "free", _TABLES)
 
 
 class EndsTable(Table):
@@ -549,9 +630,20 @@ class EndsTable(Table):
     right_contact: ContactTable | None = own_contact("at the right wall")
 
     def has_wall(self, side: str) -> bool:
-        """Check if a wall, fixed or driven, is at this end."""
+        """Check if a wall, fixed, driven, or compliant, is at this end."""
         end = getattr(self, side)
         return end.drive == "displacement" if isinstance(end, DriveTable) else end != "free"
+
+    def material_of_wall(self, side: str) -> Material | None:
+        """Return the material of a wall; None if it is that of the bead, or if it is rigid."""
+        end, material = getattr(self, side), getattr(self, f"{side}_material")
+        structure = getattr(end, "plate", getattr(end, "rod", None))
+        return structure.material if structure is not None and material is None else material
+
+    def compliant(self) -> list[str]:
+        """Return the sides whose ends give way."""
+        sides = ("left", "right")
+        return [side for side in sides if isinstance(getattr(self, side), CompliantEndTable)]
 
 
 class PairTable(LawInputs):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from granchain.analysis.convergence import SAFETY
-from granchain.case import Case, check_case
+from granchain.case import Case, check_case, check_fixed_ends
 from granchain.case.document import entry_at
 from granchain.case.listing import NO_PHYSICS, quantity_of
 from granchain.case.start import FIXED, same_of
@@ -1217,6 +1217,7 @@ def _first_node(
 ) -> tuple[Path, Node]:
     """Return the path and its first orbit."""
     check_case(case)
+    check_fixed_ends(case, "a branch of orbits")
     runners = Runners(threads)
     if not isinstance(found, Orbit):
         raise CaseError(

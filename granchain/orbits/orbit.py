@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from granchain.case import Case, check_case
+from granchain.case import Case, check_case, check_fixed_ends
 from granchain.case.start import begun as begun_before
 from granchain.errors import CaseError, RunError
 from granchain.keys import shown
@@ -266,6 +266,7 @@ def orbit(
     True
     """
     check_case(case)
+    check_fixed_ends(case, "an orbit")
     runners = Runners(threads, progress_of(progress, "orbit"))
     if not (isinstance(tolerance, (int, float)) and 0.0 < tolerance < 1.0):
         raise CaseError(

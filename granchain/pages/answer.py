@@ -377,10 +377,11 @@ def setup_blocks(case: Mapping[str, Any], varied: Iterable[str]) -> list[Block]:
     rows = []
     for key, text in flat_words({name: v for name, v in case.items() if name not in NO_SETUP}):
         table, about = model, {"meaning": "", "unit": None}
-        for name in key.split("."):
+        names = key.split(".")
+        for name, following in zip(names, [*names[1:], ""], strict=True):
             if table is not None and name in table.model_fields:
                 about = declared(table, name)
-                table = table_in(table.model_fields[name].annotation)
+                table = table_in(table.model_fields[name].annotation, following)
         # the unit follows the value
         meaning = re.sub(r" \[[^\[\]]+\]$", "", str(about["meaning"])).removeprefix("the ")
         unit = about["unit"] if NUMBER_PATTERN.fullmatch(text) else None

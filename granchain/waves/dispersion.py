@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granchain.case import Case, check_case
+from granchain.case import Case, check_case, check_fixed_ends
 from granchain.chain import Chain
 from granchain.engine.setup import Contacts
 from granchain.errors import CaseError
@@ -162,6 +162,7 @@ def dispersion(case: Case) -> Dispersion:
     (1, 2)
     """
     check_case(case)
+    check_fixed_ends(case, "the dispersion")
     return dispersion_of(cell_of(case), case)
 
 
