@@ -294,7 +294,7 @@ def output_file() -> str:
 TASKS: dict[str, tuple[str, ...]] = {
     "Run a case": (
         *("load_case", "Case", "run", "Result", "verify", "Verification", "ProgressLine"),
-        *("load_mechanism", "MechanismCase", "run_mechanism"),
+        *("load_mechanism", "MechanismCase", "run_mechanism", "beam_modes"),
     ),
     "Contact laws and impacts": (
         *("laws", "certificate", "Certificate", "impact", "ImpactResult", "impacts", "Pair"),

@@ -44,6 +44,7 @@ from granchain.simulation import run as run
 from granchain.store import Result as Result
 from granchain.store.answer import open as open
 from granchain.store.study import save as save
+from granchain.structures import beam_modes as beam_modes
 from granchain.studies.bands import bands as bands
 from granchain.studies.collisions import impacts as impacts
 from granchain.studies.design import Gradient as Gradient
