@@ -97,8 +97,8 @@ class Start(NamedTuple):
     steps : int
         Number of steps of all previous runs if this run uses their step, drives, and loads. The
         result is then bit-identical to one uninterrupted run. Else 0.
-    resonators : (4, n_resonators) array
-        Same quantities as `bodies`, of the resonators.
+    attached : (4, n_attached) array
+        Same quantities as `bodies`, of the attached masses.
     """
 
     bodies: np.ndarray
@@ -109,22 +109,24 @@ class Start(NamedTuple):
     corrections: np.ndarray
     driven: np.ndarray
     steps: int = 0
-    resonators: np.ndarray = np.zeros((4, 0))
+    attached: np.ndarray = np.zeros((4, 0))
 
 
-class Resonators(NamedTuple):
-    """Masses inside bodies, each on a spring and a dashpot, as (n_resonators,) arrays.
+class Elements(NamedTuple):
+    """Springs and dashpots between bodies and the ground or attached masses, as (n,) arrays.
 
-    Empty arrays mean that there are no resonators.
+    Empty arrays mean that there are no elements.
 
     Parameters
     ----------
     body : integer array
-        Index of the body of each resonator, in ascending order.
-    mass, stiffness, damping : array
-        Mass [kg], spring stiffness [N/m], and damping [kg/s].
+        Index of the body of each element, in ascending order.
+    mass : array
+        Attached mass at the other end of the element [kg]; 0 if the other end is the ground.
+    stiffness, damping : array
+        Stiffness of the spring [N/m] and damping of the dashpot [kg/s].
     u, v : array
-        Displacement [m] and velocity [m/s] at the start.
+        Displacement [m] and velocity [m/s] of the attached mass at the start.
     """
 
     body: np.ndarray = np.zeros(0, dtype=np.int64)
@@ -170,8 +172,8 @@ class Masses:
     on_site_stiffness, on_site_damping : (n_bodies,) array, optional
         Stiffness [N/m] and damping [kg/s] of a spring and a dashpot between each body and the
         ground, without force at rest.
-    resonators : Resonators, optional
-        Resonators. The masses of bodies do not include them.
+    resonators : Elements, optional
+        Elements with attached masses. The masses of bodies do not include them.
     driven : tuple of (int, End)
         Driven bodies: index, and table of the displacement or of the additional force.
     """
@@ -189,7 +191,7 @@ class Masses:
     start: Start | None = None
     on_site_stiffness: np.ndarray = field(default_factory=NOTHING)
     on_site_damping: np.ndarray = field(default_factory=NOTHING)
-    resonators: Resonators = field(default_factory=Resonators)
+    resonators: Elements = field(default_factory=Elements)
     driven: tuple[tuple[int, End], ...] = ()
 
     def __post_init__(self) -> None:
@@ -213,7 +215,7 @@ class Masses:
         """
         return (
             id(self) if self.drives else 0,
-            self.n_bodies, self.has_striker, self.n_resonators, self.has_drag, self.has_sites,
+            self.n_bodies, self.has_striker, self.elements.body.size, self.n_attached,
             bool(self.loads.any()),
         )  # fmt: skip
 
@@ -223,52 +225,68 @@ class Masses:
         return bool(self.displacement.any())
 
     @cached_property
-    def has_on_site(self) -> bool:
-        """True if there are on-site springs or dashpots."""
-        return bool(self.on_site_stiffness.any() or self.on_site_damping.any())
+    def elements(self) -> Elements:
+        """Elements of the chain.
+
+        The drag, the on-site spring, and the on-site dashpot of a body are one element. A body with
+        a prescribed displacement has no on-site spring or dashpot.
+        """
+        free = np.ones(self.n_bodies)
+        free[[body for body, end in self.driven if end.kind == DRIVEN_DISPLACEMENT]] = 0.0
+        stiffness = free * self.on_site_stiffness
+        damping = free * self.on_site_damping + self.drag * self.mass
+        body = np.flatnonzero((stiffness > 0.0) | (damping > 0.0))
+        none, own = np.zeros(body.size), self.resonators
+        grounded = body, none, stiffness[body], damping[body], none, none
+        table = [np.concatenate(both) for both in zip(grounded, own, strict=True)]
+        order = np.argsort(table[0], kind="stable")
+        return Elements(*(values[order] for values in table))
 
     @cached_property
-    def has_sites(self) -> bool:
-        """True if there are on-site springs, on-site dashpots, or resonators."""
-        return self.has_on_site or self.n_resonators > 0
+    def attached(self) -> np.ndarray:
+        """(n_attached,) Indices of the elements with an attached mass."""
+        return np.flatnonzero(self.elements.mass)
 
     @property
-    def n_resonators(self) -> int:
-        """Number of resonators."""
-        return int(self.resonators.body.size)
+    def n_attached(self) -> int:
+        """Number of attached masses."""
+        return int(self.attached.size)
 
     @cached_property
     def carried_mass(self) -> np.ndarray:
-        """(n_bodies,) Mass of each body with its resonators [kg].
+        """(n_bodies,) Mass of each body with its attached masses [kg].
 
-        A body carries the weight of its resonators at rest.
+        A body carries the weight of its attached masses at rest.
         """
-        own = self.resonators
+        own = self.elements
         return self.mass + np.bincount(own.body, own.mass, self.n_bodies)
 
     @cached_property
-    def own_rates(self) -> np.ndarray:
-        """(2, n_bodies) Rates of on-site and resonator springs and dashpots.
+    def rates_of_elements(self) -> np.ndarray:
+        """(2, n_bodies) Rates of the springs and dashpots of elements.
 
         They are added to the bounds on omega^2 [1/s2] and on the rates [1/s] of each body. The
-        contributions are k/m of the on-site spring, and k (1/m + 1/m_j) of each resonator. If the
-        displacement of the resonator is measured in units of m/m_j of that of the body,
-        Gershgorin's row of the body includes all of it, and the row of the resonator is not larger.
+        contribution of an element is k/m, or k (1/m + 1/m_j) with an attached mass m_j. If the
+        displacement of the attached mass is measured in units of m/m_j of that of the body,
+        Gershgorin's row of the body includes all of it, and the row of the attached mass is not
+        larger.
         """
-        found = np.array([self.own_sum(name) / self.mass for name in ("stiffness", "damping")])
-        own = self.resonators
-        for row, values in zip(found, (own.stiffness, own.damping), strict=True):
-            row += np.bincount(own.body, values / own.mass, self.n_bodies)
-        return found
+        own = self.elements
+        light = np.divide(1.0, own.mass, out=np.zeros(own.mass.size), where=own.mass > 0.0)
+        light += 1.0 / self.mass[own.body]
+        return np.array([np.bincount(own.body, row * light, self.n_bodies) for row in own[2:4]])
 
-    def own_sum(self, name: str) -> np.ndarray:
-        """Return the (n_bodies,) sum of the on-site and resonator values of each body.
+    def stretches(self) -> np.ndarray:
+        """Return how much each element is stretched by each displacement.
 
-        `name` is "stiffness" [N/m] or "damping" [kg/s].
+        The array is (n_elements, n_bodies + n_attached), with the bodies before the attached
+        masses. With this matrix B, the stiffness matrix is B^T k B.
         """
-        own = self.resonators
-        riding = np.bincount(own.body, getattr(own, name), self.n_bodies)
-        return np.asarray(getattr(self, f"on_site_{name}") + riding)
+        own, n, rows = self.elements, self.n_bodies, np.arange(self.elements.body.size)
+        stretches = np.zeros((rows.size, n + self.n_attached))
+        stretches[rows, own.body] = 1.0
+        stretches[self.attached, n + np.arange(self.n_attached)] = -1.0
+        return stretches
 
     @cached_property
     def drives(self) -> list[tuple[int, float, End]]:
@@ -284,11 +302,6 @@ class Masses:
             for end, wall, body, sign in ends
             if end.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE) and end.time is not None
         ] + [(body + 1, 1.0, end) for body, end in self.driven]
-
-    @cached_property
-    def has_drag(self) -> bool:
-        """True if drag acts on a body."""
-        return bool(self.drag.any())
 
     @property
     def n_bodies(self) -> int:
@@ -348,9 +361,8 @@ class Masses:
             moving |= self.displacement != 0.0
         last = moving.nonzero()[0][-1:].tolist()
         ahead = [-1, *(body - 1 for body, _, _ in self.drives), *last]
-        if self.n_resonators:
-            own = self.resonators
-            ahead += own.body[(own.u != 0.0) | (own.v != 0.0)].tolist()
+        own = self.elements
+        ahead += own.body[(own.u != 0.0) | (own.v != 0.0)].tolist()
         return max(ahead)
 
     def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from granchain.engine.state import State
 from granchain.run_end import about_allowed_step, about_laws, about_step, result_and_problem
 from granchain.status import Message, Status
 from granchain.store import Result
-from granchain.store.schema import LOSSES
+from granchain.store.schema import ATTACHED, LOSSES
 
 # Maximum ratio of overlap to smaller radius without a warning (our choice). Hertz's theory requires
 # contacts that are small compared with the bodies. Its contact radius a satisfies a^2 = R overlap
@@ -133,19 +133,19 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
         data["displacement"] = records.displacement[:snapshots]
         data["velocity"] = records.velocity[:snapshots]
-    if n := chain.n_resonators:
-        own = chain.resonators
+    if chain.n_attached:
+        own, places = chain.elements, chain.attached
         data |= {
-            "resonator": np.arange(1, n + 1),
-            "resonator_bead": chain.body_labels[own.body],
-            "resonator_mass": own.mass,
-            "resonator_stiffness": own.stiffness,
-            "final_resonator_displacement": state.resonators.u[:n].copy(),
-            "final_resonator_velocity": state.resonators.v[:n].copy(),
+            ATTACHED: np.arange(1, chain.n_attached + 1),
+            f"{ATTACHED}_bead": chain.body_labels[own.body[places]],
+            f"{ATTACHED}_mass": own.mass[places],
+            f"{ATTACHED}_stiffness": own.stiffness[places],
+            f"final_{ATTACHED}_displacement": state.elements.u[places],
+            f"final_{ATTACHED}_velocity": state.elements.v[places],
         }
         if records.snapshot_at.size:
-            for name in ("resonator_displacement", "resonator_velocity"):
-                data[name] = getattr(records, name)[:snapshots]
+            data[f"{ATTACHED}_displacement"] = records.attached_displacement[:snapshots]
+            data[f"{ATTACHED}_velocity"] = records.attached_velocity[:snapshots]
     if records.snapshot_reach.size:
         data |= histories_of(run)
     models = models_of(state.model)
@@ -208,25 +208,16 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
         # Work before the state, or before the beads' initial positions, is not part of the run
         # either.
         table[_EXTERNAL:] -= table[_EXTERNAL:, :1]
-    parts = ("gravity", "precompression", "drives")
+    some = ("elements", "elements_viscous", "gravity", "precompression", "drives")
+    absent = {name for name in some if not getattr(energies, name).any()}
     data = {
         f"energy_{name}": values
         for name, values in energies._asdict().items()
-        if name not in parts or values.any()
+        if name not in absent
     }
     data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
     with np.errstate(invalid="ignore"):  # values of a failed run
         total = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
-        # Features include drag for chains with on-site springs or resonators, even if their drag is
-        # zero.
-        if state.chain.has_drag:
-            data["energy_drag"] = state.records.drag[:entries].copy()
-            total += data["energy_drag"]
-        here = {"on_site": state.chain.has_on_site, "resonator": state.chain.n_resonators > 0}
-        for place, (name, *_) in enumerate(fields.SITE_ENERGY):
-            if any(name.startswith(of) and there for of, there in here.items()):
-                data[f"energy_{name}"] = state.records.site_energies[:entries, place].copy()
-                total += data[f"energy_{name}"]
         if len(state.chain.drives) > 1:
             work = state.records.drive_work[:entries]
             bodies = np.array([body for body, _, _ in state.chain.drives])

@@ -9,7 +9,7 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.case.tables import DriveTable, MassEndTable, ModesEndTable, PlateEndTable
-from granchain.chain import COMPLIANT, FREE, RIGID, WALL, Chain, End, Resonators, check_start
+from granchain.chain import COMPLIANT, FREE, RIGID, WALL, Chain, Elements, End, check_start
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
@@ -124,14 +124,14 @@ def chain_of(case: Case) -> Chain:
     )
 
 
-def resonators_of(case: Case) -> Resonators:
+def resonators_of(case: Case) -> Elements:
     """Return the resonators of a case; a striker has none."""
-    body, *numbers = case.chain.resonators()
+    body, *numbers = case.chain.attached_masses()
     motion = [
         np.zeros(body.size) if (own := getattr(case.initial, name, None)) is None else np.array(own)
         for name in ("resonator_displacement", "resonator_velocity")
     ]
-    return Resonators(body + (case.striker is not None), *numbers, *motion)
+    return Elements(body + (case.striker is not None), *numbers, *motion)
 
 
 def end_of(case: Case, side: str) -> End:

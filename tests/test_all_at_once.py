@@ -112,7 +112,8 @@ def reference(case: Case) -> np.ndarray:
     """Displacements [um] and velocities [m/s] of beads and resonators at the end: the equations of
     motion by DOP853; of the run's set-up it takes coefficients and masses alone."""
     chain, contacts, _ = prepare(case)
-    n, model, table, riding = chain.n_bodies, contacts.model, case.chain, chain.resonators
+    n, model, table = chain.n_bodies, contacts.model, case.chain
+    body, m2, k2, c2 = table.attached_masses()
     c = {quantity.name: row for quantity, row in zip(model.coefficients, contacts.c, strict=True)}
     names = model.name.split(", ")
     law = [names[int(place)] for place in c.get("contact_law", np.zeros(n + 1))]
@@ -124,8 +125,6 @@ def reference(case: Case) -> np.ndarray:
         damping = c["damping"][k] * d**0.25 if law[k] == "tsuji" else 0.0
         return float(c["stiffness"][k] * d**exponent + damping * r)
 
-    body = np.zeros(0, int) if riding is None else riding.body
-    m2, k2, c2 = [np.zeros(0)] * 3 if riding is None else riding[1:4]
     count = body.size
     carried = chain.mass + np.bincount(body, m2, n)
     static = table.precompression + np.append(0.0, np.cumsum(carried * table.gravity))

@@ -48,7 +48,7 @@ def test_each_drive_gives_its_work_and_what_drag_takes_of_a_placed_bead(tmp_path
     )  # fmt: skip
     result = gc.run(case.replace(**{"time.step": 1e-4 / 400}))
     # the energy that the drag of the placed bead takes is among the drag's
-    assert result.energy_drives[0] == 0.0 and result.energy_drag[-1] > 0.0
+    assert result.energy_drives[0] == 0.0 and result.energy_elements_viscous[-1] > 0.0
     assert result.final_displacement[3] == pytest.approx(2e-8)
     assert abs(result.energy_residual).max() < 5e-4 * result.energy_external[-1]
     # each drive's part: of a force, the integral of its power

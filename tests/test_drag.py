@@ -54,7 +54,7 @@ def test_drag_comes_from_chain_and_segments_and_the_striker_has_none() -> None:
     ):
         case.replace(**{"chain.drag": -1})
     none = case.replace(**{"chain.drag": 0.0, "chain.segment.1.drag": None})
-    assert not prepare(none)[0].has_drag
+    assert not prepare(none)[0].elements.body.size
 
 
 @pytest.mark.plain
@@ -64,7 +64,7 @@ def test_a_chain_with_drag_takes_whole_steps_one_by_one(monkeypatch: pytest.Monk
         case = made(chain={**BASE["chain"], "drag": drag}, sensors={}, snapshots=None)
         row, contacts, step = prepare(case)
         state = State(contacts, row, step, recording_of(case))
-        assert (state.features.drag, state.features.tiled) == (drag > 0.0, drag == 0.0)
+        assert (state.features.elements, state.features.tiled) == (drag > 0.0, drag == 0.0)
 
 
 @pytest.mark.plain
@@ -86,12 +86,12 @@ def test_a_free_bead_slows_down_exponentially_to_order_two(plain_loop: None) -> 
     )
     # what the kinetic energy has lost is what the ledger gives to drag, to order two
     assert result.energy_kinetic[0] - result.energy_kinetic[-1] == pytest.approx(
-        result.energy_drag[-1], rel=5e-4
+        result.energy_elements_viscous[-1], rel=5e-4
     )
     strong = prepare(case.replace(**{"chain.drag": 1e7}))[2]
-    assert strong.reason.startswith("auto: 0.05/drag") and strong.value == pytest.approx(
-        0.05 / 1e7, rel=1e-3
-    )
+    assert strong.reason.startswith(
+        "auto: 0.05/rate of dashpots"
+    ) and strong.value == pytest.approx(0.05 / 1e7, rel=1e-3)
     assert strong.limit == prepare(case)[2].limit
 
 
@@ -112,10 +112,10 @@ def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(
     )
     balance, finer = (summary(one).energy for one in runs[:2])
     # docs/explanation: the auto step's
-    assert balance.largest_residual < 2.5e-5 and balance.drag > 0.5 * balance.supplied
+    assert balance.largest_residual < 2.5e-5 and balance.elements_viscous > 0.5 * balance.supplied
     assert balance.largest_residual > 3.0 * finer.largest_residual
     assert " ".join(balance.terms) == (
-        "kinetic recoverable plastic viscous clamp drag external residual"
+        "kinetic recoverable plastic viscous clamp elements_viscous external residual"
     )
     first, second = (
         float(np.abs(runs[i + 1].final_velocity - runs[i].final_velocity).max()) for i in range(2)
@@ -123,14 +123,14 @@ def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(
     assert first / second > 3.5, (first, second)
     result.save(tmp_path / "drag.h5")
     opened = gc.open(tmp_path / "drag.h5")
-    assert opened.equals(result) and opened.variables["energy_drag"].unit == "J"
+    assert opened.equals(result) and opened.variables["energy_elements_viscous"].unit == "J"
     _, axes = figures.energy(opened)
-    assert "drag" in axes[0].get_legend_handles_labels()[1]
+    assert "dashpots of elements" in axes[0].get_legend_handles_labels()[1]
 
 
 def growth(omega: float, gamma: float, drag: float, dt: float) -> float:
     """Largest root z of the scheme for u_n = z^n: u_{n+1} - 2 u_n + u_{n-1} = dt^2 a_n with a_n of
-    granchain.engine.drag, times z^2,
+    granchain.engine.elements, times z^2,
 
     a_n (1 + drag dt/2) = -omega^2 u_n - gamma (v_{n-1/2} + dt/2 a_{n-1}) - drag v_{n-1/2}.
     """
@@ -152,4 +152,4 @@ def test_the_limit_of_the_step_is_that_without_drag() -> None:
             assert below <= 1.0 + 1e-9 < above, (gamma, drag)
     free = made(chain={**BASE["chain"], "drag": 0.0})
     assert prepare(free)[2].limit == prepare(made())[2].limit
-    assert "energy_drag" not in gc.run(free.replace(**{"time.end": 1e-6})).variables
+    assert "energy_elements_viscous" not in gc.run(free.replace(**{"time.end": 1e-6})).variables

@@ -197,8 +197,8 @@ RESONATOR = {"mass": 1e-5, "stiffness": 1e4}
         ({"striker": None, "initial.velocity": [1.0] + [0.0] * 9}, "the case has no striker"),
         ({"initial.velocity": [0.1] + [0.0] * 9}, "beads move or are displaced at the start"),
         ({"ends.right": "wall"}, "the right end is not free"),
-        ({"chain.resonator": [RESONATOR]}, "the chain has on-site springs or resonators"),
-        ({"chain.on_site_stiffness": 1e3}, "the chain has on-site springs or resonators"),
+        ({"chain.resonator": [RESONATOR]}, "the chain has on-site springs or attached masses"),
+        ({"chain.on_site_stiffness": 1e3}, "the chain has on-site springs or attached masses"),
     ],
 )
 def test_the_refusal_of_the_transmitted_momentum_names_what_the_case_has(changes, reason):

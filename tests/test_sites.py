@@ -84,7 +84,7 @@ def test_a_bead_on_a_spring_is_the_damped_oscillator_to_order_two(plain_loop: No
     # what it has lost is what the dashpot has, and there is no other energy
     ledger = [name for name in last.variables if name.startswith("energy_")]
     assert {name[7:] for name in ledger if np.any(getattr(last, name))} == {
-        "time", "kinetic", "on_site", "on_site_damping", "residual"
+        "time", "kinetic", "elements", "elements_viscous", "residual"
     }  # fmt: skip
     leak = [energy_balance(one).largest_residual for one in runs]
     assert leak[0] < 5e-3 and 3.8 < leak[0] / leak[1] < 4.2
@@ -103,19 +103,18 @@ def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes(
     # (w dt)^2/8 of Verlet's energy, w dt = .04: twice that of the bound on the frequency at auto
     assert found is not None and found.largest_residual < 2e-4
     assert found.largest_residual > 3.5 * energy_balance(runs[1]).largest_residual
-    lost = ("drag", "on_site_damping", "resonator_damping")
-    assert all(found.terms[name] > 0.0 for name in lost)
+    assert found.terms["elements"] > 0.0 and found.terms["elements_viscous"] > 0.0
     assert (found.viscous > 0.0) == (law["law"] != "ma-liu")
     first, second = (np.abs(at_end(runs[i + 1]) - at_end(runs[i])).max() for i in range(2))
     assert math.log2(first / second) == pytest.approx(2.0, abs=0.15)
     if law is TSUJI:
-        held = ("kinetic", "recoverable", "on_site", "resonator_kinetic", "resonator_elastic")
+        held = ("kinetic", "recoverable", "elements")
         assert bead_energy(runs[0])[-1].sum() == pytest.approx(
             sum(found.terms[name] for name in held), rel=1e-9
         )
         assert contact_forces(runs[0], np.array([0, 1])) is None
         _, axes = figures.energy(runs[0])
-        assert "on-site and resonator dashpots" in axes[0].get_legend_handles_labels()[1]
+        assert "dashpots of elements" in axes[0].get_legend_handles_labels()[1]
 
 
 @pytest.mark.plain
@@ -142,7 +141,7 @@ def test_springs_of_a_beads_own_limit_the_step(plain_loop: None) -> None:
     highest = 2.0 * math.pi * gc.modes(case).frequencies[-1]
     # a bound, and not far from what is there
     assert 0.7 * 2.0 / highest < step.limit <= 2.0 / highest
-    assert chain.own_rates[0][0] == pytest.approx(
+    assert chain.rates_of_elements[0][0] == pytest.approx(
         (3e6 + 7e6) / MASS + 4e6 / 2e-4 + 3e6 / 5e-5, rel=1e-12
     )
     with pytest.raises(CaseError, match=r"time.step: .* at most .*, the stability limit"):
@@ -151,7 +150,7 @@ def test_springs_of_a_beads_own_limit_the_step(plain_loop: None) -> None:
     with pytest.raises(RunError, match="stability limit"):
         gc.run(alone)
     slow = prepare(apart(1e-5, on_site_damping=1e4))[2]
-    assert slow.reason.startswith("auto: 0.05/on-site or resonator damping")
+    assert slow.reason.startswith("auto: 0.05/rate of dashpots")
     assert slow.value == pytest.approx(0.05 * MASS / 1e4, rel=1e-2)
 
 
@@ -164,7 +163,7 @@ def test_waves_of_mass_in_mass_and_on_site_springs_are_those_of_the_closed_forms
     half = 0.5 * ((m1 + m2) * k2 + fixed * m2) / (m1 * m2)
     high = half + np.sqrt(half * half - fixed * k2 / (m1 * m2))
     known = np.sqrt(np.stack([fixed * k2 / (m1 * m2) / high, high], axis=1)) / (2.0 * math.pi)
-    found = theory.dispersion([m1], [s], resonators=[(0, m2, k2)])
+    found = theory.dispersion([m1], [s], attached=[(0, m2, k2)])
     assert np.abs(found.frequency(q) - known).max() <= 1e-14 * known.max()
     # from the resonator's own frequency up to that of both against each other
     top = math.sqrt(4.0 * s / m1) / (2.0 * math.pi)
@@ -181,14 +180,14 @@ def test_waves_of_mass_in_mass_and_on_site_springs_are_those_of_the_closed_forms
     assert np.abs(held.frequency(q) - known).max() <= 1e-14 * known.max()
     assert held.gaps[0] == pytest.approx([0.0, math.sqrt(k / m1) / (2 * math.pi)], rel=1e-14)
     assert held.long_wave_speed == 0.0
-    for wrong in ({"on_site": [-1.0]}, {"resonators": [(1, 1.0, 1.0)]}):
+    for wrong in ({"on_site": [-1.0]}, {"attached": [(1, 1.0, 1.0)]}):
         with pytest.raises(CaseError, match=f"{next(iter(wrong))}: 1 .* not valid. "):
             theory.dispersion([m1], [s], **wrong)
 
 
 def resonators_of(cell: gc.Dispersion) -> list[tuple[float, ...]]:
     """Bead, mass, and stiffness of each resonator of a cell."""
-    columns = cell.resonator_bead, cell.resonator_mass, cell.resonator_stiffness
+    columns = cell.attached_bead, cell.attached_mass, cell.attached_stiffness
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -202,10 +201,10 @@ def test_modes_have_one_a_body_and_are_those_of_the_closed_form() -> None:
     cell = gc.dispersion(case)
     assert cell.on_site.tolist() == [2e6]
     assert resonators_of(cell) == [(1, 2e-4, 4e6)]
-    waves = theory.dispersion([MASS], [3e7], on_site=[2e6], resonators=[(0, 2e-4, 4e6)])
+    waves = theory.dispersion([MASS], [3e7], on_site=[2e6], attached=[(0, 2e-4, 4e6)])
     known = np.sort(waves.frequency(math.pi * np.arange(1, 7) / 7.0).ravel())
     assert np.abs(found.frequencies - known).max() <= 1e-11 * known[-1]
-    assert found.shapes.shape == (12, 12) and found.resonator_bead.tolist() == [1, 2, 3, 4, 5, 6]
+    assert found.shapes.shape == (12, 12) and found.attached_bead.tolist() == [1, 2, 3, 4, 5, 6]
     # m2 w2^2 = k2 (w - u)
     inner = (2.0 * math.pi * found.frequencies[:, None]) ** 2 * 2e-4 / 4e6
     assert (1.0 - inner) * found.shapes[:, 6:] == pytest.approx(found.shapes[:, :6], abs=1e-9)
@@ -241,7 +240,7 @@ def test_members_checkpoints_and_plain_python_have_the_same_bits(
     first.advance(120)
     second.restore({name: values.copy() for name, values in first.arrays().items()})
     second.advance(80)
-    assert {"sites", "resonators"} <= whole.arrays().keys()
+    assert "elements" in whole.arrays()
     assert all(
         values.tobytes() == second.arrays()[name].tobytes()
         for name, values in whole.arrays().items()
@@ -274,7 +273,7 @@ def test_a_run_goes_on_from_the_state_of_beads_and_resonators(
     assert "on-site springs" in gc.run(held).messages[1].text
     with pytest.raises(CaseError, match="initial: the state belongs to a different chain"):
         until.replace(**{"initial": begun, "chain.resonator": RIDING})
-    assert "resonators" not in gc.run(row()).state
+    assert "attached" not in gc.run(row()).state
 
 
 @pytest.mark.plain
@@ -303,10 +302,10 @@ def test_segments_have_their_own_and_the_striker_has_none() -> None:
     # at nothing they change nothing, and no loop carries them
     plain = row()
     off = plain.replace(**{"chain.resonator": [], "chain.on_site_stiffness": 0.0})
-    assert off.sha256 == plain.sha256 and not chain_of(off).has_sites
+    assert off.sha256 == plain.sha256 and not chain_of(off).elements.body.size
     chain, contacts, step = prepare(plain)
     state = State(contacts, chain, step, recording_of(plain))
-    assert not state.features.sites and not {"sites", "resonators"} & state.arrays().keys()
+    assert not state.features.elements and "elements" not in state.arrays()
 
 
 @pytest.mark.parametrize(("chain", "sentence"), refused("site"))

@@ -42,7 +42,7 @@ from granchain.analysis.definition import (
 )
 from granchain.analysis.energy import (
     ENERGIES,
-    ENERGIES_OF_SITES,
+    ENERGIES_OF_ELEMENTS,
     LEDGER_ENERGIES,
     OF_ROUNDING,
     EnergyBalance,
@@ -84,7 +84,7 @@ from granchain.analysis.transport import (
 
 __all__ = [
     "ENERGIES",
-    "ENERGIES_OF_SITES",
+    "ENERGIES_OF_ELEMENTS",
     "LEDGER_ENERGIES",
     "OF_ROUNDING",
     "SUMMARISED",

@@ -21,6 +21,7 @@ from granchain.analysis.definition import (
     vertex,
 )
 from granchain.analysis.results import jumps_at
+from granchain.set_up import chain_of
 from granchain.store import Result
 
 # Steps between two recorded velocities of the last bead: about ten records per pulse at the
@@ -89,9 +90,9 @@ def transmitted_momentum(result: Result) -> float:
 
     It is nan if the pulse has not passed. The pulse ends between two steps, close to the step of
     `pulse_stop`: where a line through the force falls to 1 % of the peak, or at the minimum of a
-    parabola. Up to the snapshot before, the impulse is the bead's momentum plus its loss to drag.
-    A sum over the steps would have an error with d^(1/4) where a damped contact begins between two
-    steps, and its derivative an error of 2 % (measured: tsuji, gaps of 1 um).
+    parabola. Up to the snapshot before, the impulse is the bead's momentum plus its loss to
+    dashpots. A sum over the steps would have an error with d^(1/4) where a damped contact begins
+    between two steps, and its derivative an error of 2 % (measured: tsuji, gaps of 1 um).
 
     The only sensor is at the last bead, and there is a snapshot every `BETWEEN_SNAPSHOTS` steps.
     """
@@ -115,7 +116,7 @@ def transmitted_momentum(result: Result) -> float:
     speed, way = (
         float(values[shot, -1] - values[0, -1]) for values in (result.velocity, result.displacement)
     )
-    drag = float(result.case.bodies()["drag"][-1])
-    momentum = result.mass[-1] * (speed + drag * way)
+    own, last = chain_of(result.case).elements, len(result.mass) - 1
+    momentum = result.mass[-1] * speed + own.damping[own.body == last].sum() * way
     momentum += result.time_step * passed_on(above[first:], end - first)
     return float(momentum / (result.mass[0] * result.case.striker.speed))

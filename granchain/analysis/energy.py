@@ -14,21 +14,13 @@ from granchain.chain import DRIVEN_DISPLACEMENT, FREE, WALL, End, Masses
 from granchain.plain_data import Numbers
 from granchain.store import Result
 from granchain.store.answer import case_of
+from granchain.store.schema import ATTACHED
 
 # Terms of the energy balance. The residual is the change of their sum minus the external work.
 LEDGER_ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
-# Terms of chains with drag, on-site springs, or resonators.
-ENERGIES_OF_SITES = (
-    "drag",
-    "on_site",
-    "on_site_damping",
-    "resonator_kinetic",
-    "resonator_elastic",
-    "resonator_damping",
-)
+# Terms of chains with elements: their springs and dashpots.
+ENERGIES_OF_ELEMENTS = ("elements", "elements_viscous")
 ENERGIES = (*LEDGER_ENERGIES, "external", "residual")
-# Energies stored in springs that carry no static force.
-_SPRINGS = ("on_site", "resonator_elastic")
 # Fraction of the contact energy below which a change is a rounding error (our choice). In chains of
 # 20 to 2,000 beads at rest under a load or their weight, the fraction is at most 1e-15, and the
 # residual of the energy balance is three times the spacing of doubles, 2e-16.
@@ -50,11 +42,9 @@ class EnergyBalance(Numbers):
     largest_residual : float
         Largest absolute residual during the run divided by the energy supplied [1]. It is nan if no
         energy was supplied.
-    drag : float
-        Energy lost to drag at the end. It is 0 in a chain without drag.
-    on_site, on_site_damping, resonator_kinetic, resonator_elastic, resonator_damping : float
-        Energy stored in on-site springs at the end and lost in their dashpots, and the kinetic,
-        stored, and lost energy of the resonators. They are 0 in a chain without them.
+    elements, elements_viscous : float
+        Energy stored in the springs of elements at the end, and energy lost in their dashpots.
+        They are 0 in a chain without elements.
     static_work, moving_recoverable, moving_supplied : float
         Values at the end, and the energy supplied, as defined by `moving_energy`.
     """
@@ -69,12 +59,8 @@ class EnergyBalance(Numbers):
     external: float
     residual: float
     largest_residual: float
-    drag: float = 0.0
-    on_site: float = 0.0
-    on_site_damping: float = 0.0
-    resonator_kinetic: float = 0.0
-    resonator_elastic: float = 0.0
-    resonator_damping: float = 0.0
+    elements: float = 0.0
+    elements_viscous: float = 0.0
     static_work: float = 0.0
     moving_recoverable: float = 0.0
     moving_supplied: float = 0.0
@@ -83,10 +69,9 @@ class EnergyBalance(Numbers):
     def terms(self) -> dict[str, float]:
         """Terms of the energy balance at the end, without static energy [J].
 
-        See `moving_energy`. Drag, on-site springs, and resonators are listed only if their energy
-        is not 0.
+        See `moving_energy`. Elements are listed only if their energy is not 0.
         """
-        some = [name for name in ENERGIES_OF_SITES if getattr(self, name)]
+        some = [name for name in ENERGIES_OF_ELEMENTS if getattr(self, name)]
         return {
             name: getattr(self, name) for name in (*LEDGER_ENERGIES, *some, "external", "residual")
         } | {
@@ -118,14 +103,10 @@ def supplied_energy(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayL
 def in_motion_and_store(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return the kinetic and the stored energy versus time, two arrays (n,) [J].
 
-    Resonators and on-site springs are included.
+    Attached masses and the springs of elements are included.
     """
-    kinetic, stored = (
-        sum(np.asarray(ledger[f"energy_{name}"], dtype=float) for name in names
-            if f"energy_{name}" in ledger)
-        for names in (("kinetic", "resonator_kinetic"), ("recoverable", *_SPRINGS))
-    )  # fmt: skip
-    return np.asarray(kinetic), np.asarray(stored)
+    stored = np.asarray(ledger["energy_recoverable"]) + ledger.get("energy_elements", 0.0)
+    return np.asarray(ledger["energy_kinetic"], dtype=float), np.asarray(stored, dtype=float)
 
 
 def residual_share(
@@ -207,7 +188,7 @@ def ledger_in(result: Result) -> dict[str, np.ndarray]:
     """Return the energies of a result, with the names of the output file [J]."""
     return {
         f"energy_{name}": np.asarray(getattr(result, f"energy_{name}"), dtype=float)
-        for name in (*ENERGIES, *ENERGIES_OF_SITES)
+        for name in (*ENERGIES, *ENERGIES_OF_ELEMENTS)
         if f"energy_{name}" in result.variables
     }
 
@@ -235,10 +216,10 @@ def _static_work(result: Result) -> np.ndarray:
         else:
             ends.append(End(end.drive, None, *case.driven(f"ends.{side}", own_clock=True)))
     bodies, mass = len(result.mass), result.mass
-    if "resonator_mass" in result.variables:
-        # the beads carry the weight of the resonators
-        riding = result.resonator_bead - result.bead[0]
-        mass = mass + np.bincount(riding, result.resonator_mass, bodies)
+    if ATTACHED in result.variables:
+        # the beads carry the weight of the attached masses
+        bead, attached = (result.variables[f"{ATTACHED}_{name}"].data for name in ("bead", "mass"))
+        mass = mass + np.bincount(bead - result.bead[0], attached, bodies)
     row = Masses(
         mass=mass, velocity=np.zeros(bodies), gap=np.zeros(bodies - 1), left=ends[0],
         right=ends[1], has_striker=bool(result.bead[0] == 0),

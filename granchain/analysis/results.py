@@ -22,7 +22,7 @@ from granchain.analysis.definition import (
 )
 from granchain.analysis.energy import (
     ENERGIES,
-    ENERGIES_OF_SITES,
+    ENERGIES_OF_ELEMENTS,
     EnergyBalance,
     energy_balance,
 )
@@ -31,12 +31,12 @@ from granchain.errors import GranchainError
 from granchain.plain_data import Numbers, plain_data
 from granchain.store import Result
 from granchain.store.answer import case_of
+from granchain.store.schema import ATTACHED
 
 # Variables that `summary` reads.
 SUMMARISED = (
     *(
-        "resonator_bead",
-        "resonator_mass",
+        *(f"{ATTACHED}{name}" for name in ("", "_bead", "_mass")),
         "time",
         "sensor_bead",
         "sensor_force",
@@ -49,7 +49,7 @@ SUMMARISED = (
     ),
     *(
         f"energy_{name}"
-        for name in (*ENERGIES, *ENERGIES_OF_SITES, "gravity", "precompression", "drives")
+        for name in (*ENERGIES, *ENERGIES_OF_ELEMENTS, "gravity", "precompression", "drives")
     ),
 )
 

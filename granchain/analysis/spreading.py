@@ -13,6 +13,7 @@ from granchain.contact.model import Model
 from granchain.errors import GranchainError
 from granchain.store import Result
 from granchain.store.answer import check_result
+from granchain.store.schema import ATTACHED
 
 if TYPE_CHECKING:
     from granchain.engine.setup import Contacts
@@ -28,7 +29,7 @@ def bead_energy(result: Result) -> np.ndarray:
     """Return the energy of every body versus time, relative to the static state.
 
     It is the sum of m v^2/2, half of the energy of each contact with another body (or all of it for
-    a contact with a wall), and the energy of its on-site spring and resonators. The sum over all
+    a contact with a wall), and the energy of its elements and their masses. The sum over all
     bodies is the complete moving energy. Martinez, Kevrekidis & Porter 2016,
     doi:10.1103/PhysRevE.93.022902, use such an energy density.
 
@@ -225,17 +226,19 @@ def _measured(result: Result, where: str) -> _Energies:
 
 
 def _own_energy(result: Result, chain: Chain) -> np.ndarray:
-    """Return the energy of each body's on-site spring and resonators [J].
+    """Return the energy of each body's springs of elements, and of its attached masses [J].
 
     The array is (n_snapshots, n_bodies).
     """
-    u = np.asarray(result.displacement, dtype=float)
-    found, own = 0.5 * chain.on_site_stiffness * u * u, chain.resonators
-    if chain.n_resonators:
-        stretch = u[:, own.body] - result.resonator_displacement
-        moving = own.mass * result.resonator_velocity**2
-        np.add.at(found.T, own.body, 0.5 * (moving + own.stiffness * stretch * stretch).T)
-    return found
+    u, own = np.asarray(result.displacement, dtype=float), chain.elements
+    w, velocity = np.zeros((2, len(u), own.body.size))
+    if chain.n_attached:
+        w[:, chain.attached] = getattr(result, f"{ATTACHED}_displacement")
+        velocity[:, chain.attached] = getattr(result, f"{ATTACHED}_velocity")
+    energy = 0.5 * (own.mass * velocity**2 + own.stiffness * (u[:, own.body] - w) ** 2)
+    total = np.zeros_like(u)
+    np.add.at(total.T, own.body, energy.T)
+    return total
 
 
 def _overlaps(result: Result, chain: Chain, contacts: Contacts) -> np.ndarray:

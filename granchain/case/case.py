@@ -351,7 +351,7 @@ class Case(CheckedCase):
             "The number of bodies must be the same",
         )
         problems.check(
-            stored.start.resonators.shape[1] == self.chain.resonators()[0].size,
+            stored.start.attached.shape[1] == self.chain.attached_masses()[0].size,
             "initial",
             "the state belongs to different resonators",
             "The number of resonators must be the same",

@@ -357,7 +357,7 @@ def check_bead_drives(
             "Remove the other drive",
         )
         problems.check(
-            not problems.clear("chain") or drive.bead - 1 not in chain.resonators()[0],
+            not problems.clear("chain") or drive.bead - 1 not in chain.attached_masses()[0],
             f"{where}.bead",
             f"bead {drive.bead} has a prescribed displacement and resonators",
             "A bead with a prescribed displacement can have no resonators",

@@ -24,7 +24,7 @@ def read_initial(
     """Return the initial motion of all beads, also if it is in a file; report errors."""
     beads, state, text = chain.total(), table.state, ""
     riding = {name: own for name in OF_RESONATORS if (own := getattr(table, name)) is not None}
-    resonators = chain.resonators()[0].size if riding else 0
+    resonators = chain.attached_masses()[0].size if riding else 0
     for name, numbers in riding.items():
         check_length(f"initial.{name}", numbers, resonators, "resonator", "", problems)
     stated = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}

@@ -26,7 +26,7 @@ STATE_MARK = '{"granchain_state":1,'
 SIDES = ("left", "right")
 ARRAYS = tuple(name for name in Start._fields if name != "steps")
 # Arrays of some chains only; the text of other states does not contain them.
-_OPTIONAL_ARRAYS = {"resonators": (4, 0)}
+_OPTIONAL_ARRAYS = {"attached": (4, 0)}
 # Parts of a case that must not change, with their names in messages, and parts that may change.
 FIXED = {"beads": "chain", "law": "law"}
 FREE = {
@@ -174,13 +174,13 @@ def state_in(text: str) -> StoredState:
         "active": (start.active.size,),
         "corrections": (4, start.corrections.shape[-1]),
         "driven": (start.driven.size,),
-        "resonators": (4, start.resonators.shape[-1]),
+        "attached": (4, start.attached.shape[-1]),
     }
     named = np.unique(start.active)
     good = (
         all(getattr(start, name).shape == shape for name, shape in shapes.items())
         and np.isfinite(start.bodies).all()
-        and np.isfinite(start.resonators).all()
+        and np.isfinite(start.attached).all()
         and start.driven.size > 0
         and np.isfinite(start.driven).all()
         and start.driven[-1] in (0.0, 1.0)
@@ -217,7 +217,7 @@ def same_of(case: Any) -> dict[str, Any]:
     # Included only if present, so that the digests of other chains do not change.
     own = [bodies[name].tolist() for name in ("on_site_stiffness", "on_site_damping")]
     loads += own if any(map(any, own)) else []
-    riding = [values.tolist() for values in case.chain.resonators()]
+    riding = [values.tolist() for values in case.chain.attached_masses()]
     return {
         "beads": sha256_of([beads, materials, case.striker is not None, *riding * any(riding)]),
         "law": sha256_of([case.contact.law, met]),

@@ -345,7 +345,7 @@ class ChainTable(Table):
             for _, one in self.places()
         )
 
-    def resonators(self) -> tuple[np.ndarray, ...]:
+    def attached_masses(self) -> tuple[np.ndarray, ...]:
         """Return bead index, mass [kg], stiffness [N/m], and damping [kg/s] of the resonators.
 
         The resonators are in the order along the chain.

@@ -51,11 +51,8 @@ class Features:
         Lengths of the tuples.
     tiled : bool
         Whether the chain is swept tile by tile, several steps at a time.
-    drag : bool
-        Whether drag, on-site springs, or resonators act on bodies. Every step is then a complete
-        step.
-    sites : bool
-        Whether there are on-site springs or resonators.
+    elements : bool
+        Whether elements act on bodies. Every step is then a complete step.
     laws : tuple of bool
         Whether the force of each law depends on the rate, if there are several laws; else empty.
     """
@@ -74,13 +71,12 @@ class Features:
     n_coefficients: int
     n_history: int
     tiled: bool = False
-    drag: bool = False
-    sites: bool = False
+    elements: bool = False
     laws: tuple[bool, ...] = ()
 
 
 def features_of(
-    model: Model, ledger: bool, loaded: bool, driven: bool, drag: bool = False, sites: bool = False
+    model: Model, ledger: bool, loaded: bool, driven: bool, elements: bool = False
 ) -> Features:
     """Return the features of the loop for a law and a chain."""
     return Features(
@@ -97,8 +93,7 @@ def features_of(
         lowest=model.coefficient("lowest_force") if model.uses_rate else -1,
         n_coefficients=len(model.coefficients),
         n_history=len(model.history),
-        drag=drag or sites,
-        sites=sites,
+        elements=elements,
         laws=tuple(one.uses_rate for one in getattr(model.law, "models", ())),
     )
 

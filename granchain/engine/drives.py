@@ -1,8 +1,8 @@
 """Drives: position and speed of the driven bodies, driving forces, and work done on the chain.
 
 A body whose displacement is prescribed has no inverse mass in the loop: like a wall, it moves only
-as prescribed. Its drive supplies the energy that its neighbours and its drag take, and the kinetic
-energy of its motion less the work of the constant loads on it.
+as prescribed. Its drive supplies the energy that its neighbours and its elements take, and the
+kinetic energy of its motion less the work of the constant loads on it.
 """
 
 from __future__ import annotations
@@ -118,13 +118,13 @@ def hold(row):
 
 @shared
 def power_of_drives(row, clock, records, back, half, time, energy_due):
-    """Return the power of the drives and the drag power of placed bodies [W].
+    """Return the power of the drives [W].
 
     The function also adds the work of each drive over the `time` of the step. At an entry of the
     energy balance, the elapsed part of this time is `half` [s].
     """
     bodies, force, driven, drives = row.bodies, row.contacts.force, row.driven, row.drives
-    power = own_energy = 0.0
+    power = 0.0
     several = energy_due and records.drive_work.shape[1] > 0
     for e in range(drives.kind.size):
         i = int(drives.body[e])
@@ -132,17 +132,16 @@ def power_of_drives(row, clock, records, back, half, time, energy_due):
             own = driven.force[e] * (bodies.v[i] - back * bodies.a[i])
             power += own
         else:
-            speed, dragged = driven.speed[e], drives.drag[e] * driven.speed[e] * driven.speed[e]
+            speed, lost = driven.speed[e], drives.damping[e] * driven.speed[e] * driven.speed[e]
             left = force[i - 1] if i > 0 else 0.0
             right = force[i] if i <= clock.n_bodies else 0.0
-            own = (right - left) * speed + dragged
+            own = (right - left) * speed + lost
             power += (right - left) * speed
-            power += dragged
-            own_energy += dragged
+            power += lost
         if several:
             records.drive_work[clock.entry, e] = driven.work[e] + driven.rest[e] + half * own
         driven.work[e], driven.rest[e] = added(driven.work[e], driven.rest[e], time * own)
-    return power, own_energy
+    return power
 
 
 def work_of_jump(row, clock, k, kick):

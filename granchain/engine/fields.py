@@ -35,7 +35,7 @@ class Field(NamedTuple):
         Name in the loop, in a checkpoint, and in messages.
     of : str
         Owner of the quantity: "body", "contact", "event" (a position in a list of contacts), "jump"
-        (of a force, within one step), "drive", "resonator", "run", "sample", "snapshot", or "entry"
+        (of a force, within one step), "drive", "element", "run", "sample", "snapshot", or "entry"
         (of the energy balance).
     meaning : str
         Description in one line.
@@ -68,7 +68,6 @@ BODY = (
     Field("loads", "body", "force from outside, steady and driven [N]"),
     Field("steady", "body", "its steady part: weight and precompression [N]"),
     Field("weight", "body", "its weight along the chain [N]"),
-    Field("drag", "body", "drag force over momentum [1/s]"),
 )
 
 CONTACT = (
@@ -146,27 +145,18 @@ CORRECTION = (
     Field("shift", "body", "by how much the predicted velocity is corrected [m/s]"),
 )
 
-# For chains with on-site springs or resonators.
-SITE = (
-    Field("stiffness", "body", "of its on-site spring [N/m]"),
-    Field("damping", "body", "of its on-site dashpot [kg/s]"),
-    Field("omega2", "body", "what springs of its own add to the bound on omega^2 [1/s2]"),
-    Field("power", "body", "what the on-site dashpot takes at the step [W]"),
-    Field("work", "body", "energy that it has taken [J]"),
-    Field("rest", "body", "what its rounding has left out [J]"),
-)
-
-RESONATOR = (
-    Field("u", "resonator", "displacement from its rest [m]"),
-    Field("v", "resonator", "velocity at the half step [m/s]"),
-    Field("a", "resonator", "acceleration of the step before [m/s2]"),
-    Field("body", "resonator", "what it rides in, as an index; they rise", -1.0),
-    Field("mass", "resonator", "[kg]"),
-    Field("stiffness", "resonator", "of its spring [N/m]"),
-    Field("damping", "resonator", "of its dashpot [kg/s]"),
-    Field("power", "resonator", "what that takes at the step [W]"),
-    Field("work", "resonator", "energy that it has taken [J]"),
-    Field("rest", "resonator", "what its rounding has left out [J]"),
+# Springs and dashpots between bodies and the ground or attached masses.
+ELEMENT = (
+    Field("u", "element", "displacement of the attached mass from its rest [m]"),
+    Field("v", "element", "velocity of the attached mass at the half step [m/s]"),
+    Field("a", "element", "acceleration of the attached mass of the step before [m/s2]"),
+    Field("body", "element", "its body, as an index; they rise", -1.0),
+    Field("mass", "element", "attached mass [kg]; 0: ground"),
+    Field("inverse_mass", "element", "of the attached mass [1/kg]; 0: ground"),
+    Field("stiffness", "element", "of the spring [N/m]"),
+    Field("damping", "element", "of the dashpot [kg/s]"),
+    Field("work", "element", "energy that the dashpot has taken [J]"),
+    Field("rest", "element", "what its rounding has left out [J]"),
 )
 
 STEP_JUMP = (
@@ -199,7 +189,7 @@ DRIVE = (
         1.0,
         changes=False,
     ),
-    Field("drag", "drive", "force over velocity of the drag on its body [kg/s]", changes=False),
+    Field("damping", "drive", "of the elements of its body [kg/s]", changes=False),
     Field("first", "drive", "place of its first knot", changes=False),
     Field("after", "drive", "one more than that of its last", changes=False),
 )
@@ -212,8 +202,6 @@ RUN = (
     ),
     Field("drive_work", "run", "of the drives on the chain [J]"),
     Field("drive_rest", "run", "what its rounding has left out [J]"),
-    Field("drag_work", "run", "energy taken by drag [J]"),
-    Field("drag_rest", "run", "what its rounding has left out [J]"),
     Field("n_steps", "run", "steps to the end", kind=int, changes=False),
     Field(
         "earlier",
@@ -270,30 +258,22 @@ RECORD = (
     Field("snapshot_rate", "snapshot", "of every contact [m/s]"),
     Field("snapshot_history", "snapshot", "of every contact, a row for each quantity"),
     Field("energies", "entry", "in the order of ENERGIES [J]"),
-    Field("drag", "entry", "energy taken by drag, of a chain that has some [J]"),
-    Field("site_energies", "entry", "in the order of SITE_ENERGY, of a chain that has some [J]"),
     Field("drive_work", "entry", "of each drive, of a chain that has several [J]"),
-    Field("resonator_displacement", "snapshot", "of every resonator [m]"),
-    Field("resonator_velocity", "snapshot", "of every resonator at the step [m/s]"),
+    Field("attached_displacement", "snapshot", "of every attached mass [m]"),
+    Field("attached_velocity", "snapshot", "of every attached mass at the step [m/s]"),
 )
 ENERGY = (
-    Field("kinetic", "entry", "of the bodies [J]"),
+    Field("kinetic", "entry", "of the bodies and the attached masses [J]"),
     Field("recoverable", "entry", "of the contacts [J]"),
     Field("plastic", "entry", "lost in dents [J]"),
     Field("viscous", "entry", "taken by damping [J]"),
     Field("clamp", "entry", "taken by the clamp at zero force [J]"),
+    Field("elements", "entry", "of the springs of elements [J]"),
+    Field("elements_viscous", "entry", "taken by the dashpots of elements [J]"),
     Field("external", "entry", "work from outside [J]: the sum of the three parts that follow"),
     Field("gravity", "entry", "[J]"),
     Field("precompression", "entry", "[J]"),
     Field("drives", "entry", "[J]"),
-)
-
-SITE_ENERGY = (
-    Field("on_site", "entry", "of the on-site springs [J]"),
-    Field("on_site_damping", "entry", "taken by their dashpots [J]"),
-    Field("resonator_kinetic", "entry", "of the resonators [J]"),
-    Field("resonator_elastic", "entry", "of their springs [J]"),
-    Field("resonator_damping", "entry", "taken by their dashpots [J]"),
 )
 
 # Plan of the records: positions and steps. A run does not change it.
@@ -333,8 +313,7 @@ ContactRows = named_tuple_of("ContactRows", CONTACT)
 EventRows = named_tuple_of("EventRows", EVENT)
 CorrectionRows = named_tuple_of("CorrectionRows", CORRECTION)
 JumpRows = named_tuple_of("JumpRows", STEP_JUMP)
-SiteRows = named_tuple_of("SiteRows", SITE)
-ResonatorRows = named_tuple_of("ResonatorRows", RESONATOR)
+ElementRows = named_tuple_of("ElementRows", ELEMENT)
 DrivenRows, DriveRows = named_tuple_of("DrivenRows", DRIVEN), named_tuple_of("DriveRows", DRIVE)
 Records = named_tuple_of("Records", (*RECORD, *PLAN))
 Followed = named_tuple_of("Followed", FOLLOWED)
@@ -343,7 +322,7 @@ Energies = named_tuple_of("Energies", ENERGY)
 
 class Tables(NamedTuple):
     """Tables of a state: one row per quantity, and one column per body, contact, event, jump,
-    drive, or resonator."""
+    drive, or element."""
 
     bodies: np.ndarray
     contacts: np.ndarray
@@ -352,8 +331,7 @@ class Tables(NamedTuple):
     events: np.ndarray
     corrections: np.ndarray
     jumps: np.ndarray
-    sites: np.ndarray
-    resonators: np.ndarray
+    elements: np.ndarray
     driven: np.ndarray
     drives: np.ndarray
 
@@ -371,8 +349,7 @@ class RowOfBeads(NamedTuple):
     events: Any
     corrections: Any
     jumps: Any
-    sites: Any
-    resonators: Any
+    elements: Any
     driven: Any
     drives: Any
 
@@ -394,7 +371,7 @@ bodies_view, contacts_view, events_view = (
     rows_as(EventRows),
 )
 corrections_view, jumps_view = rows_as(CorrectionRows), rows_as(JumpRows)
-sites_view, resonators_view = rows_as(SiteRows), rows_as(ResonatorRows)
+elements_view = rows_as(ElementRows)
 driven_view, drives_view = rows_as(DrivenRows), rows_as(DriveRows)
 
 
@@ -432,8 +409,7 @@ def beads_of(tables):
     return RowOfBeads(
         bodies_view(tables.bodies), contacts_view(tables.contacts), tables.c, tables.h,
         events_view(tables.events), corrections_view(tables.corrections), jumps_view(tables.jumps),
-        sites_view(tables.sites), resonators_view(tables.resonators),
-        driven_view(tables.driven), drives_view(tables.drives),
+        elements_view(tables.elements), driven_view(tables.driven), drives_view(tables.drives),
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def inspection(step: ContactStep) -> Callable:
     """
     overlap_limit, slopes = step.law.overlap_limit, step.slopes
     coefficients_at, history_at = step.coefficients_at, step.history_at
-    SITES = step.features.sites
+    ELEMENTS = step.features.elements
 
     @hot
     def inspect(row, clock):
@@ -37,6 +37,7 @@ def inspection(step: ContactStep) -> Callable:
         k_left = c_left = 0.0
         allowed = math.inf
         status = RUNNING
+        j = 0
         for k in range(n):
             ck = coefficients_at(row.c, k)
             beyond_law = contacts.reach[k] > overlap_limit(ck)
@@ -49,8 +50,11 @@ def inspection(step: ContactStep) -> Callable:
             k_right, c_right = contacts.endwise[k] * stiffness, contacts.endwise[k] * damping
             omega2 = inverse_mass[k] * (k_left + k_right)
             gamma = inverse_mass[k] * (c_left + c_right)
-            if SITES:
-                omega2 += row.sites.omega2[k]
+            if ELEMENTS:
+                own = row.elements
+                while own.body[j] == k:
+                    omega2 += own.stiffness[j] * (inverse_mass[k] + own.inverse_mass[j])
+                    j += 1
             if omega2 > 0.0:
                 limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega2))
                 if limit < allowed:

@@ -50,7 +50,7 @@ def stores(step: ContactStep) -> Callable:
     return stored
 
 
-def account(row, half, back, drive_work, contacts_energy, n, ledger):
+def account(row, half, back, drive_work, contacts_energy, elements_energy, n, ledger):
     """Return the energies in the order of `fields.ENERGY`.
 
     `half` is the part of the step's time whose work belongs to this entry.
@@ -81,6 +81,8 @@ def account(row, half, back, drive_work, contacts_energy, n, ledger):
             )
             clamping += clamp_total[k] + clamp_rest[k] + half * r * contacts.clamp[k]
     recoverable, dented = contacts_energy
+    attached, springs, dashpots = elements_energy
+    kinetic += attached
     external = gravity + precompression + drive_work
     outside = external, gravity, precompression, drive_work
-    return kinetic, recoverable, dented, viscous, clamping, *outside
+    return kinetic, recoverable, dented, viscous, clamping, springs, dashpots, *outside

@@ -13,8 +13,8 @@ from functools import cache
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step, overlap_of, past_rate
-from granchain.engine.drag import kick_with_drag
 from granchain.engine.drives import follow, hold, jolting, power_of_drives
+from granchain.engine.elements import complete_elements, kick_with_elements
 from granchain.engine.fields import beads_of
 from granchain.engine.inspection import COMPLETE, RUNNING, inspection
 from granchain.engine.jumps import correcting
@@ -29,7 +29,6 @@ from granchain.engine.row import (
     sample_step,
     sweeps_of,
 )
-from granchain.engine.sites import complete_sites, kick_on_sites
 from granchain.jit.accessors import by_address
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot, shared
@@ -58,25 +57,23 @@ def keep_history(row, records, clock, back):
 
 @shared
 def complete(
-    row, clock, records, n, snapshot_due, energy_due, contacts_energy, power, dragged, flags
+    row, clock, records, n, snapshot_due, energy_due, contacts_energy, elements_energy, power, flags
 ):  # fmt: skip
     """Complete a step after its kicks: energy balance, snapshot, and drift.
 
     `contacts_energy` is the energy that the contacts store and have lost, at an entry of the energy
-    balance; `power` and `dragged` are the powers of the drives and of drag [W]; `flags` are from
-    `granchain.engine.row.flags_of`.
+    balance, and `elements_energy` are those of the elements; `power` is the power of the drives
+    [W]; `flags` are from `granchain.engine.row.flags_of`.
     """
     b, k, step, dt, n_steps = row.bodies, row.contacts, clock.step, clock.dt, clock.n_steps
-    _, _, ledger, drag = flags
+    _, _, ledger, _ = flags
     scale = 0.5 if step == 0 or step == n_steps else 1.0
     back, half = 0.5 * dt if step < n_steps else 0.0, 0.5 * dt if step > 0 else 0.0
     if energy_due:
         drive_work = clock.drive_work + clock.drive_rest + half * power
-        energies = account(row, half, back, drive_work, contacts_energy, n, ledger)
+        energies = account(row, half, back, drive_work, contacts_energy, elements_energy, n, ledger)
         for i in range(len(energies)):
             records.energies[clock.entry, i] = energies[i]
-        if drag:
-            records.drag[clock.entry] = clock.drag_work + clock.drag_rest + half * dragged
         clock.entry += 1
     if ledger:
         dissipate(
@@ -84,8 +81,6 @@ def complete(
         )  # fmt: skip
     work, rest = clock.drive_work, clock.drive_rest
     clock.drive_work, clock.drive_rest = added(work, rest, scale * dt * power)
-    work, rest = clock.drag_work, clock.drag_rest
-    clock.drag_work, clock.drag_rest = added(work, rest, scale * dt * dragged)
     if snapshot_due:
         for i in range(clock.n_bodies):
             records.displacement[clock.snapshot, i] = b.u[i + 1]
@@ -99,7 +94,7 @@ def complete(
 
 
 def time_loop(law: Functions, features: Features) -> Callable:
-    DRIVEN, LEAPS, DRAG, SITES = features.driven, features.leaps, features.drag, features.sites
+    DRIVEN, LEAPS, ELEMENTS = features.driven, features.leaps, features.elements
     flags = flags_of(features)
     step_of_contact = contact_step(law, features)
     march, _ = sweeps_of(step_of_contact)
@@ -116,7 +111,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
             # A complete step needs more than forces, kick, and drift. The chain marches up to the
             # next one.
             whole_at = min(min(snapshot_at, energy_at), n_steps)
-            if DRIVEN or DRAG or step == 0 or (LEAPS and clock.echoes > 0):
+            if DRIVEN or ELEMENTS or step == 0 or (LEAPS and clock.echoes > 0):
                 whole_at = step
             if DRIVEN:
                 follow(row, clock, followed)
@@ -146,25 +141,20 @@ def time_loop(law: Functions, features: Features) -> Callable:
             dt, scale = clock.dt, 1.0 if begun and step < n_steps else 0.5
             back = 0.5 * dt if step < n_steps else 0.0
             kick_row(row, 0, n, changed, corrected, scale, dt, flags)
-            power = dragged = 0.0
-            if SITES:
-                dragged = kick_on_sites(row, force, scale * dt, 0.5 * dt if begun else 0.0, back, n)
-            elif DRAG:
-                dragged = kick_with_drag(
-                    row.bodies, force, scale * dt, 0.5 * dt if begun else 0.0, back, n
-                )
+            power, elements_energy = 0.0, (0.0, 0.0, 0.0)
+            if ELEMENTS:
+                kick_with_elements(row, force, scale * dt, 0.5 * dt if begun else 0.0, n)
             if DRIVEN:
                 hold(row)
                 half, due = 0.5 * dt if step > 0 else 0.0, step == energy_at
                 time = 0.5 * dt if step == 0 or step == n_steps else dt
-                power, taken = power_of_drives(row, clock, records, back, half, time, due)
-                dragged += taken
+                power = power_of_drives(row, clock, records, back, half, time, due)
             contacts_energy = stored(row, n) if step == energy_at else (0.0, 0.0)
-            if SITES:
-                complete_sites(row, clock, records, step == snapshot_at, step == energy_at)
+            if ELEMENTS:
+                elements_energy = complete_elements(row, clock, records, step == snapshot_at)
             complete(
                 row, clock, records, n, step == snapshot_at, step == energy_at, contacts_energy,
-                power, dragged, flags,
+                elements_energy, power, flags,
             )  # fmt: skip
         status = inspect(row, clock) if looks else RUNNING
         return COMPLETE if status == RUNNING and clock.step > n_steps else status

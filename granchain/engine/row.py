@@ -44,14 +44,14 @@ def tiled(features: Features, n_contacts: int) -> Features:
     """Return the features of a chain of this length.
 
     Only this function enables tiling. A chain is not tiled if the force of its law jumps, because
-    the loop stops at each jump. It is also not tiled with a driven end or drag, because every step
-    is then a complete step.
+    the loop stops at each jump. It is also not tiled with a driven end or elements, because every
+    step is then a complete step.
     """
     long = (
         n_contacts > TILED_ABOVE
         and not features.leaps
         and not features.driven
-        and not features.drag
+        and not features.elements
     )
     return replace(features, tiled=True) if long else features
 
@@ -64,10 +64,10 @@ def flags_of(features: Features) -> tuple[np.bool_, ...]:
     """Return the features that these functions need, as NumPy booleans.
 
     They are: whether forces depend on the rate, whether loads act on bodies, whether viscous and
-    clamp work are summed, and whether there is drag. With Python's constants, Numba would compile
-    the functions again for each value.
+    clamp work are summed, and whether there are elements. With Python's constants, Numba would
+    compile the functions again for each value.
     """
-    asked = features.rate, features.loaded, features.ledger, features.drag
+    asked = features.rate, features.loaded, features.ledger, features.elements
     return tuple(map(np.bool_, asked))
 
 
@@ -101,15 +101,15 @@ def raise_peaks(force, peak, count):
 
 @shared
 def kick_row(row, first, count, changed, corrected, scale, dt, flags):
-    """Update the peaks and kick the bodies; with drag, update only the peaks."""
+    """Update the peaks and kick the bodies; with elements, update only the peaks."""
     b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
-    rate, loaded, _, drag = flags
+    rate, loaded, _, elements = flags
     raise_peaks(k.force, k.peak, count)
     write_changed(row.contacts.force, row.contacts.kicked, row.events, first, changed)
     if corrected:
         for i in range(count):
             k.force[i] = row.corrections.kick[i]
-    if not drag:
+    if not elements:
         left = row.contacts.force[first - 1] if first > 0 else 0.0
         kick(
             b.v, b.a, scale, dt, b.dt_over_m, b.inverse_mass, b.loads, k.force, left, count,

@@ -13,7 +13,7 @@ import numpy as np
 
 from granchain.engine.fields import (
     BODY,
-    RESONATOR,
+    ELEMENT,
     Field,
     Followed,
     Records,
@@ -104,8 +104,9 @@ class Copies:
     ----------
     state : State
         State before its first step; it does not change.
-    displacement, velocity : (n_copies, n_bodies + n_resonators) array
-        Initial values of each copy [m], [m/s], for the bodies, then the resonators.
+    displacement, velocity : (n_copies, n_bodies + n_attached) array
+        Initial values of each copy [m], [m/s], for the bodies, then the attached
+        masses.
     history : (n_history, n_contacts) array, optional
         Initial history of the contacts of each copy. Default: the history of the state.
     stopped : callable, optional
@@ -113,7 +114,7 @@ class Copies:
 
     Attributes
     ----------
-    displacement, velocity : (n_copies, n_bodies + n_resonators) array
+    displacement, velocity : (n_copies, n_bodies + n_attached) array
         Values at the end.
     status : (n_copies,) integer array
         Final status of each copy.
@@ -141,10 +142,9 @@ class Copies:
         if history is not None:
             memory.tables.h[:, :, : n + 1] = history
         beads = [memory.tables.bodies[:, row, 1 : n + 1] for row in _moving(BODY)]
-        riding = slice(0, state.chain.n_resonators)
-        riders = [memory.tables.resonators[:, row, riding] for row in _moving(RESONATOR)]
-        for bodies, resonators, given in zip(beads, riders, (displacement, velocity), strict=True):
-            bodies[:], resonators[:] = given[:, :n], given[:, n:]
+        attached = [np.s_[:, row, state.chain.attached] for row in _moving(ELEMENT)]
+        for bodies, where, given in zip(beads, attached, (displacement, velocity), strict=True):
+            bodies[:], memory.tables.elements[where] = given[:, :n], given[:, n:]
         steps = min(state.time_step.n_steps + 1, max(1, int(AT_ONCE / (count * n))))
         while (self.status == RUNNING).any() and not stopped():
             stack_of(state.loop)(
@@ -152,7 +152,8 @@ class Copies:
                 self.status, False,
             )  # fmt: skip
         self.displacement, self.velocity = (
-            np.hstack(both) for both in zip(beads, riders, strict=True)
+            np.hstack([bodies, memory.tables.elements[where]])
+            for bodies, where in zip(beads, attached, strict=True)
         )
 
 

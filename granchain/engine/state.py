@@ -70,8 +70,7 @@ CHANGING = {
     "h": (),
     "events": fields.EVENT,
     "corrections": fields.CORRECTION,
-    "sites": fields.SITE,
-    "resonators": fields.RESONATOR,
+    "elements": fields.ELEMENT,
     "driven": fields.DRIVEN,
 }
 # Quantities that a run from a state takes from these tables, in the order of `Start`; all others
@@ -142,11 +141,9 @@ class State:
         self._kept: tuple[np.ndarray, ...] | None = None
         self._drive_rows, self.followed_tables = self._drives_of(chain)
         loaded, driven = bool(self.loads.any()), self._drive_rows.size > 0
+        elements = chain.elements.body.size > 0
         self.features = tiled(
-            features_of(
-                self.model, recording.ledger, loaded, driven, chain.has_drag, chain.has_sites
-            ),
-            self.width,
+            features_of(self.model, recording.ledger, loaded, driven, elements), self.width
         )
         self.functions = Functions(*frozen(*self.model.functions))
         self.loop: Callable = loop_of(self.functions, self.features)
@@ -185,7 +182,7 @@ class State:
             fields.pitch_of(self.width),
             fields.pitch_of(self.width + VECTOR),
         )
-        places, count = 0, self.chain.n_resonators
+        places, count = 0, self.chain.elements.body.size
         if self.features.leaps:
             # In one step, the force of a contact may jump at the onset and at each overlap that the
             # law lists, in both directions.
@@ -198,9 +195,8 @@ class State:
             (len(fields.EVENT), width),
             (len(fields.CORRECTION), wide if places else 0),
             (len(fields.STEP_JUMP), places * width),
-            (len(fields.SITE), wide if self.features.sites else 0),
-            # One additional resonator without a body marks the end of the list for the loop.
-            (len(fields.RESONATOR), padded(count + 1) if self.features.sites else 0),
+            # One additional element without a body marks the end of the list for the loop.
+            (len(fields.ELEMENT), padded(count + 1) if count else 0),
             (len(fields.DRIVEN), self._drive_rows.shape[1]),
             self._drive_rows.shape,
         )
@@ -211,10 +207,11 @@ class State:
         if not chain.drives:
             return np.zeros((len(fields.DRIVE), 0)), (np.zeros(0), np.zeros((4, 0)))
         rows, knots, splines = [], [np.zeros(0)], [np.zeros((4, 0))]
-        drags, place = np.pad(chain.mass * chain.drag, 1), 0
+        own, place = chain.elements, 0
+        damping = np.pad(np.bincount(own.body, own.damping, chain.n_bodies), 1)
         for body, sign, end in chain.drives:
             kind, (time, spline) = drive_of(end)
-            rows.append((body, kind, sign, drags[body], place, place + time.size))
+            rows.append((body, kind, sign, damping[body], place, place + time.size))
             place += time.size
             knots.append(time)
             splines.append(np.pad(spline, ((0, 0), (0, 1))))
@@ -269,14 +266,9 @@ class State:
             "snapshot_rate": (kept, n + 1),
             "snapshot_history": (kept, len(self.model.history), n + 1),
             "energies": (plan["energy_at"].size, len(fields.ENERGY)),
-            "drag": (plan["energy_at"].size if self.features.drag else 0,),
             "drive_work": (plan["energy_at"].size, drives if drives > 1 else 0),
-            "site_energies": (
-                plan["energy_at"].size * self.features.sites,
-                len(fields.SITE_ENERGY),
-            ),
-            "resonator_displacement": (shots, self.chain.n_resonators),
-            "resonator_velocity": (shots, self.chain.n_resonators),
+            "attached_displacement": (shots, self.chain.n_attached),
+            "attached_velocity": (shots, self.chain.n_attached),
             **{name: values.shape for name, values in plan.items()},
         }
         return self._known_shapes.setdefault(sampled, shapes)
@@ -332,9 +324,9 @@ class State:
         return fields.ContactRows(*self.tables.contacts)
 
     @cached_property
-    def resonators(self) -> fields.ResonatorRows:
-        """Rows of the resonators."""
-        return fields.ResonatorRows(*self.tables.resonators)
+    def elements(self) -> fields.ElementRows:
+        """Rows of the elements."""
+        return fields.ElementRows(*self.tables.elements)
 
     @property
     def c(self) -> np.ndarray:
@@ -354,24 +346,19 @@ class State:
     def set_own(self) -> None:
         """Set quantities in memory that not every chain has.
 
-        These are drives, on-site springs, several laws, and the state from which the run continues.
+        These are drives, elements, several laws, and the state from which the run continues.
         """
-        chain, inside = self.chain, slice(1, self.chain.n_bodies + 1)
+        chain = self.chain
         if self.features.driven:
             bodies, placed = self.bodies, self._placed
-            bodies.inverse_mass[placed] = bodies.dt_over_m[placed] = bodies.drag[placed] = 0.0
+            bodies.inverse_mass[placed] = bodies.dt_over_m[placed] = 0.0
             self.tables.drives[:] = self._drive_rows
             for mine, start in zip(self.followed, self.followed_tables, strict=True):
                 mine[:] = start
-        if self.features.sites:
-            sites = fields.SiteRows(*self.tables.sites)
-            sites.omega2[inside], _ = chain.own_rates
-            for name in ("stiffness", "damping"):
-                getattr(sites, name)[inside] = getattr(chain, f"on_site_{name}")
-                # The drive alone determines the position of a placed body.
-                getattr(sites, name)[self._placed] = 0.0
-            for name, values in chain.resonators._asdict().items():
-                getattr(self.resonators, name)[: values.size] = values + (name == "body")
+        if self.features.elements:
+            for name, values in chain.elements._asdict().items():
+                getattr(self.elements, name)[: values.size] = values + (name == "body")
+            self.elements.inverse_mass[chain.attached] = 1.0 / chain.elements.mass[chain.attached]
         if self.features.laws:
             self.c[UNTIL] = run_ends(self.c[0])
         if chain.start is not None:
@@ -402,11 +389,11 @@ class State:
             clock.echoes = start.driven[-1]
         else:
             self.bodies.v[1 : n + 1], self.bodies.a[1 : n + 1] = start.bodies[3], 0.0
-        count = start.resonators.shape[-1]
-        for name, values in zip(STARTED_BODIES, start.resonators, strict=False):
-            getattr(self.resonators, name)[:count] = values
-        if count and not start.steps:
-            self.resonators.v[:count], self.resonators.a[:count] = start.resonators[3], 0.0
+        attached = self.chain.attached
+        for name, values in zip(STARTED_BODIES, start.attached, strict=False):
+            getattr(self.elements, name)[attached] = values
+        if not start.steps:
+            self.elements.v[attached], self.elements.a[attached] = start.attached[3], 0.0
         clock.n_active = start.active.size
         self.events.active[: start.active.size] = start.active
         self.events.listed[start.active] = 1
@@ -425,8 +412,8 @@ class State:
         """State from which another run can continue, or None if it was not stored."""
         if self._kept is None:
             return None
-        bodies, contacts, history, events, corrections, _, resonators, driven, clocks = self._kept
-        count, own = self.chain.n_resonators, resonators[: len(STARTED_BODIES)]
+        bodies, contacts, history, events, corrections, elements, driven, clocks = self._kept
+        attached = self.chain.attached
         clock, n, rows = clocks[0], self.chain.n_bodies, fields.ContactRows(*contacts)
         # The last step itself has set the positions of placed bodies.
         bodies[0, self._placed] = self.bodies.u[self._placed]
@@ -439,7 +426,7 @@ class State:
             corrections[:, : n + 2],
             np.append(fields.DrivenRows(*driven).last, clock.echoes),
             int(clock.earlier + clock.step),
-            np.vstack([own[:, :count], self.resonators.v[:count]]),
+            np.vstack([elements[: len(STARTED_BODIES)], self.elements.v])[:, attached],
         )
 
     def _instants(self, interval: float | None) -> np.ndarray:
@@ -527,7 +514,7 @@ class State:
         """
         tables = {
             name: table for name in CHANGING
-            if (table := getattr(self.tables, name)).size or name not in ("sites", "resonators")
+            if (table := getattr(self.tables, name)).size or name != "elements"
         }  # fmt: skip
         records = {
             field.name: getattr(self.records, field.name)[: self._rows(field, clock)]
@@ -665,7 +652,7 @@ class Memory:
         self.tables = fields.Tables(*made)
         fields.fill_starts(self.tables.bodies, fields.BODY)
         fields.fill_starts(self.tables.contacts, fields.CONTACT)
-        fields.fill_starts(self.tables.resonators, fields.RESONATOR)
+        fields.fill_starts(self.tables.elements, fields.ELEMENT)
         self.followed = fields.Followed(
             *(np.zeros((n, *values.shape)) for values in first.followed_tables)
         )
@@ -705,7 +692,6 @@ class Memory:
         bodies.dt_over_m[inside] = steps[:, None] * inverse
         bodies.v[inside] = of_chains("velocity")
         bodies.u[inside] = of_chains("displacement")
-        bodies.drag[inside] = of_chains("drag")
         bodies.steady[inside] = bodies.loads[inside] = [state.loads for state in states]
         bodies.weight[inside] = of_chains("carried_mass") * of_chains("gravity")[:, None]
         contacts.start[within] = [own.overlaps for own in prepared]
@@ -745,7 +731,7 @@ class Memory:
         }
         for field in fields.RUN:
             self.clocks[field.name] = clock.get(field.name, field.start)
-        own_quantities = one.features.driven, one.features.sites, one.features.laws
+        own_quantities = one.features.driven, one.features.elements, one.features.laws
         if any(own_quantities) or any(chain.start is not None for chain in chains):
             for state in states:
                 state.set_own()

@@ -3,8 +3,8 @@
 Let omega^2 be the maximum over all bodies of the sum over its contacts of (2 k with a body, k with
 a wall)/m, with k = dF/d(overlap), and let gamma be the same with c = dF/d(rate). The scheme is then
 stable up to the step 2/(gamma + sqrt(gamma^2 + omega^2)). This combines Gershgorin's bound on the
-eigenfrequencies and the exact limit of kick-drift-kick with the predicted rate. Drag does not
-change the limit: see granchain.engine.drag.
+eigenfrequencies and the exact limit of kick-drift-kick with the predicted rate. Dashpots of
+elements do not change the limit: see granchain.engine.elements.
 """
 
 from __future__ import annotations
@@ -154,9 +154,9 @@ def slopes_together(planned: Sequence[Planned]) -> list[np.ndarray]:
 def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
     """Return the bounds on the steps of chains with equal numbers of bodies.
 
-    The bounds of a chain are: omega and gamma [1/s], the largest rates of drag and of on-site or
-    resonator dashpots [1/s], the index of the body that requires the smallest step, and the maximum
-    overlap at which its contacts were evaluated [m].
+    The bounds of a chain are: omega and gamma [1/s], the largest rate of the dashpots of elements
+    [1/s], the index of the body that requires the smallest step, and the maximum overlap at which
+    its contacts were evaluated [m].
 
     `slopes` are (n_rows, 3, n_contacts): largest stiffness [N/m] and damping [N s/m] of each
     contact, and the maximum overlap [m] at which they were evaluated.
@@ -165,14 +165,13 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
     weight[:, 0, 0] = [row.left.has_wall for row in rows]
     weight[:, 0, -1] = [row.right.has_wall for row in rows]
     weighted, mass = weight * slopes[:, :2], np.array([row.mass for row in rows])
-    own = np.array([row.own_rates for row in rows])
+    own = np.array([row.rates_of_elements for row in rows])
     omega2, gammas = ((weighted[:, :, :-1] + weighted[:, :, 1:]) / mass[:, None]).swapaxes(0, 1)
     omega2 += own[:, 0]
     where = np.argmax(np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gammas / AUTO_GAMMA), axis=1)
     beside = slopes[np.arange(len(rows)), 2, [where, where + 1]].max(axis=0)
     columns = (
-        np.sqrt(omega2.max(axis=1)), gammas.max(axis=1),
-        np.array([row.drag for row in rows]).max(axis=1), own[:, 1].max(axis=1), where, beside,
+        np.sqrt(omega2.max(axis=1)), gammas.max(axis=1), own[:, 1].max(axis=1), where, beside,
     )  # fmt: skip
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -180,7 +179,7 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
 def choose_step(run: Planned, bounds: tuple) -> TimeStep:
     """Return the time step of a run; see `bounds_on`."""
     chain, step, end = run.masses, run.step, run.end
-    omega, gamma, drag, own_rate, body, overlap = bounds
+    omega, gamma, elements, body, overlap = bounds
     label = chain.first_label + body
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(
@@ -196,16 +195,14 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
     if isinstance(step, str):
         factor = FAST if step == "fast" else 1.0
         by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
-        # Drag, on-site dashpots, and resonator dashpots do not change the limit, but must be
-        # resolved.
-        fastest = max(gamma, drag, own_rate)
-        named = {own_rate: "on-site or resonator damping", drag: "drag", gamma: "gamma"}
+        # The dashpots of elements do not change the limit, but must be resolved.
+        fastest = max(gamma, elements)
         by_gamma = AUTO_GAMMA / fastest if fastest > 0.0 else math.inf
         value = factor * min(by_omega, by_gamma)
         rule = (
             f"{AUTO_OMEGA:g} of 2/omega"
             if by_omega <= by_gamma
-            else f"{AUTO_GAMMA:g}/{named[fastest]}"
+            else f"{AUTO_GAMMA:g}/{'gamma' if fastest == gamma else 'rate of dashpots'}"
         )
         if math.isfinite(run.known) and run.known <= KNOWN * value:
             n_steps = step_count(end, run.known)
@@ -257,7 +254,7 @@ def energies_and_forces(planned: Sequence[Planned]) -> np.ndarray:
         found[0, places] = kinetic
         for k, energy in zip(places, kinetic.tolist(), strict=True):
             chain = planned[k].masses
-            if chain.is_displaced or chain.n_resonators or chain.drives:
+            if chain.is_displaced or chain.n_attached or chain.drives:
                 found[:, k] = energy_and_force(planned[k], energy)
     return found
 
@@ -277,14 +274,9 @@ def energy_and_force(run: Planned, energy: float) -> tuple[float, float]:
         begin = chain.first_overlaps(contacts.overlaps)
         to = np.vstack([contacts.overlaps, np.maximum(begin, 0.0), begin])
         stored = float(over_kinds(_work_scan, contacts.model, (contacts.c, to), 1).sum())
-        # energy of on-site and resonator springs; resonators at rest stretch theirs
-        springs = chain.own_sum("stiffness")
-        stored += float(0.5 * (springs * chain.displacement * chain.displacement).sum())
-    if chain.n_resonators:
-        own, moved = chain.resonators, chain.displacement[chain.resonators.body]
-        stretch = moved - own.u
-        stored += float(0.5 * (own.stiffness * (stretch * stretch - moved * moved)).sum())
-        energy += float(0.5 * (own.mass * own.v * own.v).sum())
+    own = chain.elements
+    stretch = chain.displacement[own.body] - own.u
+    stored += float(0.5 * (own.stiffness * stretch * stretch + own.mass * own.v * own.v).sum())
     force = 0.0
     for place, _, end in chain.drives:
         assert end.time is not None and end.value is not None

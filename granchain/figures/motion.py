@@ -85,7 +85,7 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
     balance gives it exactly for every law: if all other forces on the bodies on one side of a
     contact are constant, only the contact force changes their momentum. This holds on a side that
     ends freely, under a precompression, or under gravity. Return None if both ends are walls or
-    driven, if beads are driven, or if the chain has on-site springs or resonators.
+    driven, if beads are driven, or if the chain has on-site springs or attached masses.
     """
     # Without a case: a wall has a contact beyond the last body on its side.
     free = [result.bead[0] - 1 not in result.contact, result.bead[-1] not in result.contact]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis import (
-    ENERGIES_OF_SITES,
+    ENERGIES_OF_ELEMENTS,
     LEDGER_ENERGIES,
     OF_ROUNDING,
     between_snapshots,
@@ -61,18 +61,13 @@ IN_A_CORNER = 8
 FRONT = 1.2, 2.8
 # Points of a plotted curve: about four per dot of a printed figure two columns wide.
 COURSE = 4000
-# Labels of the energy losses.
+# Labels of the energy losses, and of the energies of elements.
 LOST = {
     "plastic": "plastic (residual indentation)",
     "viscous": "viscous (damping)",
     "clamp": "no-tension cutoff (damping that did not occur)",
 }
-# Energies of on-site springs, resonators, and their dashpots that are plotted as one.
-OF_ITS_OWN = {
-    "on-site springs": ("on_site",),
-    "resonators": ("resonator_kinetic", "resonator_elastic"),
-    "on-site and resonator dashpots": ("on_site_damping", "resonator_damping"),
-}
+OF_ELEMENTS = {"elements": "springs of elements", "elements_viscous": "dashpots of elements"}
 
 
 @of_results("velocity", "snapshot_time", "bead")
@@ -308,14 +303,10 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     """
     names = [
         name
-        for name in (*LEDGER_ENERGIES, *ENERGIES_OF_SITES)
+        for name in (*LEDGER_ENERGIES, *ENERGIES_OF_ELEMENTS)
         if f"energy_{name}" in result.variables
     ]
     energies = {name: getattr(result, f"energy_{name}") for name in names}
-    for name, several in OF_ITS_OWN.items():
-        some = [energies.pop(one) for one in several if one in energies]
-        energies |= {name: sum(some)} if some else {}
-    names = list(energies)
     kinetic, stored = in_motion_and_store(ledger_in(result))
     supplied = supplied_energy(kinetic, result.energy_external, stored)
     size = residual_share(result.energy_residual, supplied, stored)
@@ -344,7 +335,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     ledger.stackplot(
         time,
         *(scale * energies[name] for name in shown),
-        labels=[LOST.get(name, name) for name in shown],
+        labels=[(LOST | OF_ELEMENTS).get(name, name) for name in shown],
         colors=[colours[name] for name in shown],
         alpha=0.85,
         linewidth=0.0,

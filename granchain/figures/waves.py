@@ -338,15 +338,15 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
         xlabel=f"frequency [{unit}]",
     )
     count = np.arange(1, found.frequencies.size + 1)
-    # Resonators follow the beads.
+    # Attached masses follow the beads.
     edges = found.bead[0] - 0.5 + np.arange(found.shapes.shape[1] + 1)
     mesh = shapes.pcolormesh(
         edges, np.append(count - 0.5, count[-1] + 0.5), found.shapes, cmap="RdBu_r", vmin=-1, vmax=1
     )
     set_panel(shapes, integer="xy", xlabel="bead", ylabel="mode")
-    if found.resonator_bead.size:
+    if found.attached_bead.size:
         shapes.axvline(found.bead[-1] + 0.5, color="black", linewidth=0.9)
-        shapes.set(xlabel="bead, and resonators beyond the line")
+        shapes.set(xlabel="bead, and attached masses beyond the line")
     shapes.figure.colorbar(mesh, ax=shapes, label="normalized displacement", aspect=30)
     title = f"Modes: {found.title or 'untitled case'}"
     return sheet.write(title, "computed at rest", f"contact law {found.law}")

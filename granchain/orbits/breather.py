@@ -33,6 +33,7 @@ from granchain.orbits.shooting import (
     solved,
 )
 from granchain.simulation import run_to_end
+from granchain.store.schema import ATTACHED
 from granchain.studies.images import INSTANTS, Images, Runners
 from granchain.waves.modes import modes
 
@@ -393,7 +394,7 @@ def check_conservative(case: Case, runners: Runners) -> None:
             f"ends: the chain has no drive and loses energy to {place}. An orbit requires a "
             "harmonic drive at an end, or a conservative chain, whose orbits are breathers. Set "
             'ends.left = { drive = "displacement", signal = "harmonic", amplitude = ..., '
-            "frequency = ... }, or use hertz without drag."
+            "frequency = ... }, or use hertz without damping."
         )
 
 
@@ -428,7 +429,7 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
     with the time until it returns."""
     n, rows = len(state) // 2, state.reshape(2, -1)
     kinds = {"": slice(case.beads)} | (
-        {"resonator_": slice(case.beads, n)} if n > case.beads else {}
+        {f"{ATTACHED}_": slice(case.beads, n)} if n > case.beads else {}
     )
     names = ("displacement", "velocity")
     initial = {

@@ -97,7 +97,8 @@ class Point:
     period : float
         Period [s].
     displacement, velocity : (n_bodies,) array
-        Displacements [m] and velocities [m/s] of beads, then resonators, at zero drive phase.
+        Displacements [m] and velocities [m/s] of beads, then attached masses, at zero drive
+        phase.
     excursion : (n_bodies,) array
         Largest displacement of each body from equilibrium [m].
     lowest : (n_contacts,) array
@@ -153,8 +154,8 @@ class Branch(Answer):
     """Branch of periodic orbits of a chain versus a parameter of its case.
 
     `case` is the case at the last point. The case at the start is in the provenance, as
-    `start_case_json`. With resonators, the axis of the bodies is `body` (beads, then resonators)
-    instead of `bead`. Each variable with the axis `point` has one row per orbit.
+    `start_case_json`. With attached masses, the axis of the bodies is `body` (beads, then attached
+    masses) instead of `bead`. Each variable with the axis `point` has one row per orbit.
 
     Attributes
     ----------
@@ -219,7 +220,7 @@ class Branch(Answer):
         "residual": Label(_ALONG, "1", "closing error, as a fraction of the largest excursion"),
         "opening": Label(_ALONG, "1", "contact of a grazing or a growing dent; otherwise -1"),
         "bead": Label(("bead",), "1", "label of the bead"),
-        "body": Label(("body",), "1", "number of the body: beads, then resonators"),
+        "body": Label(("body",), "1", "number of the body: beads, then attached masses"),
         "displacement": Label(_OF_BODIES, "m", "displacement from equilibrium at zero drive phase"),
         "velocity": Label(_OF_BODIES, "m/s", "velocity at zero drive phase"),
         "excursion": Label(_OF_BODIES, "m", "largest displacement from equilibrium"),
@@ -313,18 +314,18 @@ def branch_of(
     chain, along, columns = path.problem.chain, path.along, columns_of_points(points)
     multipliers = np.array([point.multipliers for point in points])
     del columns["multipliers_real"], columns["multipliers_imag"]
-    resonators = chain.bodies > chain.bead.size
+    attached = chain.bodies > chain.bead.size
     data = {
         "along": along, "start": path.start, "stop": path.stop,
         "steps": path.problem.grid.steps, "drive_periods": path.problem.multiple,
         "weight": path.weight[0], "energy": path.problem.constant_energy,
         "interrupted": interrupted, "point": np.arange(len(points)), "bead": chain.bead,
-        "body": np.arange(1, chain.bodies + 1) if resonators else None,
+        "body": np.arange(1, chain.bodies + 1) if attached else None,
         "contact": chain.contact, "multiplier": np.arange(multipliers.shape[1]),
     }  # fmt: skip
     data |= columns | {"multipliers": multipliers, "stable": columns["stable"].astype(bool)}
     data["kind"] = np.array(columns["kind"], dtype=object)
-    labels = labels_of_bodies(Branch.labels, resonators) | labels_of_parameter(path.case, along)
+    labels = labels_of_bodies(Branch.labels, attached) | labels_of_parameter(path.case, along)
     history = path.problem.history
     if history is not None:
         for quantity, values in zip(chain.quantities, history, strict=True):

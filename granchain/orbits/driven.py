@@ -182,10 +182,9 @@ class Driven:
         """Return the multipliers; for a long chain without a Jacobian, the largest ones."""
         if not self.errors:
             return Stability(*self.multipliers(shot))
-        # if only drag dissipates energy, multipliers form pairs with equal products, and those of a
-        # stable orbit have equal moduli, which Arnoldi's method does not separate
-        losses = shot.shooting.chain.losses
-        few = not shot.dense and any(losses[name] for name in losses if name != "drag")
+        # if all motion decays at one rate, multipliers form pairs with equal products, and those of
+        # a stable orbit have equal moduli, which Arnoldi's method does not separate
+        few = not shot.dense and not shot.shooting.chain.decays_evenly
         values, vectors = (
             largest_multipliers(shot.shooting, shot.state) if few else self.multipliers(shot)
         )

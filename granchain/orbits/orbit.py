@@ -20,6 +20,7 @@ from granchain.progress import progress_of
 from granchain.simulation import law_provenance, warns_of_fast_drives
 from granchain.store import Answer, Label, Result
 from granchain.store.answer import case_of
+from granchain.store.schema import ATTACHED
 from granchain.studies.images import Runners
 
 # Relative distance from the indentation limit within which an orbit is at the limit; an orbit is
@@ -34,7 +35,7 @@ _OF_MULTIPLIER, _OF_BODY, _OF_CONTACT = ("multiplier",), ("bead",), ("contact",)
 class Orbit(Answer):
     """Periodic orbit of a chain.
 
-    With resonators, the axis of the bodies is `body` (beads, then resonators) instead of `bead`.
+    With attached masses, the axis of the bodies is `body` (beads, then attached masses).
 
     Attributes
     ----------
@@ -67,16 +68,16 @@ class Orbit(Answer):
     bead : (n,) array
         Labels of the beads.
     body : (n_bodies,) array
-        Numbers of beads and resonators. Only for a chain with resonators.
+        Numbers of beads and attached masses. Only for a chain with attached masses.
     displacement, velocity : (n_bodies,) array
-        Displacements from equilibrium [m] and velocities [m/s] of the beads, then the resonators,
+        Displacements from equilibrium [m] and velocities [m/s] of the beads, then attached masses,
         at zero drive phase.
     displacement_error : (n_bodies,) array
         Discretization error of the displacement of each body at any phase of the orbit [m], from
         the orbit in steps of half the length. nan if there is no such orbit nearby.
     multipliers : (m,) complex array
         Floquet multipliers [1], the largest modulus first: all 2 n_bodies, or for a driven chain of
-        more than 60 beads and resonators the six largest, unless they lie too close to a circle.
+        more than 60 bodies the six largest, unless they lie too close to a circle.
     vector_displacement, vector_velocity : (m, n_bodies) complex array
         Eigenvector of each multiplier: displacements [1] and velocities [1/s], scaled to a largest
         displacement of 1. For a breather, they are defined up to a shift along the orbit and its
@@ -123,7 +124,7 @@ class Orbit(Answer):
         "settled": Label((), "1", "number of periods until the contact histories were steady"),
         "begun": Label((), "", "initial state of the search"),
         "bead": Label(_OF_BODY, "1", "label of the bead"),
-        "body": Label(("body",), "1", "number of the body: beads, then resonators"),
+        "body": Label(("body",), "1", "number of the body: beads, then attached masses"),
         "displacement": Label(_OF_BODY, "m", "displacement from equilibrium at zero drive phase"),
         "velocity": Label(_OF_BODY, "m/s", "velocity at zero drive phase"),
         "displacement_error": Label(_OF_BODY, "m", "discretization error of the displacement"),
@@ -167,9 +168,9 @@ class Orbit(Answer):
         return np.hstack([self.vector_displacement, self.vector_velocity])
 
 
-def labels_of_bodies(labels: Mapping[str, Label], resonators: bool) -> dict[str, Label]:
-    """Return labels with the axis `body` instead of `bead` if there are resonators."""
-    if not resonators:
+def labels_of_bodies(labels: Mapping[str, Label], attached: bool) -> dict[str, Label]:
+    """Return labels with the axis `body` instead of `bead` if there are attached masses."""
+    if not attached:
         return {}
     return {
         name: Label(tuple("body" if axis == "bead" else axis for axis in label.dims), *label[1:])
@@ -313,8 +314,8 @@ def orbit_of(
             f"{problem_of_run} Reduce time.step.",
             getattr(problem_of_run, "result", None),
         ) from None
-    lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping", "resonator_damping")
-    resonators = n > chain.bead.size
+    lost = ("viscous", "plastic", "clamp", "elements_viscous")
+    attached = n > chain.bead.size
     data = {
         "period": period,
         "stable": found.stable,
@@ -330,7 +331,7 @@ def orbit_of(
         "settled": settled,
         "begun": begun,
         "bead": chain.bead,
-        "body": np.arange(1, n + 1) if resonators else None,
+        "body": np.arange(1, n + 1) if attached else None,
         "displacement": state[:n],
         "velocity": state[n:],
         "displacement_error": error.displacement,
@@ -345,7 +346,7 @@ def orbit_of(
     return Orbit(
         data,
         case=case,
-        labels=labels_of_bodies(Orbit.labels, resonators),
+        labels=labels_of_bodies(Orbit.labels, attached),
         provenance=law_provenance(case),
         groups={"trajectory": result},
     )
@@ -361,14 +362,14 @@ def _gain(result: Result, name: str) -> float:
 
 def guess_of(case: Case, guess: Any) -> Guess:
     """Return the initial state of a search: an orbit, the end of a run, or by default rest."""
-    bodies = case.beads + len(case.chain.resonators()[0])
+    bodies = case.beads + len(case.chain.attached_masses()[0])
     default = "the static state" if case.drives else "the initial state of the beads"
     if guess is None:
         return Guess(np.zeros(2 * bodies), default)
     if isinstance(guess, Orbit):
         rows, name = [guess.displacement, guess.velocity], "an orbit"
     elif isinstance(guess, Result) and {"final_displacement", "bead"} <= guess.variables.keys():
-        kinds = ["", "resonator_"][: 1 + ("final_resonator_displacement" in guess.variables)]
+        kinds = ["", f"{ATTACHED}_"][: 1 + (ATTACHED in guess.variables)]
         rows, name = (
             [
                 np.concatenate([getattr(guess, f"final_{kind}{what}") for kind in kinds])
@@ -383,8 +384,8 @@ def guess_of(case: Case, guess: Any) -> Guess:
         )
     if rows[0].size != bodies:
         raise CaseError(
-            f"guess: it has {rows[0].size} beads and resonators, but the case has {bodies}. Give "
-            "a guess of the same chain."
+            f"guess: it has {rows[0].size} beads and attached masses, but the case has {bodies}. "
+            "Give a guess of the same chain."
         )
     begun = f"{name} of {guess.title or guess.law}"
     if isinstance(guess, Orbit):

@@ -120,7 +120,7 @@ VARIABLES: dict[str, Label] = {
         "values are damping that did not occur",
     ),
     "energy_time": Label(_LEDGER, "s", "time of the energy balance"),
-    "energy_kinetic": Label(_LEDGER, "J", "kinetic energy"),
+    "energy_kinetic": Label(_LEDGER, "J", "kinetic energy of the bodies and the attached masses"),
     "energy_recoverable": Label(_LEDGER, "J", "recoverable energy of the contacts"),
     "energy_plastic": Label(_LEDGER, "J", "energy lost to residual indentation"),
     "energy_viscous": Label(_LEDGER, "J", "energy lost to damping"),
@@ -130,17 +130,11 @@ VARIABLES: dict[str, Label] = {
         "work of the forces added by the no-tension cutoff; negative values are damping that "
         "did not occur",
     ),
-    "energy_drag": Label(_LEDGER, "J", "energy lost to drag on the beads"),
-    "energy_on_site": Label(
-        _LEDGER, "J", "energy of the on-site springs relative to the rest position"
+    "energy_elements": Label(
+        _LEDGER, "J", "energy of the springs of linear elements relative to the rest position"
     ),
-    "energy_on_site_damping": Label(_LEDGER, "J", "energy lost in the on-site dashpots"),
-    "energy_resonator_kinetic": Label(_LEDGER, "J", "kinetic energy of the resonators"),
-    "energy_resonator_elastic": Label(
-        _LEDGER, "J", "elastic energy of the resonators relative to the rest position"
-    ),
-    "energy_resonator_damping": Label(
-        _LEDGER, "J", "energy lost in the dashpots of the resonators"
+    "energy_elements_viscous": Label(
+        _LEDGER, "J", "energy lost in the dashpots of linear elements"
     ),
     "energy_external": Label(
         _LEDGER,
@@ -232,6 +226,8 @@ def variable_table(names: Iterable[str]) -> dict[str, Label]:
     return VARIABLES | VARIABLES_OF_MECHANISM if "crank_angle" in names else VARIABLES
 
 
+# Prefix of the variables of attached masses, and their axis.
+ATTACHED = "resonator"
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact", "resonator", "resonator_bead",
           "drive", "drive_bead")  # fmt: skip
 # Variables with indices in the list of contact states.

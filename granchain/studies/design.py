@@ -1072,7 +1072,7 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
             raise CaseError(
                 f'{where}: "transmitted_momentum" is not defined because {problem}. It requires '
                 "a case with a striker, beads at rest, a free right end, and no on-site springs "
-                f'or resonators. To fix this, {fix}, or choose another result, such as "peak".'
+                f'or attached masses. To fix this, {fix}, or choose another result, such as "peak".'
             )
         changes = FORCES_ALONE | {"sensors.beads": [case.beads]}
         return RunSummary(where, changes, True, transmitted_momentum, of, "1")

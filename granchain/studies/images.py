@@ -1,7 +1,8 @@
 """Images of states: where a chain is after a time, from many initial states at once.
 
 All images are bit-identical to individual runs. States contain displacements [m], then velocities
-[m/s], of beads before resonators.
+[m/s], of beads before attached
+masses.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class Images:
     time_step : TimeStep
         Length [s], number, and upper limit of the time steps.
     bodies : int
-        Number of beads and resonators.
+        Number of beads and attached masses.
     bead, contact : (n_beads,) and (n_contacts,) array
         Labels of the beads and of the contacts.
     contacts : slice
@@ -180,9 +181,13 @@ class Images:
         self.case, self.runners, self.history = case, runners, history
         self._chain, self._contacts, self.time_step = prepare(case)
         chain, self.quantities = self._chain, self._contacts.model.history
-        self.bodies, self.contacts = chain.n_bodies + chain.n_resonators, chain.contacts
+        own, rows = chain.elements, chain.stretches()
+        self.mass = np.concatenate([chain.mass, own.mass[chain.attached]])
+        self._stiffness, self._damping = (
+            rows.T @ (each[:, None] * rows) for each in (own.stiffness, own.damping)
+        )
+        self.bodies, self.contacts = self.mass.size, chain.contacts
         self.bead, self.contact = chain.body_labels, chain.contact_labels[chain.contacts]
-        self.mass = np.concatenate([chain.mass, chain.resonators.mass])
         self.overlaps = self._contacts.overlaps[self.contacts]
         names = [quantity.name for quantity in self.quantities]
         self.lasting = [index for index, name in enumerate(names) if name not in OF_ONSET]
@@ -282,7 +287,7 @@ class Images:
         """
         memory = self._run(self._seen, state[None], self._constant).memory
         records, contacts = memory.records, self.contacts
-        moves = np.hstack([records.displacement[0], records.resonator_displacement[0]])
+        moves = np.hstack([records.displacement[0], records.attached_displacement[0]])
         reach = [field.name for field in CONTACT].index("reach")
         # empty for a law without lasting history variables
         rows = records.snapshot_history[0][:, self.lasting, contacts]
@@ -298,8 +303,8 @@ class Images:
     def trajectory(self, state: np.ndarray) -> Result:
         """Run from a state and return the result, with all records.
 
-        With resonators or contact histories, the case is run once before, and the run with records
-        starts from the complete final state.
+        With attached masses or contact histories, the case is run once before, and the run with
+        records starts from the complete final state.
 
         Raises
         ------
@@ -311,7 +316,7 @@ class Images:
         initial: dict[str, Any] = {
             "displacement": values[: self.bodies], "velocity": values[self.bodies :]
         }  # fmt: skip
-        if self.history is not None or self._chain.n_resonators:
+        if self.history is not None or self._chain.n_attached:
             final = state_of_run(self.case, self._final(state), self.time_step.value)
             initial = {"state": text_of_state(final)}
         recorded = {
@@ -345,12 +350,12 @@ class Images:
     @property
     def initial(self) -> np.ndarray:
         """State in which the case starts, (2 n_bodies,) [m], [m/s]."""
-        chain, riding = self._chain, self._chain.resonators
-        return np.concatenate([chain.displacement, riding.u, chain.velocity, riding.v])
+        chain, own, places = self._chain, self._chain.elements, self._chain.attached
+        return np.concatenate([chain.displacement, own.u[places], chain.velocity, own.v[places]])
 
     @cached_property
     def losses(self) -> dict[str, bool]:
-        """Whether the chain loses energy in small oscillations, by the kind of damping.
+        """Whether the chain loses energy in small oscillations, in its dashpots and contacts.
 
         Raises
         ------
@@ -359,23 +364,25 @@ class Images:
         """
         chain, contacts = self._chain, range(self.contacts.start, self.contacts.stop)
         damping = at_rest(self._contacts, contacts, float(chain.mass.min()))[1]
-        return {
-            "drag": chain.has_drag,
-            "on-site damping": bool(chain.on_site_damping.any()),
-            "dashpots of resonators": bool(chain.resonators.damping.any()),
-            "contacts": bool(damping.any()),
-        }
+        return {"damping of the beads": bool(self._damping.any()), "contacts": bool(damping.any())}
+
+    @property
+    def decays_evenly(self) -> bool:
+        """Whether all small oscillations decay at one rate: damping is proportional to mass."""
+        rates = self._damping / self.mass
+        uniform = np.allclose(rates, rates[0, 0] * np.eye(self.bodies), rtol=1e-9, atol=0.0)
+        return uniform and not self.losses["contacts"]
 
     @property
     def translates(self) -> bool:
         """Whether nothing keeps the chain in place."""
         chain = self._chain
-        return not (chain.left.has_wall or chain.right.has_wall or chain.has_on_site)
+        return not (chain.left.has_wall or chain.right.has_wall or chain.on_site_stiffness.any())
 
     @property
     def mirrored(self) -> np.ndarray:
         """Index of the body at the mirror image of each body, (n_bodies,)."""
-        riding = np.argsort(-self._chain.resonators.body, kind="stable")
+        riding = np.argsort(-self._chain.elements.body[self._chain.attached], kind="stable")
         beads = np.arange(self._chain.n_bodies)
         return np.append(beads[::-1], beads.size + riding)
 
@@ -389,23 +396,25 @@ class Images:
         columns = (map(tuple, values.T[self.contacts].tolist()) for values in rows)
         return list(zip(*columns, strict=True))
 
-    def _split(self, displacement: np.ndarray) -> tuple[np.ndarray, list[float], np.ndarray]:
-        """Return displacements of beads, contact overlaps, and extensions of resonator springs."""
+    def _overlaps(self, displacement: np.ndarray) -> list[float]:
+        """Return the overlaps of the contacts [m]."""
         start, n = self._contacts.overlaps.copy(), self._chain.n_bodies
         start[1:n] -= self._chain.gap
-        u, w = np.split(displacement, [n])
-        overlaps = (start[: n + 1] - np.diff(u, prepend=0.0, append=0.0))[self.contacts]
-        return u, overlaps.tolist(), u[self._chain.resonators.body] - w
+        stretch = np.diff(displacement[:n], prepend=0.0, append=0.0)
+        overlaps: list[float] = (start[: n + 1] - stretch)[self.contacts].tolist()
+        return overlaps
+
+    @cached_property
+    def _loads(self) -> np.ndarray:
+        """(n_bodies,) Constant force on each body [N]."""
+        return np.pad(self._chain.loads, (0, self._chain.n_attached))
 
     def _energy(self, state: np.ndarray) -> float:
-        chain, energy, (displacement, v) = (
-            self._chain, self._contacts.model.functions.energy, state.reshape(2, -1)
-        )  # fmt: skip
-        u, overlaps, extension = self._split(displacement)
+        energy, (u, v) = self._contacts.model.functions.energy, state.reshape(2, -1)
+        overlaps = self._overlaps(u)
         contacts = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)]
-        moving = self.mass @ v**2 + chain.on_site_stiffness @ u**2
-        moving += chain.resonators.stiffness @ extension**2
-        return float(0.5 * moving + math.fsum(contacts) - chain.loads @ u)
+        moving = self.mass @ v**2 + u @ self._stiffness @ u
+        return float(0.5 * moving + math.fsum(contacts) - self._loads @ u)
 
     @cached_property
     def _energy_at_rest(self) -> float:
@@ -417,15 +426,15 @@ class Images:
 
     def forces(self, displacement: np.ndarray) -> np.ndarray:
         """Return the force on each body at rest at given displacements, (n_bodies,) [N]."""
-        chain, law = self._chain, self._contacts.model.functions.force
-        u, overlaps, extension = self._split(displacement)
-        contact = np.zeros(chain.n_bodies + 1)
+        law, n = self._contacts.model.functions.force, self._chain.n_bodies
+        contact = np.zeros(n + 1)
         contact[self.contacts] = [
-            law(d, 0.0, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)
+            law(d, 0.0, c, h)
+            for d, (c, h) in zip(self._overlaps(displacement), self._laws, strict=True)
         ]
-        pull = chain.resonators.stiffness * extension
-        push = contact[:-1] - contact[1:] + chain.loads - chain.on_site_stiffness * u
-        return np.concatenate([push - np.bincount(chain.resonators.body, pull, u.size), pull])
+        force: np.ndarray = self._loads - self._stiffness @ displacement
+        force[:n] += contact[:-1] - contact[1:]
+        return force
 
 
 def least_overlaps(values: np.ndarray) -> np.ndarray:

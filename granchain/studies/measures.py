@@ -428,7 +428,7 @@ def can_transmit(case: Case) -> bool:
 
     It requires a striker and a free bead at the far end. At a wall, the pulse is reflected while it
     still arrives, and the difference of the two forces is mostly noise. On-site springs and
-    resonators take momentum from the bead.
+    attached masses take momentum from the bead.
     """
     return not obstacle_to_transmission(case)
 
@@ -442,7 +442,7 @@ def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
     if case.ends.right != "free":
         return "the right end is not free", 'set ends.right = "free"'
     if case.chain.holds_or_carries():
-        return "the chain has on-site springs or resonators", "remove them"
+        return "the chain has on-site springs or attached masses", "remove them"
     return ()
 
 

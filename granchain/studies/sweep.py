@@ -211,10 +211,10 @@ def largest_file(plan: Plan, cases: Sequence[Case], measures: Measures, chained:
 
 def state_bytes(case: Case) -> float:
     """Return the maximum length of the text of a case's final state [bytes]."""
-    law, riders = laws().get(case.contact.law), case.chain.resonators()[0].size
+    law, attached = laws().get(case.contact.law), case.chain.attached_masses()[0].size
     numbers = (PER_STATE + (0 if law is None else len(law.history))) * (case.beads + 3.0)
     # base64 has four characters for three bytes; the initial motion is in decimal, twice
-    size = 8.0 * (numbers + 4.0 * riders + len(case.drives) + 1.0) * 4.0 / 3.0
+    size = 8.0 * (numbers + 4.0 * attached + len(case.drives) + 1.0) * 4.0 / 3.0
     return size + 2.0 * NUMBER_TEXT * case.beads * (case.initial is not None) + STATE_TEXT
 
 

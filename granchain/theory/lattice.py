@@ -31,7 +31,7 @@ class Dispersion:
     the motion of a mass times sqrt(m_j), the elongations of the springs times sqrt(s_j) are B u,
     where each row of B has two entries. The angular frequencies are the n singular values of B at
     each wavenumber q, the phase from cell to cell. An on-site spring adds a row with one entry to
-    B. A resonator adds a row and a column.
+    B. An attached mass adds a row and a column.
 
     Attributes
     ----------
@@ -43,15 +43,15 @@ class Dispersion:
         Length of a cell [m], if known.
     on_site : (n,) array or None
         Stiffnesses of springs between each mass and the ground [N/m].
-    resonators : (n_resonators, 3) array or None
-        Index of the mass that contains each resonator (from 0), mass [kg], and stiffness [N/m].
+    attached : (n_attached, 3) array or None
+        Index of the mass that carries each attached mass (from 0), mass [kg], and stiffness [N/m].
     """
 
     masses: np.ndarray
     stiffnesses: np.ndarray
     length: float | None = None
     on_site: np.ndarray | None = None
-    resonators: np.ndarray | None = None
+    attached: np.ndarray | None = None
 
     @cached_property
     def band_edges(self) -> np.ndarray:
@@ -82,13 +82,13 @@ class Dispersion:
     def long_wave_speed(self) -> float:
         """Speed of waves much longer than a cell [cells/s].
 
-        It is 1/sqrt(sum(m) sum(1/s)), as in a rod of the same mass (with resonators) and
+        It is 1/sqrt(sum(m) sum(1/s)), as in a rod of the same mass (with attached masses) and
         compliance, and 0 with on-site springs.
         """
         if self.on_site is not None:
             return 0.0
         mass = float(self.masses.sum())
-        mass += 0.0 if self.resonators is None else float(self.resonators[:, 1].sum())
+        mass += 0.0 if self.attached is None else float(self.attached[:, 1].sum())
         return 1.0 / math.sqrt(mass * float((1.0 / self.stiffnesses).sum()))
 
     def frequency(self, wavenumber: Any) -> np.ndarray:
@@ -101,7 +101,7 @@ class Dispersion:
 
         Returns
         -------
-        (..., n + n_resonators) array
+        (..., n + n_attached) array
             Frequencies in ascending order [Hz].
         """
         stretch, _ = self._stretch(wavenumber)
@@ -118,7 +118,7 @@ class Dispersion:
 
         Returns
         -------
-        (..., n + n_resonators) array
+        (..., n + n_attached) array
             Group speed of each branch, in the order of `frequency` [cells/s]. Multiply it by
             `length` to get m/s.
         """
@@ -137,7 +137,7 @@ class Dispersion:
         n = self.masses.size
         heavy, stiff = np.sqrt(self.masses), np.sqrt(self.stiffnesses)
         springs = np.zeros(0) if self.on_site is None else self.on_site
-        own = np.zeros((0, 3)) if self.resonators is None else self.resonators
+        own = np.zeros((0, 3)) if self.attached is None else self.attached
         shape = *phase.shape, n + springs.size + len(own), n + len(own)
         stretch, change = np.zeros((2, *shape), dtype=complex)
         for j, stiffness in enumerate(springs):
@@ -160,7 +160,7 @@ def dispersion(
     stiffnesses: Any,
     length: float | None = None,
     on_site: Any = None,
-    resonators: Any = None,
+    attached: Any = None,
 ) -> Dispersion:
     """Compute the dispersion of small waves in a periodic chain of masses.
 
@@ -169,9 +169,9 @@ def dispersion(
     One mass: f = sqrt(s/m) abs(sin(q/2))/pi. Two masses and equal springs: omega^2 = s (1/m1 + 1/m2
     +- sqrt((1/m1 + 1/m2)^2 - 4 sin^2(q/2)/(m1 m2))), with a gap between sqrt(2 s/m) of the heavier
     and of the lighter mass (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3). One
-    mass with an on-site spring k: omega^2 = (k + 4 s sin^2(q/2))/m. Mass in mass, a resonator (m2,
-    k2) in each m1: m1 m2 omega^4 - ((m1 + m2) k2 + 4 s m2 sin^2(q/2)) omega^2 + 4 s k2 sin^2(q/2) =
-    0 (Huang, Sun & Huang 2009, doi:10.1016/j.ijengsci.2008.12.007).
+    mass with an on-site spring k: omega^2 = (k + 4 s sin^2(q/2))/m. Mass in mass, an attached mass
+    (m2, k2) in each m1: m1 m2 omega^4 - ((m1 + m2) k2 + 4 s m2 sin^2(q/2)) omega^2 + 4 s k2
+    sin^2(q/2) = 0 (Huang, Sun & Huang 2009, doi:10.1016/j.ijengsci.2008.12.007).
 
     Parameters
     ----------
@@ -184,9 +184,9 @@ def dispersion(
         Length of a cell [m].
     on_site : (n,) array, optional
         Stiffnesses of springs between each mass and the ground [N/m], 0 for none.
-    resonators : sequence of (place, mass, stiffness), optional
-        For each resonator, the index of the mass that carries it (from 0), its mass [kg], and the
-        stiffness of its spring [N/m].
+    attached : sequence of (place, mass, stiffness), optional
+        For each attached mass, the index of the mass that carries it (from 0), its mass [kg], and
+        the stiffness of its spring [N/m].
 
     Returns
     -------
@@ -197,7 +197,7 @@ def dispersion(
     ------
     CaseError
         If there are not 1 to 1024 masses and as many stiffnesses, all finite and above 0, or if
-        on-site springs or resonators are not valid.
+        on-site springs or attached masses are not valid.
     """
     values = []
     for name, given in (("masses", masses), ("stiffnesses", stiffnesses)):
@@ -225,11 +225,11 @@ def dispersion(
             f"on_site: {springs.size} numbers are not valid. Give {count} numbers, one for each "
             "mass, finite and 0 or more."
         )
-    own = np.array([] if resonators is None else resonators, dtype=float).reshape(-1, 3)
+    own = np.array([] if attached is None else attached, dtype=float).reshape(-1, 3)
     good = np.isfinite(own).all() and (own[:, 1:] > 0.0).all() and own.shape[0] <= MOST_MASSES
     if not good or not np.isin(own[:, 0], np.arange(count)).all():
         raise CaseError(
-            f"resonators: {len(own)} resonators are not valid. At most {MOST_MASSES} are "
+            f"attached: {len(own)} attached masses are not valid. At most {MOST_MASSES} are "
             f"allowed, each with a position from 0 to {count - 1}, and a mass and a stiffness "
             "that are finite and above 0."
         )

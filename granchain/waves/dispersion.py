@@ -26,8 +26,8 @@ EQUAL_TOLERANCE = 1e-9
 _STEP = 1e-3
 # Labels of the axis of band edges.
 EDGES = ("lower", "upper")
-# Dimension of the variables of the beads of a cell, and of its resonators.
-_OF_BEADS, _OF_RESONATORS = ("bead",), ("resonator",)
+# Dimension of the variables of the beads of a cell, and of its attached masses.
+_OF_BEADS, _OF_ATTACHED = ("bead",), ("attached",)
 
 
 class Dispersion(Answer):
@@ -52,8 +52,8 @@ class Dispersion(Answer):
         Stiffnesses of the contacts after each bead [N/m].
     on_site : (n,) array
         Stiffnesses of springs between each bead and the ground [N/m].
-    resonator_bead, resonator_mass, resonator_stiffness : (n_resonators,) array
-        Label of the bead that contains each resonator, mass [kg], and stiffness [N/m].
+    attached_bead, attached_mass, attached_stiffness : (n_attached,) array
+        Label of the bead that carries each attached mass, mass [kg], and stiffness [N/m].
 
     Examples
     --------
@@ -76,10 +76,10 @@ class Dispersion(Answer):
         "masses": Label(_OF_BEADS, "kg", "mass of the bead"),
         "stiffnesses": Label(_OF_BEADS, "N/m", "stiffness of the contact after the bead"),
         "on_site": Label(_OF_BEADS, "N/m", "stiffness of the spring to the ground"),
-        "resonator": Label(_OF_RESONATORS, "1", "number of the resonator"),
-        "resonator_bead": Label(_OF_RESONATORS, "1", "label of the bead that has the resonator"),
-        "resonator_mass": Label(_OF_RESONATORS, "kg", "mass of the resonator"),
-        "resonator_stiffness": Label(_OF_RESONATORS, "N/m", "stiffness of its spring"),
+        "attached": Label(_OF_ATTACHED, "1", "number of the attached mass"),
+        "attached_bead": Label(_OF_ATTACHED, "1", "label of the bead that carries it"),
+        "attached_mass": Label(_OF_ATTACHED, "kg", "mass of the attached mass"),
+        "attached_stiffness": Label(_OF_ATTACHED, "N/m", "stiffness of its spring"),
     }
 
     def __repr__(self) -> str:
@@ -92,9 +92,9 @@ class Dispersion(Answer):
     @cached_property
     def lattice(self) -> Lattice:
         """Dispersion of a lattice with the masses and springs of the cell."""
-        index = self.resonator_bead - self.bead[0]
-        resonators = np.array([index, self.resonator_mass, self.resonator_stiffness]).T
-        cell = self.masses, self.stiffnesses, self.length, self.on_site, resonators
+        index = self.attached_bead - self.bead[0]
+        attached = np.array([index, self.attached_mass, self.attached_stiffness]).T
+        cell = self.masses, self.stiffnesses, self.length, self.on_site, attached
         return dispersion_of_lattice(*cell)
 
     def frequency(self, wavenumber: Any) -> np.ndarray:
@@ -136,7 +136,7 @@ def dispersion(case: Case) -> Dispersion:
     The cell is the smallest one that repeats throughout the chain, or throughout the largest group
     of segments that has a `repeat`. Contacts are springs with the slope of the law's force at rest
     under the precompression. A contact that has yielded has the slope of unloading and reloading.
-    On-site springs and resonators are included in the cell. Damping, walls, and striker are
+    On-site springs and attached masses are included in the cell. Damping, walls, and striker are
     ignored.
 
     Parameters
@@ -169,7 +169,7 @@ def dispersion(case: Case) -> Dispersion:
 def dispersion_of(cell: Cell, case: Case) -> Dispersion:
     """Return the dispersion of the cell of a case."""
     waves = dispersion_of_lattice(*cell[2:])
-    count, (index, mass, stiffness) = len(cell.masses), cell.resonators.T
+    count, (index, mass, stiffness) = len(cell.masses), cell.attached.T
     data = {
         "length": cell.length,
         "long_wave_speed": waves.long_wave_speed,
@@ -182,10 +182,10 @@ def dispersion_of(cell: Cell, case: Case) -> Dispersion:
         "masses": cell.masses,
         "stiffnesses": cell.stiffnesses,
         "on_site": cell.on_site,
-        "resonator": np.arange(1, len(index) + 1),
-        "resonator_bead": cell.first + index.astype(int),
-        "resonator_mass": mass,
-        "resonator_stiffness": stiffness,
+        "attached": np.arange(1, len(index) + 1),
+        "attached_bead": cell.first + index.astype(int),
+        "attached_mass": mass,
+        "attached_stiffness": stiffness,
     }
     return Dispersion(data, case=case, provenance=law_provenance(case))
 
@@ -203,8 +203,8 @@ class Cell(NamedTuple):
         Length of the cell [m].
     on_site : (n,) array
         Stiffness between each bead and the ground [N/m].
-    resonators : (n_resonators, 3) array
-        Index of the bead that contains each resonator, mass [kg], and stiffness [N/m].
+    attached : (n_attached, 3) array
+        Index of the bead that carries each attached mass, mass [kg], and stiffness [N/m].
     """
 
     first: int
@@ -213,7 +213,7 @@ class Cell(NamedTuple):
     stiffnesses: np.ndarray
     length: float
     on_site: np.ndarray
-    resonators: np.ndarray
+    attached: np.ndarray
 
 
 def cell_of(case: Case) -> Cell:
@@ -222,13 +222,14 @@ def cell_of(case: Case) -> Cell:
     beads = periodic_bodies(case, chain)
     between = range(beads.start + 1, beads.stop)
     stiffness, _ = at_rest(contacts, between, float(chain.mass[beads].min()))
-    on_site, riding = chain.on_site_stiffness, chain.resonators
-    own = np.array([riding.body - beads.start, riding.mass, riding.stiffness]).T
+    elements, on_site = chain.elements, chain.on_site_stiffness
+    own = np.array([elements.body - beads.start, elements.mass, elements.stiffness])
+    own = own[:, chain.attached].T
     carried: list[list[list[float]]] = [[] for _ in range(beads.start, beads.stop)]
     for bead, *numbers in own.tolist():
         if 0 <= bead < len(carried):
             carried[int(bead)].append(numbers)
-    # beads with the same resonators are of the same kind
+    # beads with the same attached masses are of the same kind
     met: dict[str, int] = {}
     kinds = np.array([met.setdefault(repr(numbers), len(met)) for numbers in carried])
     rows = chain.mass[beads], chain.radius[beads], stiffness, on_site[beads], kinds

@@ -43,15 +43,15 @@ class Modes(Answer):
     in_gap : (n,) boolean array or None
         Whether the frequency is in a band gap of the given cell, or outside its bands.
     body : (n,) array
-        Numbers of the bodies, from 1: beads first and then resonators.
+        Numbers of the bodies, from 1: beads first and then attached masses.
     shapes : (n, n) array
         Displacements (mode, body) [1]. The first of the largest displacements is 1.
     bead : (n_beads,) array
         Labels of the beads.
-    resonator : (n_resonators,) array
-        Numbers of the resonators, from 1.
-    resonator_bead : (n_resonators,) array
-        Labels of the beads that contain the resonators.
+    attached : (n_attached,) array
+        Numbers of the attached masses, from 1.
+    attached_bead : (n_attached,) array
+        Labels of the beads that carry the attached masses.
 
     Examples
     --------
@@ -69,11 +69,11 @@ class Modes(Answer):
         "overdamped": Label(_OF_MODES, "1", "whether the mode returns without oscillation"),
         "participation": Label(_OF_MODES, "1", "number of participating bodies"),
         "in_gap": Label(_OF_MODES, "1", "whether the frequency is outside the bands of the cell"),
-        "body": Label(("body",), "1", "number of the body: beads, then resonators"),
+        "body": Label(("body",), "1", "number of the body: beads, then attached masses"),
         "shapes": Label(("mode", "body"), "1", "displacement, relative to the largest of the mode"),
         "bead": Label(("bead",), "1", "label of the bead"),
-        "resonator": Label(("resonator",), "1", "number of the resonator"),
-        "resonator_bead": Label(("resonator",), "1", "label of the bead that has the resonator"),
+        "attached": Label(("attached",), "1", "number of the attached mass"),
+        "attached_bead": Label(("attached",), "1", "label of the bead that carries it"),
     }
 
     def __repr__(self) -> str:
@@ -92,8 +92,8 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     """Compute the small oscillations of a finite chain about its static state.
 
     Each contact with a static force is a spring with the slope of its law at that force. A contact
-    that has yielded has its unloading stiffness. On-site springs and the springs of resonators are
-    included. A striker is ignored. With u = sqrt(m) times the displacements, and B u the
+    that has yielded has its unloading stiffness. The springs of elements are included. A striker is
+    ignored. With u = sqrt(m) times the displacements, and B u the
     elongations of the springs times the square roots of their stiffnesses, the angular frequencies
     are the singular values of B. This avoids the rounding errors of a square (Golub & Van Loan
     2013, Matrix Computations, sec. 8.6).
@@ -148,31 +148,23 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         n + int(chain.contact_exists[-1]),
     )
     slopes = np.array(at_rest(contacts, present, float(chain.mass[first:].min())))
-    # beads, then resonators
-    stretch = np.zeros((len(present), n - first + chain.n_resonators))
+    own, stretch = chain.elements, np.zeros((len(present), n + chain.n_attached))
     for i, k in enumerate(present):
         if k - 1 >= first:
-            stretch[i, k - 1 - first] = 1.0
+            stretch[i, k - 1] = 1.0
         if k < n:
-            stretch[i, k - first] = -1.0
-    mass, springs = chain.mass[first:], [slopes]
-    if chain.has_on_site:
-        stretch = np.vstack([stretch, np.eye(n - first, stretch.shape[1])])
-        springs += [np.array([chain.on_site_stiffness, chain.on_site_damping])[:, first:]]
-    own, riding = chain.resonators, chain.resonators.body - first
-    rows = np.hstack([-np.eye(n - first)[riding], np.eye(riding.size)])
-    stretch, mass = np.vstack([stretch, rows]), np.concatenate([mass, own.mass])
-    springs += [np.array([own.stiffness, own.damping])]
-    stiffness, damping = np.hstack(springs)
+            stretch[i, k] = -1.0
+    # bodies, then attached masses
+    stretch = np.vstack([stretch, chain.stretches()])[:, first:]
+    mass = np.concatenate([chain.mass[first:], own.mass[chain.attached]])
+    stiffness, damping = np.hstack([slopes, [own.stiffness, own.damping]])
     stretch /= np.sqrt(mass)
     _, singular, right = np.linalg.svd(np.sqrt(stiffness)[:, None] * stretch)
     omega = np.zeros(mass.size)
-    omega[: singular.size] = singular
+    omega[: singular.size] = singular[: omega.size]
     omega, vectors = omega[::-1], right[::-1]
-    # damping between the modes; drag is m g v on each body, and g in these coordinates
+    # damping between the modes
     dashpots = stretch.T @ (damping[:, None] * stretch)
-    if chain.has_drag:
-        dashpots += np.diag(np.pad(chain.drag[first:], (0, riding.size)))
     rates, overdamped = decay(omega, vectors @ dashpots @ vectors.T)
     shapes = vectors / np.sqrt(mass)
     size = np.abs(shapes)
@@ -192,8 +184,8 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         "body": count,
         "shapes": shapes / np.take_along_axis(shapes, largest, axis=1),
         "bead": chain.body_labels[first:],
-        "resonator": np.arange(1, riding.size + 1),
-        "resonator_bead": chain.body_labels[first + riding],
+        "attached": np.arange(1, chain.n_attached + 1),
+        "attached_bead": chain.body_labels[own.body[chain.attached]],
     }
     provenance = law_provenance(case)
     if cell is not None:

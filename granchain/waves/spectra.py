@@ -447,10 +447,10 @@ def edges_in(
     if cell is None:
         return NO_BANDS, frequency, np.full(len(frequency), complex(math.nan, math.nan))
     edges = NO_BANDS
-    if cell.on_site.any() or cell.resonators.size:
+    if cell.on_site.any() or cell.attached.size:
         messages.append(
-            "no band edges: for beads with on-site springs or resonators, cos q is not the "
-            "polynomial that is fitted. gc.dispersion gives the bands from the dispersion "
+            "no band edges: for beads with on-site springs or attached masses, cos q is not "
+            "the polynomial that is fitted. gc.dispersion gives the bands from the dispersion "
             "relation"
         )
     elif waves_are_small:

@@ -71,6 +71,7 @@ RECORDS = (
     "jump_force",
     "jump_time",
 )
+ELEMENTS = [fields.Energies._fields.index(name) for name in ("elements", "elements_viscous")]
 
 
 def contents(state: State) -> dict[str, np.ndarray]:
@@ -84,6 +85,8 @@ def contents(state: State) -> dict[str, np.ndarray]:
         "counts": np.array([state.clock[name] for name in COUNTS], dtype=np.int64),
         "numbers": np.array([number_of(state, name) for name in NUMBERS]),
         **{name: getattr(state.records, name) for name in RECORDS},
+        # without the energies of elements
+        "energies": np.delete(state.records.energies, ELEMENTS, axis=1),
     }
 
 

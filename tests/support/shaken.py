@@ -57,7 +57,7 @@ def by_integration(case, state, period, tolerance=1e-9, *, dents=None, masses=MA
     # towards the far end; the right one's towards the left
     driven = np.array([0.0 if e == "wall" else e.amplitude for e in ends]) * [1.0, -1.0]
     turn, count = 0.0 if ends[0] == "wall" else 2.0 * math.pi * ends[0].frequency, len(state)
-    bead, mass, spring, damper = case.chain.resonators()
+    bead, mass, spring, damper = case.chain.attached_masses()
     spring, damper, mass = spring[:, None], damper[:, None], mass[:, None]
 
     def slope(t, y):
