@@ -331,7 +331,7 @@ def test_only_large_arrays_are_compressed(tmp_path):
 CASE_TEXTS = ["", "{", "[]", "3", "null", '{"tables": 3}', '{"tables": {}}', '{"tables": null}']
 CASE_TEXTS += ['{"tables": {"chain": []}}', '{"tables": {"mechanism": 1}}', '{"other": {}}']
 CASE_TEXTS += ['{"tables": {"chain": {"beads": 1e999}}}', '{"tables": []}', "[" * 100_000]
-CASE_TEXTS += ['{"tables": {"chain": {}}, "files": 3}', '{"tables": {"chain": {}}, "drives": [1]}']
+CASE_TEXTS += ['{"tables": {"chain": {}}, "state": 3}', '{"tables": {"chain": {}}, "drives": [1]}']
 
 
 def test_a_damaged_case_is_reported_when_it_is_used(tmp_path):
@@ -413,7 +413,7 @@ def test_no_number_of_an_answer_ends_its_report(name, values, tmp_path):
                 data = np.full(v.shape, value)
                 changed[variable] = type(v)(v.dims, data, v.unit, v.long_name)
             whole = Content(
-                changed, content.attributes, content.provenance, content.state, content.groups
+                changed, content.attributes, content.provenance, content.states, content.groups
             )
             write_content(tmp_path / "a.h5", whole, True)
             assert gc.report([tmp_path / "a.h5"])

@@ -97,7 +97,7 @@ def test_beads_ahead_of_what_is_driven_are_at_rest_until_the_wave_comes() -> Non
 @pytest.mark.plain
 def test_drives_are_part_of_the_case_and_nothing_where_there_are_none() -> None:
     case = made(PLACED, {"bead": 2, "drive": "force", "time": [0.0, 1.0], "value": [0.0, 1.0]})
-    assert list(case.drives) == ["drive.0", "drive.1"] and "drive" not in made().resolved()
+    assert list(case.drives) == ["drive.0", "drive.1"] and made().resolved()["drive"] == []
     assert Case(**case.resolved()) == case != made(PLACED)
     assert case.replace(**{"drive.0.amplitude": 2e-7}).driven("drive.0").value.max() > 1e-7
     placed = [(body, end.kind) for body, _, end in prepare(case)[0].drives]

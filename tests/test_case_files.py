@@ -5,6 +5,7 @@ import math
 import pickle
 import tomllib
 
+import h5py
 import numpy as np
 import pytest
 from support.random_cases import between, random_cases
@@ -91,7 +92,7 @@ def drawn_cases(count, seed, folder):
     """Cases of all laws with changes of all tables; of the changes some are refused."""
     draw, used = np.random.default_rng(seed), set()
     for case in random_cases(count, seed):
-        case = gc.Case.model_validate(case.as_given()["tables"], context={"files": files(folder)})
+        case = gc.Case.model_validate(case.as_given()["tables"], context={"folder": folder})
         offered = changes_drawn(case, draw, folder)
         for number in draw.permutation(len(offered))[:8]:
             try:
@@ -100,12 +101,6 @@ def drawn_cases(count, seed, folder):
                 continue
             used.add(int(number))
         yield case, used
-
-
-def files(folder):
-    from granchain.case.document import Files
-
-    return Files(folder)
 
 
 def check_round_trip(count, seed, folder):
@@ -169,7 +164,32 @@ def test_a_case_that_starts_from_a_state_is_saved_with_the_state(tmp_path):
     again = gc.load_case(tmp_path / "second.toml")
     assert again == case
     assert gc.run(again).data_sha256 == gc.run(case).data_sha256
-    assert gc.Case(**tomllib.loads(case.toml)) == case
+    with pytest.raises(CaseError, match="it is missing"):
+        gc.Case(**tomllib.loads(case.toml))
+    # the hash in the case file belongs to the state
+    gc.run(case).save(tmp_path / "other.h5")
+    text = (tmp_path / "second.toml").read_text().replace("second.initial.state", "other.h5")
+    (tmp_path / "other.toml").write_text(text)
+    with pytest.raises(CaseError, match="the file has another state"):
+        gc.load_case(tmp_path / "other.toml")
+
+
+def test_the_case_in_a_result_file_can_be_run_again_from_its_state(tmp_path):
+    first = gc.load_case("steel-chain", ["chain.beads=12", "sensors.beads=[5]", "time.end=5e-5"])
+    case = first.replace(initial=gc.run(first))
+    result = gc.run(case)
+    result.save(tmp_path / "second.h5")
+    with h5py.File(tmp_path / "second.h5") as file:
+        assert "bodies" in file["initial_state"] and "bodies" in file["state"]
+    stored = gc.open(tmp_path / "second.h5")
+    assert stored.case == case and gc.run(stored.case).equals(result)
+    stored.save(tmp_path / "third.h5")
+    assert gc.run(gc.open(tmp_path / "third.h5").case).equals(result)
+    # a member of an ensemble has its state, too
+    gc.run_many([case, first], out=tmp_path / "many.h5")
+    member = gc.open(tmp_path / "many.h5")[0]
+    member.save(tmp_path / "member.h5")
+    assert gc.run(gc.open(tmp_path / "member.h5").case).equals(result)
 
 
 @pytest.mark.parametrize("name", ["slider-crank", "scotch-yoke"])

@@ -1,6 +1,7 @@
 """Beads moved or displaced at the start: what a case says, its energy, what follows."""
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,7 @@ from support.refused import refused, sentences_of
 
 import granchain as gc
 from granchain.analysis import summary
-from granchain.case import Case
-from granchain.case.document import Files
+from granchain.case import Case, case_as_given
 from granchain.chain_end import deep, impact_speeds, opened_contacts
 from granchain.contact.hertz import Hertz
 from granchain.engine.state import State
@@ -42,7 +42,7 @@ def made(**tables: Any) -> Case:
 
 
 def told(folder: Path | None = None, **tables: Any) -> list[str]:
-    context = {"files": Files(folder)}
+    context = {"folder": folder}
     return sentences_of(Case.model_validate, {**BASE, **tables}, context=context)
 
 
@@ -64,8 +64,11 @@ def test_velocities_come_from_lists_segments_and_files(tmp_path: Path) -> None:
     assert some.initial == given.initial and Case(**json.loads(json.dumps(some.resolved()))) == some
     every = gc.load_case(tmp_path / "case.toml", ["initial.file=all.csv"]).initial
     assert (every.velocity, every.displacement) == (given.initial.velocity, None)
-    # the file is read again for a longer chain
-    assert some.replace(**{"chain.beads": 13}).bodies()["speed"].tolist() == [*speeds, 0.0]
+    # the case has the numbers of the file; the file is read again if it is named again
+    with pytest.raises(CaseError, match=r"initial\.velocity: the list has 12 numbers"):
+        some.replace(**{"chain.beads": 13})
+    longer = some.replace(**{"chain.beads": 13, "initial.file": "some.csv"})
+    assert longer.bodies()["speed"].tolist() == [*speeds, 0.0]
     assert some.replace(title="kept").initial == some.initial
     segments = [
         {"count": 3, "velocity": 2.0},
@@ -394,7 +397,13 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     case = short(**STRUCK)
     first = gc.run(case)
     going = case.replace(initial=first)
-    assert Case(**json.loads(json.dumps(going.resolved()))) == going
+    for again in (
+        case_as_given(json.loads(json.dumps(going.as_given()))),
+        pickle.loads(pickle.dumps(going)),
+    ):
+        assert again == going and gc.run(again).equals(gc.run(going))
+    with pytest.raises(CaseError, match=r"initial\.state: .* it is missing.*file = \"run\.h5\""):
+        Case(**going.resolved())
     for key, value, words in (
         ("chain.radius", 2e-3, "initial"),
         ("chain.beads", 9, "initial"),
@@ -409,7 +418,7 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(CaseError, match=words):
             going.replace(**{key: value})
-    text = going.initial.state
+    text = going.as_given()["state"]
     for bad in ("none", text[:400], text.replace('"steps":100', '"steps":-1'), text[:-1]):
         with pytest.raises(CaseError, match=r"initial\.state: the state cannot be used"):
             case.replace(initial={"state": bad})

@@ -598,12 +598,13 @@ def test_an_executor_computes_what_this_process_does(tmp_path, monkeypatch):
 
 
 def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monkeypatch):
-    sent = []
+    sent, cases = [], []
 
     class Recording:
-        def submit(self, function, text, functions):
+        def submit(self, function, text, members, functions):
             assert functions == ()
             sent.append(json.loads(text))
+            cases.append(members)
             raise KeyboardInterrupt
 
     # another name than other tests give it in this process
@@ -622,24 +623,24 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
             )
     assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
 
-    def status_of(task):
-        (columns,) = executors.blocks_in(executors.compute(json.dumps(task)))
+    def status_of(task, members):
+        (columns,) = executors.blocks_in(executors.compute(json.dumps(task), members))
         return columns["status"]
 
-    assert status_of(sent[0]) == ["complete"]
+    assert status_of(sent[0], cases[0]) == ["complete"]
     with pytest.raises(
         GranchainError, match=r"worker: this worker has granchain .* started with 0\.1"
     ):
-        executors.compute(json.dumps(sent[0] | {"version": "0.1"}))
+        executors.compute(json.dumps(sent[0] | {"version": "0.1"}), cases[0])
     file.write_text(file.read_text() + "\n# edited\n")
     # a process that has loaded the law of the study keeps it; another one reads the file
     sent_on = sent[1] | {"process": 0}
-    assert status_of(sent[1]) == status_of(sent_on) == ["complete"]
+    assert status_of(sent[1], cases[1]) == status_of(sent_on, cases[1]) == ["complete"]
     assert gc.laws()[law.name] is law
     monkeypatch.delitem(sys.modules, law.__module__)
-    assert status_of(sent[1]) == ["complete"]
+    assert status_of(sent[1], cases[1]) == ["complete"]
     with pytest.raises(GranchainError, match="differs from the law file of the study"):
-        executors.compute(json.dumps(sent_on))
+        executors.compute(json.dumps(sent_on), cases[1])
     with pytest.raises(GranchainError, match="worker: cannot read the law file"):
         executors.load_same(str(tmp_path / "none.py"), "")
 

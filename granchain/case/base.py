@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Self, get_origin
 
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, create_model, model_validator
 
-from granchain.case.document import Files, change, digest_of_case, files_named, plain_tables
+from granchain.case.document import change, digest_of_case, plain_tables
+from granchain.case.drives import lists_in_place_of_files
 from granchain.case.saving import save_case, text_of_case
 from granchain.case.tables import HeadingTable
 from granchain.contact.inputs import Slip, chosen, filled
@@ -34,7 +35,8 @@ from granchain.keys import (
 class CheckedCase(Table):
     """Tables of a case, complete, checked, and frozen.
 
-    The validation context may contain `files` that the case names, `problems` found so far, and the
+    The validation context may contain the `folder` of the files that the case names (None if it
+    may not name any), the text of the `state` that it starts from, `problems` found so far, and the
     `toml` text.
     """
 
@@ -43,9 +45,11 @@ class CheckedCase(Table):
     # Labels of the numbers that `measure` reads from a result, of cases that run alone.
     measured: ClassVar[Mapping[str, Any]] = {}
 
+    # Tables as the author gave them, with the content of files that they name.
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
     _toml: str = PrivateAttr(default="")
-    _files: Files = PrivateAttr(default_factory=lambda: Files(None))
+    _folder: Path | None = PrivateAttr(default=None)
+    _state: str = PrivateAttr(default="")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -56,24 +60,21 @@ class CheckedCase(Table):
             raise CaseError(
                 f"case: {shown(document)} is not valid. Give the tables of a case file."
             )
-        context = {"files": Files(Path()), **(info.context or {})}
+        context = {"folder": Path(), "state": "", "toml": "", **(info.context or {})}
         problems = context.get("problems") or Problems()
         # Only the names of unknown tables are read.
         names = [*HeadingTable.model_fields, *cls.model_fields]
         known = {name: value for name, value in dict(document).items() if name in names}
         for name in (name for name in dict(document) if name not in known):
             problems.add_unknown(str(name), names)
-        given = plain_tables(known, problems)
+        plain = plain_tables(known, problems)
+        given = lists_in_place_of_files(plain, context["folder"], problems)
         tables = cls._tables(given, problems)
-        own = cls._across(tables, given, context["files"], problems)
+        state = cls._across(tables, given, context["folder"], context["state"], problems)
         problems.close()
         case: Self = handler(tables)
-        text = "" if any(files_named(given)) else context.get("toml", "")
-        own |= {"_document": given, "_toml": text, "_files": context["files"]}
-        for name, value in own.items():
-            setattr(case, name, value)
-        case._check_start(problems)
-        problems.close()
+        case._document, case._state, case._folder = given, state, context["folder"]
+        case._toml = context["toml"] if given == plain else ""
         return case
 
     @classmethod
@@ -97,13 +98,18 @@ class CheckedCase(Table):
 
     @classmethod
     def _across(
-        cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems
-    ) -> dict[str, Any]:
-        """Complete the tables and check them together; return private attributes of the case."""
-        raise NotImplementedError
+        cls,
+        tables: dict[str, Any],
+        given: dict[str, Any],
+        folder: Path | None,
+        state: str,
+        problems: Problems,
+    ) -> str:
+        """Complete the tables and check them together; return the state that the case starts from.
 
-    def _check_start(self, problems: Problems) -> None:
-        """Compare the case with the stored state that it starts from, if any."""
+        A file with the initial state is replaced in the given tables.
+        """
+        raise NotImplementedError
 
     def replace(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Self:
         """Return a changed case: `case.replace({"contact.law": "flores"})`.
@@ -122,7 +128,8 @@ class CheckedCase(Table):
             document[name] = copy.deepcopy(document[name])
         # a copy, because a table in it may be changed by a later key
         change(document, copy.deepcopy(changes), problems, self.alternatives)
-        context = {"files": self._files.changed(changes), "problems": problems}
+        folder = Path() if self._folder is None else self._folder
+        context = {"folder": folder, "state": self._state, "problems": problems}
         case = type(self).model_validate(document, context=context)
         # Equal tables are shared, so that all members of an ensemble use the arrays of one chain.
         case.__dict__.update({name: table for name, table in self if case.__dict__[name] == table})
@@ -146,7 +153,7 @@ class CheckedCase(Table):
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write a case file that loads to an equal case.
 
-        The files that the case names and its initial state are written next to it.
+        Drives with many rows and the initial state are written to files next to it.
 
         Parameters
         ----------
@@ -163,10 +170,6 @@ class CheckedCase(Table):
             If a file exists, or cannot be written.
         """
         save_case(self, path, overwrite)
-
-    def numbers_of_file(self, where: str) -> dict[str, Any]:
-        """Return the values of the file that a key refers to, as keys of the case."""
-        raise NotImplementedError
 
     @property
     def sha256(self) -> str:
@@ -187,17 +190,18 @@ class CheckedCase(Table):
     __str__ = __repr__
 
     def as_given(self) -> dict[str, Any]:
-        """Return the case as it is stored and sent.
+        """Return the case as it is stored; `case_as_given` restores it.
 
         Returns
         -------
         dict
-            tables: the tables without defaults.
+            tables: the tables as the author gave them; state: text of the state that the run
+            starts from, if any.
         """
-        return {"tables": self._document}
+        return {"tables": self._document, **({"state": self._state} if self._state else {})}
 
     def resolved(self) -> dict[str, Any]:
-        """Return all tables as plain data, in SI units, with defaults and materials."""
+        """Return all tables as plain data, in SI units, with all completed values."""
         return {"title": self.title, **plain_tables(self, Problems())}
 
     def compared(self) -> dict[str, Any]:

@@ -6,7 +6,6 @@ problem, requirement, and fix. `tables` declares the keys; `checks` compares the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
@@ -15,7 +14,6 @@ from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from pydantic import PrivateAttr
 
 from granchain.case.base import CheckedCase, changes_of, law_values
 from granchain.case.checks import (
@@ -23,25 +21,24 @@ from granchain.case.checks import (
     PER_STATE,
     bodies_in,
     check_across,
-    ledger_interval,
+    check_state,
+    drives_in,
     sizes,
 )
+from granchain.case.completion import completed_chain, completed_striker
 from granchain.case.contacts import own_contacts_in, read_own_contacts, read_pairs
 from granchain.case.document import (
     CASES,
     MECHANISMS,
-    Files,
     case_names,
     check_name,
-    files_named,
     mechanism_names,
-    plain_tables,
     read_document,
 )
-from granchain.case.drives import check_drive, check_signal
-from granchain.case.initial import bead_values, fastest_closing, moves
-from granchain.case.signals import Drive, lines, signal_table
-from granchain.case.start import FIXED, StoredState, begun, same_of, state_in, state_text_of
+from granchain.case.drives import table_of_lists
+from granchain.case.initial import bead_values, fastest_closing, moves, read_initial
+from granchain.case.signals import Drive, signal_table
+from granchain.case.start import StoredState, begun, state_in, state_text_of
 from granchain.case.tables import (
     BeadDriveTable,
     ChainContactTable,
@@ -50,17 +47,14 @@ from granchain.case.tables import (
     EndsTable,
     EnergyTable,
     InitialTable,
-    ResonatorTable,
     SensorsTable,
     SnapshotsTable,
     StrikerTable,
     TimeTable,
     ToleranceTable,
-    body_like,
 )
 from granchain.case.tolerances import tolerances_of
 from granchain.contact import laws
-from granchain.contact.law import Quantity, registered
 from granchain.errors import CaseError
 from granchain.keys import Problems, key, shown
 from granchain.material import Material
@@ -105,26 +99,37 @@ class Case(CheckedCase):
         "the uncertainties of its parameters", "a table [tolerance]", None
     )
 
-    _drives: dict[str, Drive] = PrivateAttr(default_factory=dict)
-    _inputs_of_law: tuple[Quantity, ...] = PrivateAttr(default=())
-
     @classmethod
     def _across(
-        cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems
-    ) -> dict[str, Any]:
-        law = None
+        cls,
+        tables: dict[str, Any],
+        given: dict[str, Any],
+        folder: Path | None,
+        state: str,
+        problems: Problems,
+    ) -> str:
         if "contact" in tables and problems.clear("contact.law"):
-            given = dict(document["contact"])
-            pairs = given.pop("pair", None)
-            values = law_values("contact", given, problems)
+            keys = dict(given["contact"])
+            pairs = keys.pop("pair", None)
+            values = law_values("contact", keys, problems)
             law = laws().get(values["law"])
             tables["contact"] = ChainContactTable(**values, pair=read_pairs(pairs, law, problems))
         read_own_contacts(tables, problems)
         if tables.get("tolerance") is not None:
             tolerances = tolerances_of(tables["tolerance"], "tolerance", problems)
             tables["tolerance"] = ToleranceTable(**tolerances)
-        drives = check_across(tables, files, problems)
-        return {"_drives": drives, "_inputs_of_law": law.inputs if law else ()}
+        complete(tables, given)
+        start, moved = "", tables.get("initial") is not None and "chain" in tables
+        if moved and problems.clear("chain.beads", "chain.segment", "initial"):
+            start = read_initial(tables, given, folder, state, problems)
+        resumes = getattr(tables.get("initial"), "state", None) is not None
+        check_across(tables, resumes, problems)
+        needed = ("chain", "striker", "ends", "drive", "contact", "initial", "time.end")
+        if start and cls.model_fields.keys() <= tables.keys() and problems.clear(*needed):
+            case = cls.model_construct(**tables)
+            case._state = start
+            check_state(case, problems)
+        return start
 
     def _repr_html_(self) -> str:
         """Return HTML for a notebook: the keys with their values and units."""
@@ -149,7 +154,8 @@ class Case(CheckedCase):
         Estimated from the counts alone: recorded data, bodies, and the final state.
         """
         tables, law = dict(self), laws().get(self.contact.law)
-        each = PER_BODY + PER_STATE + (0 if law is None else len(law.history))
+        states = 1 if self.stored_state is None else 2
+        each = PER_BODY + states * (PER_STATE + (0 if law is None else len(law.history)))
         return sum(size for size, *_ in sizes(tables)[1:]) + 8.0 * each * bodies_in(tables)
 
     def bodies(self) -> dict[str, Any]:
@@ -163,14 +169,9 @@ class Case(CheckedCase):
             gap [m]: (n_bodies - 1,) array; material: list of Material.
         """
         chain = self.chain
-        kinds = [
-            (kind, segment.count)
-            for repeat, group in chain.groups()
-            for kind, segment in [(body_like(one, chain), one) for one in group] * repeat
-        ]
         arrays = {
-            "radius": chain.each(lambda segment: body_like(segment, chain).radius),
-            "mass": chain.each(lambda segment: body_like(segment, chain).mass),
+            "radius": chain.of_each("radius"),
+            "mass": chain.of_each("mass"),
             "speed": bead_values("velocity", chain, self.initial),
             "displacement": bead_values("displacement", chain, self.initial),
             **{
@@ -179,11 +180,16 @@ class Case(CheckedCase):
             },
             "gap": chain.gaps(),
         }
-        material = [kind.material for kind, count in kinds for _ in range(count)]
+        material: list[Any] = [
+            segment.material
+            for repeat, group in chain.groups()
+            for segment in group * repeat
+            for _ in range(segment.count)
+        ]
         self._disorder(arrays, material)
         if self.striker is not None:
-            own = body_like(self.striker, kinds[0][0])
-            first = (own.radius, own.mass, self.striker.speed, *[0.0] * (len(arrays) - 3))
+            own = self.striker
+            first = (own.radius, own.mass, own.speed, *[0.0] * (len(arrays) - 3))
             for (name, beads), value in zip(arrays.items(), first, strict=True):
                 arrays[name] = np.concatenate([[value], beads])
             material.insert(0, own.material)
@@ -280,9 +286,7 @@ class Case(CheckedCase):
     @property
     def drives(self) -> dict[str, DriveTable]:
         """Tables of driven ends and beads, by key, such as "ends.left" and "drive.0"."""
-        ends = {f"ends.{side}": getattr(self.ends, side) for side in ("left", "right")}
-        found = {where: end for where, end in ends.items() if isinstance(end, DriveTable)}
-        return found | {f"drive.{i}": one for i, one in enumerate(self.drive)}
+        return drives_in(dict(self))
 
     @property
     def driven_without_pulse(self) -> str:
@@ -312,70 +316,14 @@ class Case(CheckedCase):
                 "{ drive, file }."
             )
         if end.signal is None:
-            return self._drives[where]
+            return table_of_lists(end)
         _, before, period = begun(self, where)
         return signal_table(end, self.time.end + before, period)
 
     @property
     def stored_state(self) -> StoredState | None:
         """State that the run resumes from; None if it starts without one."""
-        text = None if self.initial is None else self.initial.state
-        return None if text is None else state_in(text)
-
-    def _check_start(self, problems: Problems) -> None:
-        stored = self.stored_state
-        if stored is None:
-            for where, end in self.drives.items():
-                moved = end.drive == "displacement" and end.ramp_from and (end.phase or end.dc)
-                if moved and problems.clear(where):
-                    problem = "the displacement does not begin at 0"
-                    requirement = "It must, unless the run starts from a state with this drive"
-                    fix = "Remove phase and dc, or give [initial]"
-                    problems.add(f"{where}.ramp_from", problem, requirement, fix)
-            return
-        mine = same_of(self)
-        for name, what in FIXED.items():
-            problems.check(
-                stored.same[name] == mine[name],
-                "initial",
-                f"the state belongs to a different {what}",
-                "Beads, radii, masses, materials, gaps, and the contact law with its inputs must "
-                "be the same",
-                "Start from the case of the run that wrote the state. You may change the step, "
-                "ends, loads, drag, on-site springs, and recorded data",
-            )
-        problems.check(
-            stored.start.bodies.shape[1] == self.beads + (self.striker is not None),
-            "initial",
-            "the state belongs to a different chain",
-            "The number of bodies must be the same",
-        )
-        problems.check(
-            stored.start.attached.shape[1] == self.chain.attached_masses()[0].size,
-            "initial",
-            "the state belongs to different resonators",
-            "The number of resonators must be the same",
-        )
-        speed = None if self.striker is None else self.striker.speed
-        problems.check(
-            speed == stored.speed,
-            "striker.speed",
-            f"{speed} differs from the run that wrote the state",
-            f"It must be {stored.speed}, because the state contains the motion of the striker",
-        )
-        for where, end in self.drives.items():
-            if problems.clear("initial"):
-                _, before, period = begun(self, where)
-                whole = self.time.end + before
-                time = self.time.model_copy(update={"end": whole})
-                if end.signal is None:
-                    check_drive(where, end.drive, self._drives[where], time, problems)
-                else:
-                    check_signal(where, end, time, problems)
-                first, last = lines(end, period) if end.signal == "noise" and period else (0, 0)
-                problem = "the noise of the state has no frequency in its band"
-                requirement = "The state must come from a run of this drive"
-                problems.check(first <= last, "initial", problem, requirement)
+        return state_in(self._state) if self._state else None
 
     def replace(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Self:
         """Return a changed case: `case.replace({"contact.law": "flores"})`.
@@ -387,96 +335,16 @@ class Case(CheckedCase):
         changes = changes_of(changes, keys)
         if hasattr(changes.get("initial"), "variables"):
             changes["initial"] = {"state": state_text_of(changes["initial"])}
-        if all(self._is_independent(where, value) for where, value in changes.items()):
-            return with_numbers(self, changes)
         return super().replace(changes)
 
-    def _is_independent(self, where: str, value: Any) -> bool:
-        """Check if a key accepts this number independently of all other keys.
 
-        This is true for the speed of the striker and for inputs of the law.
-        """
-        law, inputs = registered().get(self.contact.law), self.contact.model_extra or {}
-        # Another law may have been registered under this name, or may give the restitution.
-        if (
-            not isinstance(value, float)
-            or self.tolerance is not None
-            or self.contact.pair
-            or self.stored_state is not None
-            or law is None
-            or law.inputs is not self._inputs_of_law
-            or isinstance(inputs.get("restitution"), Mapping)
-        ):
-            return False
-        if where == "striker.speed":
-            return self.striker is not None and 0.0 < value < math.inf
-        return any(
-            where == f"contact.{one.name}"
-            and one.kind == "number"
-            and type(inputs[one.name]) is float
-            and one.problem(value) is None
-            for one in law.inputs
-        )
-
-    def as_given(self) -> dict[str, Any]:
-        """Return the case as it is stored and sent; `case_as_given` restores it.
-
-        Returns
-        -------
-        dict
-            tables: the tables without defaults; files: name and text of each file that they name.
-        """
-        names = dict.fromkeys(files_named(self._document))
-        return {**super().as_given(), "files": [[name, self._files.texts[name]] for name in names]}
-
-    def numbers_of_file(self, where: str) -> dict[str, Any]:
-        if where != "initial":
-            return {name: getattr(self._drives[where], name).tolist() for name in ("time", "value")}
-        assert self.initial is not None
-        held = {name: getattr(self.initial, name) for name in InitialTable.model_fields}
-        if held["state"] is not None:
-            return {"state": held["state"]}
-        return {name: list(one) for name, one in held.items() if one is not None}
-
-    def resolved(self) -> dict[str, Any]:
-        """Return all tables as plain data, in SI units, for readers and for `sha256`.
-
-        Defaults and materials are filled in; drives are numbers or signals. `Case(**resolved)` is
-        equal to the case, but `replace` can act differently on it, because derived keys are fixed.
-        """
-        document, problems = super().resolved(), Problems()
-        chain, first = document["chain"], body_like(self.chain.places()[0][1], self.chain)
-        chain["resonator"] = in_a_table(self.chain.resonator, problems)
-        for entry, segment in zip(chain["segment"], self.chain.segment, strict=True):
-            entry |= {
-                "gap": self.chain.of_segment(segment, "gap"),
-                **{
-                    name: self.chain.of_segment(segment, name)
-                    for name in ("drag", "on_site_stiffness", "on_site_damping")
-                },
-                "resonator": in_a_table(self.chain.resonators_of(segment), problems),
-                **plain_tables(body_like(segment, self.chain)._asdict(), problems),
-            }
-        if not chain["segment"]:
-            chain |= plain_tables(first._asdict(), problems)
-            del chain["segment"]
-        if self.striker is not None:
-            document["striker"] |= plain_tables(body_like(self.striker, first)._asdict(), problems)
-        for where, (time, value, _) in self._drives.items():
-            table, _, name = where.partition(".")
-            own = {
-                "drive": self.drives[where].drive,
-                "time": time.tolist(),
-                "value": value.tolist(),
-            }
-            if table == "drive":
-                document["drive"][int(name)] = own | {"bead": self.drive[int(name)].bead}
-            else:
-                document["ends"][name] = own
-        if not self.drive:
-            del document["drive"]
-        document["energy"]["interval"] = ledger_interval(self.energy, self.time)
-        return document
+def complete(tables: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Complete the chain and the striker in the tables of a case."""
+    chain, striker = tables.get("chain"), tables.get("striker")
+    if chain is not None:
+        chain = tables["chain"] = completed_chain(chain, given["chain"])
+        if striker is not None:
+            tables["striker"] = completed_striker(striker, given["striker"], chain)
 
 
 def with_numbers(case: AnyCase, changes: Mapping[str, Any]) -> AnyCase:
@@ -495,7 +363,10 @@ def with_numbers(case: AnyCase, changes: Mapping[str, Any]) -> AnyCase:
     # pydantic takes 2 us for each access to a private attribute by its name.
     private: Any = changed.__pydantic_private__
     private |= {"_document": _with_values(private["_document"], nested), "_toml": ""}
-    changed.__dict__.update(_with_values(changed.__dict__, nested))
+    tables = _with_values(changed.__dict__, nested)
+    if "chain" in nested or "striker" in nested:
+        complete(tables, private["_document"])
+    changed.__dict__.update(tables)
     return changed
 
 
@@ -518,12 +389,6 @@ def _with_values(tables: Any, changes: Mapping[str, Any]) -> Any:
     if isinstance(tables, Material):
         return replace(tables, **values)
     return tables.model_copy(update=values)
-
-
-def in_a_table(resonators: tuple[ResonatorTable, ...], problems: Problems) -> Any:
-    """Return resonators as plain data; a single one as a table, for `replace`."""
-    found = plain_tables(resonators, problems)
-    return found[0] if len(found) == 1 else found
 
 
 def check_case(case: Any, kind: type[CheckedCase] = Case) -> None:
@@ -577,7 +442,7 @@ def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
             f"case: {shown(path.name)} is a mechanism. It must be a chain of beads. Run it with "
             f'"granchain mechanism {shown(str(name))[1:-1]}".'
         )
-    return Case.model_validate(document, context={**context, "files": Files(path.parent)})
+    return Case.model_validate(document, context={**context, "folder": path.parent})
 
 
 def case_as_given(stored: Mapping[str, Any], toml: str = "") -> Case:
@@ -588,13 +453,5 @@ def case_as_given(stored: Mapping[str, Any], toml: str = "") -> Case:
     CaseError
         If this version rejects the case, for example because a law is not installed.
     """
-    files = stored.get("files")
-    if not isinstance(files, list) or not all(
-        isinstance(file, list) and list(map(type, file)) == [str, str] for file in files
-    ):
-        raise CaseError(
-            "case: the stored files are damaged. They must be those of Case.as_given. Use another "
-            "copy."
-        )
-    context = {"files": Files(None, dict(files)), "toml": toml}
+    context = {"folder": None, "state": stored.get("state", ""), "toml": toml}
     return Case.model_validate(stored["tables"], context=context)

@@ -15,28 +15,27 @@ from typing import Any
 import numpy as np
 
 from granchain.case.contacts import check_pairs, needs_speed, own_contacts_in
-from granchain.case.document import Files, first_few
-from granchain.case.drives import check_drive, check_signal, read_drive
+from granchain.case.document import first_few
+from granchain.case.drives import check_drive, check_keys, check_signal, table_of_lists
 from granchain.case.initial import (
     MOTION_COLUMNS,
     bead_values,
     check_length,
     fastest_closing,
-    read_initial,
 )
-from granchain.case.signals import Drive
+from granchain.case.signals import lines
+from granchain.case.start import FIXED, begun, same_of
 from granchain.case.tables import (
     ALL,
-    Body,
     ChainTable,
     ContactTable,
     DriveTable,
     EndsTable,
     EnergyTable,
+    SegmentTable,
     SensorsTable,
     StrikerTable,
     TimeTable,
-    body_like,
     ranges_of,
 )
 from granchain.case.tolerances import check_tolerances
@@ -62,32 +61,28 @@ PER_STATE = 16
 FACTORS = ("radius_factor", "mass_factor", "modulus_factor")
 
 
-def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> dict[str, Drive]:
-    """Check the readable keys against each other; return the tables of drives.
+def check_across(tables: dict[str, Any], resumes: bool, problems: Problems) -> None:
+    """Check the readable keys against each other.
 
-    Under [sensors], ranges are replaced by numbers. Under [initial], a file is replaced by the
-    values of all beads.
+    Under [sensors], ranges are replaced by numbers. If the run resumes from a state, `check_state`
+    checks whether the drives last long enough.
     """
-    at_start = tables.get("initial")
-    readable = problems.clear("chain.beads", "chain.segment", "initial")
-    if at_start is not None and "chain" in tables and readable:
-        tables["initial"] = read_initial(at_start, tables["chain"], files, problems)
     if not {"chain", "ends"} <= tables.keys():
-        return {}
+        return
     chain, ends = tables["chain"], tables["ends"]
     striker, contact = tables.get("striker"), tables.get("contact")
-    # If the run resumes from a state, `_check_start` checks if the drives last long enough.
-    goes_on = getattr(tables.get("initial"), "state", None) is not None
-    end_of_run = None if goes_on else tables.get("time")
-    drives = check_ends(ends, end_of_run, files, problems)
+    end_of_run = None if resumes else tables.get("time")
+    check_ends(ends, end_of_run, problems)
     if problems.clear("chain.beads", "chain.segment"):
-        drives |= check_bead_drives(tables, end_of_run, files, problems)
+        check_bead_drives(tables, end_of_run, problems)
+    if not resumes:
+        check_ramps(tables, problems)
     if problems.clear("chain.segment"):
         check_chain(chain, problems)
-        where, first = chain.places()[0]
+        where, _ = chain.places()[0]
         bead = (where, "chain.radius", "chain.mass", "chain.material", "striker")
         if striker is not None and problems.clear(*bead):
-            check_body("striker", body_like(striker, body_like(first, chain)), problems)
+            check_body("striker", striker, problems)
         check_support(chain, ends, problems)
     if problems.clear("chain.precompression", "chain.gravity", "ends", "striker"):
         check_compliant_ends(chain, ends, striker, problems)
@@ -120,7 +115,6 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
         check_size(tables, problems)
     if tables.get("tolerance") is not None and problems.clear("contact.law", "chain.segment"):
         check_tolerances(tables, dict(tables["tolerance"]), "tolerance", problems)
-    return drives
 
 
 def check_chain(chain: ChainTable, problems: Problems) -> None:
@@ -134,13 +128,13 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
         "Only one of the two is allowed",
         "Remove one",
     )
+    segment: Any
     for where, segment in chain.places():
-        body = body_like(segment, chain)
-        check_body(where, body, problems)
+        check_body(where, segment, problems)
         if segment.taper is not None and problems.clear(where, "chain.radius", "chain.mass"):
             with np.errstate(all="ignore"):
                 last = np.float64(segment.taper) ** (segment.count - 1)
-                ends = (body.radius * last, body.mass * last * last * last)
+                ends = (segment.radius * last, segment.mass * last * last * last)
             problems.check(
                 all(0.0 < end < math.inf for end in ends),
                 f"{where}.taper",
@@ -178,7 +172,7 @@ def check_factors(chain: ChainTable, problems: Problems) -> None:
         (min(given), max(given)) for name in FACTORS for given in [getattr(chain, name) or (1.0,)]
     )
     low, high = (size * size * size * one for size, one in zip(sizes, masses, strict=True))
-    kinds = [body_like(segment, chain) for _, segment in chain.places()]
+    kinds: list[Any] = [segment for _, segment in chain.places()]
     for name, factors, values in (
         ("radius_factor", sizes, [kind.radius for kind in kinds]),
         (
@@ -197,7 +191,7 @@ def check_factors(chain: ChainTable, problems: Problems) -> None:
         )
 
 
-def check_body(where: str, kind: Body, problems: Problems) -> None:
+def check_body(where: str, kind: SegmentTable | StrikerTable, problems: Problems) -> None:
     """Check that a body has a radius, a material, and a mass."""
     for name in ("radius", "material"):
         if getattr(kind, name) is None and problems.clear(f"{where}.{name}", f"chain.{name}"):
@@ -227,8 +221,8 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
     loads, closed = " and ".join(names), "All gaps of a chain with a static load must be 0"
     for where, segment in chain.places() if loads else ():
         problems.check(
-            chain.of_segment(segment, "gap") == 0.0,
-            "chain.gap" if segment.gap is None else f"{where}.gap",
+            segment.gap == 0.0,
+            "chain.gap" if segment.gap == chain.gap else f"{where}.gap",
             f"a gap is not possible with {loads}",
             closed,
             f"Close the gap, or remove {loads}",
@@ -249,11 +243,8 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
     )
 
 
-def check_ends(
-    ends: EndsTable, time: TimeTable | None, files: Files, problems: Problems
-) -> dict[str, Drive]:
-    """Check that only elastic walls have a material, and read the drives of the ends."""
-    drives: dict[str, Drive] = {}
+def check_ends(ends: EndsTable, time: TimeTable | None, problems: Problems) -> None:
+    """Check that only elastic walls have a material, and the drives of the ends."""
     for side in ("left", "right"):
         end, where = getattr(ends, side), f"ends.{side}"
         driven = isinstance(end, DriveTable)
@@ -266,8 +257,7 @@ def check_ends(
             f'Set {side} = "wall", or remove the key',
         )
         if driven:
-            drives |= drive_under(where, end, time, files, problems)
-    return drives
+            check_drive_table(where, end, time, problems)
 
 
 def check_compliant_ends(
@@ -311,34 +301,53 @@ def check_compliant_ends(
         )
 
 
-def drive_under(
-    where: str, end: DriveTable, time: TimeTable | None, files: Files, problems: Problems
-) -> dict[str, Drive]:
-    """Read and check the table of a drive; return it by its key if it is valid."""
-    drive = read_drive(where, end, files, problems)
+def check_drive_table(
+    where: str, end: DriveTable, time: TimeTable | None, problems: Problems
+) -> None:
+    """Check the keys of a drive, and its signal or lists."""
+    check_keys(where, end, problems)
     if end.signal is not None and problems.clear(where):
         check_signal(where, end, time, problems)
-    read = drive is not None and check_drive(where, end.drive, drive, time, problems)
-    return {where: drive} if drive is not None and read else {}
+    elif end.time is not None and end.value is not None and problems.clear(where):
+        check_drive(where, end.drive, table_of_lists(end), time, problems)
+
+
+def drives_in(tables: Mapping[str, Any]) -> dict[str, DriveTable]:
+    """Return the tables of driven ends and beads, by key, such as "ends.left" and "drive.0"."""
+    ends = {f"ends.{side}": getattr(tables["ends"], side) for side in ("left", "right")}
+    driven = {where: end for where, end in ends.items() if isinstance(end, DriveTable)}
+    return driven | {f"drive.{i}": table for i, table in enumerate(tables.get("drive", ()))}
+
+
+def check_ramps(tables: Mapping[str, Any], problems: Problems) -> None:
+    """Check that a displacement with `ramp_from` begins at 0."""
+    for where, end in drives_in(tables).items():
+        moved = end.drive == "displacement" and end.ramp_from and (end.phase or end.dc)
+        if moved and problems.clear(where):
+            problems.add(
+                f"{where}.ramp_from",
+                "the displacement does not begin at 0",
+                "It must, unless the run starts from a state with this drive",
+                "Remove phase and dc, or give [initial]",
+            )
 
 
 def check_bead_drives(
-    tables: Mapping[str, Any], time: TimeTable | None, files: Files, problems: Problems
-) -> dict[str, Drive]:
-    """Check the driven beads and return their tables by key.
+    tables: Mapping[str, Any], time: TimeTable | None, problems: Problems
+) -> None:
+    """Check the driven beads.
 
     Each driven bead must exist. A bead with prescribed displacement must have no other drive, no
     resonators, and no initial motion.
     """
     chain, ends, beads = tables["chain"], tables["ends"], tables["chain"].total()
-    drives: dict[str, Drive] = {}
     places = {f"drive.{i}": drive for i, drive in enumerate(tables.get("drive", ()))}
     pushed = {1: ends.left} if tables.get("striker") is None else {}
     pushed[beads] = ends.right
     ends_pushed = [bead for bead, end in pushed.items() if getattr(end, "drive", "") == "force"]
     many = Counter([drive.bead for drive in places.values()] + ends_pushed)
     for where, drive in places.items():
-        drives |= drive_under(where, drive, time, files, problems)
+        check_drive_table(where, drive, time, problems)
         inside = problems.check(
             drive.bead <= beads,
             f"{where}.bead",
@@ -379,7 +388,6 @@ def check_bead_drives(
             "A bead with a prescribed displacement must be at rest at the start",
             f"Remove the {' and the '.join(moved)}, or drive the bead with a force",
         )
-    return drives
 
 
 def read_sensors(
@@ -468,7 +476,7 @@ def check_impact_speed(
 def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> bool:
     """Check if any contact is closed at the start and has no impact speed."""
     if chain.gap_added is None:
-        gaps = [chain.of_segment(segment, "gap") for _, segment in chain.places()]
+        gaps = [segment.gap for _, segment in chain.places()]
         repeat, group = chain.groups()[-1]
         gaps = gaps[:-1] if repeat == group[-1].count == 1 else gaps
     else:
@@ -526,9 +534,9 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
     beads = "chain.segment" if tables["chain"].segment else "chain.beads"
     size = 8.0 * bodies * (ARRAYS + len(law.coefficients) + len(law.history))
     riders = sum(
-        repeat * one.count * len(tables["chain"].resonators_of(one))
+        repeat * segment.count * len(segment.resonator or ())
         for repeat, group in tables["chain"].groups()
-        for one in group
+        for segment in group
     )
     size += 8.0 * ARRAYS * riders
     amounts = [(size, beads, f"{bodies} bodies", "Use fewer beads")]
@@ -549,3 +557,50 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
         advice = "Choose a longer interval, or an earlier time.end"
         amounts.append((8.0 * rows * numbers, f"{name}.interval", got, advice))
     return amounts
+
+
+def check_state(case: Any, problems: Problems) -> None:
+    """Compare a case with the stored state that it starts from."""
+    stored, mine = case.stored_state, same_of(case)
+    for name, what in FIXED.items():
+        problems.check(
+            stored.same[name] == mine[name],
+            "initial",
+            f"the state belongs to a different {what}",
+            "Beads, radii, masses, materials, gaps, and the contact law with its inputs must "
+            "be the same",
+            "Start from the case of the run that wrote the state. You may change the step, "
+            "ends, loads, drag, on-site springs, and recorded data",
+        )
+    problems.check(
+        stored.start.bodies.shape[1] == case.beads + (case.striker is not None),
+        "initial",
+        "the state belongs to a different chain",
+        "The number of bodies must be the same",
+    )
+    problems.check(
+        stored.start.attached.shape[1] == case.chain.attached_masses()[0].size,
+        "initial",
+        "the state belongs to different resonators",
+        "The number of resonators must be the same",
+    )
+    speed = None if case.striker is None else case.striker.speed
+    problems.check(
+        speed == stored.speed,
+        "striker.speed",
+        f"{speed} differs from the run that wrote the state",
+        f"It must be {stored.speed}, because the state contains the motion of the striker",
+    )
+    for where, end in case.drives.items():
+        if not problems.clear("initial"):
+            return
+        _, before, period = begun(case, where)
+        time = case.time.model_copy(update={"end": case.time.end + before})
+        if end.signal is None:
+            check_drive(where, end.drive, table_of_lists(end), time, problems)
+        else:
+            check_signal(where, end, time, problems)
+        first, last = lines(end, period) if end.signal == "noise" and period else (0, 0)
+        problem = "the noise of the state has no frequency in its band"
+        requirement = "The state must come from a run of this drive"
+        problems.check(first <= last, "initial", problem, requirement)

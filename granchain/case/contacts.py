@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from granchain.case.base import add_slips, law_values
-from granchain.case.tables import ChainContactTable, ContactTable, PairTable, body_like
+from granchain.case.tables import ChainContactTable, ContactTable, PairTable
 from granchain.chain import RIGID
 from granchain.contact import laws
 from granchain.contact.inputs import filled
@@ -206,13 +206,13 @@ def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:
     chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
     # Two equal beads, or two equal groups, represent any number of them.
     row = [
-        body_like(segment, chain).material
+        segment.material
         for repeat, group in chain.groups()
         for segment in group * min(repeat, 2)
         for _ in range(min(segment.count, 2))
     ]
     if striker is not None:
-        row.insert(0, striker.material or row[0])
+        row.insert(0, striker.material)
     left, right = (
         [RIGID if getattr(ends, side) == "rigid" else ends.material_of_wall(side) or bead]
         if ends.has_wall(side)

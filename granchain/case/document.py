@@ -172,22 +172,42 @@ def toml_value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text
 
 
-def toml_text(tables: Mapping[str, Any]) -> str:
-    """Return plain tables as TOML text: top-level keys first, lists of tables as [[name]]."""
+def toml_text(tables: Mapping[str, Any], completed: Mapping[str, Any] | None = None) -> str:
+    """Return plain tables as TOML text: top-level keys first, lists of tables as [[name]].
+
+    Values of the same tables that are completed, and are not given, are comments.
+    """
     above, blocks = {}, []
     for name, value in tables.items():
+        complete = (completed or {}).get(name)
         if isinstance(value, Mapping):
-            blocks.append([f"[{_as_key(name)}]", *_as_lines(value)])
+            blocks.append([f"[{_as_key(name)}]", *_as_lines(value, complete)])
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            blocks += [[f"[[{_as_key(name)}]]", *_as_lines(one)] for one in value]
+            each = complete or [None] * len(value)
+            blocks += [
+                [f"[[{_as_key(name)}]]", *_as_lines(*pair)]
+                for pair in zip(value, each, strict=True)
+            ]
         else:
             above[name] = value
     blocks = [_as_lines(above)] * bool(above) + blocks
+    for name, value in (completed or {}).items():
+        if name not in tables and isinstance(value, Mapping):
+            blocks.append([f"# [{name}]", *_as_lines({}, value)])
     return "\n\n".join(map("\n".join, blocks)) + "\n"
 
 
-def _as_lines(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_as_key(name)} = {_as_toml(value)}" for name, value in table.items()]
+def _as_lines(table: Mapping[str, Any], completed: Mapping[str, Any] | None = None) -> list[str]:
+    lines = [f"{_as_key(name)} = {_as_toml(value)}" for name, value in table.items()]
+    for name, value in (completed or {}).items():
+        expanded = isinstance(value, Mapping) and isinstance(table.get(name), str)
+        if expanded or (name not in table and value not in ([], "") and _is_short(value)):
+            lines.append(f"# {_as_key(name)} = {_as_toml(value)}")
+    return lines
+
+
+def _is_short(value: Any) -> bool:
+    return not isinstance(value, list) or not any(isinstance(entry, dict) for entry in value)
 
 
 def _as_key(name: str) -> str:
@@ -347,6 +367,8 @@ def change(
     before, had = copy.copy(document.get("contact")), _contact_numbers(document)
     for where, value in changes.items():
         try:
+            if where.endswith(".file"):
+                _drop_numbers(document, where)
             set_value(document, where, value)
         except CaseError as error:
             problems.repeat(error.problems)
@@ -361,6 +383,14 @@ def change(
         if isinstance(recorded, list) and not {"sensors", "sensors.contacts"} & set(changes):
             kept = [k for k in recorded if k in now or k not in had]
             document["sensors"] = {**sensors, "contacts": kept}
+
+
+def _drop_numbers(document: dict[str, Any], where: str) -> None:
+    """Remove the numbers in a table that a file replaces: of a drive, or of the initial state."""
+    table = entry_at(document, where.rpartition(".")[0])[0]
+    for name in ("time", "value", "velocity", "displacement", "state"):
+        if isinstance(table, dict):
+            table.pop(name, None)
 
 
 def _contact_numbers(document: Mapping[str, Any]) -> range:
@@ -458,7 +488,9 @@ def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0
 
 
 # Keys that have no effect if their value is 0 or empty.
-OFF_WHERE_ZERO = ("drag", "on_site_stiffness", "on_site_damping", "resonator")
+OFF_WHERE_ZERO = (
+    "drag", "on_site_stiffness", "on_site_damping", "resonator", "segment", "drive"
+)  # fmt: skip
 
 
 def digest_of_case(resolved: Mapping[str, Any]) -> str:
@@ -489,87 +521,59 @@ def _hashed(document: Any, named: bool) -> Any:
 # Files that a case names
 
 
-class Files:
-    """Contents of the files that a case names, read once so that they do not change later.
+def text_of_file(
+    where: str,
+    file: str,
+    folder: Path | None,
+    problems: Problems,
+    of_run: Callable[[Path], str] | None = None,
+) -> str | None:
+    """Return the content of a file that a case names, or report a problem and return None.
 
     Parameters
     ----------
+    where : str
+        Key of the file.
+    file : str
+        Name of the file as written in the case, relative to the folder.
     folder : Path or None
-        Folder of relative names; None for a case that was stored or sent.
-    texts : mapping of str to str
-        Contents that are already known, by file name as written in the case.
+        Folder of the case; None for a stored case, which cannot name files.
+    problems : Problems
+    of_run : callable, optional
+        Function that reads the output file of a run.
     """
-
-    def __init__(self, folder: Path | None, texts: Mapping[str, str] | None = None):
-        self.folder, self.texts = folder, dict(texts or {})
-
-    def changed(self, changes: Any) -> Files:
-        """Return the files of a changed case; files in the changes are read again if possible."""
-        again = set(files_named(changes)) if self.folder is not None else ()
-        kept = {name: text for name, text in self.texts.items() if name not in again}
-        return Files(self.folder, kept)
-
-    def text(
-        self,
-        where: str,
-        file: str,
-        problems: Problems,
-        of_run: Callable[[Path], str] | None = None,
-    ) -> str | None:
-        """Return the content of a file, or report a problem and return None.
-
-        The output file of a run is read with `of_run`.
-        """
-        name = shown(file)
-        try:
-            if file not in self.texts:
-                path = (self.folder or Path()) / file
-                if not stat.S_ISREG(path.stat().st_mode):
-                    raise OSError(0, "not a file")
-                with path.open("rb") as opened:
-                    if of_run is not None and opened.read(len(HDF5_MARK)) == HDF5_MARK:
-                        self.texts[file] = of_run(path)
-                        return self.texts[file]
-                    opened.seek(0)
-                    content = opened.read(CSV_BYTES + 1)
-                if len(content) > CSV_BYTES:
-                    problems.add(
-                        where,
-                        f"{name} is too large",
-                        "The file may have at most 16 MiB",
-                        "Use fewer rows",
-                    )
-                    return None
-                self.texts[file] = content.decode("utf-8-sig")
-            return self.texts[file]
-        except (CaseError, FileError):
-            # The reader's message may quote the file, and the case may be from an untrusted source.
-            problems.add(
-                where,
-                f"{name} cannot be used",
-                "It must be a CSV file or the output file of a complete run of a chain",
-                "For an output file, granchain info describes the error",
-            )
+    name = shown(file)
+    try:
+        if folder is None:
+            raise OSError(0, "a stored case contains its numbers")
+        path = folder / file
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(0, "not a file")
+        with path.open("rb") as opened:
+            if of_run is not None and opened.read(len(HDF5_MARK)) == HDF5_MARK:
+                return of_run(path)
+            opened.seek(0)
+            content = opened.read(CSV_BYTES + 1)
+        if len(content) > CSV_BYTES:
+            problem, requirement = f"{name} is too large", "The file may have at most 16 MiB"
+            problems.add(where, problem, requirement, "Use fewer rows")
             return None
-        except (OSError, ValueError) as error:
-            not_text = isinstance(error, UnicodeDecodeError)
-            reason = "not UTF-8" if not_text else getattr(error, "strerror", None) or "no such path"
-            problems.add(
-                where,
-                f"{name} cannot be read ({reason})",
-                "It must be a CSV file",
-                "Check the path, which is relative to the folder of the case file",
-            )
-            return None
-
-
-def files_named(tables: Any, key: str = "") -> Iterator[str]:
-    """Yield the names of the files that tables, or changes of tables, refer to."""
-    if isinstance(tables, Mapping):
-        for name, value in tables.items():
-            yield from files_named(value, str(name))
-    elif isinstance(tables, (list, tuple)) and all(isinstance(one, Mapping) for one in tables):
-        for one in tables:
-            yield from files_named(one)
-    elif isinstance(tables, str) and key.rpartition(".")[2].strip() == "file":
-        yield tables
+        return content.decode("utf-8-sig")
+    except (CaseError, FileError):
+        # The reader's message may quote the file, and the case may be from an untrusted source.
+        problems.add(
+            where,
+            f"{name} cannot be used",
+            "It must be a CSV file or the output file of a complete run of a chain",
+            "For an output file, granchain info describes the error",
+        )
+    except (OSError, ValueError) as error:
+        not_text = isinstance(error, UnicodeDecodeError)
+        reason = "not UTF-8" if not_text else getattr(error, "strerror", None) or "no such path"
+        problems.add(
+            where,
+            f"{name} cannot be read ({reason})",
+            "It must be a CSV file",
+            "Check the path, which is relative to the folder of the case file",
+        )
+    return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from granchain.case.document import Files
+from granchain.case.document import text_of_file
 from granchain.case.signals import (
     KEYS_ALLOWED,
     KEYS_NEEDED,
@@ -24,8 +25,65 @@ from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, add_missing, shown
 
 
-def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) -> Drive | None:
-    """Return the time and value columns of a drive, from a file or lists; None for a signal."""
+def lists_in_place_of_files(
+    tables: dict[str, Any], folder: Path | None, problems: Problems
+) -> dict[str, Any]:
+    """Return the tables of a case with the lists time and value for each drive with a file."""
+    ends, drives = tables.get("ends"), tables.get("drive")
+    changed: dict[str, Any] = {}
+    if isinstance(ends, dict):
+        places = {name: f"ends.{name}" for name in ends}
+        changed["ends"] = {
+            name: _with_lists(where, ends[name], folder, problems) for name, where in places.items()
+        }
+    if isinstance(drives, list):
+        changed["drive"] = [
+            _with_lists(f"drive.{i}", table, folder, problems) for i, table in enumerate(drives)
+        ]
+    return tables | changed
+
+
+def _with_lists(where: str, table: Any, folder: Path | None, problems: Problems) -> Any:
+    """Return the table of a drive with the columns of its file, if it has only a file."""
+    if not isinstance(table, dict) or not isinstance(table.get("file"), str):
+        return table
+    if {"time", "value", "signal"} & table.keys():
+        return table
+    where, name = f"{where}.file", shown(table["file"])
+    columns = "The columns are time [s] and displacement [m] or force [N]"
+    text = text_of_file(where, table["file"], folder, problems)
+    if text is None:
+        return table
+    rows, faulty = drive_rows(text)
+    if faulty:
+        # Report the line number only: a case may refer to any file, so the content is not quoted.
+        problems.add(
+            where,
+            f"{name}, line {faulty}, does not have two finite numbers",
+            columns,
+            "Write a comma between the columns and decimal points in the numbers",
+        )
+        return table
+    if not problems.check(bool(rows), where, f"{name} has no rows", columns):
+        return table
+    time, value = map(list, zip(*rows, strict=True))
+    return {key: table[key] for key in table if key != "file"} | {"time": time, "value": value}
+
+
+def drive_rows(text: str) -> tuple[list[list[float]], int]:
+    """Return the rows of a drive table, and the number of the first faulty line or 0."""
+    rows = []
+    for place, (line, cells) in enumerate(csv_rows(text)):
+        numbers = csv_numbers(cells)
+        if len(numbers) == 2 and all(map(math.isfinite, numbers)):
+            rows.append(numbers)
+        elif place or cells[0].startswith(tuple("+-.0123456789")):
+            return [], line
+    return rows, 0
+
+
+def check_keys(where: str, end: DriveTable, problems: Problems) -> None:
+    """Check that a drive has all keys of a file, of lists, or of its signal, and no others."""
     form = "time and value"
     needed: tuple[str, ...] = ("time", "value")
     optional: tuple[str, ...] = ()
@@ -41,7 +99,7 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
             "the drive has neither a file, nor both time and value, nor a signal",
             "Give one of these",
         )
-        return None
+        return
     for name in DRIVE_TABLE.model_fields:
         place, own = f"{where}.{name}", (*needed, *optional)
         if getattr(end, name) is None and name in needed and problems.clear(place):
@@ -53,43 +111,11 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
                 f"The keys are {', '.join(own)}",
                 "Remove the key",
             )
-    if end.signal is not None:
-        return None
-    if end.file is None:
-        return Drive(np.array(end.time, dtype=float), np.array(end.value, dtype=float))
-    where, name = f"{where}.file", shown(end.file)
-    columns = "The columns are time [s] and displacement [m] or force [N]"
-    text = files.text(where, end.file, problems)
-    if text is None:
-        return None
-    rows, faulty = drive_rows(text)
-    if faulty:
-        # Report the line number only: a case may refer to any file, so the content is not quoted.
-        problems.add(
-            where,
-            f"{name}, line {faulty}, does not have two numbers",
-            columns,
-            "Write a comma between the columns and decimal points in the numbers",
-        )
-    elif not rows:
-        problems.add(where, f"{name} has no rows", columns)
-    return Drive(*np.array(rows).T.copy()) if rows else None
 
 
-@lru_cache(maxsize=4)
-def drive_rows(text: str) -> tuple[list[list[float]], int]:
-    """Return the rows of a drive table, and the number of the first faulty line or 0.
-
-    The result is cached, because each change of a case reads its drives again.
-    """
-    rows = []
-    for place, (line, cells) in enumerate(csv_rows(text)):
-        numbers = csv_numbers(cells)
-        if len(numbers) == 2:
-            rows.append(numbers)
-        elif place or cells[0].startswith(tuple("+-.0123456789")):
-            return [], line
-    return rows, 0
+def table_of_lists(end: DriveTable) -> Drive:
+    """Return the table of a drive that has the lists time and value."""
+    return Drive(np.array(end.time, dtype=float), np.array(end.value, dtype=float))
 
 
 def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: Problems) -> None:
@@ -177,23 +203,17 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
 def check_drive(
     where: str, drive: str, table: Drive, end: TimeTable | None, problems: Problems
 ) -> bool:
-    """Check that a drive is finite, has increasing times, and covers the run or ends at rest."""
+    """Check that a drive has increasing times, and covers the run or ends at rest."""
     time, value, _ = table
     if time.size != value.size or not time.size:
         problem = f"there are {time.size} times and {value.size} values"
         problems.add(where, problem, "The lists must have the same length, at least one")
         return False
-    finite, forward = np.isfinite(time) & np.isfinite(value), time[1:] > time[:-1]
+    forward = time[1:] > time[:-1]
     # A drive that ends at rest continues with its last value.
     force_ends = drive == "force" and value[-1] == 0.0
     at_rest = value.size > 1 and (value[-1] == value[-2] or force_ends)
-    if not finite.all():
-        problems.add(
-            where,
-            f"row {np.argmin(finite) + 1} has a number that is not finite",
-            "All numbers must be finite",
-        )
-    elif not forward.all():
+    if not forward.all():
         row = int(np.argmin(forward)) + 1
         problems.add(
             where,

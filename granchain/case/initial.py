@@ -4,37 +4,61 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from granchain.case.document import Files
+from granchain.case.document import text_of_file
 from granchain.case.start import STATE_MARK, state_in, state_of_file
 from granchain.case.tables import ChainTable, InitialTable
 from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, shown
+from granchain.plain_data import sha256_of
 
 MOTION_COLUMNS = ("velocity", "displacement")
 OF_RESONATORS = ("resonator_velocity", "resonator_displacement")
 
 
 def read_initial(
-    table: InitialTable, chain: ChainTable, files: Files, problems: Problems
-) -> InitialTable:
-    """Return the initial motion of all beads, also if it is in a file; report errors."""
-    beads, state, text = chain.total(), table.state, ""
+    tables: dict[str, Any],
+    given: dict[str, Any],
+    folder: Path | None,
+    state: str,
+    problems: Problems,
+) -> str:
+    """Read the initial motion of all beads, also if it is in a file, and report errors.
+
+    A file is replaced in the given tables by its content, or by the hash of its state. Return the
+    text of the state from which the run resumes, or "".
+
+    Parameters
+    ----------
+    tables : dict
+        Tables of the case, with [initial].
+    given : dict
+        Tables as the author gave them.
+    folder : Path or None
+        Folder of the file.
+    state : str
+        State next to the case, which its hash refers to.
+    problems : Problems
+    """
+    table, chain = tables["initial"], tables["chain"]
+    beads, state = chain.total(), _state_of(table, state)
     riding = {name: own for name in OF_RESONATORS if (own := getattr(table, name)) is not None}
     resonators = chain.attached_masses()[0].size if riding else 0
     for name, numbers in riding.items():
         check_length(f"initial.{name}", numbers, resonators, "resonator", "", problems)
     stated = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}
-    if table.file is not None and not stated and state is None:
-        content = files.text("initial.file", table.file, problems, state_of_file)
+    text = ""
+    if table.file is not None and not stated and not state:
+        content = text_of_file("initial.file", table.file, folder, problems, state_of_file)
         if content is None:
-            return table
+            return ""
         text = content
-        state = text if text.startswith(STATE_MARK) else None
-    if state is not None:
+        state = text if text.startswith(STATE_MARK) else ""
+    if state or table.state is not None:
         problems.check(
             not riding,
             "initial",
@@ -42,14 +66,17 @@ def read_initial(
             "The state already contains the motion",
             "Remove the motion",
         )
-        return read_state(table, state, problems)
+        tables["initial"] = read_state(table, state, problems)
+        names = {} if table.file is None else {"file": table.file}
+        given["initial"] = names | {"state": sha256_of(state)}
+        return state if problems.clear("initial") else ""
     if table.file is None and not stated and not riding:
         problems.add(
             "initial",
             "file, velocity, and displacement are missing",
             "Give at least one of them, or remove the table",
         )
-        return table
+        return ""
     if table.file is not None and stated:
         problems.add(
             "initial",
@@ -57,7 +84,7 @@ def read_initial(
             "Only one of the two is allowed",
             "Put all values in the file, or all values here",
         )
-        return table
+        return ""
     for name, numbers in stated.items():
         fix = "For some of the beads only, use a file with a column bead"
         check_length(f"initial.{name}", numbers, beads, "bead of the chain", fix, problems)
@@ -72,19 +99,35 @@ def read_initial(
                 "Only one of the two is allowed",
                 "Remove one",
             )
-    return table if table.file is None else InitialTable(**stated, **riding)
+    if table.file is not None:
+        tables["initial"] = InitialTable(**stated, **riding)
+        given["initial"] = {name: list(values) for name, values in (stated | riding).items()}
+    return ""
+
+
+def _state_of(table: InitialTable, state: str) -> str:
+    """Return the state that a table contains, or that its hash refers to; "" if there is none."""
+    if table.state is None or table.state.startswith(STATE_MARK):
+        return table.state or ""
+    return state if state and table.state == sha256_of(state) else ""
 
 
 def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTable:
     """Return the initial motion of a run that resumes from a state."""
+    given = "" if table.state is None or table.state.startswith(STATE_MARK) else table.state
     try:
+        if not state:
+            raise ValueError("it is missing")
+        if given and given != sha256_of(state):
+            raise ValueError("the file has another state")
         stored = state_in(state)
     except ValueError as error:
         problems.add(
             "initial.state",
             f"the state cannot be used because {error}",
             "It must be the final state of a run",
-            "Take it from the result again with case.replace(initial=result)",
+            'Set file = "run.h5" to the output file of the run, or take the state from the result '
+            "with case.replace(initial=result)",
         )
         return table
     first = {"velocity": stored.velocity, "displacement": stored.displacement}
@@ -95,7 +138,7 @@ def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTa
         "The state already contains the motion",
         "Remove the motion",
     )
-    return InitialTable(state=state, **first)
+    return InitialTable(state=sha256_of(state), **first)
 
 
 def check_length(

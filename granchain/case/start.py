@@ -111,6 +111,16 @@ def text_of_state(state: Mapping[str, Any]) -> str:
     return f'{STATE_MARK}"arrays":{canonical(arrays)},"facts":{facts}}}'
 
 
+def arrays_of_state(text: str) -> dict[str, Any]:
+    """Return the arrays and facts of a state from its text, as `state_of_run` does."""
+    stored = json.loads(text)
+    arrays = {
+        name: np.frombuffer(base64.b64decode(data), _kind(name)).reshape(shape)
+        for name, (shape, data) in stored["arrays"].items()
+    }
+    return arrays | {"facts": canonical(stored["facts"])}
+
+
 def state_text_of(result: Any) -> str:
     """Return the text of the final state of a result."""
     state = getattr(result, "state", None)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from copy import copy
-from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import (
@@ -212,10 +210,11 @@ class SegmentTable(Table):
     )
 
 
-@lru_cache(maxsize=64)
-def _equal_beads(count: int) -> SegmentTable:
-    """Return the single segment of a uniform chain."""
-    return SegmentTable(count=count)
+# Keys of [chain] that segments use unless they have their own.
+OF_BEADS = (
+    "radius", "mass", "material", "gap", "drag", "on_site_stiffness", "on_site_damping",
+    "resonator",
+)  # fmt: skip
 
 
 class ChainTable(Table):
@@ -261,9 +260,13 @@ class ChainTable(Table):
     )
 
     def groups(self) -> list[tuple[int, list[SegmentTable]]]:
-        """Return groups of segments, each with its number of repeats."""
+        """Return groups of segments, each with its number of repeats.
+
+        The beads of a uniform chain are one segment.
+        """
         if not self.segment:
-            return [(1, [_equal_beads(self.beads or 1)])]
+            values = {name: getattr(self, name) for name in OF_BEADS}
+            return [(1, [SegmentTable.model_construct(count=self.beads or 1, **values)])]
         groups: list[tuple[int, list[SegmentTable]]] = [(1, [])]
         for segment in self.segment:
             groups[-1][1].append(segment)
@@ -320,29 +323,15 @@ class ChainTable(Table):
         """
         return self.of_each("gap")[:-1]
 
-    def of_segment(self, segment: SegmentTable, name: str) -> float:
-        """Return the value of a key for each bead of a segment: of the segment, or else the chain.
-
-        The key is the gap [m], the drag [1/s], or a constant of the on-site spring or dashpot.
-        """
-        own = getattr(segment, name)
-        return float(getattr(self, name) if own is None else own)
-
     def of_each(self, name: str) -> np.ndarray:
-        """Return the value of such a key for each bead, (n_beads,)."""
-        return self.each(lambda segment: self.of_segment(segment, name))
-
-    def resonators_of(self, segment: SegmentTable) -> tuple[ResonatorTable, ...]:
-        """Return the resonators in each bead of a segment: of the segment, or else the chain."""
-        return self.resonator if segment.resonator is None else segment.resonator
+        """Return the value of a key of segments for each bead, (n_beads,)."""
+        return self.each(lambda segment: getattr(segment, name))
 
     def holds_or_carries(self) -> bool:
         """Check if any bead has an on-site spring or dashpot, or a resonator."""
         return any(
-            self.of_segment(one, "on_site_stiffness")
-            or self.of_segment(one, "on_site_damping")
-            or self.resonators_of(one)
-            for _, one in self.places()
+            segment.on_site_stiffness or segment.on_site_damping or segment.resonator
+            for _, segment in self.places()
         )
 
     def attached_masses(self) -> tuple[np.ndarray, ...]:
@@ -351,9 +340,9 @@ class ChainTable(Table):
         The resonators are in the order along the chain.
         """
         each = [
-            (self.resonators_of(one), one.count)
+            (segment.resonator or (), segment.count)
             for repeat, group in self.groups()
-            for one in group * repeat
+            for segment in group * repeat
         ]
         counts = np.repeat([len(own) for own, _ in each], [count for _, count in each])
         numbers = [
@@ -374,30 +363,6 @@ class StrikerTable(Table):
     material: MaterialKey | None = material_of("the striker")
 
 
-class Body(NamedTuple):
-    """Radius [m], mass [kg], and material of one body; None if the case does not give a value."""
-
-    radius: Any
-    mass: Any
-    material: Any
-
-
-def body_like(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
-    """Return a body with its individual values, and missing values from another body.
-
-    If its radius or material is individual, its mass follows from the density.
-    """
-    radius = like.radius if own.radius is None else own.radius
-    material = like.material if own.material is None else own.material
-    mass = own.mass
-    if mass is None and own.radius is None and own.material is None:
-        mass = like.mass
-    density = None if material is None else material.density
-    if mass is None and radius is not None and density is not None:
-        mass = density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
-    return Body(radius, mass, material)
-
-
 class InitialTable(Table):
     """Initial motion of the beads: lists with a number for each bead, or a CSV file with columns.
 
@@ -406,8 +371,8 @@ class InitialTable(Table):
     default. The first line of the file names the columns: `bead`, `velocity` [m/s],
     `displacement` [m]. Without `bead`, the file has one row for each bead.
 
-    The file can also be the output file of a run. The new run then resumes from its final state,
-    and the case contains this state.
+    The file can also be the output file of a run. The new run then resumes from its final state.
+    The case identifies this state by its hash.
     """
 
     file: str | None = key(
@@ -434,9 +399,9 @@ class InitialTable(Table):
         strict=False,
     )
     state: str | None = key(
-        "the state from which the run resumes; velocity and displacement then describe the first "
-        "run",
-        "the text that `case.replace(initial=result)` writes",
+        "the SHA-256 hash of the state from which the run resumes; velocity and displacement then "
+        "describe the first run",
+        "the hash of a state, which `case.replace(initial=result)` writes",
         None,
     )
 

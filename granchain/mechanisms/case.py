@@ -18,7 +18,6 @@ from granchain.case.checks import MEMORY
 from granchain.case.contacts import needs_speed
 from granchain.case.document import (
     MECHANISMS,
-    Files,
     check_name,
     entry_at,
     mechanism_names,
@@ -233,14 +232,19 @@ class MechanismCase(CheckedCase):
 
     @classmethod
     def _across(
-        cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems
-    ) -> dict[str, Any]:
+        cls,
+        tables: dict[str, Any],
+        given: dict[str, Any],
+        folder: Path | None,
+        state: str,
+        problems: Problems,
+    ) -> str:
         if "contact" in tables and problems.clear("contact.law"):
-            tables["contact"] = contact_table(document["contact"], problems)
+            tables["contact"] = contact_table(given["contact"], problems)
         cls._follow(tables, problems)
         if not problems.sentences:
             cls.model_construct(**tables).check(problems)
-        return {}
+        return ""
 
     @classmethod
     def _follow(cls, tables: dict[str, Any], problems: Problems) -> None:

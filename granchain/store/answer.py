@@ -262,7 +262,7 @@ class Answer:
         from granchain.case import case_as_given
 
         try:
-            stored = json.loads(self.provenance["case_json"])
+            stored = json.loads(self.provenance["case_json"]) | self._state_of_case()
             toml = self.provenance.get("case_toml", "")
             if "mechanism" in stored["tables"]:
                 return granchain.MechanismCase.restored(stored, toml)
@@ -276,6 +276,15 @@ class Answer:
                 "granchain wrote it. Use another copy."
             ) from None
 
+    def _stored_case(self) -> dict[str, Any]:
+        """Return the case as its provenance contains it."""
+        stored: dict[str, Any] = self._case.as_given()
+        return stored
+
+    def _state_of_case(self) -> dict[str, str]:
+        """Return the state that the case starts from, if a file stores it next to the case."""
+        return {}
+
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """Origin of the answer, with the names of the group of the file; `versions` is JSON."""
@@ -283,7 +292,7 @@ class Answer:
         if self._case is not None:
             case = {
                 "case_toml": storable(self._case.toml or ""),
-                "case_json": canonical(self._case.as_given(), ordered=True),
+                "case_json": canonical(self._stored_case(), ordered=True),
                 # as the case hashes it, without entries that change nothing
                 "case_resolved_json": canonical(self._case.resolved()),
                 "case_sha256": self._case.sha256,
@@ -508,6 +517,7 @@ class Result(Answer):
     time_step: float
     messages: list[Message]
     _state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None
+    _initial_state: Mapping[str, Any] | None = None
 
     def __init__(
         self,
@@ -590,6 +600,16 @@ class Result(Answer):
         self._state = state
 
     @property
+    def initial_state(self) -> Mapping[str, Any] | None:
+        """State that the run started from. None if its case does not start from a state."""
+        if self._initial_state is None and self._case is not None:
+            from granchain.case.start import arrays_of_state
+
+            text = self._case.as_given().get("state")
+            self._initial_state = None if text is None else arrays_of_state(text)
+        return self._initial_state
+
+    @property
     def _packed(self) -> bool:  # type: ignore[override]
         # a user who stopped the run waits for the file
         return self.status is not Status.INTERRUPTED
@@ -613,9 +633,18 @@ class Result(Answer):
                 }
         return attributes
 
+    def _stored_case(self) -> dict[str, Any]:
+        return {"tables": super()._stored_case()["tables"]}
+
+    def _state_of_case(self) -> dict[str, str]:
+        from granchain.case.start import text_of_state
+
+        return {} if self.initial_state is None else {"state": text_of_state(self.initial_state)}
+
     def _content(self) -> Content:
         content = super()._content()
-        content.state = self.state
+        states = {"state": self.state, "initial_state": self.initial_state}
+        content.states = {name: state for name, state in states.items() if state}
         return content
 
     @classmethod
@@ -629,7 +658,9 @@ class Result(Answer):
 
     def _take(self, content: Content) -> None:
         self.status = STATUS_OF_LABEL[content.attributes["status"]]
-        self.time_step, self._state = float(content.attributes["time_step"]), content.state
+        self.time_step = float(content.attributes["time_step"])
+        self._state = content.states.get("state")
+        self._initial_state = content.states.get("initial_state")
 
 
 def case_of(result: Any) -> Any:

@@ -68,8 +68,8 @@ BESIDE_DATA, BESIDE_VARIABLE = 2**18, 2**11
 LARGEST_RATIO = 1000
 # No file of an ensemble has more bytes. It is read run by run.
 LARGEST_ENSEMBLE = 2**40
-# Group of the state to start a run from, and group of the origin.
-STATE, PROVENANCE = "state", "provenance"
+# Groups of the final state of a run and of the state that it started from, and group of the origin.
+STATES, PROVENANCE = ("state", "initial_state"), "provenance"
 # Name that netCDF-4 gives to a dimension scale without values.
 WITHOUT_VALUES = "This is a netCDF dimension but not a netCDF variable.%10d"
 
@@ -86,8 +86,9 @@ class Content:
     variables : dict of str to Variable
     attributes : dict
     provenance : dict
-    state : dict or None
-        Arrays from which a run can start, and their description as text.
+    states : dict of str to dict
+        Final state of a run, and the state that it started from, each with arrays and their
+        description as text.
     groups : dict of str to Content
         Answers inside an answer.
     unread : dict of str to Unread
@@ -97,7 +98,7 @@ class Content:
     variables: Mapping[str, Variable]
     attributes: Mapping[str, Any]
     provenance: Mapping[str, Any]
-    state: Mapping[str, Any] | None = None
+    states: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     groups: Mapping[str, Content] = field(default_factory=dict)
     unread: dict[str, Unread] = field(default_factory=dict)
 
@@ -112,7 +113,7 @@ class Content:
         texts = (*self.provenance.values(), *map(str, self.attributes.values()))
         size = sum(stored_bytes(v) + BESIDE_VARIABLE for v in self.variables.values())
         size += sum(BESIDE_VARIABLE + len(str(text)) for text in texts)
-        for value in (self.state or {}).values():
+        for value in (value for state in self.states.values() for value in state.values()):
             size += BESIDE_VARIABLE + (len(value) if isinstance(value, str) else value.nbytes)
         return size + sum(group.stored_bytes for group in self.groups.values())
 
@@ -211,8 +212,8 @@ class _Writer:
             if not root or name != OUTPUT_MARK.decode():
                 self.attribute(group, name, value)
         self.variables(group, content.variables, str(content.attributes.get("law", "")))
-        if content.state:
-            self.variables(h5g.create(group, STATE.encode()), _state_variables(content.state))
+        for name, state in content.states.items():
+            self.variables(h5g.create(group, name.encode()), _state_variables(state))
         origin = {
             name: Variable((), np.asarray(float(value)), *NUMBERS[name])
             if name in NUMBERS
@@ -576,20 +577,24 @@ def _read_group(group: Any, datasets: Mapping[str, Any], choose: Choice | None) 
         name, slash, rest = path.partition("/")
         if slash:
             inside.setdefault(name, {})[rest] = dataset
-    state = {
-        name: value if (value := read_values(dataset)).dtype.kind != "O" else str(value[()])
-        for name, dataset in inside.pop(STATE, {}).items()
-        if is_variable(dataset)
-    }
+    states = {name: _read_state(inside.pop(name)) for name in STATES if name in inside}
     inside.pop(PROVENANCE, None)
     return Content(
         variables,
         dict(group.attrs),
         provenance_of(group),
-        state or None,
+        states,
         {name: _read_group(group[name], members, None) for name, members in inside.items()},
         {name: header for name, header in headers.items() if name not in chosen},
     )
+
+
+def _read_state(datasets: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value if (value := read_values(dataset)).dtype.kind != "O" else str(value[()])
+        for name, dataset in datasets.items()
+        if is_variable(dataset)
+    }
 
 
 def provenance_of(group: Any) -> dict[str, Any]:

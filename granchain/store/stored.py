@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.case.document import digest_of_case
+from granchain.case.start import arrays_of_state
 from granchain.contact.law import Quantity
 from granchain.plain_data import canonical
 from granchain.status import STATUS_OF_LABEL, Message
@@ -124,6 +125,8 @@ class StoredEnsemble:
             if name not in (*MORE, "messages", "wall_time")
         }
         given, document = self.case_of(place)
+        if "state" in given:
+            result._initial_state = arrays_of_state(given.pop("state"))
         result.provenance |= {
             "case_json": canonical(given, ordered=True),
             "case_resolved_json": canonical(document),

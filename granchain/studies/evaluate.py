@@ -431,7 +431,7 @@ def evaluated(
         if tested and (wanted.functions or wanted.of_results):
             check_first(listed[places[0]], wanted)
         if executor is not None:
-            compute_elsewhere(executor, plan, changes, listed, wanted, places, store)
+            compute_elsewhere(executor, listed, wanted, places, store)
         elif chained:
             compute_chain(evaluation, places, store)
         else:

@@ -1,8 +1,8 @@
 """Members computed by an executor: local processes, or workers on other machines.
 
-A task is sent as JSON: the case and the changes of each member, or the cases. Its columns return in
-the format of FILE.part. A law from a file is sent as the path and the hash of the file. A worker
-with another file, or another version of granchain, raises an error.
+A task is sent as JSON, with its cases as a pickle. Its columns return in the format of FILE.part.
+A law from a file is sent as the path and the hash of the file. A worker with another file, or
+another version of granchain, raises an error.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from granchain.case import Case, case_as_given
+from granchain.case import Case
 from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.contact.user import file_of, load_law_module, loaded_content
@@ -34,9 +34,6 @@ from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import columns_in, content_of_columns
 from granchain.studies.measures import Measures, Store, SummaryFunction, compute_here
 from granchain.studies.members import as_they_end
-
-if TYPE_CHECKING:
-    from granchain.studies.plan import Plan
 
 # Messages of workers about their tasks. Hidden by default.
 LOG = logging.getLogger("granchain")
@@ -98,8 +95,17 @@ def warn_if_edited(file: str, loaded: str) -> None:
         )
 
 
-def compute(text: str, functions: Sequence[SummaryFunction] = ()) -> bytes:
-    """Compute the members of a task on a worker, from JSON to the format of FILE.part.
+def compute(text: str, members: bytes, functions: Sequence[SummaryFunction] = ()) -> bytes:
+    """Compute the members of a task on a worker, in the format of FILE.part.
+
+    Parameters
+    ----------
+    text : str
+        Version, laws, and measures, as JSON.
+    members : bytes
+        Pickle of the cases. It is only read by the same version of granchain.
+    functions : sequence of function
+        Functions to measure.
 
     Raises
     ------
@@ -116,11 +122,7 @@ def compute(text: str, functions: Sequence[SummaryFunction] = ()) -> bytes:
         )
     for law in task["laws"] if os.getpid() != task["process"] else ():
         load_same(**law)
-    if "cases" in task:
-        cases = [case_as_given(case) for case in task["cases"]]
-    else:
-        base = case_as_given(task["case"])
-        cases = [base.replace(**changes) for changes in task["changes"]]
+    cases: list[Case] = pickle.loads(members)
     LOG.info(
         "received a task of %d members, the first one with the law %s",
         len(cases),
@@ -171,8 +173,6 @@ def load_same(path: str, sha256: str) -> None:
 
 def compute_elsewhere(
     executor: Any,
-    plan: Plan | None,
-    changes: Sequence[tuple[Case, Mapping[str, Any]]] | None,
     cases: Sequence[Case],
     measures: Measures,
     places: Sequence[int],
@@ -217,16 +217,10 @@ def compute_elsewhere(
     size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
 
     def submit(task: Sequence[int]) -> Future[bytes]:
-        members: dict[str, Any] = {"cases": [cases[place].as_given() for place in task]}
-        if plan is not None and changes is not None:
-            case = plan.case.as_given()
-            # the content of files that a case uses is sent, as they may not exist elsewhere
-            files = [file for each in (plan.case, *cases) for file in each.as_given()["files"]]
-            case["files"] = [[name, text] for name, text in dict(files).items()]
-            members = {"case": case, "changes": [changes[place][1] for place in task]}
         with executor_faults("rejected a task"):
+            members = pickle.dumps([cases[place] for place in task])
             future: Future[bytes] = executor.submit(
-                compute, canonical(about | members), measures.functions
+                compute, canonical(about), members, measures.functions
             )
             # required by concurrent.futures.wait
             future._condition  # noqa: B018

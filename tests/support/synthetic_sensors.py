@@ -262,5 +262,5 @@ def _result(pulses: Pulses, columns: np.ndarray, law: str) -> Result:
     case = SimpleNamespace(
         title="synthetic", energy=None, toml="", sha256="", resolved=dict, compared=dict
     )
-    case.as_given = lambda: {"tables": {}, "files": []}
+    case.as_given = lambda: {"tables": {}}
     return Result(data, case=case, law=law, status=Status.COMPLETE, time_step=4e-8, history=())
