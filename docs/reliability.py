@@ -43,8 +43,8 @@ PROMISES = {
         "a small tmpfs; links to files, to descriptors, and in circles",
     ),
     "R6": (
-        "Ctrl-C and SIGTERM stop a run within 0.5 s; the file is valid, and the exit code is 130 "
-        "or 143",
+        "Ctrl-C, SIGTERM, and SIGHUP stop a run within 0.5 s; the file is valid, and the exit code "
+        "is 130, 143, or 129",
         "3 of 3; 40 of 40 in the long tests",
     ),
     "R7": (

@@ -13,22 +13,13 @@ if TYPE_CHECKING:
 
 WINDOWS = sys.platform == "win32"
 
-# Signals that end a process: Ctrl-C, a batch system, and on Windows Ctrl-Break or a closed console.
+# Signals that end a process: Ctrl-C, a batch system, a closed terminal, and on Windows Ctrl-Break
+# or a closed console.
 ENDING = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
 )
-
-
-def send_again(number: int) -> None:
-    """Send a signal to the main thread again.
-
-    This ends a sleep that began after the signal arrived but before any line of Python ran. On
-    Windows, Ctrl-C itself ends a sleep.
-    """
-    if hasattr(signal, "pthread_kill"):
-        import threading
-
-        signal.pthread_kill(threading.main_thread().ident or 0, number)
 
 
 def flags(*names: str) -> int:

@@ -162,9 +162,7 @@ def check(text: str, shown: list[str]) -> None:
     code, printed = ended(text)
     expected = _EXIT.search(text)
     assert code == int(expected[1] if expected else 0), f"$ {text}\n{printed}"
-    # on a busy machine the wait for Numba is noted
-    noted = "granchain: waiting for "
-    line = missing(shown, [line for line in printed.splitlines() if noted not in line])
+    line = missing(shown, printed.splitlines())
     assert line is None, f"$ {text}\nshows: {line}\nprints:\n{printed}"
 
 

@@ -152,6 +152,8 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
         folder = tmp_path / str(trial)
         folder.mkdir()
         number, other = (signal.SIGINT, signal.SIGTERM)[:: (1, -1)[trial % 2]]
+        if trial % 5 == 0:
+            number = signal.SIGHUP  # the terminal was closed
         again = (draw.choice([0.0, 0.001, 0.01, 0.05]), other) if trial % 3 == 1 else None
         running = begun(*LONG, folder=folder, setup=TOGETHER if again else "")
         # the interpreter's own start, some 40 ms on a busy machine, is not ours
@@ -180,7 +182,7 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_forgotten(
     number: int, tmp_path
 ):

@@ -65,7 +65,7 @@ from support.{system} import refused
 import granchain as gc
 from granchain import portable
 from granchain.cli import obey
-from granchain.cli.signals import Interruption, Waiting
+from granchain.cli.signals import Interruption
 from granchain.store.journal import FrameFile
 from support.processes import Stop
 
@@ -84,7 +84,7 @@ journal = FrameFile(Path("a.part"), b"a journal\\n")
 journal.begin([b"first"])
 _, frames = journal.read("a journal")
 journal.begin([b"second"])
-with Waiting("a law"), Interruption() as noted:
+with Interruption() as noted:
     noted.something_to_lose = True
     signal.raise_signal(portable.ENDING[-1])
 print(json.dumps([portable.WINDOWS, codes, opened.data_sha256 == result.data_sha256,

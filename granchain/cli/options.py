@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 
 import granchain as gc
-from granchain.cli.signals import Waiting
 from granchain.cli.text import blocks_as_text, print_result, print_text
 from granchain.errors import CaseError, GranchainError, LawError, suggestion
 from granchain.pages.blocks import Block
@@ -27,7 +26,7 @@ app = typer.Typer(
     help="Simulate one-dimensional chains of beads with the discrete element method.",
     epilog=(
         "Exit codes: 0 success, 1 bug in granchain, 2 invalid input, 3 failed run, 4 file or disk "
-        "error, 5 tolerance missed, 130 or 143 interrupted."
+        "error, 5 tolerance missed, 129, 130, or 143 interrupted."
     ),
 )
 
@@ -305,7 +304,7 @@ def load_laws(law_module: str | None) -> None:
         return
     from granchain.contact.user import load_law_module
 
-    with contextlib.redirect_stdout(sys.stderr), Waiting(f"the code of law file {law_module}"):
+    with contextlib.redirect_stdout(sys.stderr):
         load_law_module(law_module)
 
 
@@ -316,20 +315,19 @@ def loaded_case(case: str, changes: list[str] | None, law_module: str | None) ->
 
 
 @contextlib.contextmanager
-def blamed(law: str | type[gc.ContactLaw]) -> Iterator[Waiting | None]:
-    """Name the user's contact law in the message if its code fails or does not end."""
+def blamed(law: str | type[gc.ContactLaw]) -> Iterator[None]:
+    """Name the user's contact law in the message if its code fails."""
     from granchain.contact import law_named
     from granchain.contact.user import blame, file_of, from_outside
 
     law = law_named(law)
     file = file_of(law)
     if file is None:
-        yield None
+        yield
         return
     named = f'contact law "{law.name}" of {file}'
     try:
-        with Waiting(f"compiling and running the functions of {named}") as waiting:
-            yield waiting
+        yield
     except (GranchainError, MemoryError, OSError):
         raise
     except BaseException as error:

@@ -31,7 +31,7 @@ from granchain.cli.options import (
     load_laws,
     loaded_case,
 )
-from granchain.cli.signals import Interruption, Waiting
+from granchain.cli.signals import Interruption
 from granchain.cli.text import (
     notify,
     print_json,
@@ -136,7 +136,7 @@ def computed_run(
         with progress, failing(target, checkpoint.remove):
             checkpoint.progress = progress.writing(checkpoint.path)
             progress.tell_of_compiling(case.contact.law)
-            with blamed(case.contact.law) as progress.waiting:
+            with blamed(case.contact.law):
                 result = gc.run(
                     case,
                     watch=progress,
@@ -262,7 +262,6 @@ class Progress(ProgressLine):
     def __init__(self, interruption: Interruption, target: Path, shown: bool, title: str = ""):
         super().__init__(stream=sys.stderr, every=LINE_EVERY)
         self.interruption, self.target = interruption, target
-        self.waiting: Waiting | None = None
         self._shown, self._lasts, self.case_title = shown, False, clean(title)[:60]
 
     def __enter__(self) -> Progress:
@@ -297,8 +296,6 @@ class Progress(ProgressLine):
 
     def advance(self, fraction: float) -> None:
         """Handle an interruption and show the completed fraction, between blocks of steps."""
-        if self.waiting is not None:
-            self.waiting.beat("a block of steps with the contact law")
         self.interruption.something_to_lose = True
         if self.interruption.number:
             raise KeyboardInterrupt

@@ -8,28 +8,23 @@ sequence, a compiler) or replace it (an import, the writer of an animation).
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
-from granchain.cli.text import notify, print_json
+from granchain.cli.text import print_json
 from granchain.errors import clean
-from granchain.portable import ENDING, send_again
+from granchain.portable import ENDING
 
 # A signal that arrives sooner than this after another one is an echo of it [s].
 TOGETHER_SECONDS = 0.5
 # Exit code of a process that a signal has ended: 128 plus the signal number (POSIX shell, 2.8.2).
 SIGNALLED = 128
-# Time in a user's law before the waiting message [s], and time that Python then has to handle a
-# signal [s]. Compiled code of a law delays the handler until it ends.
-AFTER, HEARD = 10.0, 1.0
 
 
 class Process:
@@ -74,9 +69,7 @@ def end(number: int, sentence: str = "interrupted") -> NoReturn:
 
     Incomplete files are removed, and complete files stay.
     """
-    with contextlib.suppress(ValueError):
-        # Handlers cannot be set from the thread that watches a law.
-        handle(signal.SIG_IGN)
+    handle(signal.SIG_IGN)
     # These modules may be partly imported, or not at all.
     getattr(sys.modules.get("granchain.store.files"), "give_up", int)()
     for child in getattr(sys.modules.get("multiprocessing"), "active_children", list)():
@@ -167,73 +160,3 @@ class Interruption:
 def print_error(kind: str, problems: list[str], exit_code: int) -> None:
     """Print the problems as the only JSON object."""
     print_json({"error": {"kind": kind, "problems": problems}, "exit_code": exit_code})
-
-
-class Waiting:
-    """Watch code of a user's contact law, which may never end.
-
-    A message is printed if `beat` is not called for ten seconds. From then on, a signal that Python
-    does not handle also ends the process. A signal that arrived just before the main thread began
-    to sleep is sent again, which wakes the thread.
-
-    Parameters
-    ----------
-    what : str
-        Clause that describes the code that has not ended.
-    """
-
-    def __init__(self, what: str):
-        from socket import socketpair
-
-        self._alone = Process.own and threading.current_thread() is threading.main_thread()
-        self._read, self._write = socketpair()
-        self._read.settimeout(min(AFTER, HEARD) / 4.0)
-        self._write.setblocking(False)
-        self._before = -1
-        self.beat(what)
-
-    def __enter__(self) -> Waiting:
-        if self._alone:
-            # The C handler writes to the socket even if the main thread is blocked.
-            self._before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
-        threading.Thread(target=self._watch, daemon=True).start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._alone:
-            signal.set_wakeup_fd(self._before)
-        # The thread notices this and closes the other end.
-        self._write.close()
-
-    def beat(self, what: str) -> None:
-        """Restart the timer, with a description of the code that runs from now on."""
-        self.what, self._since, self._notified = what, time.monotonic(), False
-
-    def _watch(self) -> None:
-        number, came = 0, -math.inf
-        with self._read:
-            while True:
-                try:
-                    received = self._read.recv(100)
-                    if not received:
-                        return
-                    if (ending := set(ENDING).intersection(received)) and not number:
-                        number, came = ending.pop(), time.monotonic()
-                    continue
-                except TimeoutError:
-                    now = time.monotonic()
-                if now - self._since > AFTER and not self._notified:
-                    self._notified = True
-                    notify(
-                        f"waiting for {AFTER:g} s: {self.what} has not ended. To stop it, "
-                        "press Ctrl-C"
-                    )
-                if came < max(self._since, Process.heard + TOGETHER_SECONDS):
-                    number = 0
-                elif now < came + HEARD:
-                    send_again(number)
-                elif self._notified:
-                    end(
-                        number,
-                        f"interrupted: {self.what} had not ended, and no more results were saved",
-                    )
