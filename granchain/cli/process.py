@@ -137,51 +137,11 @@ def outcome(error: BaseException) -> tuple[int, str]:
         return FILE_OR_DISK, (
             f"Cannot access {place}{got}. Check the path, permissions, and free disk space."
         )
-    if reason := wrong_configuration(error):
-        return WRONG_INPUT, reason
     return BUG, (
         f"This is a bug in granchain. {who_mends_it()} this line, the command, the output of "
         "`granchain info --system`, and the output with GRANCHAIN_DEBUG=1: "
         f"{type(error).__name__}: {error}"
     )
-
-
-def wrong_configuration(error: BaseException) -> str | None:
-    """Return the message for an error caused by the user's settings of Matplotlib or Numba.
-
-    Return None for any other error.
-    """
-    frames, step = [], error.__traceback__
-    while step is not None:
-        frames.append(str(step.tb_frame.f_globals.get("__name__")))
-        step = step.tb_next
-    reason = printable(str(error)[:MOST_OF_A_REASON]).rstrip(".")
-    names = sorted(name for name in os.environ if name.startswith("NUMBA_"))
-    # Numba reads its environment variables during its import.
-    if names and {"numba.core.config", "numba.np.ufunc.parallel"} & set(frames):
-        values = ", ".join(f"{name}={printable(os.environ[name][:60])}" for name in names)
-        return (
-            f"environment variables {values}: Numba rejects one of these values ({reason}). They "
-            "must be values that Numba accepts. Correct or unset the variable."
-        )
-    if not any(name.partition(".")[0] == "matplotlib" for name in frames):
-        return None
-    backend = os.environ.get("MPLBACKEND")
-    if backend and "backend" in reason:
-        return (
-            f"environment variable MPLBACKEND={printable(backend[:60])}: unknown backend of "
-            "matplotlib. It must be a backend that matplotlib supports, such as agg. Correct or "
-            "unset MPLBACKEND."
-        )
-    if any(name in ("matplotlib.texmanager", "matplotlib.dviread") for name in frames):
-        import matplotlib
-
-        path = os.path.abspath(matplotlib.matplotlib_fname())
-        return (
-            f"text.usetex in {path}: matplotlib cannot run LaTeX ({reason}). "
-            "text.usetex = True requires LaTeX. Install LaTeX, or set text.usetex: False."
-        )
-    return None
 
 
 def who_mends_it() -> str:

@@ -30,7 +30,7 @@ from typing import Any
 import numba
 from numba.core.errors import NumbaError
 
-from granchain.errors import GranchainError, GranchainWarning, printable
+from granchain.errors import GranchainWarning
 from granchain.jit.fingerprint import LOOPS, NAMED_TUPLES, calls
 from granchain.jit.options import (
     OPTIONS,
@@ -202,26 +202,6 @@ _LOOP_CACHE = where_available(
 )
 
 
-def check_cpu_features() -> None:
-    """Reject a list of processor features that makes LLVM end the process.
-
-    Each entry that is not empty must begin with + or -. LLVM ignores unknown features.
-
-    Raises
-    ------
-    GranchainError
-    """
-    features = numba.config.CPU_FEATURES or ""
-    wrong = [entry for entry in features.split(",") if entry and entry[0] not in "+-"]
-    if wrong and not numba.config.DISABLE_JIT:
-        raise GranchainError(
-            f"environment variable NUMBA_CPU_FEATURES={printable(features[:60])}: "
-            f"{printable(wrong[0][:60])!r} is not a processor feature. Each feature must begin "
-            "with + or -, without spaces, such as +avx2,-avx512f. Correct or unset "
-            "NUMBA_CPU_FEATURES."
-        )
-
-
 def compiled(function: Callable) -> Callable:
     """Compile a function with the disk cache, or without it if no folder is writable.
 
@@ -231,13 +211,7 @@ def compiled(function: Callable) -> Callable:
     ----------
     function : callable
         A closure over plain functions and scalars.
-
-    Raises
-    ------
-    GranchainError
-        If NUMBA_CPU_FEATURES is set to a value with which LLVM ends the process.
     """
-    check_cpu_features()
     key = fingerprint(function)
     # Numba numbers the loops of one function in one index, so two processes that compile two laws
     # at the same time can save a loop under the wrong number. With the key in the name of the
