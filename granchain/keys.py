@@ -6,10 +6,12 @@ documentation are derived from them. All errors are reported together.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from keyword import iskeyword
@@ -49,6 +51,7 @@ class Problems:
         # time for any number of errors.
         self._places: set[str] = set()
         self._above: set[str] = set()
+        self._unreadable: set[str] = set()
         self._more = 0
 
     def add(
@@ -112,15 +115,22 @@ class Problems:
         more = f"case: {self._more} more errors are not shown. Fix these first."
         return [*self._sentences] + [more] * (self._more > 0)
 
+    def readable(self, *places: str) -> bool:
+        """Check that these keys, and the tables around them, have no errors."""
+        return self._unreadable.isdisjoint(places) and all(
+            self._places.isdisjoint((place, *above(place))) for place in places
+        )
+
     def clear(self, *places: str) -> bool:
         """Check that these keys, and those above and below them, have no errors.
 
         A check of several keys may then use them.
         """
-        return not any(
-            place in self._above or not self._places.isdisjoint((place, *above(place)))
-            for place in places
-        )
+        return self.readable(*places) and self._above.isdisjoint(places)
+
+    def mark(self, where: str) -> None:
+        """Mark a key as unreadable, because of an error in it that was added before."""
+        self._unreadable.add(where)
 
 
 def check_integer(
@@ -348,13 +358,31 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
         faults = error.errors(include_url=False)
     for fault in faults:
         _add_fault(model, where, fault, problems)
-    faulty = {fault["loc"][0] for fault in faults if fault["loc"]}
-    if isinstance(value, Mapping):
-        value = {name: part for name, part in value.items() if name not in faulty}
-    try:
-        return model.model_validate(value)
-    except ValidationError:
-        return None
+    paths = [fault["loc"] for fault in faults]
+    with contextlib.suppress(ValidationError):
+        return model.model_validate(_without(value, paths))
+    for path in paths:
+        # all of this key is unreadable
+        problems.mark(".".join([where, *map(str, path[:1])]).strip("."))
+    with contextlib.suppress(ValidationError):
+        return model.model_validate(_without(value, [path[:1] for path in paths]))
+    return None
+
+
+def _without(value: Any, paths: Iterable[Sequence[Any]]) -> Any:
+    """Return a copy of nested tables without the innermost key on each of these paths."""
+    value = copy.deepcopy(value)
+    for path in paths:
+        at, table, key = value, None, None
+        for part in path:
+            # other parts are names that pydantic gives to the forms of a value
+            if isinstance(at, dict) and part in at:
+                table, key, at = at, part, at[part]
+            elif isinstance(at, list) and isinstance(part, int) and part < len(at):
+                at = at[part]
+        if table is not None:
+            table.pop(key, None)
+    return value
 
 
 def add_missing(model: type[BaseModel], name: str, where: str, problems: Problems) -> None:

@@ -259,7 +259,7 @@ def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
     monkeypatch.setattr(of_bands, "evaluated", lambda *args, **more: pytest.fail("it ran"))
     wrong = {
         "striker.sped": (0.1, 'Did you mean "speed"'),
-        "striker.radius": (0.1, "the case has no value at this key"),
+        "chain.material.hardness": (0.1, "the case has no value at this key"),
         "chain.gap": (0.1, "the value of the key is 0"),
         "contact.law": (0.1, '"hertz" has no tolerance'),
         "striker.speed": ({"uniform": 1.2}, "the values from -0"),

@@ -23,7 +23,14 @@ from support.refused import has_error_form, refused, sentences_of
 
 from granchain import keys
 from granchain.case import Case, case_as_given, case_names, load_case
-from granchain.case.document import CASE_BYTES, CASES, CSV_BYTES, set_value, toml_value
+from granchain.case.document import (
+    CASE_BYTES,
+    CASES,
+    CSV_BYTES,
+    differences,
+    set_value,
+    toml_value,
+)
 from granchain.contact import laws
 from granchain.contact.law import RESTITUTION
 from granchain.contact.maliu import MaLiu
@@ -594,6 +601,69 @@ def test_the_digest_is_of_what_is_computed() -> None:
     assert titled.sha256 == load_mechanism("slider-crank").sha256
     script = "from granchain import load_case; print(load_case('steel-chain').sha256)"
     assert answer(script, PYTHONHASHSEED="1") == load_case("steel-chain").sha256
+
+
+# Mistakes that do not follow from each other.
+STRUCK_MISTAKES: tuple[dict[str, Any], ...] = (
+    {"chain.radius": "2,3 mm"}, {"chain.drag": -1.0}, {"chain.resonator": {"mass": 1.0}},
+    {"chain.radius_factor": [1.0]}, {"chain.gravity": -1.0}, {"chian": {}},
+    {"striker.sped": 1.0}, {"striker.mass": 0.0},
+    {"ends.left": "wal"}, {"ends.right_contact": {"law": "hert"}},
+    {"contact.restitution": 2.0}, {"contact.psi": 3.0},
+    {"contact.pair": [{"materials": ["steel-316"], "separation": "clamped"}]},
+    {"sensors.beads": [99]}, {"sensors.contacts": [77]}, {"sensors.interval": 0.0},
+    {"snapshots": {"interval": -1.0}}, {"energy.bound": 0.0}, {"time.step": "fst"},
+    {"tolerance": {"chain.gap": 0.1}}, {"title": "a\nb"}, {"initial": {"velocity": [1.0]}},
+    {"drive": [{"bead": 9, "drive": "force", "signal": "pulse", "amplitude": 1.0}]},
+)  # fmt: skip
+DRIVEN_MISTAKES: tuple[dict[str, Any], ...] = (
+    {"chain.segment.0.radius": -1.0}, {"chain.segment.1.taper": -1.0}, {"chain.drag": -1.0},
+    {"chain.segment.0.contact": {"law": "hertz", "psi": 2.0}}, {"ends.left.frequency": -1.0},
+    {"ends.left.amplitude": None}, {"ends.left.ramp_from": [1.0]}, {"ends.left.time": [0.0]},
+    {"drive.0.bead": 99}, {"drive.0.ramp": -1.0}, {"contact.impact_speed": "striker"},
+    {"contact.restitution": -1.0}, {"sensors.beads": [99]}, {"ends.right_material": "x"},
+    {"time.end": None},
+)  # fmt: skip
+
+
+def harmonic(drive: str, **more: Any) -> dict[str, Any]:
+    return {"drive": drive, "signal": "harmonic", "amplitude": 1e-8, "frequency": 1e4, **more}
+
+
+def test_mistakes_that_do_not_follow_from_each_other_are_told_in_one_pass() -> None:
+    struck = {"ends": {"right": "wall"}, "contact": {"law": "tsuji", "restitution": 0.9}}
+    beads = [{"count": 3, "radius": 2e-3}, {"count": 3, "radius": 3e-3}]
+    driven = {
+        "chain": {"segment": beads, "material": "steel-316"}, "striker": None,
+        "ends": {"left": harmonic("displacement", ramp=1e-5), "right": "wall"},
+        "drive": [{"bead": 3, **harmonic("force")}],
+        "contact": {"law": "flores", "restitution": 0.9, "impact_speed": 1.0},
+    }  # fmt: skip
+    for base, mistakes in ((struck, STRUCK_MISTAKES), (driven, DRIVEN_MISTAKES)):
+        every = {key: value for mistake in mistakes for key, value in mistake.items()}
+        told = problems(base | every)
+        for mistake in mistakes:
+            assert set(problems(base | mistake)) <= set(told), mistake
+
+
+def test_cases_differ_in_the_keys_that_their_authors_gave() -> None:
+    light = {"chain.mass": None}
+    case = Case(**document(light))
+    # masses that follow are no key of the author, and neither is a default that is given
+    assert differences([case, case.replace({"chain.radius": 2e-3, "chain.gap": 0.0})]) == {
+        "chain.radius": [2.38e-3, 2e-3]
+    }
+    other = case.replace({"contact": MALIU, "chain.material": "brass-260-half-hard"})
+    assert differences([case, case, other]) == {
+        "chain.material": ["steel-316", "steel-316", "brass-260-half-hard"],
+        "contact.law": ["hertz", "hertz", "ma-liu"],
+        "contact.psi": [None, None, 2.84],
+        "contact.xi": [None, None, 13.0],
+    }
+    constants = case.chain.material.constants()
+    assert differences([case, case.replace({"chain.material": constants})]) == {}
+    two = load_mechanism("slider-crank").replace({"joint.clearance": 2e-4})
+    assert [*differences([two, two.replace({"joint.clearance": 1e-4})])] == ["joint.clearance"]
 
 
 # --- No input gives anything but a case, or its sentences

@@ -204,10 +204,6 @@ class CheckedCase(Table):
         """Return all tables as plain data, in SI units, with all completed values."""
         return {"title": self.title, **plain_tables(self, Problems())}
 
-    def compared(self) -> dict[str, Any]:
-        """Return `resolved()` with the keys that the author gave for alternative ones."""
-        return self.resolved()
-
 
 def changes_of(changes: Any, keys: Mapping[str, Any]) -> dict[str, Any]:
     """Return the changes of `replace`, a mapping and keywords, as one dictionary."""

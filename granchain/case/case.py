@@ -120,7 +120,11 @@ class Case(CheckedCase):
             tables["tolerance"] = ToleranceTable(**tolerances)
         complete(tables, given)
         start, moved = "", tables.get("initial") is not None and "chain" in tables
-        if moved and problems.clear("chain.beads", "chain.segment", "initial"):
+        if (
+            moved
+            and problems.readable("chain.beads", "chain.segment")
+            and problems.clear("initial")
+        ):
             start = read_initial(tables, given, folder, state, problems)
         resumes = getattr(tables.get("initial"), "state", None) is not None
         check_across(tables, resumes, problems)

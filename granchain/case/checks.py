@@ -73,11 +73,11 @@ def check_across(tables: dict[str, Any], resumes: bool, problems: Problems) -> N
     striker, contact = tables.get("striker"), tables.get("contact")
     end_of_run = None if resumes else tables.get("time")
     check_ends(ends, end_of_run, problems)
-    if problems.clear("chain.beads", "chain.segment"):
+    if problems.readable("chain.beads", "chain.segment"):
         check_bead_drives(tables, end_of_run, problems)
     if not resumes:
         check_ramps(tables, problems)
-    if problems.clear("chain.segment"):
+    if problems.readable("chain.segment"):
         check_chain(chain, problems)
         where, _ = chain.places()[0]
         bead = (where, "chain.radius", "chain.mass", "chain.material", "striker")
@@ -87,34 +87,47 @@ def check_across(tables: dict[str, Any], resumes: bool, problems: Problems) -> N
     if problems.clear("chain.precompression", "chain.gravity", "ends", "striker"):
         check_compliant_ends(chain, ends, striker, problems)
     walls = ends.has_wall("left") or ends.has_wall("right")
-    if problems.clear("chain", "ends", "striker"):
+    # An unreadable striker is a body, too.
+    has_striker = striker is not None or not problems.clear("striker")
+    if problems.readable("chain.beads", "chain.segment", "ends.left", "ends.right"):
         problems.check(
-            chain.total() > 1 or striker is not None or walls,
+            chain.total() > 1 or has_striker or walls,
             "chain.beads",
             "one bead has nothing to touch",
             "A case needs at least two bodies, or one body and a wall",
             "Add beads, a striker, or a wall",
         )
-    if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
-        tables["sensors"] = read_sensors(tables["sensors"], chain, ends, striker, problems)
+    if "sensors" in tables and problems.readable("chain.beads", "chain.segment"):
+        tables["sensors"] = read_sensors(tables["sensors"], chain, ends, has_striker, problems)
     laws_of = [("contact", contact)] if contact else []
     for where, one in laws_of + own_contacts_in(tables):
         speeds = [f"{where}.{name}" for name in ("law", "impact_speed", "impact_speed_floor")]
-        if problems.clear("chain", "ends", "striker", "initial", *speeds):
+        if problems.clear(*speeds) and problems.readable("chain.beads", "chain.segment"):
             check_impact_speed(where, one, one.inputs(), tables, problems)
-    if contact and contact.pair and problems.clear("chain", "ends", "striker", "contact.law"):
+    if contact and contact.pair and materials_known(tables, problems):
         check_pairs(contact, tables, problems)
         for i, pair in enumerate(contact.pair):
             # Only the inputs that the pair itself gives.
             if problems.clear(f"contact.pair.{i}") and "impact_speed" in pair.inputs():
                 given = {"impact_speed": pair.inputs()["impact_speed"], "impact_speed_floor": 0.0}
                 check_impact_speed(f"contact.pair.{i}", contact, given, tables, problems)
-    if "time" in tables and problems.clear(
-        "chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"
-    ):
+    intervals = [f"{name}.interval" for name in ("sensors", "snapshots", "energy")]
+    needed = ("chain.beads", "chain.segment", "time.end", "time.step", *intervals)
+    if tables.keys() >= {"sensors", "energy", "time"} and problems.readable(*needed):
         check_size(tables, problems)
-    if tables.get("tolerance") is not None and problems.clear("contact.law", "chain.segment"):
+    if tables.get("tolerance") is not None and problems.readable("contact.law", "chain.segment"):
         check_tolerances(tables, dict(tables["tolerance"]), "tolerance", problems)
+
+
+def materials_known(tables: Mapping[str, Any], problems: Problems) -> bool:
+    """Check that the law and the materials of all bodies and walls are readable."""
+    materials = [segment.material for _, segment in tables["chain"].places()]
+    return (
+        None not in materials
+        and problems.readable("chain.segment", "striker", "ends.left", "ends.right", "contact.law")
+        and problems.clear("chain.material", "striker.material")
+        and problems.clear("ends.left_material", "ends.right_material")
+    )
 
 
 def check_chain(chain: ChainTable, problems: Problems) -> None:
@@ -131,7 +144,8 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
     segment: Any
     for where, segment in chain.places():
         check_body(where, segment, problems)
-        if segment.taper is not None and problems.clear(where, "chain.radius", "chain.mass"):
+        sized = segment.radius is not None and segment.mass is not None
+        if segment.taper is not None and sized and problems.readable(f"{where}.taper"):
             with np.errstate(all="ignore"):
                 last = np.float64(segment.taper) ** (segment.count - 1)
                 ends = (segment.radius * last, segment.mass * last * last * last)
@@ -142,7 +156,7 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
                 "The last bead must have a finite radius and mass above 0",
                 "Choose a taper closer to 1",
             )
-    if problems.clear("chain.beads"):
+    if problems.readable("chain.beads"):
         check_disorder(chain, problems)
 
 
@@ -153,7 +167,13 @@ def check_disorder(chain: ChainTable, problems: Problems) -> None:
         given, length = getattr(chain, name), chain.total() - (each == "gap")
         if given is not None:
             check_length(f"chain.{name}", given, length, f"{each} of the chain", "", problems)
-    if problems.clear("chain"):
+    complete = all(
+        value is not None
+        for _, segment in chain.places()
+        for value in (segment.radius, segment.mass, segment.material)
+    )
+    factors = [f"chain.{name}" for name in FACTORS if getattr(chain, name) is not None]
+    if complete and factors and problems.clear(*factors):
         check_factors(chain, problems)
     if chain.gap_added is not None and problems.clear("chain.gap_added", "chain.gap"):
         gaps, added = chain.gaps(), np.array(chain.gap_added)
@@ -306,7 +326,7 @@ def check_drive_table(
 ) -> None:
     """Check the keys of a drive, and its signal or lists."""
     check_keys(where, end, problems)
-    if end.signal is not None and problems.clear(where):
+    if end.signal is not None:
         check_signal(where, end, time, problems)
     elif end.time is not None and end.value is not None and problems.clear(where):
         check_drive(where, end.drive, table_of_lists(end), time, problems)
@@ -323,7 +343,7 @@ def check_ramps(tables: Mapping[str, Any], problems: Problems) -> None:
     """Check that a displacement with `ramp_from` begins at 0."""
     for where, end in drives_in(tables).items():
         moved = end.drive == "displacement" and end.ramp_from and (end.phase or end.dc)
-        if moved and problems.clear(where):
+        if moved and problems.clear(f"{where}.ramp_from"):
             problems.add(
                 f"{where}.ramp_from",
                 "the displacement does not begin at 0",
@@ -366,7 +386,8 @@ def check_bead_drives(
             "Remove the other drive",
         )
         problems.check(
-            not problems.clear("chain") or drive.bead - 1 not in chain.attached_masses()[0],
+            not problems.clear("chain.resonator")
+            or drive.bead - 1 not in chain.attached_masses()[0],
             f"{where}.bead",
             f"bead {drive.bead} has a prescribed displacement and resonators",
             "A bead with a prescribed displacement can have no resonators",
@@ -394,13 +415,13 @@ def read_sensors(
     sensors: SensorsTable,
     chain: ChainTable,
     ends: EndsTable,
-    striker: StrikerTable | None,
+    has_striker: bool,
     problems: Problems,
 ) -> SensorsTable:
     """Replace ranges under [sensors] by numbers; check that each label exists and occurs once."""
     numbers: dict[str, tuple[int, ...]] = {}
     last, left, right = chain.total(), ends.has_wall("left"), ends.has_wall("right")
-    contacts = range((1 if striker is None else 0) - left, last + right)
+    contacts = range((0 if has_striker else 1) - left, last + right)
     for name, known in (("beads", range(1, last + 1)), ("contacts", contacts)):
         where, labels = f"sensors.{name}", getattr(sensors, name)
         words = shown(labels) if isinstance(labels, str) else ""
@@ -453,7 +474,7 @@ def check_impact_speed(
         else:
             problems.check(
                 tables.get("striker") is not None
-                or not problems.clear("initial")
+                or not problems.clear("initial", "striker")
                 or fastest_closing(tables) > 0.0,
                 f"{where}.impact_speed",
                 '"striker" requires a striker',
@@ -463,6 +484,8 @@ def check_impact_speed(
     if (
         inputs.get("impact_speed") == "onset"
         and inputs.get("impact_speed_floor") is None
+        and problems.clear("chain.gap", "chain.gap_added")
+        and problems.readable("ends.left", "ends.right")
         and touches_at_rest(tables["chain"], tables["ends"], tables.get("striker"))
     ):
         problems.add(

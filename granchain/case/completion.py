@@ -30,7 +30,7 @@ def completed_chain(chain: ChainTable, given: Mapping[str, Any]) -> ChainTable:
         return chain
     segments = []
     for segment, keys in zip(chain.segment, given["segment"], strict=True):
-        values = {name: getattr(segment if name in keys else chain, name) for name in OF_BEADS}
+        values = {name: _own_or(segment, keys, chain, name) for name in OF_BEADS}
         segments.append(_with_values(segment, values | _body_of(segment, keys, chain)))
     return _with_values(chain, {"segment": tuple(segments)})
 
@@ -50,16 +50,19 @@ def _body_of(
 
     If its radius or material is given, its mass follows from the density.
     """
-    radius, material = (
-        getattr(table if name in given else like, name, None) for name in ("radius", "material")
-    )
-    mass = table.mass if "mass" in given else None
-    if "mass" not in given and "radius" not in given and "material" not in given:
-        mass = getattr(like, "mass", None)
+    radius, material = (_own_or(table, given, like, name) for name in ("radius", "material"))
+    own_body = "radius" in given or "material" in given
+    mass = _own_or(table, given, None if own_body else like, "mass")
     density = None if material is None else material.density
     if mass is None and radius is not None and density is not None:
         mass = density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
     return {"radius": radius, "mass": mass, "material": material}
+
+
+def _own_or(table: Table, given: Mapping[str, Any], like: Any, name: str) -> Any:
+    """Return the value that a table has at a given key, or else the value of another table."""
+    own = getattr(table, name) if name in given else None
+    return getattr(like, name, None) if own is None else own
 
 
 def _with_values(table: AnyTable, values: Mapping[str, Any]) -> AnyTable:

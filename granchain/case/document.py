@@ -253,6 +253,9 @@ def entry_at(tables: Mapping[str, Any], key: str) -> tuple[Any, str, list[str]]:
     value: Any = tables
     word, names = "", [""]
     for word in key.split("."):
+        if isinstance(value, (list, tuple)) and len(value) == 1 and not word.isdecimal():
+            # A list of one table is this table, such as chain.resonator.
+            (value,) = value
         if isinstance(value, (list, tuple)):
             # An index must be in its shortest form, so "01" is unknown.
             inside = word.isdecimal() and len(word) < 10 and str(int(word)) == word
@@ -330,20 +333,39 @@ def flattened(tables: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str,
             yield key, value
 
 
-def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the dotted keys in which resolved cases differ, with the value in each case.
+def keys_that_differ(
+    given: Iterable[Mapping[str, Any]], completed: Iterable[Mapping[str, Any]]
+) -> dict[str, list[Any]]:
+    """Return the given keys in which cases differ, with the completed value in each case.
 
-    The value is None if a case lacks the key. The title is ignored.
+    The value is None if a case lacks the key. A material with a name is this name. The title is
+    ignored.
+
+    Parameters
+    ----------
+    given : iterable of mapping
+        Tables of each case as the author gave them.
+    completed : iterable of mapping
+        Completed tables of each case.
     """
-    flats, absent = [dict(flattened(one)) for one in documents], object()
-    first = flats[0]
-    names = dict.fromkeys(
-        name
-        for flat in flats
-        for name in {**first, **flat}
-        if flat.get(name, absent) != first.get(name, absent)
+    names = dict.fromkeys(name for tables in given for name, _ in flattened(tables))
+    completed = list(completed)
+    columns = {name: [entry_at(tables, name)[0] for tables in completed] for name in names}
+    return {
+        name: [value.get("name", value) if isinstance(value, dict) else value for value in values]
+        for name, values in columns.items()
+        if name != "title" and any(value != values[0] for value in values)
+    }
+
+
+def differences(cases: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return the keys in which cases differ, with the value in each case; see
+    `keys_that_differ`."""
+    problems = Problems()
+    return keys_that_differ(
+        [case.as_given()["tables"] for case in cases],
+        [plain_tables(case, problems) for case in cases],
     )
-    return {name: [flat.get(name) for flat in flats] for name in names if name != "title"}
 
 
 def change(

@@ -150,11 +150,12 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
             "at both ends",
             "Shorten the ramp, or lengthen the signal",
         )
+    shifting = [place, *(f"{where}.{name}" for name in ("signal", "phase", "dc"))]
     if (
         end.drive == "displacement"
         and not ramp
         and (end.signal == "noise" or end.phase or end.dc)
-        and problems.clear(where)
+        and problems.clear(*shifting)
     ):
         problem = "missing, but needed because the displacement does not begin at 0"
         fix = "Give the rise time [s] of the signal"
@@ -202,13 +203,13 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
 
 def check_drive(
     where: str, drive: str, table: Drive, end: TimeTable | None, problems: Problems
-) -> bool:
+) -> None:
     """Check that a drive has increasing times, and covers the run or ends at rest."""
     time, value, _ = table
     if time.size != value.size or not time.size:
         problem = f"there are {time.size} times and {value.size} values"
         problems.add(where, problem, "The lists must have the same length, at least one")
-        return False
+        return
     forward = time[1:] > time[:-1]
     # A drive that ends at rest continues with its last value.
     force_ends = drive == "force" and value[-1] == 0.0
@@ -237,4 +238,3 @@ def check_drive(
             "rest with two equal values",
             "Extend the table, or shorten the run",
         )
-    return problems.clear(where)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from granchain.case.document import keys_that_differ
+from granchain.case.document import differences
 from granchain.errors import GranchainError, clean, suggestion
 from granchain.store import Result, write_atomically
 from granchain.store.answer import case_of
@@ -676,8 +676,8 @@ def labels_of(
         return [str(label) for label in labels]
     laws = [result.law for result in results]
     if len(set(laws)) == len(results):
-        differences = case_differences(results, ("contact.",)) or [""] * len(results)
-        return [", ".join(filter(None, pair)) for pair in zip(laws, differences, strict=True)]
+        others = case_differences(results, ("contact.",)) or [""] * len(results)
+        return [", ".join(filter(None, pair)) for pair in zip(laws, others, strict=True)]
     for words in (case_differences(results), [result.title for result in results]):
         if len(set(words)) == len(results) and all(words):
             return words
@@ -694,9 +694,7 @@ def case_differences(results: Sequence[Result], without: tuple[str, ...] = ()) -
     if None in read:
         return []
     unlike = {
-        key: values
-        for key, values in keys_that_differ(case.compared() for case in read).items()
-        if not key.startswith(without)
+        key: values for key, values in differences(read).items() if not key.startswith(without)
     }
     values = list(zip(*unlike.values(), strict=True))
     if len(unlike) > MOST_KEYS or any(isinstance(one, list) for own in values for one in own):

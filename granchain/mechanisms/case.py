@@ -352,14 +352,6 @@ class MechanismCase(CheckedCase):
         set_value(document, self.clearance_key, None)
         return document
 
-    def compared(self) -> dict[str, Any]:
-        document = self.resolved()
-        clearance, *_ = entry_at(self._document, self.clearance_key)
-        if clearance is not None:
-            set_value(document, self.radius_key, None)
-            set_value(document, self.clearance_key, entry_at(dict(self), self.clearance_key)[0])
-        return document
-
     def check(self, problems: Problems) -> None:
         """Check across tables; here, that the run has an end and that its samples fit."""
         turns, ends = self.time.revolutions, self.time.end is not None

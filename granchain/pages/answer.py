@@ -272,8 +272,10 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
     pulses = {k: {p.bead: p for p in summary(result).sensors} for k, result in results.items()}
     beads = sorted({bead for each in pulses.values() for bead in each})
     late = [[b in each and not each[b].complete for b in beads] for each in pulses.values()]
+    origins = [result.provenance for result in results.values()]
     varied = keys_that_differ(
-        table_of(result.provenance["case_resolved_json"]) for result in results.values()
+        [table_of(origin["case_json"]).get("tables", {}) for origin in origins],
+        [table_of(origin["case_resolved_json"]) for origin in origins],
     )
     columns = {key: column_of(values) for key, values in varied.items()}
     chosen = [beads[k] for k in evenly_spaced(len(beads), MOST_INNER, "")[0]]

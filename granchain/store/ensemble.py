@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.document import keys_that_differ
+from granchain.case.document import differences
 from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
@@ -74,7 +74,7 @@ class EnsembleWriter:
     """
 
     def __init__(self, cases: Sequence[Case], file: Any, packed: bool = True):
-        self.varied = keys_that_differ(case.resolved() for case in cases)
+        self.varied = differences(cases)
         self._cases, self.first = cases, cases[0].resolved()
         self._count, self._file, self._packed = len(cases), file, packed
         self._columns: dict[str, Variable] = {}

@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain.analysis.convergence import SAFETY
 from granchain.case import Case
-from granchain.case.document import keys_that_differ
+from granchain.case.document import differences
 from granchain.case.signals import phase_at
 from granchain.case.start import begun, state_text_of
 from granchain.keys import Problems
@@ -73,7 +73,7 @@ def check_consecutive(cases: Sequence[Case]) -> None:
     CaseError
         If the cases differ in other keys, or if a steady part is too short.
     """
-    varied = keys_that_differ([case.as_given()["tables"] for case in cases])
+    varied = differences(cases)
     check_chained_keys(cases[0], varied)
     problems = Problems()
     for place, case in enumerate(cases):

@@ -23,7 +23,7 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.case.checks import MEMORY
-from granchain.case.document import keys_that_differ
+from granchain.case.document import differences
 from granchain.case.listing import about_key
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
@@ -841,8 +841,7 @@ def axes_of_cases(cases: Sequence[Case]) -> dict[str, Variable]:
     """Return the index of each case, and the keys in which the cases differ."""
     run = ("run",)
     axes = {"run": Variable(run, np.arange(len(cases)), "1", "index of the run")}
-    documents = [case.as_given()["tables"] for case in cases]
-    for key, values in keys_that_differ(documents).items():
+    for key, values in differences(cases).items():
         if key not in RESERVED_NAMES:
             axes[key] = Variable(run, values_of_key(values), *about_key(cases[0], key))
     return axes

@@ -111,7 +111,6 @@ def synthetic(
         toml="",
         sha256="",
         resolved=dict,
-        compared=dict,
     )
     case.as_given = lambda: {"tables": {}, "files": []}
     history = history if "residual_overlap" in data else ()

@@ -259,8 +259,6 @@ def _result(pulses: Pulses, columns: np.ndarray, law: str) -> Result:
         "final_displacement": np.zeros(N_BEADS),
         "final_velocity": np.zeros(N_BEADS),
     }
-    case = SimpleNamespace(
-        title="synthetic", energy=None, toml="", sha256="", resolved=dict, compared=dict
-    )
+    case = SimpleNamespace(title="synthetic", energy=None, toml="", sha256="", resolved=dict)
     case.as_given = lambda: {"tables": {}}
     return Result(data, case=case, law=law, status=Status.COMPLETE, time_step=4e-8, history=())
