@@ -118,6 +118,10 @@ laws: env ## docs/laws.md, certified.json and equations.json anew: every contact
 	@echo "laws: docs/laws.md granchain/contact/certified.json granchain/pages/equations.json"
 	@$(PYTHON) docs/laws.py
 
+schema: env ## granchain/case.schema.json anew: the JSON schema of case files
+	@echo "schema: granchain/case.schema.json"
+	@$(PYTHON) -m granchain cases --schema > granchain/case.schema.json
+
 docs: env ## the documentation, in docs/_build/html
 	@echo "docs: sphinx; the figures of the gallery are computed first, some minutes"
 	@$(PYTHON) -m sphinx -W -b html docs docs/_build/html

@@ -155,7 +155,7 @@ def above(place: str) -> list[str]:
 
 _NUMBER_TEXT = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _UNIT_FACTOR = r"[A-Za-zµμ]+(?:\^-?[0-9](?:\.[0-9]{1,2})?)?"
-_WITH_UNIT = re.compile(rf"({_NUMBER_TEXT}) ?({_UNIT_FACTOR}(?:[*/]{_UNIT_FACTOR}){{0,4}})")
+WITH_UNIT = re.compile(rf"({_NUMBER_TEXT}) ?({_UNIT_FACTOR}(?:[*/]{_UNIT_FACTOR}){{0,4}})")
 # Megametres and gigaseconds: the user probably meant a small prefix.
 _GIANT = re.compile(r"(?<![A-Za-zµμ])([MGTPEZY])([msg])(?![A-Za-zµμ])")
 
@@ -173,7 +173,7 @@ def in_si(text: str, unit: str) -> float:
     """
     if unit in ("", "1"):
         raise ValueError("Write a number without quotes and without a unit")
-    match = _WITH_UNIT.fullmatch(text) if len(text) <= 60 else None
+    match = WITH_UNIT.fullmatch(text) if len(text) <= 60 else None
     if match is None:
         raise ValueError(
             f'Write a number [{unit}], or a number with its unit, such as "2.38 mm", "200 GPa", or '

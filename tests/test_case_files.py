@@ -129,12 +129,12 @@ def check_round_trip(count, seed, folder):
 
 
 def test_random_cases_of_every_table_are_equal_after_saving_and_loading(tmp_path):
-    check_round_trip(60, 47, tmp_path)
+    check_round_trip(100, 47, tmp_path)
 
 
 @pytest.mark.long
-def test_300_random_cases_of_every_table_are_equal_after_saving_and_loading(tmp_path):
-    used = check_round_trip(300, 4711, tmp_path)
+def test_2000_random_cases_of_every_table_are_equal_after_saving_and_loading(tmp_path):
+    used = check_round_trip(2000, 4711, tmp_path)
     assert len(used) >= 20
 
 

@@ -56,15 +56,26 @@ def cases(
             "--keys", help="Print every key of a case file with its unit, limits, and default."
         ),
     ] = False,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema", help="Print the JSON schema of a case file, for completion in an editor."
+        ),
+    ] = False,
 ) -> None:
     """List the built-in cases, or print one of them, or the keys of a case file."""
     from granchain.case import case_names, load_case, mechanism_names
     from granchain.case.listing import KEY_TABLES, key_rows
     from granchain.mechanisms.case import load_mechanism
 
+    if (name is not None) + keys + schema > 1:
+        raise CaseError("cases: NAME, --keys, and --schema cannot be combined. Use one of them.")
+    if schema:
+        from granchain.case.schema import schema_text
+
+        print_text(schema_text().rstrip("\n"))
+        return
     if keys:
-        if name is not None:
-            raise CaseError("cases: NAME and --keys cannot be combined. Use one of them.")
         for called, model in KEY_TABLES:
             print_text("\n".join([called, *map(key_lines, key_rows(model)), ""]))
         print_text(
