@@ -168,7 +168,6 @@ end = 1e-4
 """
 
 
-DOTS = " has more than 64 dots. A key has at most five parts. Split the line."
 # Each with its sentence; the words left out are those of Python's own reader.
 NO_CASE_FILES: dict[str, tuple[bytes, str]] = {
     "bytes": (
@@ -183,14 +182,6 @@ NO_CASE_FILES: dict[str, tuple[bytes, str]] = {
         b"#" * (CASE_BYTES + 1),
         "the file is too large. A case file may have at most 1 MB. Put drive tables in separate "
         "files.",
-    ),
-    "dots": (
-        b"\n" + b".".join([b"a"] * 300_000) + b" = 1",
-        f"line 2{DOTS}",
-    ),
-    "quoted dots": (
-        "'\u2028' . ".encode() * 50_000 + b"a = 1",
-        f"line 1{DOTS}",
     ),
     "bracket": (
         b"title = 'x'\n[chain\n",

@@ -30,6 +30,10 @@ from granchain.keys import (
     shown,
     table_in,
 )
+from granchain.markup import card, escaped
+
+# Maximum length of a line of a printed case [characters].
+LINE = 160
 
 
 class CheckedCase(Table):
@@ -183,11 +187,16 @@ class CheckedCase(Table):
         return hash(self.sha256)
 
     def __repr__(self) -> str:
-        from granchain.case.listing import lines_of
+        return f"<{type(self).__name__}: {self.title or 'untitled'}>"
 
-        return lines_of(self)
+    def __str__(self) -> str:
+        """Return the text of the case with short lines."""
+        lines = self.toml.rstrip("\n").split("\n")
+        return "\n".join(f"{line[:LINE]} ..." if len(line) > LINE else line for line in lines)
 
-    __str__ = __repr__
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook: the text of the case."""
+        return card(self.title or "untitled case", f"<pre>{escaped(str(self))}</pre>")
 
     def as_given(self) -> dict[str, Any]:
         """Return the case as it is stored; `case_as_given` restores it.

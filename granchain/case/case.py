@@ -25,7 +25,6 @@ from granchain.case.checks import (
     drives_in,
     sizes,
 )
-from granchain.case.completion import completed_chain, completed_striker
 from granchain.case.contacts import own_contacts_in, read_own_contacts, read_pairs
 from granchain.case.document import (
     CASES,
@@ -134,12 +133,6 @@ class Case(CheckedCase):
             case._state = start
             check_state(case, problems)
         return start
-
-    def _repr_html_(self) -> str:
-        """Return HTML for a notebook: the keys with their values and units."""
-        from granchain.case.listing import card_of
-
-        return card_of(self)
 
     @property
     def beads(self) -> int:
@@ -346,9 +339,9 @@ def complete(tables: dict[str, Any], given: Mapping[str, Any]) -> None:
     """Complete the chain and the striker in the tables of a case."""
     chain, striker = tables.get("chain"), tables.get("striker")
     if chain is not None:
-        chain = tables["chain"] = completed_chain(chain, given["chain"])
+        chain = tables["chain"] = chain.completed(given["chain"])
         if striker is not None:
-            tables["striker"] = completed_striker(striker, given["striker"], chain)
+            tables["striker"] = striker.completed(given["striker"], chain)
 
 
 def with_numbers(case: AnyCase, changes: Mapping[str, Any]) -> AnyCase:

@@ -35,12 +35,8 @@ MECHANISMS = CASES / "mechanisms"
 
 # Size limits (our choice): a case is a page of text; 16 MiB hold about 400,000 rows of a drive.
 CASE_BYTES, CSV_BYTES = 1_000_000, 16 * 2**20
-# Maximum number of dots in a line: the parse time of tomllib grows with the square of the number of
-# parts of a dotted key (16,000 parts: 5 s), and no key of a case has more than five.
-MOST_DOTS = 64
 # First bytes of an HDF5 file, the format of the output of a run.
 HDF5_MARK = b"\x89HDF\r\n\x1a\n"
-_DECIMAL = re.compile(r"(?<![\w.])[0-9]+\.[0-9]")
 # Numbers such as ".7" and "7.", which TOML does not accept.
 _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
@@ -138,16 +134,6 @@ def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) ->
 
 def parsed(text: str, name: str) -> dict[str, Any]:
     """Return the tables of a TOML text."""
-    for i, line in enumerate(text.split("\n"), start=1):
-        if (
-            line.count(".") > MOST_DOTS
-            and not line.lstrip().startswith("#")
-            and line.count(".") - len(_DECIMAL.findall(line)) > MOST_DOTS
-        ):
-            raise CaseError(
-                f"{shown(name)}: line {i} has more than {MOST_DOTS} dots. A key has at most five "
-                "parts. Split the line."
-            )
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -220,10 +206,7 @@ def _as_toml(value: Any) -> str:
         return f"{{ {', '.join(f'{_as_key(k)} = {_as_toml(one)}' for k, one in value.items())} }}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_as_toml, value))}]"
-    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    # A line with many dots is rejected when it is read, and a material can have two such strings.
-    many = isinstance(value, str) and value.count(".") > MOST_DOTS // 4
-    return text.replace(".", "\\u002e") if many else text
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def key_values(

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from granchain.case import tables
 from granchain.case.base import CheckedCase
-from granchain.case.case import Case
 from granchain.case.document import entry_at
 from granchain.chain import DRIVEN_FORCE
 from granchain.contact import laws
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, error_text
 from granchain.keys import Table, declared, rejected, shown, suggestion, table_in
-from granchain.markup import NUMBER_PATTERN, card, table
-from granchain.material import MATERIALS, Material
 
 # Headings of tables that are inside other tables.
 INNER: tuple[tuple[str, type[Table]], ...] = (
@@ -44,12 +40,6 @@ KEY_TABLES: tuple[tuple[str, type[Table]], ...] = (
 NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
 # Keys of a drive in the unit of the driven quantity.
 OF_DRIVE = ("amplitude", "dc", "rms")
-# Maximum number of entries of a list in the HTML card of a case.
-MOST_ENTRIES = 12
-# Maximum length of a value in these tables [characters].
-VALUE_LENGTH = 40
-# Maximum number of lines, and of characters per line, of the text of a case in a terminal.
-MOST_LINES, LINE = 10, 100
 
 
 def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
@@ -61,70 +51,6 @@ def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
             default = "none" if field.default in (None, ()) else json.dumps(field.default)
         rows.append((name, str(about["meaning"]), str(about["allowed"]), default))
     return rows
-
-
-# --------------------------------------------------------------------------------------------------
-# Text and HTML of a case, for Python and notebooks
-
-
-def lines_of(case: CheckedCase) -> str:
-    """Return the title and the given keys, one line per table; lists are shortened."""
-    lines = [f"<{type(case).__name__}: {case.title or 'untitled'}"]
-    for name, given in case.as_given()["tables"].items():
-        if name != "title":
-            keys = given if isinstance(given, Mapping) else {"": given}
-            said = ", ".join(" ".join(one).strip() for one in flat_words(keys))
-            lines.append(f"{name}: {said}")
-    lines[MOST_LINES - 1 :] = ["; ".join(lines[MOST_LINES - 1 :])]
-    cut = (textwrap.shorten(line, LINE, placeholder=" ...") for line in lines if line)
-    return "\n  ".join(cut) + ">"
-
-
-def card_of(case: Case) -> str:
-    """Return the resolved keys and values as an HTML table."""
-    models = [*tables.TABLES.values(), *(model for _, model in INNER)]
-    units = {name: declared(model, name)["unit"] for model in models for name in model.model_fields}
-    law = laws().get(case.contact.law)
-    units |= {quantity.name: quantity.unit for quantity in law.inputs} if law is not None else {}
-    rows = []
-    for where, words in flat_words(
-        {name: part for name, part in case.resolved().items() if name in tables.TABLES}
-    ):
-        # Text values, such as "auto" for a time step, have no unit.
-        unit = units.get(where.rpartition(".")[2]) if NUMBER_PATTERN.fullmatch(words) else None
-        rows.append((where, words, unit or ""))
-    return card(case.title or "untitled case", table(("key", "value", "unit"), rows, styled=True))
-
-
-def value_words(value: Any) -> str:
-    """Return a value as short text on one line."""
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    if isinstance(value, Material):
-        given = "own material" if value.name is None or value.name in MATERIALS else value.name
-        words = next((name for name, known in MATERIALS.items() if known == value), given)
-    elif isinstance(value, (list, tuple, Mapping)):
-        words = json.dumps(value, default=str)
-    else:
-        words = shown(str(value))[1:-1] if isinstance(value, str) else shown(value)
-    return words if len(words) <= VALUE_LENGTH else words[: VALUE_LENGTH - 3] + "..."
-
-
-def flat_words(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield dotted keys and their values as text; long lists are summarized."""
-    for name, value in tables.items():
-        where = f"{above}{name}"
-        if isinstance(value, Mapping):
-            yield from flat_words(value, f"{where}.")
-        elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
-            for i, entry in enumerate(value[:MOST_ENTRIES]):
-                yield from flat_words(entry, f"{where}.{i}.")
-            if len(value) > MOST_ENTRIES:
-                yield where, f"{len(value)} entries"
-        elif isinstance(value, list) and len(value) > MOST_ENTRIES:
-            yield where, f"{len(value)} values, {value_words(value[0])} to {value_words(value[-1])}"
-        elif value is not None and value != "":
-            yield where, value_words(value)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -30,6 +31,8 @@ from granchain.keys import (
     text_key,
 )
 from granchain.material import MATERIALS, Material
+
+AnyTable = TypeVar("AnyTable", bound=Table)
 
 
 class MaterialTable(Table):
@@ -217,6 +220,33 @@ OF_BEADS = (
 )  # fmt: skip
 
 
+def body_of(table: Any, given: Mapping[str, Any], like: Any) -> dict[str, Any]:
+    """Return radius, mass, and material of a body; missing values are those of another body.
+
+    If its radius or material is given, its mass follows from the density.
+    """
+    radius, material = (own_or(table, given, like, name) for name in ("radius", "material"))
+    own_body = "radius" in given or "material" in given
+    mass = own_or(table, given, None if own_body else like, "mass")
+    density = None if material is None else material.density
+    if mass is None and radius is not None and density is not None:
+        mass = density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
+    return {"radius": radius, "mass": mass, "material": material}
+
+
+def own_or(table: Table, given: Mapping[str, Any], like: Any, name: str) -> Any:
+    """Return the value that a table has at a given key, or else the value of another table."""
+    own = getattr(table, name) if name in given else None
+    return getattr(like, name, None) if own is None else own
+
+
+def with_values(table: AnyTable, values: Mapping[str, Any]) -> AnyTable:
+    """Return a table with other values; the same table if the values are equal."""
+    if all(getattr(table, name) == value for name, value in values.items()):
+        return table
+    return table.model_copy(update=dict(values))
+
+
 class ChainTable(Table):
     """The chain of beads: equal beads, or segments. Segments use the values given here unless they
     have their own."""
@@ -258,6 +288,21 @@ class ChainTable(Table):
     disorder_seed: int | None = key(
         "the seed of the random factors and gaps", "a whole number, 0 or more", None, ge=0
     )
+
+    def completed(self, given: Mapping[str, Any]) -> ChainTable:
+        """Return the chain with all values of its beads, or of each of its segments.
+
+        `given` has the keys that the author gave under `[chain]`. Values that follow from them are
+        computed, also if the chain was complete with other values at these keys.
+        """
+        chain = with_values(self, body_of(self, given, None))
+        if not self.segment:
+            return chain
+        segments = []
+        for segment, keys in zip(self.segment, given["segment"], strict=True):
+            values = {name: own_or(segment, keys, chain, name) for name in OF_BEADS}
+            segments.append(with_values(segment, values | body_of(segment, keys, chain)))
+        return with_values(chain, {"segment": tuple(segments)})
 
     def groups(self) -> list[tuple[int, list[SegmentTable]]]:
         """Return groups of segments, each with its number of repeats.
@@ -361,6 +406,11 @@ class StrikerTable(Table):
     radius: float | None = number_key("m", "the radius of the striker", None, above=0.0)
     mass: float | None = number_key("kg", "the mass of the striker", None, above=0.0)
     material: MaterialKey | None = material_of("the striker")
+
+    def completed(self, given: Mapping[str, Any], chain: ChainTable) -> StrikerTable:
+        """Return the striker with all its values; those that are not given are those of bead 1."""
+        first = chain.segment[0] if chain.segment else chain
+        return with_values(self, body_of(self, given, first))
 
 
 class InitialTable(Table):

@@ -6,10 +6,11 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,7 @@ import numpy as np
 
 from granchain.analysis import summary
 from granchain.case import Case
-from granchain.case.document import keys_that_differ, toml_text
-from granchain.case.listing import flat_words, value_words
+from granchain.case.document import flattened, keys_that_differ, toml_text
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, docstring_of
 from granchain.errors import CaseError, RunError
@@ -71,6 +71,8 @@ from granchain.studies.measures import missing_note
 EQUATIONS = Path(__file__).with_name("equations.json")
 # Largest numbers of rows of a table, of members of an ensemble, of messages of a study, and of
 # answers inside an answer. The file contains all of them.
+# Maximum number of entries of a list, and of characters of a value, in the table of a setup.
+MOST_ENTRIES, VALUE_LENGTH = 12, 40
 MOST_ROWS, MOST_MEMBERS, MOST_MESSAGES, MOST_GROUPS = 100, 40, 12, 3
 # Tables of a case that are shown elsewhere, or only as the text of the case.
 NO_SETUP = ("title", "contact", "snapshots", "energy", "record", "tolerance", "fitted", "mechanism")
@@ -362,6 +364,23 @@ def _alignment(rows: Sequence[Sequence[str]]) -> str:
 def table_of(text: Any) -> dict[str, Any]:
     """Return a table from its JSON in a file, or an empty table."""
     return dict(json.loads(text or "{}"))
+
+
+def value_words(value: Any) -> str:
+    """Return a value of a case as short text on one line."""
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    words = value if isinstance(value, str) else json.dumps(value)
+    return words if len(words) <= VALUE_LENGTH else words[: VALUE_LENGTH - 3] + "..."
+
+
+def flat_words(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield dotted keys and their values as text; long lists are summarized."""
+    for key, value in islice(flattened(tables), MOST_ROWS):
+        if isinstance(value, list) and len(value) > MOST_ENTRIES:
+            yield key, f"{len(value)} values, {value_words(value[0])} to {value_words(value[-1])}"
+        elif value != "":
+            yield key, value_words(value)
 
 
 def setup_blocks(case: Mapping[str, Any], varied: Iterable[str]) -> list[Block]:
