@@ -6,12 +6,11 @@ documentation are derived from them. All errors are reported together.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from keyword import iskeyword
@@ -26,6 +25,9 @@ from granchain.material import Material
 
 # Maximum number of errors reported at once: our choice.
 PROBLEMS = 100
+# Maximum number of attempts to read a table without invalid keys, then without their tables: keys
+# have at most five levels.
+ATTEMPTS = 6
 
 
 def shown(value: Any, length: int = 60) -> str:
@@ -352,37 +354,35 @@ def declared(model: type[BaseModel], name: str) -> dict[str, Any]:
 
 def read_table(model: type[Table], where: str, value: Any, problems: Problems) -> Any:
     """Return a table without its invalid keys; None if it is not a table."""
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        faults = error.errors(include_url=False)
-    for fault in faults:
-        _add_fault(model, where, fault, problems)
-    paths = [fault["loc"] for fault in faults]
-    with contextlib.suppress(ValidationError):
-        return model.model_validate(_without(value, paths))
-    for path in paths:
-        # all of this key is unreadable
-        problems.mark(".".join([where, *map(str, path[:1])]).strip("."))
-    with contextlib.suppress(ValidationError):
-        return model.model_validate(_without(value, [path[:1] for path in paths]))
+    for attempt in range(ATTEMPTS):
+        try:
+            return model.model_validate(value)
+        except ValidationError as error:
+            faults = error.errors(include_url=False)
+        for fault in faults if attempt == 0 else ():
+            _add_fault(model, where, fault, problems)
+        value = copy.deepcopy(value)
+        for table, key, place in [_innermost(value, fault["loc"]) for fault in faults]:
+            table.pop(key, None)
+            if attempt > 0:
+                # a table without a required key
+                problems.mark(f"{where}.{place}".strip("."))
     return None
 
 
-def _without(value: Any, paths: Iterable[Sequence[Any]]) -> Any:
-    """Return a copy of nested tables without the innermost key on each of these paths."""
-    value = copy.deepcopy(value)
-    for path in paths:
-        at, table, key = value, None, None
-        for part in path:
-            # other parts are names that pydantic gives to the forms of a value
-            if isinstance(at, dict) and part in at:
-                table, key, at = at, part, at[part]
-            elif isinstance(at, list) and isinstance(part, int) and part < len(at):
-                at = at[part]
-        if table is not None:
-            table.pop(key, None)
-    return value
+def _innermost(value: Any, path: Iterable[Any]) -> tuple[dict[str, Any], str, str]:
+    """Return the innermost table with a key on a path, the key, and its dotted position."""
+    reached: list[str] = []
+    innermost: tuple[dict[str, Any], str, str] = {}, "", ""
+    for part in path:
+        # other parts are names that pydantic gives to the forms of a value
+        if isinstance(value, dict) and part in value:
+            reached.append(part)
+            innermost, value = (value, part, ".".join(reached)), value[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            reached.append(str(part))
+            value = value[part]
+    return innermost
 
 
 def add_missing(model: type[BaseModel], name: str, where: str, problems: Problems) -> None:

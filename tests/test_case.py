@@ -657,6 +657,16 @@ def test_cases_differ_in_the_keys_that_their_authors_gave() -> None:
     assert [*differences([two, two.replace({"joint.clearance": 1e-4})])] == ["joint.clearance"]
 
 
+def test_an_invalid_key_hides_no_mistake_of_its_table() -> None:
+    # two errors of one key, a name with dots, and a required key
+    changes = {"time": {"step": "fst", "end": -1.0, "a.b": 1}, "striker": {"speed": 0, "mass": -1}}
+    places = ["time.end", "time.step", 'time."a.b"', "striker.speed", "striker.mass"]
+    told = problems(changes)
+    assert len(told) == len(places), told
+    for place in places:
+        assert any(sentence.startswith(place.replace('"', "")) for sentence in told), (place, told)
+
+
 # --- No input gives anything but a case, or its sentences
 WORDS = [
     *("auto", "fast", "wall", "rigid", "free", "striker", "onset", "clamped", "steel-316"),

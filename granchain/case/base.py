@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_origin
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, create_model, model_validator
 
@@ -24,11 +24,12 @@ from granchain.keys import (
     Problems,
     Table,
     add_missing,
+    declared,
     in_si,
+    key,
     read_table,
     rejected,
     shown,
-    table_in,
 )
 from granchain.markup import card, escaped
 
@@ -83,22 +84,18 @@ class CheckedCase(Table):
 
     @classmethod
     def _tables(cls, document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-        """Read each table separately and fill in defaults; leave out unreadable tables."""
-        title = {name: document[name] for name in HeadingTable.model_fields if name in document}
-        read_table(HeadingTable, "", title, problems)
-        tables: dict[str, Any] = {}
+        """Read the tables and fill in defaults; leave out unreadable tables that are required."""
+        read, required = read_table(_reader(cls), "", document, problems), []
         for name, field in cls.model_fields.items():
-            model, value = table_in(field.annotation), document.get(name)
-            if name not in document and field.is_required():
-                add_missing(cls, name, name, problems)
-            elif name not in document:
-                tables[name] = field.default
-            elif model is None or get_origin(field.annotation) is tuple:
-                tables |= dict(read_table(_key_alone(cls, name), "", {name: value}, problems) or ())
-            else:
-                read = read_table(model, name, value, problems)
-                tables |= {} if read is None else {name: read}
-        return tables
+            if field.is_required():
+                required.append(name)
+                if name not in document:
+                    add_missing(cls, name, name, problems)
+        return {
+            name: table
+            for name in cls.model_fields
+            if (table := getattr(read, name)) is not None or name not in required
+        }
 
     @classmethod
     def _across(
@@ -225,11 +222,15 @@ def changes_of(changes: Any, keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _key_alone(kind: type[Table], name: str) -> type[Table]:
-    """Return a table model with a single top-level key."""
-    field: Any = kind.model_fields[name]
-    keys: dict[str, Any] = {name: (field.annotation, field)}
-    return create_model("Heading", __base__=Table, **keys)
+def _reader(kind: type[CheckedCase]) -> type[Table]:
+    """Return a table with the title and all tables of a case, which are optional."""
+    keys: dict[str, Any] = {}
+    for name, field in kind.model_fields.items():
+        about = declared(kind, name)
+        optional = key(about["meaning"], about["allowed"], None)
+        required = field.annotation | None, optional  # type: ignore[operator]
+        keys[name] = required if field.is_required() else (field.annotation, field)
+    return create_model(kind.__name__, __base__=HeadingTable, **keys)
 
 
 def law_values(where: str, table: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
