@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Discriminator,
@@ -54,21 +53,19 @@ class MaterialTable(Table):
     )
 
 
-def _expanded(value: Any) -> Any:
-    if isinstance(value, str) and value not in MATERIALS:
-        raise ValueError("")
-    value = MATERIALS[value] if isinstance(value, str) else value
-    return value.constants() if isinstance(value, Material) else value
+def _expanded(value: Any, handler: Any) -> Material:
+    """Return the material of a name, of a table of constants, or of a material."""
+    if isinstance(value, str):
+        if value not in MATERIALS:
+            raise ValueError("")
+        return MATERIALS[value]
+    return Material(**dict(handler(value.constants() if isinstance(value, Material) else value)))
 
 
 if TYPE_CHECKING:
     MaterialKey = Material
 else:
-    MaterialKey = Annotated[
-        MaterialTable,
-        BeforeValidator(_expanded),
-        AfterValidator(lambda table: Material(**dict(table))),
-    ]
+    MaterialKey = Annotated[MaterialTable, WrapValidator(_expanded)]
 
 
 def material_of(what: str, default: Any = None) -> Any:
