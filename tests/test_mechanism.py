@@ -392,6 +392,14 @@ def test_wrong_input_is_told_in_sentences(command: str, words: tuple[str, ...], 
     assert code == 2 and all(word in said for word in words), said
 
 
+def test_mistakes_of_a_mechanism_are_told_in_one_pass():
+    changes = ["contact.law=hert", "joint.clearance=1.0", "rod.centre=5.0", "crank.length=9.0"]
+    with pytest.raises(gc.errors.CaseError) as raised:
+        gc.load_mechanism("slider-crank", changes)
+    places = [sentence.partition(":")[0] for sentence in raised.value.problems]
+    assert places == ["contact.law", "joint.clearance", "rod.length", "rod.centre"]
+
+
 def test_a_run_that_fails_says_so_and_writes_nothing(plain: None, capsys, tmp_path):
     for command, words in (
         # Kogut and Etsion end at 110 critical overlaps

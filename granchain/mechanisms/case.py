@@ -242,7 +242,8 @@ class MechanismCase(CheckedCase):
         if "contact" in tables and problems.clear("contact.law"):
             tables["contact"] = contact_table(given["contact"], problems)
         cls._follow(tables, problems)
-        if not problems.sentences:
+        used = cls.model_fields.keys() - {"contact", "start", "joint", "pin"}
+        if cls.model_fields.keys() <= tables.keys() and problems.clear(*used):
             cls.model_construct(**tables).check(problems)
         return ""
 
