@@ -99,6 +99,10 @@ class Start(NamedTuple):
         result is then bit-identical to one uninterrupted run. Else 0.
     attached : (4, n_attached) array
         Same quantities as `bodies`, of the attached masses.
+    ends : (4, n_end_elements) array
+        Same quantities of the elements of compliant ends, the left end before the right. For an
+        element without mass: displacement at the last half step, velocity at the previous step, 0,
+        and final displacement.
     """
 
     bodies: np.ndarray
@@ -110,6 +114,7 @@ class Start(NamedTuple):
     driven: np.ndarray
     steps: int = 0
     attached: np.ndarray = np.zeros((4, 0))
+    ends: np.ndarray = np.zeros((4, 0))
 
 
 class Elements(NamedTuple):
@@ -216,6 +221,7 @@ class Masses:
         return (
             id(self) if self.drives else 0,
             self.n_bodies, self.has_striker, self.elements.body.size, self.n_attached,
+            self.end_elements.body.tobytes(), self.n_end_masses,
             bool(self.loads.any()),
         )  # fmt: skip
 
@@ -241,6 +247,25 @@ class Masses:
         table = [np.concatenate(both) for both in zip(grounded, own, strict=True)]
         order = np.argsort(table[0], kind="stable")
         return Elements(*(values[order] for values in table))
+
+    @cached_property
+    def end_elements(self) -> Elements:
+        """Elements of the compliant ends, the left end before the right.
+
+        The body is -1 or n_bodies: the wall. An end without modes is a dashpot without mass.
+        """
+        tables = []
+        for body, end in ((-1, self.left), (self.n_bodies, self.right)):
+            if end.is_compliant:
+                modes = np.array([[0.0, 0.0, end.impedance]]) if end.modes is None else end.modes
+                none = np.zeros(len(modes))
+                tables.append((none.astype(int) + body, *modes.T, none, none))
+        return Elements(*map(np.concatenate, zip(*tables, strict=True))) if tables else Elements()
+
+    @property
+    def n_end_masses(self) -> int:
+        """Number of masses of compliant ends."""
+        return int(np.count_nonzero(self.end_elements.mass))
 
     @cached_property
     def attached(self) -> np.ndarray:

@@ -133,13 +133,15 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
         data["displacement"] = records.displacement[:snapshots]
         data["velocity"] = records.velocity[:snapshots]
-    if chain.n_attached:
-        own, places = chain.elements, chain.attached
+    places = np.flatnonzero(state.elements.mass)
+    if places.size:
         data |= {
-            ATTACHED: np.arange(1, chain.n_attached + 1),
-            f"{ATTACHED}_bead": chain.body_labels[own.body[places]],
-            f"{ATTACHED}_mass": own.mass[places],
-            f"{ATTACHED}_stiffness": own.stiffness[places],
+            ATTACHED: np.arange(1, places.size + 1),
+            f"{ATTACHED}_bead": state.elements.body[places].astype(np.int64)
+            - 1
+            + chain.first_label,
+            f"{ATTACHED}_mass": state.elements.mass[places],
+            f"{ATTACHED}_stiffness": state.elements.stiffness[places],
             f"final_{ATTACHED}_displacement": state.elements.u[places],
             f"final_{ATTACHED}_velocity": state.elements.v[places],
         }
@@ -210,6 +212,7 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
         table[_EXTERNAL:] -= table[_EXTERNAL:, :1]
     some = ("elements", "elements_viscous", "gravity", "precompression", "drives")
     absent = {name for name in some if not getattr(energies, name).any()}
+    absent |= set() if state.features.ends else {"radiated"}
     data = {
         f"energy_{name}": values
         for name, values in energies._asdict().items()

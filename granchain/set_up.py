@@ -39,11 +39,6 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
             if key not in made:
                 chain = chain_of(case)
                 check_start(chain)
-                for side in case.ends.compliant():
-                    raise CaseError(
-                        f"ends.{side}: runs with a compliant end are not yet computed. The end "
-                        'must be a word or a driven end. Set it to "wall".'
-                    )
                 made[key] = chain, chain.pair(), chain.overlap_limits(), bool(case.own_contacts())
             chain, pair, limits, mixed = made[key]
             if case.striker is not None and chain.velocity[0] != case.striker.speed:

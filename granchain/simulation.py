@@ -16,8 +16,8 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 import numpy as np
 
 from granchain.case import Case, check_case
-from granchain.case.start import begun, differences_of, new_walls
-from granchain.chain import Chain, End
+from granchain.case.start import begun, differences_of, new_walls, same_of
+from granchain.chain import Chain, End, Start
 from granchain.chain_end import Ended, ended
 from granchain.contact.law_record import LawRecord
 from granchain.engine.bands import Bands
@@ -427,8 +427,9 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
             shift -= shift[-1] + more[n]
         u += shift
         start = start._replace(
-            bodies=np.vstack([u, start.bodies[1:]]), contacts=rows, history=history, steps=0
-        )
+            bodies=np.vstack([u, start.bodies[1:]]), contacts=rows, history=history, steps=0,
+            ends=ends_of(case, chain, start),
+        )  # fmt: skip
 
     def moved(where: str, end: End) -> End:
         assert end.time is not None
@@ -449,6 +450,18 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
             own = replace(own, value=own.value + (start.bodies[0][body] - x))
         driven.append((body, own))
     return replace(chain, start=start, driven=tuple(driven), **ends)
+
+
+def ends_of(case: Case, chain: Chain, start: Start) -> np.ndarray:
+    """Return the state of the compliant ends of a chain; an end that has changed is at rest."""
+    stored, body, same = case.stored_state, chain.end_elements.body, same_of(case)
+    assert stored is not None
+    ends = np.zeros((4, body.size))
+    for side, there in (("left", body < 0), ("right", body > 0)):
+        n = int(there.sum())
+        if n and stored.same[side] == same[side]:
+            ends[:, there] = start.ends[:, :n] if side == "left" else start.ends[:, -n:]
+    return ends
 
 
 def law_records(cases: Sequence[Any]) -> list[LawRecord | None]:

@@ -26,7 +26,7 @@ STATE_MARK = '{"granchain_state":1,'
 SIDES = ("left", "right")
 ARRAYS = tuple(name for name in Start._fields if name != "steps")
 # Arrays of some chains only; the text of other states does not contain them.
-_OPTIONAL_ARRAYS = {"attached": (4, 0)}
+_OPTIONAL_ARRAYS = {"attached": (4, 0), "ends": (4, 0)}
 # Parts of a case that must not change, with their names in messages, and parts that may change.
 FIXED = {"beads": "chain", "law": "law"}
 FREE = {
@@ -185,12 +185,14 @@ def state_in(text: str) -> StoredState:
         "corrections": (4, start.corrections.shape[-1]),
         "driven": (start.driven.size,),
         "attached": (4, start.attached.shape[-1]),
+        "ends": (4, start.ends.shape[-1]),
     }
     named = np.unique(start.active)
     good = (
         all(getattr(start, name).shape == shape for name, shape in shapes.items())
         and np.isfinite(start.bodies).all()
         and np.isfinite(start.attached).all()
+        and np.isfinite(start.ends).all()
         and start.driven.size > 0
         and np.isfinite(start.driven).all()
         and start.driven[-1] in (0.0, 1.0)

@@ -52,7 +52,9 @@ class Features:
     tiled : bool
         Whether the chain is swept tile by tile, several steps at a time.
     elements : bool
-        Whether elements act on bodies. Every step is then a complete step.
+        Whether there are elements. Every step is then a complete step.
+    ends : bool
+        Whether some of them are compliant ends.
     laws : tuple of bool
         Whether the force of each law depends on the rate, if there are several laws; else empty.
     """
@@ -72,12 +74,14 @@ class Features:
     n_history: int
     tiled: bool = False
     elements: bool = False
+    ends: bool = False
     laws: tuple[bool, ...] = ()
 
 
 def features_of(
-    model: Model, ledger: bool, loaded: bool, driven: bool, elements: bool = False
-) -> Features:
+    model: Model, ledger: bool, loaded: bool, driven: bool, elements: bool = False,
+    ends: bool = False,
+) -> Features:  # fmt: skip
     """Return the features of the loop for a law and a chain."""
     return Features(
         rate=model.uses_rate,
@@ -93,7 +97,8 @@ def features_of(
         lowest=model.coefficient("lowest_force") if model.uses_rate else -1,
         n_coefficients=len(model.coefficients),
         n_history=len(model.history),
-        elements=elements,
+        elements=elements or ends,
+        ends=ends,
         laws=tuple(one.uses_rate for one in getattr(model.law, "models", ())),
     )
 
@@ -124,6 +129,8 @@ class ContactStep(NamedTuple):
         (overlap, half, rate, past, dt, last, viscous, c, h) -> history, force of the kick, recorded
         force, loss of a forgotten residual indentation, and work transferred from the clamp to the
         dashpot.
+    recorded : callable
+        (overlap, half, rate, dt, c, h) -> recorded force, with the history after an event.
     force_terms : callable
         (overlap, rate, c, h) -> force, its elastic part, force added by the clamp.
     onset, end : callable
@@ -147,6 +154,7 @@ class ContactStep(NamedTuple):
     history_at: Callable
     happened: Callable
     event: Callable
+    recorded: Callable
     force_terms: Callable
     onset: Callable
     end: Callable
@@ -246,17 +254,18 @@ def opened_in_step(d, half, dt):
 def contact_step(law: Functions, features: Features) -> ContactStep:
     """Return the time step of a contact with a law."""
     gatherers = gatherer(features.n_coefficients), gatherer(features.n_history)
-    happened, event = eventful(law, features)
+    happened, event, recorded = eventful(law, features)
     parts, read_as, read, slopes = readings(law, features)
     onset, end = jumps_at_ends(law, features)
     inside = jumps_inside(law, features)
     return ContactStep(
-        law, features, *gatherers, happened, event, parts, onset, end, inside, read_as, read, slopes
-    )
+        law, features, *gatherers, happened, event, recorded, parts, onset, end, inside, read_as,
+        read, slopes,
+    )  # fmt: skip
 
 
-def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
-    """Return the functions `happened` and `event` of `ContactStep`."""
+def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Callable]:
+    """Return the functions `happened`, `event`, and `recorded` of `ContactStep`."""
     force, needs_update, update = law.force, law.needs_update, law.update
     plastic, jumps = law.plastic, law.jumps
     RATE, LEDGER, FORGETS, JUMPS = features.rate, features.ledger, features.forgets, features.jumps
@@ -295,7 +304,14 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
                     work = rest * dt * past * viscous
         return renewed, kick, record, lost, work
 
-    return happened, event
+    def recorded(d, half, r, dt, c, h):
+        renewed, rate = h, r if RATE else 0.0
+        if needs_update(d, rate, c, h):
+            theta = onset_fraction(d, half, dt)
+            renewed = update((d, r, onset_rate(r, half, theta), theta), c, h)
+        return force(d, rate, c, weight_set(renewed, 1.0))
+
+    return happened, event, recorded
 
 
 def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Callable, Callable]:

@@ -145,16 +145,18 @@ CORRECTION = (
     Field("shift", "body", "by how much the predicted velocity is corrected [m/s]"),
 )
 
-# Springs and dashpots between bodies and the ground or attached masses.
+# Springs and dashpots between bodies and the ground or attached masses. The elements of compliant
+# ends follow; their masses are the wall, and their springs are between wall and ground.
 ELEMENT = (
     Field("u", "element", "displacement of the attached mass from its rest [m]"),
     Field("v", "element", "velocity of the attached mass at the half step [m/s]"),
     Field("a", "element", "acceleration of the attached mass of the step before [m/s2]"),
-    Field("body", "element", "its body, as an index; they rise", -1.0),
+    Field("body", "element", "its body or wall, as an index; bodies rise", -1.0),
     Field("mass", "element", "attached mass [kg]; 0: ground"),
     Field("inverse_mass", "element", "of the attached mass [1/kg]; 0: ground"),
     Field("stiffness", "element", "of the spring [N/m]"),
     Field("damping", "element", "of the dashpot [kg/s]"),
+    Field("load", "element", "constant force on the attached mass: at an end, the static one [N]"),
     Field("work", "element", "energy that the dashpot has taken [J]"),
     Field("rest", "element", "what its rounding has left out [J]"),
 )
@@ -274,6 +276,7 @@ ENERGY = (
     Field("gravity", "entry", "[J]"),
     Field("precompression", "entry", "[J]"),
     Field("drives", "entry", "[J]"),
+    Field("radiated", "entry", "taken by compliant ends [J]: a part of elements_viscous"),
 )
 
 # Plan of the records: positions and steps. A run does not change it.

@@ -25,7 +25,7 @@ def inspection(step: ContactStep) -> Callable:
     """
     overlap_limit, slopes = step.law.overlap_limit, step.slopes
     coefficients_at, history_at = step.coefficients_at, step.history_at
-    ELEMENTS = step.features.elements
+    ELEMENTS, ENDS = step.features.elements, step.features.ends
 
     @hot
     def inspect(row, clock):
@@ -36,7 +36,6 @@ def inspection(step: ContactStep) -> Callable:
             return NOT_FINITE
         k_left = c_left = 0.0
         allowed = math.inf
-        status = RUNNING
         j = 0
         for k in range(n):
             ck = coefficients_at(row.c, k)
@@ -46,23 +45,23 @@ def inspection(step: ContactStep) -> Callable:
                 return OUTSIDE_LAW if beyond_law else BEYOND_RADIUS
             d, half, _ = motion_of(row, k)
             stiffness, damping = slopes(d, half, ck, history_at(row.h, k))
-            # Gershgorin: a contact with a bead counts twice, with a wall once
+            # Gershgorin: a contact with a body counts twice, with a fixed wall once
             k_right, c_right = contacts.endwise[k] * stiffness, contacts.endwise[k] * damping
             omega2 = inverse_mass[k] * (k_left + k_right)
             gamma = inverse_mass[k] * (c_left + c_right)
             if ELEMENTS:
                 own = row.elements
-                while own.body[j] == k:
+                while own.body[j] == k and k > 0:
                     omega2 += own.stiffness[j] * (inverse_mass[k] + own.inverse_mass[j])
                     j += 1
-            if omega2 > 0.0:
-                limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega2))
-                if limit < allowed:
-                    allowed = limit
-                    if limit < clock.dt:
-                        clock.where = k
-                        status = UNSTABLE
+            if ENDS and k == 0:
+                omega2 += stiffest_mode(row.elements, k)
+            allowed = allowed_at(clock, k, omega2, gamma, allowed)
             k_left, c_left = k_right, c_right
+        if ENDS:
+            omega2 = inverse_mass[n] * k_left + stiffest_mode(row.elements, n)
+            allowed = allowed_at(clock, n, omega2, inverse_mass[n] * c_left, allowed)
+        status = UNSTABLE if allowed < clock.dt else RUNNING
         if allowed < clock.allowed_step:
             clock.allowed_step = allowed
         lost = lost_contact(row, n) if status == RUNNING else -1
@@ -72,6 +71,29 @@ def inspection(step: ContactStep) -> Callable:
         return status
 
     return inspect
+
+
+def allowed_at(clock, k, omega2, gamma, allowed):
+    """Return the smaller of a step and the limit at body k, which is noted if it is exceeded."""
+    if omega2 > 0.0:
+        limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega2))
+        if limit < allowed:
+            allowed = limit
+            if limit < clock.dt:
+                clock.where = k
+    return allowed
+
+
+@shared
+def stiffest_mode(own, wall):
+    """Return the largest omega^2 of the modes of a compliant end [1/s2]."""
+    largest = 0.0
+    j = 0
+    while own.body[j] >= 0.0:
+        if own.body[j] == wall:
+            largest = max(largest, own.stiffness[j] * own.inverse_mass[j])
+        j += 1
+    return largest
 
 
 def lost_body(bodies, n):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from granchain.engine.contact_step import ContactStep, Features, moved_by_jump, predicted
 from granchain.engine.drives import work_of_jump
+from granchain.engine.ends import move_ends
 from granchain.engine.fields import motion_of, write_changed
 from granchain.jit.options import shared
 
@@ -73,7 +74,7 @@ def moving(features: Features) -> Callable:
 
     The rest of the step does not include the effect of the jump on them.
     """
-    RATE, DRIVEN = features.rate, features.driven
+    RATE, DRIVEN, ENDS = features.rate, features.driven, features.ends
 
     def move(row, clock):
         bodies, jumps = row.bodies, row.jumps
@@ -89,6 +90,8 @@ def moving(features: Features) -> Callable:
                     bodies.a[i] += pushed * force
             if DRIVEN:
                 work_of_jump(row, clock, k, kick)
+            if ENDS:
+                move_ends(row, clock, k, shift, kick, force)
 
     return move
 

@@ -81,8 +81,8 @@ def account(row, half, back, drive_work, contacts_energy, elements_energy, n, le
             )
             clamping += clamp_total[k] + clamp_rest[k] + half * r * contacts.clamp[k]
     recoverable, dented = contacts_energy
-    attached, springs, dashpots = elements_energy
+    attached, springs, dashpots, radiated = elements_energy
     kinetic += attached
     external = gravity + precompression + drive_work
     outside = external, gravity, precompression, drive_work
-    return kinetic, recoverable, dented, viscous, clamping, springs, dashpots, *outside
+    return kinetic, recoverable, dented, viscous, clamping, springs, dashpots, *outside, radiated

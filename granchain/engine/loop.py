@@ -15,6 +15,7 @@ from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step, overlap_of, past_rate
 from granchain.engine.drives import follow, hold, jolting, power_of_drives
 from granchain.engine.elements import complete_elements, kick_with_elements
+from granchain.engine.ends import kick_ends, place_ends, settling
 from granchain.engine.fields import beads_of
 from granchain.engine.inspection import COMPLETE, RUNNING, inspection
 from granchain.engine.jumps import correcting
@@ -95,11 +96,13 @@ def complete(
 
 def time_loop(law: Functions, features: Features) -> Callable:
     DRIVEN, LEAPS, ELEMENTS = features.driven, features.leaps, features.elements
+    ENDS = features.ends
     flags = flags_of(features)
     step_of_contact = contact_step(law, features)
     march, _ = sweeps_of(step_of_contact)
     inspect, correct = inspection(step_of_contact), correcting(step_of_contact)
     stored, jolt = stores(step_of_contact), jolting(step_of_contact)
+    settle = settling(step_of_contact)
 
     def loop(stop, looks, tables, clock, followed, records):
         """Advance to step `stop`, inspect the state if `looks`, and return the status."""
@@ -115,6 +118,8 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 whole_at = step
             if DRIVEN:
                 follow(row, clock, followed)
+            if ENDS:
+                settle(row, clock, 0.5 * clock.dt if clock.earlier + step > 0 else 0.0)
             # march to a complete step or to the end of the block, whichever is first
             until = min(min(step + clock.band, stop), whole_at)
             ordinary = until - step if step < whole_at else 1
@@ -141,9 +146,11 @@ def time_loop(law: Functions, features: Features) -> Callable:
             dt, scale = clock.dt, 1.0 if begun and step < n_steps else 0.5
             back = 0.5 * dt if step < n_steps else 0.0
             kick_row(row, 0, n, changed, corrected, scale, dt, flags)
-            power, elements_energy = 0.0, (0.0, 0.0, 0.0)
+            power, elements_energy = 0.0, (0.0, 0.0, 0.0, 0.0)
             if ELEMENTS:
-                kick_with_elements(row, force, scale * dt, 0.5 * dt if begun else 0.0, n)
+                kick_with_elements(row, clock, scale * dt, 0.5 * dt if begun else 0.0, n)
+            if ENDS:
+                kick_ends(row, clock, scale * dt, 0.5 * dt if begun else 0.0)
             if DRIVEN:
                 hold(row)
                 half, due = 0.5 * dt if step > 0 else 0.0, step == energy_at
@@ -156,6 +163,8 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 row, clock, records, n, step == snapshot_at, step == energy_at, contacts_energy,
                 elements_energy, power, flags,
             )  # fmt: skip
+            if ENDS and step < n_steps:
+                place_ends(row, clock)
         status = inspect(row, clock) if looks else RUNNING
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
 

@@ -141,9 +141,9 @@ class State:
         self._kept: tuple[np.ndarray, ...] | None = None
         self._drive_rows, self.followed_tables = self._drives_of(chain)
         loaded, driven = bool(self.loads.any()), self._drive_rows.size > 0
-        elements = chain.elements.body.size > 0
+        some = [table.body.size > 0 for table in (chain.elements, chain.end_elements)]
         self.features = tiled(
-            features_of(self.model, recording.ledger, loaded, driven, elements), self.width
+            features_of(self.model, recording.ledger, loaded, driven, *some), self.width
         )
         self.functions = Functions(*frozen(*self.model.functions))
         self.loop: Callable = loop_of(self.functions, self.features)
@@ -182,7 +182,7 @@ class State:
             fields.pitch_of(self.width),
             fields.pitch_of(self.width + VECTOR),
         )
-        places, count = 0, self.chain.elements.body.size
+        places, count = 0, self.chain.elements.body.size + self.chain.end_elements.body.size
         if self.features.leaps:
             # In one step, the force of a contact may jump at the onset and at each overlap that the
             # law lists, in both directions.
@@ -267,8 +267,8 @@ class State:
             "snapshot_history": (kept, len(self.model.history), n + 1),
             "energies": (plan["energy_at"].size, len(fields.ENERGY)),
             "drive_work": (plan["energy_at"].size, drives if drives > 1 else 0),
-            "attached_displacement": (shots, self.chain.n_attached),
-            "attached_velocity": (shots, self.chain.n_attached),
+            "attached_displacement": (shots, self.chain.n_attached + self.chain.n_end_masses),
+            "attached_velocity": (shots, self.chain.n_attached + self.chain.n_end_masses),
             **{name: values.shape for name, values in plan.items()},
         }
         return self._known_shapes.setdefault(sampled, shapes)
@@ -356,13 +356,34 @@ class State:
             for mine, start in zip(self.followed, self.followed_tables, strict=True):
                 mine[:] = start
         if self.features.elements:
-            for name, values in chain.elements._asdict().items():
-                getattr(self.elements, name)[: values.size] = values + (name == "body")
-            self.elements.inverse_mass[chain.attached] = 1.0 / chain.elements.mass[chain.attached]
+            self._set_elements()
         if self.features.laws:
             self.c[UNTIL] = run_ends(self.c[0])
         if chain.start is not None:
             self._set_start(chain.start)
+
+    @property
+    def end_rows(self) -> slice:
+        """Rows of the elements of compliant ends."""
+        first = self.chain.elements.body.size
+        return slice(first, first + self.chain.end_elements.body.size)
+
+    def _set_elements(self) -> None:
+        """Set the elements in memory, and the walls of compliant ends."""
+        chain, rows = self.chain, self.elements
+        for name in chain.elements._fields:
+            values = np.concatenate(
+                [getattr(chain.elements, name), getattr(chain.end_elements, name)]
+            )
+            getattr(rows, name)[: values.size] = values + (name == "body")
+        rows.inverse_mass[:] = np.divide(1.0, rows.mass, where=rows.mass > 0.0, out=0.0 * rows.mass)
+        force = chain.static_forces()
+        for wall, load in ((0, force[0]), (chain.n_bodies + 1, -force[-1])):
+            modes = self.end_rows.start + np.flatnonzero(chain.end_elements.body + 1 == wall)
+            if rows.mass[modes].any():
+                rows.load[modes] = load
+                self.bodies.inverse_mass[wall] = rows.inverse_mass[modes].sum()
+                self.contacts.endwise[min(wall, chain.n_bodies)] = 2.0
 
     @property
     def _placed(self) -> np.ndarray:
@@ -394,9 +415,25 @@ class State:
             getattr(self.elements, name)[attached] = values
         if not start.steps:
             self.elements.v[attached], self.elements.a[attached] = start.attached[3], 0.0
+        self._set_ends(start)
         clock.n_active = start.active.size
         self.events.active[: start.active.size] = start.active
         self.events.listed[start.active] = 1
+
+    def _set_ends(self, start: Start) -> None:
+        """Set the end state of the walls of compliant ends; see `_set_start`."""
+        rows, ends = self.elements, self.end_rows
+        for name, values in zip(STARTED_BODIES, start.ends, strict=False):
+            getattr(rows, name)[ends] = values
+        if not start.steps:
+            bare = rows.mass[ends] == 0.0
+            rows.u[ends] = np.where(bare, start.ends[3], start.ends[0])
+            rows.v[ends], rows.a[ends] = np.where(bare, 0.0, start.ends[3]), 0.0
+        for wall in (0, self.chain.n_bodies + 1):
+            modes = self.end_rows.start + np.flatnonzero(self.chain.end_elements.body + 1 == wall)
+            for name in STARTED_BODIES if rows.mass[modes].any() else ():
+                # in the order of the loop
+                getattr(self.bodies, name)[wall] = sum(getattr(rows, name)[modes].tolist())
 
     def keep(self) -> None:
         """Store the state from which another run can continue, before the last step.
@@ -413,7 +450,8 @@ class State:
         if self._kept is None:
             return None
         bodies, contacts, history, events, corrections, elements, driven, clocks = self._kept
-        attached = self.chain.attached
+        attached, own = self.chain.attached, self.elements
+        last = np.where(own.mass > 0.0, own.v, own.u)
         clock, n, rows = clocks[0], self.chain.n_bodies, fields.ContactRows(*contacts)
         # The last step itself has set the positions of placed bodies.
         bodies[0, self._placed] = self.bodies.u[self._placed]
@@ -427,6 +465,7 @@ class State:
             np.append(fields.DrivenRows(*driven).last, clock.echoes),
             int(clock.earlier + clock.step),
             np.vstack([elements[: len(STARTED_BODIES)], self.elements.v])[:, attached],
+            np.vstack([elements[: len(STARTED_BODIES)], last])[:, self.end_rows],
         )
 
     def _instants(self, interval: float | None) -> np.ndarray:

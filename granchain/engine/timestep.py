@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granchain.chain import BEAD_STEPS, Masses
+from granchain.chain import BEAD_STEPS, End, Masses
 from granchain.contact.model import Model
 from granchain.engine.at_rest import at_rest, halfway, settled
 from granchain.engine.contact_step import NUDGE
@@ -162,18 +162,48 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
     contact, and the maximum overlap [m] at which they were evaluated.
     """
     weight = np.full((len(rows), 1, slopes.shape[2]), 2.0)
-    weight[:, 0, 0] = [row.left.has_wall for row in rows]
-    weight[:, 0, -1] = [row.right.has_wall for row in rows]
+    weight[:, 0, 0] = [weight_of(row.left) for row in rows]
+    weight[:, 0, -1] = [weight_of(row.right) for row in rows]
     weighted, mass = weight * slopes[:, :2], np.array([row.mass for row in rows])
     own = np.array([row.rates_of_elements for row in rows])
     omega2, gammas = ((weighted[:, :, :-1] + weighted[:, :, 1:]) / mass[:, None]).swapaxes(0, 1)
     omega2 += own[:, 0]
+    rates = own[:, 1]
+    for m, row in enumerate(rows):
+        for place, end in ((0, row.left), (-1, row.right)):
+            if end.is_compliant:
+                # counted for the body next to the end
+                bounds = bounds_of_end(end, *slopes[m, :2, place])
+                for column, bound in zip((omega2, gammas, rates), bounds, strict=True):
+                    column[m, place] = max(column[m, place], bound)
     where = np.argmax(np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gammas / AUTO_GAMMA), axis=1)
     beside = slopes[np.arange(len(rows)), 2, [where, where + 1]].max(axis=0)
     columns = (
-        np.sqrt(omega2.max(axis=1)), gammas.max(axis=1), own[:, 1].max(axis=1), where, beside,
+        np.sqrt(omega2.max(axis=1)), gammas.max(axis=1), rates.max(axis=1), where, beside,
     )  # fmt: skip
     return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def weight_of(end: End) -> float:
+    """Return the weight of the stiffness of a contact with an end in the bound on a body.
+
+    It is 2 if the wall has mass, like another body.
+    """
+    return 2.0 if end.modes is not None else float(end.has_wall)
+
+
+def bounds_of_end(end: End, stiffness: float, damping: float) -> tuple[float, float, float]:
+    """Return the bounds on omega^2 [1/s2] and gamma [1/s] of a compliant end, and its rate [1/s].
+
+    The rate is resolved, but does not change the limit: it is that of the dashpots of modes, or of
+    the contact with a wall without mass, whose motion is implicit. Arguments are the stiffness
+    [N/m] and damping [kg/s] of the contact.
+    """
+    if end.modes is None:
+        return 0.0, 0.0, stiffness / end.impedance
+    mass, own, dashpot = end.modes.T
+    light = 2.0 * float((1.0 / mass).sum())
+    return light * stiffness + (own / mass).max(), light * damping, (dashpot / mass).max()
 
 
 def choose_step(run: Planned, bounds: tuple) -> TimeStep:

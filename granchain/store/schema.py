@@ -136,6 +136,9 @@ VARIABLES: dict[str, Label] = {
     "energy_elements_viscous": Label(
         _LEDGER, "J", "energy lost in the dashpots of linear elements"
     ),
+    "energy_radiated": Label(
+        _LEDGER, "J", "energy that compliant ends have taken, included in energy_elements_viscous"
+    ),
     "energy_external": Label(
         _LEDGER,
         "J",

@@ -71,7 +71,9 @@ RECORDS = (
     "jump_force",
     "jump_time",
 )
-ELEMENTS = [fields.Energies._fields.index(name) for name in ("elements", "elements_viscous")]
+ELEMENTS = [
+    fields.Energies._fields.index(name) for name in ("elements", "elements_viscous", "radiated")
+]
 
 
 def contents(state: State) -> dict[str, np.ndarray]:
