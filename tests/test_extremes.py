@@ -143,7 +143,7 @@ def test_absurd_values_run_or_are_refused(names, examples, figure):
         at_least=examples,
     )
     # of both kinds there are many
-    assert seen.count("refused") > 0.1 * examples
+    assert seen.count("refused") >= 0.1 * examples
     assert len(seen) - seen.count("refused") > 0.1 * examples
 
 

@@ -107,7 +107,7 @@ def table_at(kind: type[CheckedCase], way: Iterable[str], name: str) -> type[Bas
     """Return the model of the table that contains the key `name`, from the parts of its path."""
     model: type[BaseModel] | None = kind
     names = [part for part in way if not part.isdecimal()]
-    for part, following in zip(names, [*names[1:], name], strict=True):
+    for part, following in zip(names, [*names, name][1:], strict=True):
         known = {} if model is None else model.model_fields
         model = table_in(known[part].annotation, following) if part in known else None
     return model
