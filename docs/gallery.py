@@ -13,7 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
+from scipy.signal import find_peaks
 
 import granchain as gc
 from granchain import figures
@@ -331,6 +333,48 @@ def vertical_chain() -> Any:
     return figures.bead_velocities(gc.run(case), beads=[100, 200, 400, 600, 900])
 
 
+def reflected_pulses() -> Any:
+    """Pulses at the middle of a short chain on aluminium plates of several thicknesses. The thinner
+    the plate, the later and the weaker is the reflected pulse."""
+    case, key = gc.load_case("chain-on-plate"), "ends.right.plate.thickness"
+    thickness = [3e-3, 5e-3, 10e-3]
+    runs = [gc.run(case.replace({key: h, "time.end": 0.8e-3})) for h in thickness]
+    return figures.force_traces(*runs, labels=[f"{1e3 * h:g} mm" for h in thickness])
+
+
+def reflections_of_structures() -> Any:
+    """Delay and amplitude of the reflected pulses of a short chain, relative to the incident pulse:
+    versus the thickness of an aluminium plate, and versus the stiffness below a part of 10 g, which
+    reflects two pulses."""
+
+    def reflections(result: gc.Result) -> dict[str, float]:
+        force = result.sensor_force[:, 0]
+        pulses, _ = find_peaks(force, height=0.02 * force.max(), prominence=0.02 * force.max())
+        found = {"delay_1": np.nan, "amplitude_1": np.nan, "delay_2": np.nan, "amplitude_2": np.nan}
+        for i, pulse in enumerate(pulses[1:3], start=1):
+            found[f"delay_{i}"] = result.time[pulse] - result.time[pulses[0]]
+            found[f"amplitude_{i}"] = force[pulse] / force[pulses[0]]
+        return {name: float(value) for name, value in found.items()}
+
+    case = gc.load_case("chain-on-plate")
+    part = case.replace({"ends.right": {"mass": 10e-3}, "time.end": 1.6e-3})
+    thickness, stiffness = np.geomspace(2.5e-3, 2e-2, 13), np.geomspace(1e5, 1e8, 13)
+    plates = gc.sweep(case, {"ends.right.plate.thickness": thickness.tolist()}, summary=reflections)
+    parts = gc.sweep(part, {"ends.right.stiffness": stiffness.tolist()}, summary=reflections)
+    figure, axes = plt.subplots(2, 2, sharex="col", sharey="row", layout="constrained")
+    for i in (1, 2):
+        axes[0, 0].plot(1e3 * thickness, 1e6 * plates[f"delay_{i}"], "o-")
+        axes[1, 0].plot(1e3 * thickness, plates[f"amplitude_{i}"], "o-")
+        axes[0, 1].semilogx(stiffness, 1e6 * parts[f"delay_{i}"], "o-", label=f"pulse {i}")
+        axes[1, 1].semilogx(stiffness, parts[f"amplitude_{i}"], "o-")
+    axes[0, 1].legend()
+    axes[0, 0].set(title="plate", ylabel="delay [µs]")
+    axes[1, 0].set(xlabel="thickness [mm]", ylabel="amplitude [1]")
+    axes[0, 1].set(title="part of 10 g on a spring")
+    axes[1, 1].set(xlabel="stiffness [N/m]")
+    return figure, axes
+
+
 @cache
 def impacts() -> list[gc.ImpactResult]:
     """Compute impacts of two steel beads with three laws."""
@@ -543,6 +587,8 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     bifurcation,
     dimer,
     vertical_chain,
+    reflected_pulses,
+    reflections_of_structures,
     impact_loops,
     impact_history,
     phase_curve,
@@ -569,7 +615,9 @@ The code below each figure plots it, and you can run it unchanged. Code with `DA
 published data in its folder `data`. All figures show simulated data, except for the published measurements that some of them are compared with."""
 IMPORTS = {
     "Path": "from pathlib import Path",
+    "plt": "import matplotlib.pyplot as plt",
     "np": "import numpy as np",
+    "find_peaks": "from scipy.signal import find_peaks",
     "gc": "import granchain as gc",
     "figures": "from granchain import figures",
 }

@@ -12,7 +12,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from granchain.analysis.definition import ForceJumps, summit
-from granchain.chain import Masses
+from granchain.case.checks import check_density
+from granchain.case.tables import PlateTable
+from granchain.chain import COMPLIANT, End, Masses
 from granchain.contact import law_named
 from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
@@ -24,10 +26,11 @@ from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError, RunError, error_text, suggestion
-from granchain.keys import shown
+from granchain.keys import Problems, read_table, shown
 from granchain.material import MATERIALS, Material
 from granchain.status import Status
 from granchain.store import Answer, Label
+from granchain.structures import plate_impedance
 
 # Initial length of a run, in automatic steps; it is doubled until the contact has ended. An elastic
 # contact takes about 240 (measured: Hertz). The step of a heavily damped contact is determined by
@@ -65,6 +68,11 @@ SCALARS = {
     "dissipated_approach": Label((), "J", "energy dissipated before the largest overlap"),
     "dissipated_recovery": Label((), "J", "energy dissipated after the largest overlap"),
     "time_step": Label((), "s", "time step"),
+}
+# Scalar results of an impact on a plate.
+OF_PLATE = {
+    "impedance": Label((), "kg/s", "impedance of the plate"),
+    "radiated": Label((), "J", "energy that the waves in the plate carry away"),
 }
 _OVER_TIME = ("time",)
 # History of an impact.
@@ -140,8 +148,8 @@ class ImpactResult(Answer):
     restitution_energy : float
         Square root of the ratio of the work that the force returns after the largest overlap to the
         work taken before it [1] (Stronge 1990, doi:10.1098/rspa.1990.0125). The three restitutions
-        are equal if only the contact acts, as here. Their differences show the sampling error of
-        the integrals.
+        of two bodies are equal, because only the contact acts. Their differences show the sampling
+        error of the integrals. With a plate, only the first one includes the radiated energy.
     max_overlap, max_force : float
         Largest overlap [m] and largest force [N].
     duration, approach_time, recovery_time : float
@@ -158,7 +166,9 @@ class ImpactResult(Answer):
     contact_radius : float
         Largest contact radius [m]; nan if the source of the law does not specify one.
     dissipated, dissipated_approach, dissipated_recovery : float
-        Dissipated energy: total, before the largest overlap, and after it [J].
+        Energy dissipated in the contact: total, before the largest overlap, and after it [J].
+    impedance, radiated : float
+        Impedance of the plate [kg/s], and energy that its waves carry away [J]. Only with a plate.
     time_step : float
         Time step [s].
     time, overlap, rate, force : (n,) array
@@ -180,6 +190,7 @@ class ImpactResult(Answer):
             name: Label((), unit, f"{name.replace('_', ' ')} of the pair")
             for name, unit in PAIR_QUANTITIES.items()
         },
+        **OF_PLATE,
         **HISTORY,
     }
     _law: tuple[Model, tuple[float, ...]] | None = None
@@ -224,8 +235,11 @@ class ImpactResult(Answer):
 
     @property
     def acceleration(self) -> np.ndarray:
-        """(n,) Second derivative of the overlap [m/s2]: -F/m."""
-        return np.asarray(-self.force / self.effective_mass)
+        """(n,) Second derivative of the overlap [m/s2]: -F/m, and -F'/Z of a plate."""
+        of_plate = 0.0
+        if "impedance" in self.variables:
+            of_plate = np.gradient(self.force, self.time) / self.impedance
+        return np.asarray(-self.force / self.effective_mass - of_plate)
 
     @cached_property
     def elastic_force(self) -> np.ndarray:
@@ -282,6 +296,7 @@ def impact(
     pair: Pair | Mapping[str, float] | None = None,
     material: str | Material | None = None,
     refine: float = 1.0,
+    plate: Mapping[str, Any] | None = None,
     **inputs: Any,
 ) -> ImpactResult:
     """Simulate the impact of two bodies with a contact law.
@@ -299,6 +314,11 @@ def impact(
         Material of both bodies, if `pair` is not a Pair. Radius and mass do not change.
     refine : float
         Factor by which the automatic time step is divided.
+    plate : mapping, optional
+        Thickness [m] and material of a large thin plate that a sphere strikes. The plate gives way
+        with the velocity force/Z (Zener 1941, doi:10.1103/PhysRev.59.669), until waves return from
+        its edges. The pair is then a Pair of the sphere and a flat wall. Default: a sphere of
+        `material`, or else of the steel, with a radius of 2.38 mm.
     **inputs
         Inputs of the law, such as restitution=0.8. A restitution can also be a table {"law":
         "ma-liu", "psi": ..., "xi": ...}: the restitution of that elastoplastic law at this speed.
@@ -327,11 +347,22 @@ def impact(
     >>> import granchain as gc
     >>> round(gc.impact(law="hertz", speed=1.0).restitution, 3)
     1.0
+    >>> plate = {"thickness": 4e-3, "material": "steel-316"}
+    >>> round(gc.impact(law="hertz", speed=1.0, plate=plate).restitution, 2)
+    0.91
     """
-    law, pair = law_named(law, "impact: law"), pair_of(pair, material)
-    contacts, bodies, values = impact_setup(law, speed, pair, inputs)
+    law, impedance = law_named(law, "impact: law"), 0.0
+    if plate is None:
+        pair = pair_of(pair, material)
+    else:
+        pair, impedance = sphere_on_plate(pair, material, plate)
+    contacts, bodies, values = impact_setup(law, speed, pair, inputs, impedance)
     found = collide(contacts, bodies, speed, refine)
     data = {**found._asdict(), **{name: float(value) for name, value in pair.items().items()}}
+    if impedance:
+        data |= {"impedance": impedance, "radiated": energy_radiated(found, impedance)}
+        data["dissipated"] -= data["radiated"]
+        data["dissipated_recovery"] -= data["radiated"]
     labels = labels_of_inputs(law)  # type: ignore[arg-type]
     for name, value in vars(values).items():
         if isinstance(value, Mapping):
@@ -358,18 +389,23 @@ def simulate_impact(
 
 
 def impact_setup(
-    law: type[ContactLaw], speed: float, pair: Pair, inputs: Mapping[str, Any]
+    law: type[ContactLaw],
+    speed: float,
+    pair: Pair,
+    inputs: Mapping[str, Any],
+    impedance: float = 0.0,
 ) -> tuple[Contacts, Masses, SimpleNamespace]:
     """Return the contact and the bodies of an impact, and the values of all inputs of the law."""
     if not (np.isfinite(speed) and speed > 0.0):
         raise CaseError(
             f"impact: speed: {speed!r} is not valid. It must be a finite number above 0 [m/s]."
         )
-    bodies = two_bodies(pair, speed)
+    bodies = body_and_plate(pair, speed, impedance) if impedance else two_bodies(pair, speed)
     values = law_inputs(law, inputs, speed)
     return contact_of_two(law, bodies, pair, values), bodies, values
 
 
+EXAMPLE_RADIUS = 2.38e-3
 EXAMPLE_PAIR = "two steel beads of 2.38 mm, Wang, Liu & Liu 2022, table 8"
 
 
@@ -389,8 +425,8 @@ def example_pair() -> Pair:
         youngs_modulus=193e9,
         hardness=2.8 * 900e6,
         density=7968.8,
-        radius_1=2.38e-3,
-        radius_2=2.38e-3,
+        radius_1=EXAMPLE_RADIUS,
+        radius_2=EXAMPLE_RADIUS,
         length=4.76e-3,
     )
 
@@ -478,6 +514,39 @@ def two_bodies(pair: Pair, speed: float) -> Masses:
     return Masses(mass=mass, velocity=np.array([0.5 * speed, -0.5 * speed]), gap=np.zeros(1))
 
 
+def sphere_on_plate(
+    pair: Pair | Mapping[str, float] | None,
+    material: str | Material | None,
+    plate: Mapping[str, Any],
+) -> tuple[Pair, float]:
+    """Return a sphere and the flat plate that it strikes, and the impedance of the plate [kg/s]."""
+    problems = Problems()
+    table = read_table(PlateTable, "impact.plate", plate, problems)
+    if table is not None and problems.clear("impact.plate"):
+        check_density("impact.plate", table, problems)
+    problems.close()
+    if isinstance(pair, Mapping):
+        raise LawError(
+            "impact: pair: a mapping is not possible with a plate. It must be a Pair. Make it with "
+            "Pair.of_spheres(radius, material, math.inf, material of the plate)."
+        )
+    if pair is None:
+        sphere = "steel-316" if material is None else material
+        pair = Pair.of_spheres(EXAMPLE_RADIUS, sphere, math.inf, table.material)
+    return pair_of(pair, None), plate_impedance(table.thickness, table.material)
+
+
+def body_and_plate(pair: Pair, speed: float, impedance: float) -> Masses:
+    """Return a body of the effective mass that touches a plate and moves towards it."""
+    mass, plate = np.array([float(pair.effective_mass)]), End(COMPLIANT, impedance=impedance)
+    return Masses(mass=mass, velocity=np.array([speed]), gap=np.zeros(0), right=plate)
+
+
+def energy_radiated(found: Impact, impedance: float) -> float:
+    """Return the energy that a plate has taken [J]: the integral of F^2/Z."""
+    return float(np.trapezoid(found.force * found.force, found.time)) / impedance
+
+
 def contact_of_two(
     law: type[ContactLaw], bodies: Masses, pair: Pair, inputs: SimpleNamespace
 ) -> Contacts:
@@ -485,7 +554,7 @@ def contact_of_two(
 
     A run stops at the radius of two equal bodies.
     """
-    limits = np.full(3, 2.0 * float(pair.effective_radius))
+    limits = np.full(bodies.n_bodies + 1, 2.0 * float(pair.effective_radius))
     return contacts_together([RowInputs(law, bodies, pair, limits, inputs)])[0]
 
 
@@ -500,9 +569,9 @@ def law_inputs(law: type[ContactLaw], stated: Mapping[str, Any], speed: float) -
 
 
 def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> Impact:
-    """Run two bodies from touching to separation."""
+    """Run two bodies, or a body and a plate, from touching to separation."""
     model = contacts.model
-    mass = float(bodies.mass[0]) / 2.0
+    mass = float(bodies.mass[0]) / bodies.n_bodies
     auto = time_step_of(contacts, bodies, "auto", 1.0)
     dt = auto.value / refine
     n_steps, stride = int(FIRST_STEPS * refine), 1
@@ -519,7 +588,7 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
                 f"impact with {model.name} at {speed:g} m/s: {limit_exceeded(state, status)}"
             )
         record = record.replaced_by(ContactRecord.of(state, stride))
-        outgoing = float(state.bodies.v[2] - state.bodies.v[1])
+        outgoing = separation_speed(state)
         if (
             outgoing > 0.0
             and record.force[-1] == 0.0
@@ -621,10 +690,17 @@ class ContactRecord:
         return np.concatenate(parts)
 
 
+def separation_speed(state: State) -> float:
+    """Return the speed at which the two bodies separate [m/s]; a plate without force is at rest."""
+    second = float(state.bodies.v[2]) if state.chain.n_bodies == 2 else 0.0
+    return second - float(state.bodies.v[1])
+
+
 def _impact_result(speed: float, dt: float, record: ContactRecord, state: State) -> Impact:
     """Return restitution, extrema, times, and losses of a recorded contact."""
-    model, mass = state.model, float(state.bodies.mass[1]) / 2.0
-    outgoing = float(state.bodies.v[2] - state.bodies.v[1])
+    bodies = state.chain.n_bodies
+    model, mass = state.model, float(state.bodies.mass[1]) / bodies
+    outgoing = separation_speed(state)
     time, overlap, force, rate = record.steps * dt, record.overlap, record.force, record.rate(dt)
     rate[0] = speed
     c = tuple(state.c[:, 1])

@@ -78,6 +78,8 @@ def changes_drawn(case, draw, folder):
         {"ends.right": "rigid", "ends.right_material": "aluminium-6061-t6"},
         {"ends.right": "wall", "ends.right_contact": {"law": "hertz"}},
         {"chain.gravity": 9.81, "ends.right": "wall"},
+        {"ends.right": {"plate": {"thickness": between(draw, 1e-3, 1e-2), "material": "ptfe"}}},
+        {"ends.right": {"modes": [[1e-3, 1e5, 0.1], [between(draw, 1e-3, 1e-2), 1e6, 0.0]]}},
         {"contact.pair": pairs, "contact.restitution": {"law": "ma-liu", "psi": 2.8, "xi": 13.0}},
         {"contact.pair": [{**pairs[0], "restitution": 0.6}], "chain.material": "steel-316"},
         {"sensors.contacts": "all", "sensors.beads": "1-4:2"},

@@ -4,9 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
+from support.processes import Stop
+from support.zener import LAMBDAS, first_order_loss, scales, sphere_on_plate
 
 import granchain as gc
+from granchain import simulation
+from granchain.measured.about import AboutTable
 from granchain.set_up import chain_of
+from granchain.status import Status
+from granchain.structures import plate_impedance
 
 STEEL, SOFT = gc.materials()["steel-316"], gc.materials()["ptfe"]
 BASE = {
@@ -139,3 +146,191 @@ def test_a_key_of_an_end_can_be_varied():
     assert ratio == pytest.approx(4.0)
     sprung = case.replace({"ends.right": {"mass": 1e-3}})
     assert chain_of(sprung.replace({"ends.right.stiffness": 7.0})).right.modes[0, 1] == 7.0
+
+
+# --------------------------------------------------------------------------------------------------
+# Runs
+
+
+def struck_sphere(inelasticity, speed, law="hertz", **time):
+    """Return a steel sphere that strikes a plate of such a thickness, and its stiffness."""
+    radius = 5e-3
+    pair = gc.Pair.of_spheres(radius, STEEL, math.inf, STEEL)
+    stiffness = 4.0 / 3.0 * pair.effective_modulus * math.sqrt(radius)
+    unit, impedance = scales(pair.effective_mass, stiffness, speed)
+    # the impedance is proportional to the square of the thickness
+    thickness = math.sqrt(impedance / inelasticity / plate_impedance(1.0, STEEL))
+    plate = {"thickness": thickness, "material": "steel-316"}
+    case = gc.Case(
+        chain={"beads": 1, "radius": radius, "material": "steel-316"},
+        initial={"velocity": [speed]},
+        ends={"right": {"plate": plate}},
+        contact={"law": law},
+        sensors={"contacts": [1], "interval": 0.01 * unit},
+        time={"end": 1.2 * sphere_on_plate(inelasticity)[2] * unit, **time},
+    )
+    return case, pair, plate, unit
+
+
+@pytest.mark.parametrize("inelasticity", LAMBDAS)
+def test_a_sphere_leaves_a_plate_with_the_restitution_of_zener(inelasticity, figure):
+    speed = 0.7
+    case, pair, plate, unit = struck_sphere(inelasticity, speed)
+    expected, overlap, duration = sphere_on_plate(inelasticity)
+    result = gc.run(case)
+    figure(
+        "a sphere on a plate: error of the restitution in a run",
+        abs(-result.final_velocity[0] / speed - expected),
+        at_most=2e-5,
+    )
+    assert result.contact_overlap.max() == pytest.approx(overlap * unit * speed, rel=1e-4)
+    found = gc.impact(law="hertz", pair=pair, speed=speed, plate=plate, refine=2)
+    figure(
+        "a sphere on a plate: error of the restitution of gc.impact, refine=2",
+        abs(found.restitution - expected),
+        at_most=1e-5,
+    )
+    assert found.max_overlap == pytest.approx(overlap * unit * speed, rel=1e-5)
+    assert found.duration == pytest.approx(duration * unit, rel=1e-3)
+    # the contact is elastic: all energy that is missing is in the plate
+    energy = 0.5 * pair.effective_mass * speed**2
+    assert found.radiated == pytest.approx((1.0 - expected**2) * energy, rel=1e-4)
+    assert abs(found.dissipated) < 1e-4 * energy
+
+
+def test_the_reference_has_the_limits_of_an_elastic_impact():
+    restitution, overlap, duration = sphere_on_plate(1e-6)
+    assert (1.0 - restitution) / 1e-6 == pytest.approx(first_order_loss(), rel=1e-4)
+    assert overlap == pytest.approx(1.25**0.4, rel=1e-5)
+    assert duration == pytest.approx(gc.theory.impact_duration_factor() * 1.25**0.4, rel=1e-5)
+
+
+# A wall of each kind, whose motion matters to the pulse.
+BEAM = gc.beam_modes(0.4, 0.02, 0.01, "steel-316", 0.15, "clamped", n=6, damping=0.01)
+STRUCTURES = {
+    "spring": {"mass": 1e-3, "stiffness": 3e6, "damping": 5.0},
+    "plate": {"plate": {"thickness": 2e-3, "material": "steel-316"}},
+    "rod": {"rod": {"area": 1e-5, "material": "aluminium-6061-t6"}},
+    "modes": {"modes": BEAM},
+}
+SHORT = {
+    "sensors": {"beads": [2, 5], "contacts": [5], "interval": 1e-6},
+    "snapshots": {"interval": 5e-6},
+    "time": {"end": 1.2e-4},
+}
+
+
+@pytest.fixture(params=STRUCTURES)
+def short(request):
+    """A short struck chain on a structure; the pulse has returned from it by the end."""
+    return case_with(STRUCTURES[request.param], **SHORT)
+
+
+def test_a_run_that_was_stopped_while_the_structure_moves_has_the_same_data(
+    short, tmp_path, monkeypatch
+):
+    expected = gc.run(short)
+    assert expected.contact_force[:, 0].max() > 1.0
+    monkeypatch.setattr(simulation, "BLOCK_SECONDS", 1e-5)
+    monkeypatch.setattr(simulation, "FIRST_BLOCK", 100)
+    for at in (0.4, 0.6):
+        stopped = gc.run(short, checkpoint=tmp_path / "run.chk", resume=at > 0.5, watch=Stop(at))
+        assert stopped.status is Status.INTERRUPTED
+    resumed = gc.run(short, checkpoint=tmp_path / "run.chk", resume=True)
+    assert resumed.provenance["data_sha256"] == expected.provenance["data_sha256"]
+
+
+def test_a_run_from_a_state_is_bit_identical_to_one_run(short, tmp_path):
+    """The state, in memory and in the file, has the motion of the structure."""
+    dt = gc.run(short).time_step
+    case = short.replace({"time.step": dt, "time.end": 400 * dt})
+    begun, unbroken = gc.run(case), gc.run(case.replace({"time.end": 800 * dt}))
+    begun.save(tmp_path / "begun.h5")
+    assert gc.open(tmp_path / "begun.h5").equals(begun)
+    assert begun.contact_force[-1, 0] > 0.0
+    after = gc.run(case.replace({"initial": {"file": str(tmp_path / "begun.h5")}}))
+    for name in ("final_displacement", "final_velocity"):
+        assert np.array_equal(after[name], unbroken[name])
+    # with another step, the motion goes on
+    finer = gc.run(case.replace({"initial": begun, "time.step": 0.5 * dt}))
+    assert finer.final_velocity == pytest.approx(unbroken.final_velocity, abs=1e-4)
+
+
+def test_members_of_a_study_are_bit_identical_to_runs():
+    cases = [case_with(right, **SHORT) for right in (*STRUCTURES.values(), "wall")]
+    study, together = gc.evaluate(cases, ["pulse", "traces"]), gc.run_many(cases)
+    for i, case in enumerate(cases):
+        alone = gc.run(case)
+        forces = study["sensor_force"].values[i, : alone.time.size]
+        assert np.array_equal(forces, alone.sensor_force)
+        assert together[i].equals(alone)
+
+
+def test_a_pulse_has_the_thickness_of_the_plate(tmp_path):
+    """A fit of the thickness to a computed trace gives the thickness of that run."""
+    case = case_with(STRUCTURES["plate"], **SHORT)
+    key, thickness = "ends.right.plate.thickness", 2e-3
+    run = gc.run(case)
+    about = AboutTable(kind="synthetic", title="Pulses of a run")
+    time = 1e-6 * np.arange(run.time.size)
+    force = np.array([np.interp(time, run.time, column) for column in run.sensor_force.T]).T
+    trace = gc.Trace(time, run.sensor_bead, force, about)
+    found = gc.fit(case.replace({key: 2.4e-3}), trace, [key], measure="traces")
+    assert found.values[key] == pytest.approx(thickness, rel=3e-3)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_energies_of_contacts_include_that_with_the_moving_wall(name):
+    """They add up to the energy balance, or gc.analysis reports an error."""
+    result = gc.run(case_with(STRUCTURES[name], **SHORT))
+    if name in ("plate", "rod"):
+        with pytest.raises(gc.errors.GranchainError, match=r"ends\.right is a plate or a rod"):
+            gc.analysis.contact_energy(result)
+        return
+    energies = gc.analysis.contact_energy(result)
+    assert energies[:, -1].max() > 0.1 * energies.max()
+    inside = np.interp(result.snapshot_time, result.energy_time, result.energy_elements)
+    masses = 0.5 * (result.resonator_mass * result.resonator_velocity**2).sum(axis=1)
+    total = gc.analysis.bead_energy(result).sum(axis=1) + inside + masses
+    lost = np.interp(result.snapshot_time, result.energy_time, result.energy_elements_viscous)
+    assert total + lost == pytest.approx(np.full(total.size, total[0]), rel=1e-3)
+
+
+def matrices(chain, slopes, modes):
+    """Return mass, stiffness, and damping matrix of beads and of modes at their right end."""
+    n, m = chain.n_bodies, len(modes)
+    mass = np.diag([*chain.mass, *modes[:, 0]])
+    stiffness, damping = (
+        np.diag([0.0] * n + list(modes[:, 1])),
+        np.diag([0.0] * n + list(modes[:, 2])),
+    )
+    for k, slope in enumerate(slopes):
+        row = np.zeros(n + m)
+        row[k] = 1.0
+        row[slice(n, None) if k == n - 1 else k + 1] = -1.0
+        stiffness += slope * np.outer(row, row)
+    return mass, stiffness, damping
+
+
+def test_modes_of_a_chain_include_those_of_its_end():
+    modes = np.array([[2e-3, 3e6, 4.0], [5e-3, 8e6, 0.0]])
+    case = gc.Case(
+        chain=BASE["chain"] | {"precompression": 20.0},
+        ends={"right": {"modes": modes.tolist()}},
+        contact={"law": "hertz"},
+        time={"end": 1e-4},
+    )
+    chain = chain_of(case)
+    pair = chain.pair()
+    hertz = 4.0 / 3.0 * pair.effective_modulus * np.sqrt(pair.effective_radius)
+    slopes = (1.5 * hertz ** (2.0 / 3.0) * 20.0 ** (1.0 / 3.0))[1:]
+    mass, stiffness, damping = matrices(chain, slopes, modes)
+    squares, shapes = eigh(stiffness, mass)
+    found = gc.modes(case)
+    assert found.frequencies == pytest.approx(np.sqrt(squares) / (2.0 * np.pi), rel=1e-6)
+    expected = shapes.T / shapes.T[np.arange(7), np.abs(shapes.T).argmax(axis=1)][:, None]
+    assert found.shapes == pytest.approx(expected, abs=1e-5)
+    assert list(found.attached_bead) == [6, 6]
+    # the dashpot is weak: the decay rate of a mode is half of its damping
+    rates = 0.5 * np.diag(shapes.T @ damping @ shapes)
+    assert found.damping == pytest.approx(rates, rel=1e-3, abs=1e-3)

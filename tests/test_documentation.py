@@ -101,7 +101,7 @@ HOW_TO = (
     *("compare", "design", "energy-spreading", "equivalent", "fit", "fit-laws", "import-a-trace"),
     *("long-runs", "many", "materials-and-laws", "measured-impacts", "motion-and-forces", "orbits"),
     *("own-case", "plot", "read-the-file", "report", "several-laws", "sweep", "sweep-files"),
-    *("two-bodies", "waves"),
+    *("testing-a-structure", "two-bodies", "waves"),
 )
 EXPLANATION = (
     *("boundaries", "breather", "breather-families", "local-resonances", "mechanisms"),

@@ -211,15 +211,16 @@ def _static_work(result: Result) -> np.ndarray:
     ends = []
     for side in ("left", "right"):
         end = getattr(case.ends, side)
-        if isinstance(end, str):
-            ends.append(End(FREE if end == FREE else WALL))
-        else:
+        if f"ends.{side}" in case.drives:
             ends.append(End(end.drive, None, *case.driven(f"ends.{side}", own_clock=True)))
+        else:
+            ends.append(End(FREE if end == FREE else WALL))
     bodies, mass = len(result.mass), result.mass
     if ATTACHED in result.variables:
         # the beads carry the weight of the attached masses
         bead, attached = (result.variables[f"{ATTACHED}_{name}"].data for name in ("bead", "mass"))
-        mass = mass + np.bincount(bead - result.bead[0], attached, bodies)
+        inside = np.isin(bead, result.bead)
+        mass = mass + np.bincount(bead[inside] - result.bead[0], attached[inside], bodies)
     row = Masses(
         mass=mass, velocity=np.zeros(bodies), gap=np.zeros(bodies - 1), left=ends[0],
         right=ends[1], has_striker=bool(result.bead[0] == 0),

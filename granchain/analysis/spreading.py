@@ -30,8 +30,8 @@ def bead_energy(result: Result) -> np.ndarray:
 
     It is the sum of m v^2/2, half of the energy of each contact with another body (or all of it for
     a contact with a wall), and the energy of its elements and their masses. The sum over all
-    bodies is the complete moving energy. Martinez, Kevrekidis & Porter 2016,
-    doi:10.1103/PhysRevE.93.022902, use such an energy density.
+    bodies is the complete moving energy, without the energy inside compliant ends. Martinez,
+    Kevrekidis & Porter 2016, doi:10.1103/PhysRevE.93.022902, use such an energy density.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def contact_energy(result: Result) -> np.ndarray:
     Raises
     ------
     GranchainError
-        If the result has no snapshots, if its case or law cannot be read, or if it does not contain
-        the history of the contacts.
+        If the result has no snapshots, if its case or law cannot be read, if it does not contain
+        the history of the contacts, or if an end is a plate or a rod.
     """
     return _measured(result, "contact_energy").contact
 
@@ -187,7 +187,7 @@ def _measured(result: Result, where: str) -> _Energies:
         )
     ((chain, contacts),) = contacts_of_cases([case])
     present, model = chain.contacts, contacts.model
-    d = _overlaps(result, chain, contacts)[:, present]
+    d = _overlaps(result, chain, contacts, where)[:, present]
     c, static, force = (
         contacts.c[:, present],
         contacts.overlaps[present],
@@ -233,25 +233,35 @@ def _own_energy(result: Result, chain: Chain) -> np.ndarray:
     u, own = np.asarray(result.displacement, dtype=float), chain.elements
     w, velocity = np.zeros((2, len(u), own.body.size))
     if chain.n_attached:
-        w[:, chain.attached] = getattr(result, f"{ATTACHED}_displacement")
-        velocity[:, chain.attached] = getattr(result, f"{ATTACHED}_velocity")
+        # those of compliant ends follow
+        for column, name in ((w, "displacement"), (velocity, "velocity")):
+            column[:, chain.attached] = result[f"{ATTACHED}_{name}"][:, : chain.n_attached]
     energy = 0.5 * (own.mass * velocity**2 + own.stiffness * (u[:, own.body] - w) ** 2)
     total = np.zeros_like(u)
     np.add.at(total.T, own.body, energy.T)
     return total
 
 
-def _overlaps(result: Result, chain: Chain, contacts: Contacts) -> np.ndarray:
+def _overlaps(result: Result, chain: Chain, contacts: Contacts, where: str) -> np.ndarray:
     """Return the overlap of every contact, an array (n_snapshots, n_bodies + 1) [m].
 
-    Driven ends move as in the time loop.
+    Driven ends move as in the time loop. Raise GranchainError if an end is a plate or a rod.
     """
     from granchain.engine.drives import drive_at
     from granchain.engine.state import drive_of
 
     u = np.pad(np.asarray(result.displacement, dtype=float), ((0, 0), (1, 1)))
     for place, inwards, side in ((0, 1.0, "left"), (-1, -1.0, "right")):
-        if (end := getattr(chain, side)).kind == DRIVEN_DISPLACEMENT:
+        end, n = getattr(chain, side), chain.n_bodies
+        if end.is_compliant and end.modes is None:
+            raise GranchainError(
+                f"{where}: ends.{side} is a plate or a rod, whose displacement snapshots do not "
+                "store. An end with a mass or modes, or a fixed end, is required. Change it."
+            )
+        if end.is_compliant:
+            of_end = result[f"{ATTACHED}_bead"] == chain.first_label + (n if place else -1)
+            u[:, place] = result[f"{ATTACHED}_displacement"][:, of_end].sum(axis=1)
+        elif end.kind == DRIVEN_DISPLACEMENT:
             drive = result.case.driven(f"ends.{side}", own_clock=True)
             table = drive_of(End(end.kind, None, *drive))[1]
             u[:, place] = [inwards * drive_at(*table, t)[0] for t in result.snapshot_time]

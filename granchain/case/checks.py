@@ -32,6 +32,8 @@ from granchain.case.tables import (
     DriveTable,
     EndsTable,
     EnergyTable,
+    PlateTable,
+    RodTable,
     SegmentTable,
     SensorsTable,
     StrikerTable,
@@ -304,13 +306,8 @@ def check_compliant_ends(
             "With a striker, only the right end can be compliant",
             'Set [ends] left = "free" or "wall"',
         )
-        problems.check(
-            not name or getattr(end, name).material.density is not None,
-            f"{where}.{name}.material.density",
-            "missing",
-            f"The motion of a {name} depends on its density [kg/m^3], a number above 0",
-            "Add it to the material",
-        )
+        if name:
+            check_density(f"{where}.{name}", getattr(end, name), problems)
         problems.check(
             not loads or all(mode[1] for mode in modes),
             where,
@@ -319,6 +316,18 @@ def check_compliant_ends(
             "With a static load, each mass or mode of the end needs a stiffness above 0",
             f"Give the stiffness [N/m], or remove {' and '.join(loads)}",
         )
+
+
+def check_density(where: str, structure: PlateTable | RodTable, problems: Problems) -> None:
+    """Check that the material of a plate or a rod has a density."""
+    problems.check(
+        structure.material.density is not None,
+        f"{where}.material.density",
+        "missing",
+        f"The motion of a {where.rpartition('.')[2]} depends on its density [kg/m^3], a number "
+        "above 0",
+        "Add it to the material",
+    )
 
 
 def check_drive_table(

@@ -63,7 +63,8 @@ def impact(
             help="An input of the law (restitution=0.7), a value of the pair "
             "(pair.effective_radius=1e-3), material=steel-316, or the two bodies: "
             "sphere_1.radius, sphere_1.material, sphere_2.radius (inf for a flat wall), "
-            "sphere_2.material, sphere_2.internal=true (hollow, around the first).",
+            "sphere_2.material, sphere_2.internal=true (hollow, around the first), or "
+            "plate.thickness, plate.material (a large thin plate instead of sphere_2).",
         ),
     ] = None,
     law_module: LawModuleOption = None,
@@ -97,12 +98,12 @@ def impact(
         document: dict[str, Any] = {}
         set_values(document, changes or (), "restitution=0.7", problems)
         numbers = read_numbers(speed, vary or (), problems)
-        source, pair, changed = read_pair(document, problems)
+        source, pair, changed, plate = read_pair(document, problems)
         inputs = read_inputs(laws, document, numbers, problems)
         problems.close()
         if figures_to is not None:
             new_pictures(pictures((), numbers), figures_to, "png", overwrite, "--figures")
-        rows = collisions(laws, inputs, pair, numbers)
+        rows = collisions(laws, inputs, pair, plate, numbers)
         drawn = pictures(rows, numbers)
         answer = answer_of(rows, numbers, pair) if as_json or out is not None else None
         if out is not None:
@@ -181,7 +182,13 @@ def bodies_table() -> type[Table]:
     """Return the table model for the two bodies."""
     from pydantic import create_model
 
-    from granchain.case.tables import MaterialKey, OtherSphereTable, SphereTable, material_of
+    from granchain.case.tables import (
+        MaterialKey,
+        OtherSphereTable,
+        PlateTable,
+        SphereTable,
+        material_of,
+    )
     from granchain.contact.pair import PAIR_QUANTITIES
     from granchain.keys import Table, key, number_key
 
@@ -209,33 +216,57 @@ def bodies_table() -> type[Table]:
             OtherSphereTable,
             key("the radius and the material of the other sphere", "a table", OtherSphereTable()),
         ),
+        "plate": (
+            PlateTable | None,
+            key("the thickness and the material of a plate", "a table", None),
+        ),
     }
     return create_model("BodiesTable", __base__=Table, **keys)
 
 
-def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, gc.Pair, list[str]]:
+def read_pair(
+    document: dict[str, Any], problems: Problems
+) -> tuple[str, gc.Pair, list[str], dict[str, Any] | None]:
     """Take the two bodies out of the document.
 
-    Return their description, their pair, and the changes of the pair.
+    Return their description, their pair, the changes of the pair, and the plate, if there is one.
     """
+    from granchain.case.checks import check_density
+    from granchain.case.tables import SphereTable
     from granchain.keys import read_table
-    from granchain.two_body import EXAMPLE_PAIR, example_pair, pair_with
+    from granchain.two_body import EXAMPLE_PAIR, EXAMPLE_RADIUS, example_pair, pair_with
 
     first, second = SPHERES
-    names = ("pair", "material", *SPHERES)
+    names = ("pair", "material", "plate", *SPHERES)
     tables = {name: document.pop(name) for name in names if name in document}
     if second in tables:
         tables.setdefault(first, {})
     bodies = read_table(bodies_table(), "", tables, problems)
+    if problems.clear("plate") and bodies.plate is not None:
+        check_density("plate", bodies.plate, problems)
+        problems.check(
+            second not in tables,
+            second,
+            "another sphere was set for an impact on a plate",
+            "The plate is the second body",
+            f"Remove plate or {second}",
+        )
     if not problems.clear(*names):
-        return EXAMPLE_PAIR, example_pair(), []
+        return EXAMPLE_PAIR, example_pair(), [], None
     quantities = bodies.pair.model_dump(exclude_none=True)
     changed = [f"{name} = {value:g}" for name, value in quantities.items()]
-    sphere, material = getattr(bodies, first), bodies.material
+    sphere, other, material = getattr(bodies, first), getattr(bodies, second), bodies.material
+    plate = None if bodies.plate is None else dict(bodies.plate)
+    if plate is not None:
+        other = type(other)(radius=math.inf, material=plate["material"])
+        if sphere is None:
+            steel = gc.materials()["steel-316"]
+            sphere = SphereTable(radius=EXAMPLE_RADIUS, material=material or steel)
+            material = None
     try:
         if sphere is None:
             named = [] if material is None else [f"material = {name_of(material)}"]
-            return EXAMPLE_PAIR, pair_with(quantities, material), [*named, *changed]
+            return EXAMPLE_PAIR, pair_with(quantities, material), [*named, *changed], None
         got, advice = (
             "a material was set for bodies that are defined as spheres",
             "Set the material of each sphere, for example sphere_1.material=steel-316",
@@ -243,11 +274,13 @@ def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, gc.Pai
         problems.check(
             material is None, "material", got, "Each sphere must have its own material", advice
         )
-        words, pair = pair_of_spheres(sphere, getattr(bodies, second))
-        return words, gc.Pair(**pair.items() | quantities), changed
+        words, pair = pair_of_spheres(sphere, other)
+        if plate is not None:
+            words = words.replace("a flat wall", f"a plate of {plate['thickness']:g} m")
+        return words, gc.Pair(**pair.items() | quantities), changed, plate
     except LawError as error:
         problems.repeat(str(error).replace("pair: other_radius", f"{second}.radius").split("\n"))
-        return EXAMPLE_PAIR, example_pair(), changed
+        return EXAMPLE_PAIR, example_pair(), changed, None
 
 
 def pair_of_spheres(sphere_1: Any, sphere_2: Any) -> tuple[str, gc.Pair]:
@@ -365,6 +398,7 @@ def collisions(
     laws: Sequence[type[gc.ContactLaw]],
     inputs: Mapping[str, Mapping[str, Any]],
     pair: gc.Pair,
+    plate: Mapping[str, Any] | None,
     numbers: Mapping[str, Sequence[float]],
 ) -> list[ImpactRow]:
     """Compute all impacts, law by law.
@@ -383,7 +417,9 @@ def collisions(
         result: gc.ImpactResult | None = None
         try:
             with blamed(law):
-                result = gc.impact(law=law, pair=pair, speed=speed, refine=REFINED, **own)
+                result = gc.impact(
+                    law=law, pair=pair, speed=speed, refine=REFINED, plate=plate, **own
+                )
             end = (result.restitution, f"{result.restitution:.6f}", "")
         except (NeverOpens, NotEnded) as error:
             if len(sweep) == 1:
@@ -448,7 +484,7 @@ def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) 
 
 def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:
     """Return a table with a column per law: all results, or the restitutions of a sweep."""
-    from granchain.two_body import SCALARS
+    from granchain.two_body import OF_PLATE, SCALARS
 
     names = list(dict.fromkeys(row.law for row in rows))
     keys = several_values(numbers)
@@ -458,7 +494,8 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
                 name if label.unit == "1" else f"{name} [{label.unit}]",
                 *(number_text(getattr(row.result, name, None)) for row in rows),
             )
-            for name, label in SCALARS.items()
+            for name, label in (SCALARS | OF_PLATE).items()
+            if name in getattr(rows[0].result, "variables", ())
         )
         return text_table([("", *names), *numbers_of_each], "<" + ">" * len(names))
     units = {q.name: q.unit for name in names for q in gc.laws()[name].inputs} | {"speed": "m/s"}

@@ -51,7 +51,8 @@ class Modes(Answer):
     attached : (n_attached,) array
         Numbers of the attached masses, from 1.
     attached_bead : (n_attached,) array
-        Labels of the beads that carry the attached masses.
+        Labels of the beads that carry the attached masses. For masses of a compliant end, 0 or the
+        label of the last bead plus 1.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     ----------
     case : Case
         Chain with a static load in every contact, from precompression or gravity. Defects, tapers,
-        disorder, walls, and driven ends (held fixed) are allowed.
+        disorder, walls, compliant ends, and driven ends (held fixed) are allowed.
     cell : Case, optional
         Case with a repeated cell, whose band gaps are used for `in_gap`.
 
@@ -148,16 +149,21 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         n + int(chain.contact_exists[-1]),
     )
     slopes = np.array(at_rest(contacts, present, float(chain.mass[first:].min())))
-    own, stretch = chain.elements, np.zeros((len(present), n + chain.n_attached))
+    own, ends, riding = chain.elements, chain.end_elements, chain.attached
+    rows, elements, bodies = len(present), own.body.size, n + riding.size
+    # bodies, attached masses, and masses of ends, whose displacements add up to that of the wall
+    stretch = np.zeros((rows + elements + ends.body.size, bodies + ends.body.size))
     for i, k in enumerate(present):
         if k - 1 >= first:
             stretch[i, k - 1] = 1.0
         if k < n:
             stretch[i, k] = -1.0
-    # bodies, then attached masses
-    stretch = np.vstack([stretch, chain.stretches()])[:, first:]
-    mass = np.concatenate([chain.mass[first:], own.mass[chain.attached]])
-    stiffness, damping = np.hstack([slopes, [own.stiffness, own.damping]])
+        stretch[i, bodies:] = 1.0 * (ends.body == k - 1) - (ends.body == k)
+    stretch[rows : rows + elements, :bodies] = chain.stretches()
+    stretch[rows + elements :, bodies:] = np.eye(ends.body.size)
+    stretch = stretch[:, first:]
+    mass = np.concatenate([chain.mass[first:], own.mass[riding], ends.mass])
+    stiffness, damping = np.hstack([slopes, own[2:4], ends[2:4]])
     stretch /= np.sqrt(mass)
     _, singular, right = np.linalg.svd(np.sqrt(stiffness)[:, None] * stretch)
     omega = np.zeros(mass.size)
@@ -184,8 +190,8 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         "body": count,
         "shapes": shapes / np.take_along_axis(shapes, largest, axis=1),
         "bead": chain.body_labels[first:],
-        "attached": np.arange(1, chain.n_attached + 1),
-        "attached_bead": chain.body_labels[own.body[chain.attached]],
+        "attached": np.arange(1, riding.size + ends.body.size + 1),
+        "attached_bead": chain.first_label + np.concatenate([own.body[riding], ends.body]),
     }
     provenance = law_provenance(case)
     if cell is not None:
