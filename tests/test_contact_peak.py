@@ -28,7 +28,10 @@ def larger_of_two(result):
     "case",
     [
         chain(),
-        chain("kelvin-voigt", **{"contact.stiffness": 1e7, "contact.restitution": 0.8}),
+        pytest.param(
+            chain("kelvin-voigt", **{"contact.stiffness": 1e7, "contact.restitution": 0.8}),
+            marks=pytest.mark.long,
+        ),
         chain(**{"ends.left": "wall", "ends.right": "wall"}, striker=None,
               initial={"velocity": [1.0, *[0.0] * 11]}),
     ],

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.kinds import PLAIN_ALONE
 from support.rows import (
     RADIUS,
     SPEED,
@@ -235,6 +236,7 @@ def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law, plain_loo
 
 
 @pytest.mark.plain
+@PLAIN_ALONE
 def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
     def jumped(dt: float, *gaps: float) -> float:
         # a bead between two that fly at it: each contact jumps to c v, and so does their mean

@@ -55,7 +55,8 @@ def test_what_is_posix_stands_in_one_module():
     assert found.keys() == {"portable.py"}, found
 
 
-@pytest.mark.parametrize("system", ["windows", pytest.param("macos", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("system", ["windows", "macos"])
 def test_where_the_system_is_another_it_runs_saves_opens_sweeps_and_plots(system, here):
     code = f"""
 import json, os, signal, sys

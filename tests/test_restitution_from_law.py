@@ -76,9 +76,8 @@ def test_a_restitution_beyond_the_overlap_limit_is_refused_before_an_impact(plai
         )
 
 
-@pytest.mark.parametrize(
-    "other", ["kogut-etsion", pytest.param("jackson-green", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("other", ["kogut-etsion", "jackson-green"])
 def test_a_restitution_beyond_the_overlap_limit_of_its_law_is_refused(other, plain_scans):
     soft = {"yield_stress": 20e6}
     with pytest.raises(RunError) as alone:

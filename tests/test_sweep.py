@@ -185,7 +185,7 @@ def random_member(draw):
     )
 
 
-@pytest.mark.parametrize("count", [8, pytest.param(120, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [4, pytest.param(120, marks=pytest.mark.long)])
 def test_rounding_ahead_of_the_wave_of_a_loaded_row_is_no_pulse(figure, count):
     draw = np.random.default_rng(0)
     cases = []

@@ -256,7 +256,7 @@ def figure_4() -> Shown:
     return Shown(figure=loops(4.0, "new dashpot"))
 
 
-@item("Fig. 5", "forces and velocities at 4 m/s", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 5", "forces and velocities at 4 m/s", Verdict.NO_NUMBERS, NO_NUMBERS, long=True)
 def figure_5() -> Shown:
     """Plot all five models."""
     return Shown(figure=loops(4.0, *LAWS))

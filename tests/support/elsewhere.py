@@ -32,8 +32,8 @@ PROJECT = Path(__file__).parents[2]
 FILE = PROJECT / "docs" / "where-it-runs.json"
 # What tests of physics need beside the package.
 TOOLS = ("pytest", "pytest-timeout", "hypothesis")
-# Plain Python, some seconds: forces, coefficients and steps of all laws, spheres, dashpots.
-FAST = ("test_spheres", "test_setup", "test_timestep", "test_viscous", "test_specialise")
+# Plain Python, some seconds: steps, spheres, dashpots, and the scans of laws.
+FAST = ("test_spheres", "test_timestep", "test_viscous", "test_specialise")
 # Each loop compiles for a minute where emulated: without memory, with a dent, an exponent.
 PINNED = "a_run_has_the_pinned_bits and (hertz or ma-liu or tsuji)"
 # A Python that Numba is built for and nothing here has, and the release of Debian that has it.
