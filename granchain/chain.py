@@ -101,7 +101,7 @@ class Start(NamedTuple):
         Same quantities as `bodies`, of the attached masses.
     ends : (4, n_end_elements) array
         Same quantities of the elements of compliant ends, the left end before the right. For an
-        element without mass: displacement at the last half step, velocity at the previous step, 0,
+        element without mass: displacement at the last half step, 0, velocity at the previous step,
         and final displacement.
     """
 

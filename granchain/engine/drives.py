@@ -118,13 +118,13 @@ def hold(row):
 
 @shared
 def power_of_drives(row, clock, records, back, half, time, energy_due):
-    """Return the power of the drives [W].
+    """Return the power of the drives and the power that the dashpots of placed bodies take [W].
 
     The function also adds the work of each drive over the `time` of the step. At an entry of the
     energy balance, the elapsed part of this time is `half` [s].
     """
     bodies, force, driven, drives = row.bodies, row.contacts.force, row.driven, row.drives
-    power = 0.0
+    power = taken = 0.0
     several = energy_due and records.drive_work.shape[1] > 0
     for e in range(drives.kind.size):
         i = int(drives.body[e])
@@ -138,10 +138,11 @@ def power_of_drives(row, clock, records, back, half, time, energy_due):
             own = (right - left) * speed + lost
             power += (right - left) * speed
             power += lost
+            taken += lost
         if several:
             records.drive_work[clock.entry, e] = driven.work[e] + driven.rest[e] + half * own
         driven.work[e], driven.rest[e] = added(driven.work[e], driven.rest[e], time * own)
-    return power
+    return power, taken
 
 
 def work_of_jump(row, clock, k, kick):

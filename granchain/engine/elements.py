@@ -19,81 +19,79 @@ of a dashpot on the two sides cancel. The elements of compliant ends move in gra
 from __future__ import annotations
 
 from granchain.engine.ledger import added
+from granchain.engine.row import drift
 from granchain.jit.options import shared
 
 
 @shared
-def kick_with_elements(row, clock, time, half_dt, n):
-    """Apply the forces of contacts, loads, and elements to half-step velocities.
+def kick_with_elements(row, clock, time, half_dt, back, n):
+    """Apply the forces of contacts, loads, and elements; return the power of the dashpots [W].
 
-    `time` is the duration of the kick, and `half_dt` is the time since the given velocities (0 at
-    the first step).
+    `time` is the duration of the kick, and `half_dt` is the time since the given half-step
+    velocities (0 at the first step). The power belongs to this step, `back` before the new ones.
     """
     bodies, own, force = row.bodies, row.elements, row.contacts.force
     u, v, a = bodies.u, bodies.v, bodies.a
-    left, first = force[0], 0
+    left, power, first = force[0], 0.0, 0
     for k in range(1, min(n, clock.n_bodies + 1)):
-        f, inverse, inertia, after = force[k], bodies.inverse_mass[k], 1.0, first
+        f, response, after = force[k], 1.0, first
         push = left - f + bodies.loads[k]
         while own.body[after] == k:
-            c, light = own.damping[after], own.inverse_mass[after]
-            share = 1.0 / (1.0 + half_dt * c * light)
-            pull = share * (
-                own.stiffness[after] * (u[k] - own.u[after]) + c * (v[k] - own.v[after])
-            )
+            pull = own.stiffness[after] * (u[k] - own.u[after])
+            pull += own.damping[after] * (v[k] - own.v[after])
+            if half_dt > 0.0:
+                pull, response = own.share[after] * pull, own.response[after]
             # acceleration of the attached mass without that of the body, which is not known yet
-            own.a[after] = light * pull
+            own.a[after] = own.inverse_mass[after] * pull
             push -= pull
-            inertia += inverse * half_dt * share * c
             after += 1
-        a[k] = inverse * push / inertia
+        a[k] = bodies.inverse_mass[k] * push * response
         v[k] += time * a[k]
+        velocity = v[k] - back * a[k]
         for j in range(first, after):
-            c, light = own.damping[j], own.inverse_mass[j]
-            own.a[j] += half_dt * c * light / (1.0 + half_dt * c * light) * a[k]
-            own.v[j] += time * own.a[j]
+            slip = velocity
+            if own.mass[j] > 0.0:
+                dashpot = half_dt * own.damping[j] * own.share[j]
+                own.a[j] += dashpot * own.inverse_mass[j] * a[k]
+                own.v[j] += time * own.a[j]
+                slip -= own.v[j] - back * own.a[j]
+            power += own.damping[j] * slip * slip
         first, left = after, f
+    return power
 
 
 @shared
-def complete_elements(row, clock, records, snapshot_due):
+def complete_elements(row, clock, records, power, radiated, snapshot_due, energy_due):
     """Complete a step of the elements after the kicks, before the bodies drift.
 
-    Sum the work of the dashpots, store the snapshot, and drift the attached masses. Return the
-    kinetic energy of the attached masses, the energy of the springs, the energy that the dashpots
-    have taken, and the part of it that compliant ends have taken [J].
+    Sum the work of the dashpots, of which compliant ends have the power `radiated` [W], store the
+    snapshot, and drift the attached masses. Return the kinetic energy of the attached masses, the
+    energy of the springs, the energy that the dashpots have taken, and the part of it that
+    compliant ends have taken [J], for an entry of the energy balance.
     """
-    bodies, own = row.bodies, row.elements
-    step, dt, n_steps = clock.step, clock.dt, clock.n_steps
-    back, half = 0.5 * dt if step < n_steps else 0.0, 0.5 * dt if step > 0 else 0.0
-    time = dt if 0 < step < n_steps else 0.5 * dt
-    kinetic = stored = lost = radiated = 0.0
+    bodies, own, step, dt = row.bodies, row.elements, clock.step, clock.dt
+    back, half = 0.5 * dt if step < clock.n_steps else 0.0, 0.5 * dt if step > 0 else 0.0
+    time = dt if 0 < step < clock.n_steps else 0.5 * dt
+    lost = clock.elements_work + clock.elements_rest + half * power
+    at_ends = clock.ends_work + clock.ends_rest + half * radiated
+    work, rest = clock.elements_work, clock.elements_rest
+    clock.elements_work, clock.elements_rest = added(work, rest, time * power)
+    work, rest = clock.ends_work, clock.ends_rest
+    clock.ends_work, clock.ends_rest = added(work, rest, time * radiated)
+    kinetic = stored = 0.0
     j = attached = 0
-    while own.body[j] >= 0.0:
+    while (energy_due or snapshot_due) and own.body[j] >= 0.0:
         k = int(own.body[j])
-        is_end = k == 0 or k > clock.n_bodies
         velocity, stretch = own.v[j] - back * own.a[j], -own.u[j]
-        slip = -velocity
-        if not is_end:
-            stretch += bodies.u[k]
-            slip += bodies.v[k] - back * bodies.a[k]
-        power = own.damping[j] * slip * slip
-        if is_end and own.mass[j] == 0.0:
-            # the force of the kick, so that the energy balance closes at an onset
-            power = -row.contacts.force[0] if k == 0 else row.contacts.force[k - 1]
-            power *= velocity
+        stretch += bodies.u[k] if 0 < k <= clock.n_bodies else 0.0
         kinetic += 0.5 * own.mass[j] * velocity * velocity
         stored += (0.5 * own.stiffness[j] * stretch + own.load[j]) * stretch
-        taken = own.work[j] + own.rest[j] + half * power
-        lost += taken
-        radiated += taken if is_end else 0.0
-        own.work[j], own.rest[j] = added(own.work[j], own.rest[j], time * power)
         if own.mass[j] > 0.0:
             if snapshot_due:
                 records.attached_displacement[clock.snapshot, attached] = own.u[j]
                 records.attached_velocity[clock.snapshot, attached] = velocity
             attached += 1
-            if step < n_steps:
-                own.u[j] += dt * own.v[j]
         j += 1
-    return kinetic, stored, lost, radiated
+    if step < clock.n_steps:
+        drift(own.u, own.v, dt, own.u.size)
+    return kinetic, stored, lost, at_ends

@@ -157,8 +157,8 @@ ELEMENT = (
     Field("stiffness", "element", "of the spring [N/m]"),
     Field("damping", "element", "of the dashpot [kg/s]"),
     Field("load", "element", "constant force on the attached mass: at an end, the static one [N]"),
-    Field("work", "element", "energy that the dashpot has taken [J]"),
-    Field("rest", "element", "what its rounding has left out [J]"),
+    Field("share", "element", "1/(1 + dt/2 damping/attached mass)"),
+    Field("response", "element", "1/(1 + dt/2 sum of share times damping of its body/mass)"),
 )
 
 STEP_JUMP = (
@@ -204,6 +204,10 @@ RUN = (
     ),
     Field("drive_work", "run", "of the drives on the chain [J]"),
     Field("drive_rest", "run", "what its rounding has left out [J]"),
+    Field("elements_work", "run", "energy that the dashpots of elements have taken [J]"),
+    Field("elements_rest", "run", "what its rounding has left out [J]"),
+    Field("ends_work", "run", "energy that compliant ends have taken [J]"),
+    Field("ends_rest", "run", "what its rounding has left out [J]"),
     Field("n_steps", "run", "steps to the end", kind=int, changes=False),
     Field(
         "earlier",

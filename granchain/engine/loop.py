@@ -146,19 +146,25 @@ def time_loop(law: Functions, features: Features) -> Callable:
             dt, scale = clock.dt, 1.0 if begun and step < n_steps else 0.5
             back = 0.5 * dt if step < n_steps else 0.0
             kick_row(row, 0, n, changed, corrected, scale, dt, flags)
-            power, elements_energy = 0.0, (0.0, 0.0, 0.0, 0.0)
+            power = lost = radiated = 0.0
+            elements_energy = 0.0, 0.0, 0.0, 0.0
+            half_dt = 0.5 * dt if begun else 0.0
             if ELEMENTS:
-                kick_with_elements(row, clock, scale * dt, 0.5 * dt if begun else 0.0, n)
+                lost = kick_with_elements(row, clock, scale * dt, half_dt, back, n)
             if ENDS:
-                kick_ends(row, clock, scale * dt, 0.5 * dt if begun else 0.0)
+                radiated = kick_ends(row, clock, scale * dt, half_dt, back)
+                lost += radiated
             if DRIVEN:
                 hold(row)
                 half, due = 0.5 * dt if step > 0 else 0.0, step == energy_at
                 time = 0.5 * dt if step == 0 or step == n_steps else dt
-                power = power_of_drives(row, clock, records, back, half, time, due)
+                power, taken = power_of_drives(row, clock, records, back, half, time, due)
+                lost += taken
             contacts_energy = stored(row, n) if step == energy_at else (0.0, 0.0)
             if ELEMENTS:
-                elements_energy = complete_elements(row, clock, records, step == snapshot_at)
+                elements_energy = complete_elements(
+                    row, clock, records, lost, radiated, step == snapshot_at, step == energy_at
+                )
             complete(
                 row, clock, records, n, step == snapshot_at, step == energy_at, contacts_energy,
                 elements_energy, power, flags,

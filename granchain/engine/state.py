@@ -377,6 +377,13 @@ class State:
             )
             getattr(rows, name)[: values.size] = values + (name == "body")
         rows.inverse_mass[:] = np.divide(1.0, rows.mass, where=rows.mass > 0.0, out=0.0 * rows.mass)
+        # The drive takes the forces of the elements of a placed body.
+        rows.damping[np.isin(rows.body, self._placed)] = 0.0
+        half, size = 0.5 * self.time_step.value, chain.elements.body.size
+        rows.share[:] = 1.0 / (1.0 + half * rows.damping * rows.inverse_mass)
+        own, body = chain.elements.body + 1, (rows.share * rows.damping)[:size]
+        dashpots = np.bincount(own, body, self.bodies.mass.size)
+        rows.response[:size] = 1.0 / (1.0 + half * self.bodies.inverse_mass * dashpots)[own]
         force = chain.static_forces()
         for wall, load in ((0, force[0]), (chain.n_bodies + 1, -force[-1])):
             modes = self.end_rows.start + np.flatnonzero(chain.end_elements.body + 1 == wall)
