@@ -187,15 +187,16 @@ class Branch(Answer):
     >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
     >>> case = gc.Case(
     ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
-    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     | {"precompression": 20.0, "on_site_damping": 0.7},
     ...     contact={"law": "hertz"},
     ...     ends={"left": shaker, "right": "wall"},
     ...     time={"end": 1e-3},
     ... )
     >>> orbit = gc.orbit(case, progress=False)
-    >>> branch = gc.continuation(case, orbit, along="chain.drag", stop=1600.0, progress=False)
+    >>> key = "chain.on_site_damping"
+    >>> branch = gc.continuation(case, orbit, along=key, stop=0.75, progress=False)
     >>> branch.points[-1].parameter
-    1600.0
+    0.75
     """
 
     labels: ClassVar = {
@@ -573,7 +574,7 @@ class Path:
         if problem.chain.lasting and facts[0] != facts[1]:
             raise CaseError(
                 f"along: {self.along} changes contacts that have residual indentation. It must "
-                "be a parameter of drives, drag, on-site springs, or dashpots. Find an orbit at "
+                "be a parameter of drives, on-site springs, or dashpots. Find an orbit at "
                 "each value with granchain.orbit, which lets the indentation grow."
             )
         self.follow(replace(problem, history=history))
@@ -1011,13 +1012,14 @@ def continuation(
     >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
     >>> case = gc.Case(
     ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
-    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     | {"precompression": 20.0, "on_site_damping": 0.7},
     ...     contact={"law": "hertz"},
     ...     ends={"left": shaker, "right": "wall"},
     ...     time={"end": 1e-3},
     ... )
     >>> orbit = gc.orbit(case, progress=False)
-    >>> branch = gc.continuation(case, orbit, along="chain.drag", stop=1600.0, progress=False)
+    >>> key = "chain.on_site_damping"
+    >>> branch = gc.continuation(case, orbit, along=key, stop=0.75, progress=False)
     >>> all(point.stable for point in branch.points)
     True
     """

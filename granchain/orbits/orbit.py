@@ -48,7 +48,7 @@ class Orbit(Answer):
     modulus_error : float
         Error of the modulus of the first multiplier [1].
     energy_in, energy_lost : float
-        Energy supplied by the drives, and energy lost in contacts, drag, and on-site dashpots, in
+        Energy supplied by the drives, and energy lost in contacts and dashpots, in
         one period [J].
     energy, energy_error : float
         Energy of a breather above the static state, and its discretization error [J]. nan for a
@@ -99,7 +99,7 @@ class Orbit(Answer):
     >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
     >>> case = gc.Case(
     ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
-    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     | {"precompression": 20.0, "on_site_damping": 0.7},
     ...     contact={"law": "hertz"},
     ...     ends={"left": shaker, "right": "wall"},
     ...     time={"end": 1e-3},
@@ -258,7 +258,7 @@ def orbit(
     >>> shaker |= {"amplitude": 1e-8, "frequency": 1e4}
     >>> case = gc.Case(
     ...     chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
-    ...     | {"precompression": 20.0, "drag": 1500.0},
+    ...     | {"precompression": 20.0, "on_site_damping": 0.7},
     ...     contact={"law": "hertz"},
     ...     ends={"left": shaker, "right": "wall"},
     ...     time={"end": 1e-3},
