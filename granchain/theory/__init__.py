@@ -49,9 +49,11 @@ from granchain.theory.elastoplastic import (
 )
 from granchain.theory.impacts import (
     ElasticImpact,
+    PlateImpact,
     elastic_impact,
     hertz_stiffness,
     impact_duration_factor,
+    plate_impact,
 )
 from granchain.theory.lattice import Dispersion, dispersion
 from granchain.theory.waves import (
@@ -83,6 +85,7 @@ __all__ = [
     "Dispersion",
     "ElasticImpact",
     "HysteresisImpact",
+    "PlateImpact",
     "SolitaryWave",
     "StruckChain",
     "asked_for_clamped",
@@ -107,6 +110,7 @@ __all__ = [
     "lee_wang_transition",
     "ma_liu_plastic_restitution",
     "pairwise_velocity",
+    "plate_impact",
     "precompressed_stiffness",
     "small_wave_frequency",
     "small_wave_speed",
