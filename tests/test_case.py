@@ -31,6 +31,7 @@ from granchain.case.document import (
     set_value,
     toml_value,
 )
+from granchain.case.listing import about_key
 from granchain.contact import laws
 from granchain.contact.law import RESTITUTION
 from granchain.contact.maliu import MaLiu
@@ -635,6 +636,12 @@ def test_mistakes_that_do_not_follow_from_each_other_are_told_in_one_pass() -> N
         told = problems(base | every)
         for mistake in mistakes:
             assert set(problems(base | mistake)) <= set(told), mistake
+
+
+def test_keys_and_tables_have_descriptions() -> None:
+    case = load_case("steel-chain")
+    assert about_key(case, "ends") == ("", "of the case: ends")
+    assert about_key(case, "chain.radius") == ("m", "the radius of a bead")
 
 
 def test_cases_differ_in_the_keys_that_their_authors_gave() -> None:

@@ -73,13 +73,13 @@ class CheckedCase(Table):
         for name in (name for name in dict(document) if name not in known):
             problems.add_unknown(str(name), names)
         plain = plain_tables(known, problems)
-        given = lists_in_place_of_files(plain, context["folder"], problems)
-        tables = cls._tables(given, problems)
-        state = cls._across(tables, given, context["folder"], context["state"], problems)
+        keys = lists_in_place_of_files(plain, context["folder"], problems)
+        tables = cls._tables(keys, problems)
+        state = cls._across(tables, keys, context["folder"], context["state"], problems)
         problems.close()
         case: Self = handler(tables)
-        case._document, case._state, case._folder = given, state, context["folder"]
-        case._toml = context["toml"] if given == plain else ""
+        case._document, case._state, case._folder = keys, state, context["folder"]
+        case._toml = context["toml"] if keys == plain else ""
         return case
 
     @classmethod
@@ -101,14 +101,14 @@ class CheckedCase(Table):
     def _across(
         cls,
         tables: dict[str, Any],
-        given: dict[str, Any],
+        keys: dict[str, Any],
         folder: Path | None,
         state: str,
         problems: Problems,
     ) -> str:
         """Complete the tables and check them together; return the state that the case starts from.
 
-        A file with the initial state is replaced in the given tables.
+        A file with the initial state is replaced in `keys`, the tables as the author gave them.
         """
         raise NotImplementedError
 

@@ -102,29 +102,29 @@ class Case(CheckedCase):
     def _across(
         cls,
         tables: dict[str, Any],
-        given: dict[str, Any],
+        keys: dict[str, Any],
         folder: Path | None,
         state: str,
         problems: Problems,
     ) -> str:
         if "contact" in tables and problems.clear("contact.law"):
-            keys = dict(given["contact"])
-            pairs = keys.pop("pair", None)
-            values = law_values("contact", keys, problems)
+            inputs = dict(keys["contact"])
+            pairs = inputs.pop("pair", None)
+            values = law_values("contact", inputs, problems)
             law = laws().get(values["law"])
             tables["contact"] = ChainContactTable(**values, pair=read_pairs(pairs, law, problems))
         read_own_contacts(tables, problems)
         if tables.get("tolerance") is not None:
             tolerances = tolerances_of(tables["tolerance"], "tolerance", problems)
             tables["tolerance"] = ToleranceTable(**tolerances)
-        complete(tables, given)
+        complete(tables, keys)
         start, moved = "", tables.get("initial") is not None and "chain" in tables
         if (
             moved
             and problems.readable("chain.beads", "chain.segment")
             and problems.clear("initial")
         ):
-            start = read_initial(tables, given, folder, state, problems)
+            start = read_initial(tables, keys, folder, state, problems)
         resumes = getattr(tables.get("initial"), "state", None) is not None
         check_across(tables, resumes, problems)
         needed = ("chain", "striker", "ends", "drive", "contact", "initial", "time.end")
@@ -335,13 +335,13 @@ class Case(CheckedCase):
         return super().replace(changes)
 
 
-def complete(tables: dict[str, Any], given: Mapping[str, Any]) -> None:
+def complete(tables: dict[str, Any], keys: Mapping[str, Any]) -> None:
     """Complete the chain and the striker in the tables of a case."""
     chain, striker = tables.get("chain"), tables.get("striker")
     if chain is not None:
-        chain = tables["chain"] = chain.completed(given["chain"])
+        chain = tables["chain"] = chain.completed(keys["chain"])
         if striker is not None:
-            tables["striker"] = striker.completed(given["striker"], chain)
+            tables["striker"] = striker.completed(keys["striker"], chain)
 
 
 def with_numbers(case: AnyCase, changes: Mapping[str, Any]) -> AnyCase:

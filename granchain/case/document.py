@@ -317,7 +317,7 @@ def flattened(tables: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def keys_that_differ(
-    given: Iterable[Mapping[str, Any]], completed: Iterable[Mapping[str, Any]]
+    documents: Iterable[Mapping[str, Any]], completed: Iterable[Mapping[str, Any]]
 ) -> dict[str, list[Any]]:
     """Return the given keys in which cases differ, with the completed value in each case.
 
@@ -326,12 +326,12 @@ def keys_that_differ(
 
     Parameters
     ----------
-    given : iterable of mapping
+    documents : iterable of mapping
         Tables of each case as the author gave them.
     completed : iterable of mapping
         Completed tables of each case.
     """
-    names = dict.fromkeys(name for tables in given for name, _ in flattened(tables))
+    names = dict.fromkeys(name for tables in documents for name, _ in flattened(tables))
     completed = list(completed)
     columns = {name: [entry_at(tables, name)[0] for tables in completed] for name in names}
     return {

@@ -22,21 +22,21 @@ OF_RESONATORS = ("resonator_velocity", "resonator_displacement")
 
 def read_initial(
     tables: dict[str, Any],
-    given: dict[str, Any],
+    keys: dict[str, Any],
     folder: Path | None,
     state: str,
     problems: Problems,
 ) -> str:
     """Read the initial motion of all beads, also if it is in a file, and report errors.
 
-    A file is replaced in the given tables by its content, or by the hash of its state. Return the
+    A file is replaced in `keys` by its content, or by the hash of its state. Return the
     text of the state from which the run resumes, or "".
 
     Parameters
     ----------
     tables : dict
         Tables of the case, with [initial].
-    given : dict
+    keys : dict
         Tables as the author gave them.
     folder : Path or None
         Folder of the file.
@@ -68,7 +68,7 @@ def read_initial(
         )
         tables["initial"] = read_state(table, state, problems)
         names = {} if table.file is None else {"file": table.file}
-        given["initial"] = names | {"state": sha256_of(state)}
+        keys["initial"] = names | {"state": sha256_of(state)}
         return state if problems.clear("initial") else ""
     if table.file is None and not stated and not riding:
         problems.add(
@@ -101,7 +101,7 @@ def read_initial(
             )
     if table.file is not None:
         tables["initial"] = InitialTable(**stated, **riding)
-        given["initial"] = {name: list(values) for name, values in (stated | riding).items()}
+        keys["initial"] = {name: list(values) for name, values in (stated | riding).items()}
     return ""
 
 
@@ -114,11 +114,11 @@ def _state_of(table: InitialTable, state: str) -> str:
 
 def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTable:
     """Return the initial motion of a run that resumes from a state."""
-    given = "" if table.state is None or table.state.startswith(STATE_MARK) else table.state
+    digest = "" if table.state is None or table.state.startswith(STATE_MARK) else table.state
     try:
         if not state:
             raise ValueError("it is missing")
-        if given and given != sha256_of(state):
+        if digest and digest != sha256_of(state):
             raise ValueError("the file has another state")
         stored = state_in(state)
     except ValueError as error:

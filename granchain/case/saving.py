@@ -39,8 +39,8 @@ def save_case(case: Any, path: str | os.PathLike[str], overwrite: bool) -> None:
     # Imported here because only saving a case needs this higher layer.
     from granchain.store.files import check_target, write_atomically
 
-    target, given = Path(path), case.as_given()
-    tables, files = copy.deepcopy(given["tables"]), {}
+    target, stored = Path(path), case.as_given()
+    tables, files = copy.deepcopy(stored["tables"]), {}
     for where, table in case.drives.items() if "chain" in tables else ():
         if table.time is not None and len(table.time) > MOST_ROWS:
             name = f"{target.stem}.{where}.csv"
@@ -50,9 +50,9 @@ def save_case(case: Any, path: str | os.PathLike[str], overwrite: bool) -> None:
             drive = tables[kind][place if kind == "ends" else int(place)]
             del drive["time"], drive["value"]
             drive["file"] = name
-    if "state" in given:
+    if "state" in stored:
         name = f"{target.stem}.initial.state"
-        files[name] = given["state"]
+        files[name] = stored["state"]
         tables["initial"]["file"] = name
     text = toml_text(tables, case.resolved())
     if len(text.encode()) > CASE_BYTES:

@@ -217,24 +217,24 @@ OF_BEADS = (
 )  # fmt: skip
 
 
-def body_of(table: Any, given: Mapping[str, Any], like: Any) -> dict[str, Any]:
+def body_of(table: Any, keys: Mapping[str, Any], like: Any) -> dict[str, Any]:
     """Return radius, mass, and material of a body; missing values are those of another body.
 
     If its radius or material is given, its mass follows from the density.
     """
-    radius, material = (own_or(table, given, like, name) for name in ("radius", "material"))
-    own_body = "radius" in given or "material" in given
-    mass = own_or(table, given, None if own_body else like, "mass")
+    radius, material = (inherited(table, keys, like, name) for name in ("radius", "material"))
+    differs = "radius" in keys or "material" in keys
+    mass = inherited(table, keys, None if differs else like, "mass")
     density = None if material is None else material.density
     if mass is None and radius is not None and density is not None:
         mass = density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
     return {"radius": radius, "mass": mass, "material": material}
 
 
-def own_or(table: Table, given: Mapping[str, Any], like: Any, name: str) -> Any:
-    """Return the value that a table has at a given key, or else the value of another table."""
-    own = getattr(table, name) if name in given else None
-    return getattr(like, name, None) if own is None else own
+def inherited(table: Table, keys: Mapping[str, Any], like: Any, name: str) -> Any:
+    """Return the value of a table at a key that the author gave, or else of another table."""
+    value = getattr(table, name) if name in keys else None
+    return getattr(like, name, None) if value is None else value
 
 
 def with_values(table: AnyTable, values: Mapping[str, Any]) -> AnyTable:
@@ -286,19 +286,19 @@ class ChainTable(Table):
         "the seed of the random factors and gaps", "a whole number, 0 or more", None, ge=0
     )
 
-    def completed(self, given: Mapping[str, Any]) -> ChainTable:
+    def completed(self, keys: Mapping[str, Any]) -> ChainTable:
         """Return the chain with all values of its beads, or of each of its segments.
 
-        `given` has the keys that the author gave under `[chain]`. Values that follow from them are
+        `keys` are those that the author gave under `[chain]`. Values that follow from them are
         computed, also if the chain was complete with other values at these keys.
         """
-        chain = with_values(self, body_of(self, given, None))
+        chain = with_values(self, body_of(self, keys, None))
         if not self.segment:
             return chain
         segments = []
-        for segment, keys in zip(self.segment, given["segment"], strict=True):
-            values = {name: own_or(segment, keys, chain, name) for name in OF_BEADS}
-            segments.append(with_values(segment, values | body_of(segment, keys, chain)))
+        for segment, entry in zip(self.segment, keys["segment"], strict=True):
+            values = {name: inherited(segment, entry, chain, name) for name in OF_BEADS}
+            segments.append(with_values(segment, values | body_of(segment, entry, chain)))
         return with_values(chain, {"segment": tuple(segments)})
 
     def groups(self) -> list[tuple[int, list[SegmentTable]]]:
@@ -404,10 +404,10 @@ class StrikerTable(Table):
     mass: float | None = number_key("kg", "the mass of the striker", None, above=0.0)
     material: MaterialKey | None = material_of("the striker")
 
-    def completed(self, given: Mapping[str, Any], chain: ChainTable) -> StrikerTable:
+    def completed(self, keys: Mapping[str, Any], chain: ChainTable) -> StrikerTable:
         """Return the striker with all its values; those that are not given are those of bead 1."""
         first = chain.segment[0] if chain.segment else chain
-        return with_values(self, body_of(self, given, first))
+        return with_values(self, body_of(self, keys, first))
 
 
 class InitialTable(Table):

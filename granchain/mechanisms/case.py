@@ -234,13 +234,13 @@ class MechanismCase(CheckedCase):
     def _across(
         cls,
         tables: dict[str, Any],
-        given: dict[str, Any],
+        keys: dict[str, Any],
         folder: Path | None,
         state: str,
         problems: Problems,
     ) -> str:
         if "contact" in tables and problems.clear("contact.law"):
-            tables["contact"] = contact_table(given["contact"], problems)
+            tables["contact"] = contact_table(keys["contact"], problems)
         cls._follow(tables, problems)
         used = cls.model_fields.keys() - {"contact", "start", "joint", "pin"}
         if cls.model_fields.keys() <= tables.keys() and problems.clear(*used):
