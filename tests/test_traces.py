@@ -20,7 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.refused import refused
 
-import granchain as gc
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
 from granchain.measured import Asked, import_trace, read_about, read_trace
