@@ -121,6 +121,13 @@ def test_a_wrong_end_is_an_error_with_its_location(right, tables, message):
     assert len(error.value.problems) == 1
 
 
+def test_a_misspelt_kind_of_end_is_found():
+    with pytest.raises(gc.errors.CaseError) as error:
+        case_with({"rods": {"area": 1e-4, "material": "ptfe"}})
+    unknown = 'ends.right.rods: unknown key. The keys are rod. Did you mean "rod"?'
+    assert unknown in error.value.problems
+
+
 def test_a_left_end_gives_way_only_without_a_striker():
     ends = {"left": {"mass": 1e-3, "stiffness": 1e5}}
     with pytest.raises(gc.errors.CaseError, match=r"ends\.left: a compliant end is not possible"):

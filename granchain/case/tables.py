@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from granchain.case.signals import KEYS_NEEDED, SHAPES
+from granchain.errors import nearest
 from granchain.keys import (
     TITLE_LENGTH,
     Table,
@@ -607,12 +608,15 @@ def _kind_of_end(value: Any) -> str:
     """Return the tag of an end: "word", or the name of the table that has its keys."""
     if isinstance(value, Table):
         return type(value).__name__
-    names = value if isinstance(value, Mapping) else ()
-    tables = (MassEndTable, PlateEndTable, RodEndTable, ModesEndTable)
-    met = (table for table in tables if not table.model_fields.keys().isdisjoint(names))
-    otherwise = DRIVE_TABLE if isinstance(value, Mapping) else None
-    table = otherwise if "drive" in names else next(met, otherwise)
-    return "word" if table is None else table.__name__
+    if not isinstance(value, Mapping):
+        return "word"
+    tables = (DRIVE_TABLE, MassEndTable, PlateEndTable, RodEndTable, ModesEndTable)
+    known = {name: table for table in tables for name in table.model_fields}
+    names = [name for name in value if name in known]
+    # a misspelt key means the table of the key that is most similar to it
+    similar = [] if names else [nearest(str(name), known) for name in value]
+    first = "drive" if "drive" in names else next(filter(None, names + similar), "drive")
+    return known[first].__name__
 
 
 EndKey = Annotated[
