@@ -124,6 +124,16 @@ def test_forces_of_more_random_chains_are_those_of_an_integration(seed: int) -> 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("law", [TSUJI, VOIGT, KOGUT], ids=lambda law: law["law"])
+def test_a_plate_takes_the_momentum_of_the_bead(law: dict[str, Any], plain_loop: None) -> None:
+    state = advanced(chain_between("free", PLATE, law, 1), 600)
+    lost = state.chain.mass[0] * (1.0 - state.bodies.v[1])
+    assert lost > 0.5 * state.chain.mass[0]
+    # the displacement times the impedance
+    assert state.elements.u[0] * state.elements.damping[0] == pytest.approx(lost, rel=1e-12)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("law", [TSUJI, VOIGT, KOGUT], ids=lambda law: law["law"])
 def test_energies_of_ends_close_the_balance(law: dict[str, Any], plain_loop: None) -> None:
     case = chain_between(
         PLATE, MODES, law, snapshots={"interval": 1e-6}, time={"end": 1.5e-5},
@@ -143,6 +153,10 @@ def test_energies_of_ends_close_the_balance(law: dict[str, Any], plain_loop: Non
     assert result.resonator_displacement.shape == (16, 3)
     assert result.resonator_displacement[-1] == pytest.approx(result.final_resonator_displacement)
     assert "energy_radiated" not in gc.run(chain_between("wall", "wall", HERTZ)).variables
+    # with no other dashpots, the plate takes all of it
+    alone = gc.run(chain_between("free", PLATE, law, 1, time={"end": 1e-5}))
+    assert alone.energy_radiated[-1] > 0.0
+    assert alone.energy_radiated == pytest.approx(alone.energy_elements_viscous, rel=1e-14)
 
 
 @pytest.mark.plain
@@ -199,6 +213,9 @@ def test_ends_limit_the_step(plain_loop: None) -> None:
         )  # fmt: skip
         with pytest.raises(RunError, match="stability limit"):
             gc.run(loose)
+    # a contact with a moving mass counts like that of two beads, and with a plate once
+    weights = [advanced(chain_between(PLATE, MASS, HERTZ), 1).contacts.endwise[k] for k in (0, 2)]
+    assert weights == [1.0, 2.0]
     dashpot = prepare(chain_between("free", {"mass": 1e-3, "damping": 1e4}, HERTZ))[2]
     assert dashpot.value == pytest.approx(0.05 * 1e-3 / 1e4, rel=1e-2)
     assert dashpot.reason.startswith("auto: 0.05/rate of dashpots")
