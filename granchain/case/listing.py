@@ -152,10 +152,7 @@ def value_at(case: CheckedCase, key: str) -> float:
         If the value is not a number.
     """
     quantity = quantity_of(case, key)
-    value, _, _ = entry_at(case.resolved(), key)
-    if value is None:
-        # a key whose alternative is resolved
-        value, _, _ = entry_at(dict(case), key)
+    value, _, _ = entry_at(dict(case), key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         requirement = f"The case must contain {quantity.meaning}, {quantity.range}"
         raise CaseError(error_text(key, rejected(value), requirement))

@@ -1204,7 +1204,7 @@ def _followed(
 
 def number_at(case: Case, along: Any) -> float:
     """Return the number at a key of a case."""
-    value = entry_at(case.resolved(), along)[0] if isinstance(along, str) else None
+    value = entry_at(dict(case), along)[0] if isinstance(along, str) else None
     changes_nothing = str(along).partition(".")[0] in NO_PHYSICS
     if changes_nothing or isinstance(value, bool) or not isinstance(value, (int, float)):
         raise CaseError(

@@ -909,7 +909,7 @@ class Numbers:
         keys, problems = [keys] if isinstance(keys, str) else list(keys), Problems()
         names: set[str] = set()
         problems.check(bool(keys), where, "missing", "At least one key of the case is required")
-        tables = case.resolved()
+        tables = dict(case)
         absent = {
             name: [LISTS[name].default] * (case.beads - (LISTS[name].axis == "gap"))
             for name in map(list_name, keys)
@@ -1013,7 +1013,7 @@ def numbers_at(case: Case, key: Any, where: str) -> list[float]:
     name = list_name(key)
     if name is None or case.measured:
         return [value_at(case, key)]
-    value, _, places = entry_at(case.resolved(), key)
+    value, _, places = entry_at(dict(case), key)
     if value is None:
         index = key.removeprefix(f"{name}.")
         raise CaseError(f"{key}: index {index} is out of range. It must be 0 to {places[-1]}.")
