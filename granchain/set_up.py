@@ -131,14 +131,14 @@ def resonators_of(case: Case) -> Elements:
 
 def end_of(case: Case, side: str) -> End:
     """Return one end of the chain."""
-    kind, material = getattr(case.ends, side), getattr(case.ends, f"{side}_material")
+    kind, material = getattr(case.ends, side), case.ends.material_of_wall(side)
     if kind == "free":
         return End(FREE)
     if kind in ("wall", "rigid"):
         return End(WALL, RIGID if kind == "rigid" else material)
     if isinstance(kind, DriveTable):
         return End(kind.drive, material, *case.driven(f"ends.{side}"))
-    own, modes, impedance = case.ends.material_of_wall(side), None, 0.0
+    modes, impedance = None, 0.0
     if isinstance(kind, MassEndTable):
         modes = np.array([[kind.mass, kind.stiffness, kind.damping]])
     elif isinstance(kind, ModesEndTable):
@@ -147,4 +147,4 @@ def end_of(case: Case, side: str) -> End:
         impedance = plate_impedance(kind.plate.thickness, kind.plate.material)
     else:
         impedance = rod_impedance(kind.rod.area, kind.rod.material)
-    return End(COMPLIANT, own, modes=modes, impedance=impedance)
+    return End(COMPLIANT, material, modes=modes, impedance=impedance)

@@ -611,12 +611,12 @@ def _kind_of_end(value: Any) -> str:
     if not isinstance(value, Mapping):
         return "word"
     tables = (DRIVE_TABLE, MassEndTable, PlateEndTable, RodEndTable, ModesEndTable)
-    known = {name: table for table in tables for name in table.model_fields}
-    names = [name for name in value if name in known]
+    table_with = {name: table for table in tables for name in table.model_fields}
+    names = [name for name in value if name in table_with]
     # a misspelt key means the table of the key that is most similar to it
-    similar = [] if names else [nearest(str(name), known) for name in value]
+    similar = [] if names else [nearest(str(name), table_with) for name in value]
     first = "drive" if "drive" in names else next(filter(None, names + similar), "drive")
-    return known[first].__name__
+    return table_with[first].__name__
 
 
 EndKey = Annotated[
