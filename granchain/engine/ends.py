@@ -11,7 +11,7 @@ table has P/Z in place of the displacement, and F/Z in place of the acceleration
 the onset weights of the law. In the step of an onset, the wall moves only after the onset, which
 follows from the motion of the body toward the wall at rest. The weight is that of a damping ~ d^a
 with a constant rate. The motion of the wall adds a term ~ d^(2a), whose error is of order 1 + 2a:
-for a = 1/4 and a steel bead on 2 mm of steel, less than 1e-6 of the speed.
+for a = 1/4, a restitution of 0.5, and a steel bead on 2 mm of steel, 1e-5 of the speed at auto.
 """
 
 from __future__ import annotations
