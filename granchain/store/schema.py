@@ -167,7 +167,7 @@ VARIABLES: dict[str, Label] = {
     "displacement": Label(_SHOTS, "m", "displacement from the initial position"),
     "velocity": Label(_SHOTS, "m/s", "velocity"),
     "resonator": Label(
-        ("resonator",), "1", "number of the resonator, counted from 1 along the chain"
+        ("resonator",), "1", "number of the resonator, along the chain; masses of ends come last"
     ),
     "resonator_bead": Label(("resonator",), "1", "label of the bead that carries the resonator"),
     "resonator_mass": Label(("resonator",), "kg", "mass of the resonator"),
