@@ -204,7 +204,7 @@ def _as_toml(value: Any) -> str:
     """Return a value as TOML in one line; JSON strings are valid TOML, except for DEL."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{_as_key(k)} = {_as_toml(one)}' for k, one in value.items())} }}"
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and any(isinstance(entry, Mapping) for entry in value):
         return f"[{', '.join(map(_as_toml, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
