@@ -229,7 +229,7 @@ def test_times_printed_to_few_digits_are_put_on_the_even_grid_that_explains_them
     assert "times are rounded to 1e-08 s" in trace.notes[0]
     # half a digit each at both ends of the line that fits
     assert np.diff(trace.time) == pytest.approx(0.505e-6, abs=1e-8 / (N - 1))
-    assert trace.start + trace.time == pytest.approx(time, abs=1e-8)
+    assert trace.time == pytest.approx(time, abs=1e-8)
     # one sample two digits late is no rounding; digits of a fifth of the step hide the clock
     late = [f"{t + (2e-8 if i == 20 else 0.0):.8f},0,0" for i, t in enumerate(time)]
     for rows_of in (late, [f"{t:.7f},0,0" for t in time]):
@@ -248,11 +248,10 @@ def test_a_clean_file_comes_in_with_the_right_numbers(name):
         time = 0.5e-6 * np.arange(17)
         force = np.column_stack([1e6 * time, 2e6 * time])
         assert "10 samples were resampled" in trace.notes[0]
-    assert trace.time[0] == 0.0
-    assert trace.start + trace.time == pytest.approx(time, rel=1e-9, abs=1e-15)
+    assert trace.time == pytest.approx(time, rel=1e-9, abs=1e-15)
     assert trace.sensor_force == pytest.approx(force, rel=1e-9, abs=1e-12)
     again = read_trace("folder")
-    assert np.array_equal(again.time, trace.time) and again.start == trace.start
+    assert again.time == pytest.approx(trace.time, rel=1e-11, abs=1e-20)
     assert again.sensor_force == pytest.approx(trace.sensor_force, rel=1e-11, abs=1e-20)
     assert trace.sensor_bead.tolist() == again.sensor_bead.tolist() == [3, 8]
     assert again.about.kind == "measured"
@@ -311,7 +310,13 @@ BAD = [
     (
         changed(10, "2.0015e-06,0,0"),
         r"time: the step after sample 8 is 5.015e-07 s, but the mean is 5e-07 s. .* "
-        r"0.001 of it. .* --resample. If the times are only rounded, .* with --interval",
+        r"0.001 of it. .* --resample 5e-07",
+    ),
+    # three digits of the mean are .05 % of a speed off
+    (
+        text(HEAD, *(f"{i * 5.01234e-07 + (i == 9) * 1e-9:.12e},0,0" for i in range(N))),
+        r"mean is 5\.01234e-07 s. .* --resample "
+        r"5\.01234e-07. .* --interval 5\.01234e-07 and --beads",
     ),
     (
         text("time [min],bead 3 [N],bead 8 [N]", *rows()),
@@ -554,7 +559,7 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed,
     said = ["--title", 'Rig "2"', "--set", "uncertainty.gain=[0.03,0.02]"]
     assert obeyed(*constant, *said).out.splitlines()[-1] == "T0001"
     trace = read_trace("T0001")
-    assert trace.start + trace.time == pytest.approx(TIME, abs=1e-15)
+    assert trace.time == pytest.approx(TIME, abs=1e-15)
     assert trace.sensor_force == pytest.approx(FORCE * (1.0, 0.5), rel=1e-9, abs=1e-7)
     about = trace.about
     assert (about.title, about.sensor.gain) == ('Rig "2"', [0.02, 0.04])
