@@ -26,8 +26,8 @@ from racing import (
 from steel_chain import BARE, Run, run_of, steel_chain
 
 from granchain.chain import WALL, Chain, End
-from granchain.engine.bands import Bands
 from granchain.engine.state import State
+from granchain.engine.tiles import Bands
 from granchain.material import MATERIALS
 
 LAWS = ("hertz", "flores", "ma-liu")

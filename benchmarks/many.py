@@ -37,8 +37,8 @@ from racing import (
 from steel_chain import BARE, INPUTS, N_BODIES, SPEED, Run, run_of, steel_chain
 
 from granchain.contact import laws
+from granchain.engine.batch import Stack
 from granchain.engine.fields import page_aligned
-from granchain.engine.stack import Stack
 from granchain.engine.state import State
 from granchain.jit.options import VECTOR
 

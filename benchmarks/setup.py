@@ -23,7 +23,7 @@ from racing import (
 )
 
 import granchain
-from granchain.engine.stack import Stack
+from granchain.engine.batch import Stack
 from granchain.simulation import prepare
 from granchain.studies import members as set_up_together
 

@@ -17,8 +17,8 @@ from granchain.chain import Chain
 from granchain.contact.law import OPEN
 from granchain.contact.model import Model
 from granchain.engine import fields
+from granchain.engine.mixture import models_of
 from granchain.engine.outcome import outcomes_of, phases
-from granchain.engine.row_model import models_of
 from granchain.engine.state import State
 from granchain.run_end import about_allowed_step, about_laws, about_step, result_and_problem
 from granchain.status import Message, Status

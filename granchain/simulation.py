@@ -20,11 +20,10 @@ from granchain.case.start import begun, differences_of, new_walls, same_of
 from granchain.chain import Chain, End, Start
 from granchain.chain_end import Ended, ended
 from granchain.contact.law_record import LawRecord
-from granchain.engine.bands import Bands
 from granchain.engine.drives import drive_at
-from granchain.engine.law_hash import record_of
-from granchain.engine.setup import Contacts
+from granchain.engine.setup import Contacts, record_of
 from granchain.engine.state import Recording, State, drive_of
+from granchain.engine.tiles import Bands
 from granchain.engine.timestep import FAST, Planned, TimeStep, time_steps_together
 from granchain.errors import CaseError, FileError, GranchainWarning, LawError, RunError
 from granchain.jit.cache import compiling

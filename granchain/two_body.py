@@ -20,9 +20,7 @@ from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
 from granchain.contact.pair import OF_THE_SOFTER, PAIR_QUANTITIES, Pair
-from granchain.engine.at_rest import settled
-from granchain.engine.law_hash import record_of
-from granchain.engine.setup import Contacts, RowInputs, contacts_together
+from granchain.engine.setup import Contacts, RowInputs, contacts_together, record_of, settled
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError, RunError, error_text, suggestion

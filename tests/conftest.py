@@ -82,19 +82,19 @@ def plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     from granchain.engine.loop import time_loop
 
     monkeypatch.setattr("granchain.engine.state.loop_of", time_loop)
-    monkeypatch.setattr("granchain.engine.stack.compiled", lambda stack: stack)
+    monkeypatch.setattr("granchain.engine.batch.compiled", lambda stack: stack)
 
 
 @pytest.fixture
 def plain_members(monkeypatch: pytest.MonkeyPatch) -> None:
     """No loop over members is compiled: test_many.py looks at those."""
-    monkeypatch.setattr("granchain.engine.stack.COMPILED", sys.maxsize)
+    monkeypatch.setattr("granchain.engine.batch.COMPILED", sys.maxsize)
 
 
 @pytest.fixture
 def plain_scans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scans of coefficients as plain Python, which take less than their compiling."""
-    monkeypatch.setattr("granchain.engine.scans.PLAIN_SECONDS", math.inf)
+    monkeypatch.setattr("granchain.engine.setup.PLAIN_SECONDS", math.inf)
 
 
 @pytest.fixture

@@ -21,8 +21,7 @@ from support.rows import (
 from granchain.chain import RIGID, Chain, End
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.engine.at_rest import largest_force
-from granchain.engine.scans import PLAIN_KINDS
+from granchain.engine.setup import PLAIN_KINDS, largest_force
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError

@@ -18,7 +18,7 @@ from granchain.certificates import example_inputs
 from granchain.chain import Masses
 from granchain.contact import laws
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
-from granchain.engine import bands
+from granchain.engine import tiles
 from granchain.errors import RunError
 from granchain.simulation import prepare
 from granchain.status import Status
@@ -245,7 +245,7 @@ def found(name: str, count: int, seed: int, folder: Path) -> int:
 @pytest.fixture
 def threads_of_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of some tiles go on several threads, too."""
-    monkeypatch.setattr(bands, "TILES_APART", 1)
+    monkeypatch.setattr(tiles, "TILES_APART", 1)
 
 
 @LATER

@@ -15,7 +15,7 @@ from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.hysteresis import Hysteresis, KhuliefShabana
 from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair, exact_damping_factor
-from granchain.engine.coefficients import coefficients
+from granchain.engine.setup import coefficients
 from granchain.errors import LawError
 from granchain.material import Material
 from granchain.two_body import example_pair, impact

@@ -11,7 +11,7 @@ from support.shaken import shaken_row
 
 import granchain as gc
 from granchain import simulation
-from granchain.engine import stack
+from granchain.engine import batch
 from granchain.engine.state import State
 from granchain.measured.about import about_of
 from granchain.mechanisms.runs import Machine
@@ -43,8 +43,8 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch, call: Callable[[], Any], at: int 
     with monkeypatch.context() as patch:
         for kind in (State, Machine):
             patch.setattr(kind, "advance", counted(kind.advance))
-        compiled = stack.stack_of
-        patch.setattr(stack, "stack_of", lambda loop: counted(compiled(loop)))
+        compiled = batch.stack_of
+        patch.setattr(batch, "stack_of", lambda loop: counted(compiled(loop)))
         # some blocks in each run, whose sizes do not depend on the load of the machine
         patch.setattr(simulation, "FIRST_BLOCK", FIRST_BLOCK)
         for module, name in (

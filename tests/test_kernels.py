@@ -110,7 +110,7 @@ def test_c_across_chains_has_the_engines_bits_when_freed_memory_is_used_again(
     monkeypatch.syspath_prepend(BENCHMARKS)
     many = importlib.import_module("many")
     # compiled for members side by side in test_many.py
-    monkeypatch.setattr("granchain.engine.stack.COMPILED", sys.maxsize)
+    monkeypatch.setattr("granchain.engine.batch.COMPILED", sys.maxsize)
     chains, members, library = sys.modules["steel_chain"], 16, libraries[max(libraries)]
     run = chains.run_of(law, chains.steel_chain(N_BODIES), example_inputs(laws()[law]))
     run = replace(run, step=replace(run.step, n_steps=STEPS // 10))

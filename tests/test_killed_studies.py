@@ -19,7 +19,7 @@ from test_chained import bead
 from test_many import short
 
 import granchain as gc
-from granchain.engine import stack
+from granchain.engine import batch
 from granchain.store.study import StudyPart
 from granchain.studies import measures
 
@@ -53,7 +53,7 @@ STUDIES: dict[str, tuple[Callable[[], list[gc.Case]], Any, bool]] = {
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Many frames; children are forks, which find the loops compiled and this changed."""
     monkeypatch.setattr(measures, "TOGETHER", 2)
-    monkeypatch.setattr(stack, "COMPILED", 1000)
+    monkeypatch.setattr(batch, "COMPILED", 1000)
     yield
 
 

@@ -9,7 +9,7 @@ from support.law_ways import COEFFICIENT_EDITS, HARMLESS, edited
 import granchain as gc
 from granchain import simulation
 from granchain.contact.law_record import CARRIED, LawRecord
-from granchain.engine.law_hash import record_of
+from granchain.engine.setup import record_of
 from granchain.jit.syntax import _functions_of, code_by_syntax
 from granchain.simulation import law_records, prepare
 

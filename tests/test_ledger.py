@@ -14,7 +14,7 @@ from granchain.case import Case, load_case
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
-from granchain.engine.ledger import added
+from granchain.engine.energy import added
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.run_end import relative_residual

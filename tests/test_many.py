@@ -12,7 +12,7 @@ from support.kinds import each_loop
 from support.random_cases import random_cases
 
 import granchain as gc
-from granchain.engine import stack
+from granchain.engine import batch
 from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import recording_of
@@ -30,7 +30,7 @@ MEMBERS = 5
 @pytest.fixture(autouse=True)
 def stacked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ensembles run in compiled stacks, too."""
-    monkeypatch.setattr(stack, "COMPILED", 1)
+    monkeypatch.setattr(batch, "COMPILED", 1)
 
 
 def drawn(law: str, count: int = MEMBERS, seed: int = 14) -> list[gc.Case]:
@@ -81,7 +81,7 @@ def test_each_member_has_the_bits_of_its_own_run(law: str) -> None:
 def test_members_unlike_in_every_way_run_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stack, "COMPILED", 1000)
+    monkeypatch.setattr(batch, "COMPILED", 1000)
     # a push of a micrometre, of the order of the overlaps of the struck chain
     (tmp_path / "push.csv").write_text("0,0\n1e-5,1e-6\n3e-5,0\n")
     push = {"drive": "displacement", "file": str(tmp_path / "push.csv")}
@@ -113,7 +113,7 @@ def test_a_state_to_go_on_from_is_kept_of_results_and_not_of_numbers(
 ) -> None:
     kept: list[State] = []
     monkeypatch.setattr(State, "keep", lambda state: kept.append(state))
-    monkeypatch.setattr(stack, "COMPILED", 2)
+    monkeypatch.setattr(batch, "COMPILED", 2)
     cases = [short(), short(**{"striker.speed": 0.5})]
     assert evaluated(cases).status == [Status.COMPLETE] * 2 and not kept
     assert all(result.state is None for result in gc.run_many(cases)) and len(kept) == 2
@@ -138,9 +138,9 @@ def test_members_that_differ_in_the_strikers_speed_share_all_else() -> None:
 
 @pytest.mark.plain
 def test_few_members_run_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stack, "COMPILED", 3)
+    monkeypatch.setattr(batch, "COMPILED", 3)
     monkeypatch.setattr(
-        stack, "stack_of", lambda loop: pytest.fail("a loop over members was compiled")
+        batch, "stack_of", lambda loop: pytest.fail("a loop over members was compiled")
     )
     cases = [short(), short(**{"striker.speed": 0.5})]
     assert all(
@@ -233,18 +233,18 @@ def test_nothing_of_a_member_is_kept_that_is_interrupted_within_it(
     monkeypatch.setattr(members, "BLOCK_SECONDS", 1e-12)
     cases = [short(), short(**{"striker.speed": 0.5})]
     begun, told_to_stop = threading.Event(), threading.Event()
-    advance = stack.Stack.advance
+    advance = batch.Stack.advance
 
     calls = itertools.count()
 
-    def some(self: stack.Stack, first: int, last: int, steps: int) -> None:
+    def some(self: batch.Stack, first: int, last: int, steps: int) -> None:
         advance(self, first, last, steps)
         if next(calls) == 30:
             begun.set()
             # however late the interruption is heard: the next block would begin after it
             told_to_stop.wait()
 
-    monkeypatch.setattr(stack.Stack, "advance", some)
+    monkeypatch.setattr(batch.Stack, "advance", some)
 
     def wait(futures: Any, return_when: str) -> Any:
         begun.wait()

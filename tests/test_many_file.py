@@ -19,7 +19,7 @@ from support.processes import answer, left_in
 from test_many import outcasts, short, single, study
 
 import granchain as gc
-from granchain.engine import stack
+from granchain.engine import batch
 from granchain.errors import FileError, GranchainWarning, RunError
 from granchain.status import Status
 from granchain.store import ensemble as stored
@@ -30,7 +30,7 @@ from granchain.studies import measures, members
 @pytest.fixture(autouse=True)
 def plain_stack(monkeypatch) -> None:
     """No loop over members is compiled here: it is not what is looked at."""
-    monkeypatch.setattr(stack, "COMPILED", 1000)
+    monkeypatch.setattr(batch, "COMPILED", 1000)
 
 
 def in_batches(monkeypatch, count: int) -> None:
@@ -219,9 +219,9 @@ def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(tmp_
 
 STUDY = """
 import sys, granchain as gc
-from granchain.engine import stack
+from granchain.engine import batch
 from granchain.studies import measures
-measures.TOGETHER, stack.COMPILED = 4, 10**6
+measures.TOGETHER, batch.COMPILED = 4, 10**6
 changes = {"chain.beads": 8, "sensors.beads": [2, 5], "sensors.contacts": [1], "snapshots": None}
 case = gc.load_case("steel-chain-hertz").replace(**changes)
 cases = [case.replace(**{"striker.speed": .5 + .01 * i, "time.end": 3e-5}) for i in range(400)]

@@ -12,7 +12,7 @@ import pytest
 import granchain as gc
 from granchain.certificates.examples import factors_of
 from granchain.contact import laws
-from granchain.engine.at_rest import at_rest
+from granchain.engine.setup import at_rest
 from granchain.errors import GranchainError, RunError
 from granchain.two_body import contact_of_two, law_inputs, two_bodies
 

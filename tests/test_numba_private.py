@@ -17,7 +17,7 @@ from support.processes import answer
 from support.rows import run_row, steel_row
 
 from granchain.contact import elementary
-from granchain.engine import fields, law_hash
+from granchain.engine import fields, setup
 from granchain.errors import GranchainWarning
 from granchain.jit import cache, fingerprint, options, private
 from granchain.jit.accessors import ByAddress, by_address, gatherer, rows_from, store_rows
@@ -256,8 +256,8 @@ def test_what_is_remembered_of_laws_is_bounded(
 ) -> None:
     monkeypatch.setattr(options, "MOST_REACHES", 1)
     monkeypatch.setattr(options, "_reaches", reaches := {})
-    monkeypatch.setattr(law_hash, "MOST_RECORDS", 1)
-    monkeypatch.setattr(law_hash, "_records", records := {})
+    monkeypatch.setattr(setup, "MOST_RECORDS", 1)
+    monkeypatch.setattr(setup, "_records", records := {})
     for law in ("hertz", "tsuji"):
         run_row(steel_row(3), law, 1e-6).law_record()
         assert len(reaches) <= 1 and len(records) == 1

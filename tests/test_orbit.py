@@ -9,9 +9,9 @@ from support.refused import refused
 from support.shaken import orbit_by_integration, shaken_row
 
 import granchain as gc
-from granchain.engine import stack
-from granchain.engine.inspection import RUNNING
-from granchain.engine.stack import Copies
+from granchain.engine import batch
+from granchain.engine.batch import Copies
+from granchain.engine.energy import RUNNING
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, RunError
 from granchain.orbits import shooting
@@ -239,7 +239,7 @@ def test_copies_of_a_run_end_where_runs_from_their_states_do(monkeypatch):
     state, history = State(contacts, chain, step, Recording()), np.zeros((0, 4))
     copies = Copies(state, displacement, velocity, history)
     # in blocks of a step, and stopped after ten
-    monkeypatch.setattr(stack, "AT_ONCE", 1.0)
+    monkeypatch.setattr(batch, "AT_ONCE", 1.0)
     blocks = Copies(state, displacement, velocity, history)
     assert (blocks.displacement == copies.displacement).all()
     assert (blocks.velocity == copies.velocity).all()

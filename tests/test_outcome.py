@@ -12,8 +12,7 @@ import granchain as gc
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.engine import outcome
-from granchain.engine.coefficients import own_coefficients
-from granchain.engine.kinds import kinds_of_columns
+from granchain.engine.setup import kinds_of_columns, own_coefficients
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import LawError

@@ -10,8 +10,8 @@ from support.processes import python
 import granchain as gc
 from granchain.case import Case
 from granchain.case.listing import about_key, value_at
-from granchain.engine import scans
-from granchain.engine.row_model import mixture, run_ends
+from granchain.engine import setup
+from granchain.engine.mixture import mixed_model, run_ends
 from granchain.errors import CaseError
 from granchain.measured.equivalent import checked_search
 from granchain.measured.fit import _free_quantities
@@ -31,7 +31,7 @@ FORGETS = {**MALIU, "dents": "forget"}
 @pytest.fixture(autouse=True)
 def plain_scans(monkeypatch: pytest.MonkeyPatch) -> None:
     """None is compiled for these few contacts."""
-    monkeypatch.setattr(scans, "PLAIN_SECONDS", 60.0)
+    monkeypatch.setattr(setup, "PLAIN_SECONDS", 60.0)
 
 
 def made(inner: dict[str, Any] | None, base: dict[str, Any] = HERTZ, **tables: Any) -> Case:
@@ -169,7 +169,7 @@ def test_laws_of_their_own_are_part_of_the_case() -> None:
     assert "contact" not in made(None).resolved()["chain"]["segment"][0]
     mixed = prepare(case)[1].model
     assert mixed is prepare(other)[1].model or mixed == prepare(other)[1].model
-    assert mixed.name == "hertz, tsuji" and mixture((mixed, mixed)).name.count("tsuji") == 2
+    assert mixed.name == "hertz, tsuji" and mixed_model((mixed, mixed)).name.count("tsuji") == 2
 
 
 ALONE = [{"count": 4}, {"count": 1, "contact": HERTZ}]

@@ -9,7 +9,7 @@ from support.rows import SPEED, run_row, steel_row, velocities
 
 from granchain.case import load_case
 from granchain.contact.law import SPEED_NODES
-from granchain.engine.restitution import LawAtSpeeds, restitution_law, restitutions_at
+from granchain.engine.setup import LawAtSpeeds, restitution_law, restitutions_at
 from granchain.errors import CaseError, LawError, RunError
 from granchain.simulation import run
 from granchain.two_body import example_pair, impact

@@ -14,7 +14,7 @@ import granchain as gc
 from granchain.case import Case, case_as_given
 from granchain.case.document import toml_value
 from granchain.case.listing import KEY_TABLES
-from granchain.engine import stack
+from granchain.engine import batch
 from granchain.errors import RunError
 from granchain.measured import read_trace
 from granchain.studies.plan import plan_of
@@ -393,7 +393,7 @@ def test_a_case_keeps_what_its_files_held(tmp_path):
 
 def test_bands_around_a_result_from_its_file_are_those_around_it_in_memory(tmp_path, monkeypatch):
     # no loop over members is compiled here
-    monkeypatch.setattr(stack, "COMPILED", 1000)
+    monkeypatch.setattr(batch, "COMPILED", 1000)
     keys = ["chain.beads=30", "sensors.beads=[9, 16]", "sensors.contacts=[]", "time.end=3e-4"]
     result = gc.run(gc.load_case("steel-chain", keys))
     result.save(tmp_path / "chain.h5")

@@ -15,11 +15,9 @@ from granchain.contact import laws
 from granchain.contact.hertz import Hertz
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
-from granchain.engine import coefficients, scans
-from granchain.engine.coefficients import with_windows
-from granchain.engine.kinds import kinds_of_columns
-from granchain.engine.row_model import with_copies
-from granchain.engine.setup import RowInputs, contacts_together
+from granchain.engine import setup
+from granchain.engine.mixture import with_copies
+from granchain.engine.setup import RowInputs, contacts_together, kinds_of_columns, with_windows
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
 from granchain.material import MATERIALS
@@ -115,13 +113,13 @@ LAWS = (
 
 @pytest.mark.parametrize("law", LAWS)
 def test_chains_with_other_numbers_are_set_up_in_one_call_as_if_alone(law, monkeypatch):
-    calls, single = [], coefficients.own_coefficients
+    calls, single = [], setup.own_coefficients
 
     def counted(*arguments):
         calls.append(arguments)
         return single(*arguments)
 
-    monkeypatch.setattr(coefficients, "own_coefficients", counted)
+    monkeypatch.setattr(setup, "own_coefficients", counted)
     base, radii = example_chain(6, precompression=1e-3), 2e-3 + 1e-5 * np.arange(6.0)
     varied = [name for name, value in vars(inputs_for(law)).items() if type(value) is float]
     for names in ([], *([name] for name in varied), varied):
@@ -158,9 +156,7 @@ def test_windows_are_the_same_if_the_search_ends_where_the_loss_rises():
             ),
         ).pair()
         with np.errstate(all="ignore"):
-            own = coefficients.own_coefficients(
-                model, pair, inputs_for("ma-liu", psi=psi, xi=xi), 3
-            )
+            own = setup.own_coefficients(model, pair, inputs_for("ma-liu", psi=psi, xi=xi), 3)
         ends += law.loss_rises_from(tuple(own[:, 1].tolist())) < math.inf
         limits = np.full(3, 2e-3)
         found, expected = (
@@ -192,22 +188,22 @@ def test_what_is_remembered_is_what_is_found_anew(law, monkeypatch):
 
     found()
     again = found()
-    monkeypatch.setattr(scans, "_answers", {})
+    monkeypatch.setattr(setup, "_answers", {})
     for mine, anew in zip(again, found(), strict=True):
         assert mine.tobytes() == anew.tobytes()
 
 
 def test_what_is_remembered_is_bounded_in_bytes(monkeypatch):
-    monkeypatch.setattr(scans, "MOST_BYTES", 2000)
-    monkeypatch.setattr(scans, "_answers", answers := {})
-    monkeypatch.setattr(scans, "_answer_bytes", size := [0])
+    monkeypatch.setattr(setup, "MOST_BYTES", 2000)
+    monkeypatch.setattr(setup, "_answers", answers := {})
+    monkeypatch.setattr(setup, "_answer_bytes", size := [0])
     most = 0
     for load in np.linspace(1.0, 2.0, 20):
         contacts_of(Hertz, standing_row(3, precompression=load), inputs_for("hertz"))
         assert size[0] <= 2000
         most = max(most, len(answers))
     assert most > 1
-    scans.remember(("too large",), np.zeros(1), 2001)
+    setup.remember(("too large",), np.zeros(1), 2001)
     assert (len(answers), size[0]) == (0, 0)
 
 

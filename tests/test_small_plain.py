@@ -32,10 +32,11 @@ from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.law import SPEED_NODES, ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import fields
-from granchain.engine.coefficients import GUARD_POINTS, coefficients
 from granchain.engine.fields import PACKED_COLUMNS, PAGE_BYTES, pitch_of
-from granchain.engine.restitution import (
+from granchain.engine.setup import (
+    GUARD_POINTS,
     LawAtSpeeds,
+    coefficients,
     restitution_law,
     restitutions_at,
     with_restitutions,

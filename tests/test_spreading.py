@@ -48,7 +48,7 @@ STRUCK = {"striker": {"speed": 1.0}, "walls": None, "chain": {}, "history": True
 )
 def test_the_energies_of_beads_and_contacts_add_up_to_the_ledgers(law, more, monkeypatch):
     # compiled, the scans take longer
-    monkeypatch.setattr("granchain.engine.scans.PLAIN_SECONDS", 60.0)
+    monkeypatch.setattr("granchain.engine.setup.PLAIN_SECONDS", 60.0)
     result = row(law, **more)
     bead, contact = analysis.bead_energy(result), analysis.contact_energy(result)
     known = result.energy_kinetic + result.energy_recoverable - moving_energy(result).static_work

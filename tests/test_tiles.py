@@ -16,9 +16,9 @@ import granchain as gc
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine import bands, row, state
-from granchain.engine.bands import Bands, in_wavefront, threads_joined
+from granchain.engine import chain_sweep, state, tiles
 from granchain.engine.state import Recording, State
+from granchain.engine.tiles import Bands, in_wavefront, threads_joined
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
 from granchain.jit.options import VECTOR
@@ -46,7 +46,7 @@ Maker = Callable[[], State]
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of any length are long, and tiles small."""
-    monkeypatch.setattr(row, "TILED_ABOVE", 0)
+    monkeypatch.setattr(chain_sweep, "TILED_ABOVE", 0)
     monkeypatch.setattr(state, "TILE_CONTACTS", TILE)
     monkeypatch.setattr(state, "TILE_STEPS", BAND)
 
@@ -103,7 +103,7 @@ def test_threads_give_the_bits_of_one(
     whole = ended(alone, alone.advance)
     request.getfixturevalue("long")
     # a chain of two tiles, on as many threads as asked for
-    monkeypatch.setattr(bands, "TILES_APART", 0.1)
+    monkeypatch.setattr(tiles, "TILES_APART", 0.1)
     for threads in (2, 3) if PLAIN_HERE else (2, 3, 2, 3, 2, 3):
         made = make()
         several = Bands(made, threads)
@@ -125,11 +125,11 @@ def test_a_short_chain_takes_one_thread() -> None:
 def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
     long: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bands, "TILES_APART", 0.1)
+    monkeypatch.setattr(tiles, "TILES_APART", 0.1)
     made = maker("hertz", CHAINS["gaps"])()
     with monkeypatch.context() as patch:
         interrupted = lambda threads: threads_joined(threads) or KeyboardInterrupt()  # noqa: E731
-        patch.setattr(bands, "threads_joined", interrupted)
+        patch.setattr(tiles, "threads_joined", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Bands(made, 2).advance(20)
     assert made.step == 20
@@ -137,7 +137,7 @@ def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
     def fail(*_: Any) -> None:
         raise MemoryError("no room")
 
-    monkeypatch.setattr(bands, "in_wavefront", fail)
+    monkeypatch.setattr(tiles, "in_wavefront", fail)
     with pytest.raises(MemoryError, match="no room"):
         Bands(made, 2).advance(N_STEPS)
 
@@ -220,5 +220,5 @@ def test_a_number_of_threads_that_is_none_is_refused(obeyed) -> None:
 
 
 def test_tiles_two_apart_share_no_contact() -> None:
-    assert row.TILE_CONTACTS >= row.TILE_STEPS * VECTOR + VECTOR
-    assert row.TILE_CONTACTS % VECTOR == 0
+    assert chain_sweep.TILE_CONTACTS >= chain_sweep.TILE_STEPS * VECTOR + VECTOR
+    assert chain_sweep.TILE_CONTACTS % VECTOR == 0

@@ -21,7 +21,7 @@ from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.model import reads_rate
 from granchain.contact.user import PREFIX, blame, file_of, load_law_module
-from granchain.engine import row
+from granchain.engine import chain_sweep
 from granchain.errors import FileError, LawError
 from granchain.jit.cache import compiled
 from granchain.jit.options import frozen, refusal_of
@@ -240,7 +240,7 @@ def test_where_a_law_fails_python_says_it_and_the_line_of_the_file_is_named(here
 
 def test_of_what_numba_writes_a_line_of_ours_is_no_refusal() -> None:
     assert refusal_of(TypingError("Internal error")) is None
-    told = TypingError(f"reason\nDuring: typing of call at {row.__file__} (6)\n")
+    told = TypingError(f"reason\nDuring: typing of call at {chain_sweep.__file__} (6)\n")
     assert refusal_of(told) is None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair
-from granchain.engine.coefficients import coefficients
+from granchain.engine.setup import coefficients
 from granchain.two_body import example_pair
 
 # Impact speeds [m/s] of a verification report.

@@ -31,7 +31,7 @@ from granchain.contact import law_named
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
-from granchain.engine.law_hash import record_of
+from granchain.engine.setup import record_of
 from granchain.errors import GranchainError
 from granchain.jit.options import fingerprint
 from granchain.store import Answer, Label

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from granchain.engine.contact_step import ContactStep, predicted
+from granchain.engine.energy import added
 from granchain.engine.fields import FORCE, motion_of
-from granchain.engine.ledger import added
 from granchain.jit.options import shared
 
 

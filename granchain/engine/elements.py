@@ -18,8 +18,8 @@ of a dashpot on the two sides cancel. The elements of compliant ends move in gra
 
 from __future__ import annotations
 
-from granchain.engine.ledger import added
-from granchain.engine.row import drift
+from granchain.engine.chain_sweep import drift
+from granchain.engine.energy import added
 from granchain.jit.options import shared
 
 

@@ -12,15 +12,7 @@ from collections.abc import Callable
 from functools import cache
 
 from granchain.contact.model import Functions
-from granchain.engine.contact_step import Features, contact_step, overlap_of, past_rate
-from granchain.engine.drives import follow, hold, jolting, power_of_drives
-from granchain.engine.elements import complete_elements, kick_with_elements
-from granchain.engine.ends import kick_ends, place_ends, settling
-from granchain.engine.fields import beads_of
-from granchain.engine.inspection import COMPLETE, RUNNING, inspection
-from granchain.engine.jumps import correcting
-from granchain.engine.ledger import account, added, dissipate, stores
-from granchain.engine.row import (
+from granchain.engine.chain_sweep import (
     NEVER,
     drift,
     flags_of,
@@ -30,6 +22,13 @@ from granchain.engine.row import (
     sample_step,
     sweeps_of,
 )
+from granchain.engine.contact_step import Features, contact_step, overlap_of, past_rate
+from granchain.engine.drives import follow, hold, jolting, power_of_drives
+from granchain.engine.elements import complete_elements, kick_with_elements
+from granchain.engine.ends import kick_ends, place_ends, settling
+from granchain.engine.energy import COMPLETE, RUNNING, account, added, dissipate, inspection, stores
+from granchain.engine.fields import beads_of
+from granchain.engine.jumps import correcting
 from granchain.jit.accessors import by_address
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot, shared
@@ -64,7 +63,7 @@ def complete(
 
     `contacts_energy` is the energy that the contacts store and have lost, at an entry of the energy
     balance, and `elements_energy` are those of the elements; `power` is the power of the drives
-    [W]; `flags` are from `granchain.engine.row.flags_of`.
+    [W]; `flags` are from `granchain.engine.chain_sweep.flags_of`.
     """
     b, k, step, dt, n_steps = row.bodies, row.contacts, clock.step, clock.dt, clock.n_steps
     _, _, ledger, _ = flags

@@ -16,10 +16,8 @@ import numpy as np
 from granchain.chain import Chain
 from granchain.contact.law import OPEN, PHASES
 from granchain.contact.model import Model
-from granchain.engine.at_rest import start_histories
 from granchain.engine.contact_step import overlap_of
-from granchain.engine.kinds import alike, kinds_of_columns
-from granchain.engine.scans import compiled_scan
+from granchain.engine.setup import alike, compiled_scan, kinds_of_columns, start_histories
 from granchain.engine.state import State
 from granchain.errors import LawError
 from granchain.jit.accessors import gatherer

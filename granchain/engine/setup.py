@@ -1,37 +1,51 @@
 """Contacts of a run, set up from law, pair, inputs, limits, and static forces.
 
-The contacts of many chains are set up together: each scan runs once for all distinct kinds of
-contact. The steps are, with one file each: restitutions from another law (restitution.py), the
-model (row_model.py), coefficients with the windows of the energy correction (coefficients.py),
-static overlaps and histories (at_rest.py), and the time step (timestep.py). Each step runs its scan
-with scans.py over the kinds from kinds.py.
+The contacts of many chains are set up together. The steps are: restitutions from another law, the
+model (mixture.py), coefficients with the windows of the energy correction, static overlaps, and
+initial histories. Each step runs a scan once for all distinct kinds of contact.
+
+A scan is a plain function of one column of coefficients. A usual chain has few kinds of contact,
+and its scans run as plain Python. For many kinds (a taper, gravity), scans are compiled, with
+bit-identical results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.chain import Masses
-from granchain.contact.law import ContactLaw
+from granchain.contact import laws
+from granchain.contact.guard import GUARD_WINDOWS
+from granchain.contact.law import OPEN, SPEED_NODES, ContactLaw
+from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.at_rest import start_histories, static_overlaps
-from granchain.engine.coefficients import coefficients, coefficients_together, with_windows
-from granchain.engine.kinds import alike
-from granchain.engine.restitution import with_restitutions
-from granchain.engine.row_model import (
+from granchain.engine.mixture import (
     coefficient_rows,
-    mixture,
+    is_built_in,
+    mixed_model,
     models_by_inputs,
     models_of,
     shared_models,
+    with_copies,
 )
-from granchain.errors import LawError
+from granchain.errors import CaseError, LawError, finite_force
+from granchain.jit.accessors import gatherer, store_rows
+from granchain.jit.cache import compiled
+from granchain.jit.fingerprint import Reach
+from granchain.jit.options import frozen, rows
+from granchain.jit.syntax import code_by_syntax
 
 # All contacts of a chain.
 ALL: Any = slice(None)
@@ -175,7 +189,7 @@ def model_of(row: RowInputs, groups: Sequence[ContactGroup]) -> Model:
         model: Model = groups[0].model
         return model
     models = dict.fromkeys(group.model for group in groups)
-    return mixture(tuple(models)) if len(models) > 1 else next(iter(models))
+    return mixed_model(tuple(models)) if len(models) > 1 else next(iter(models))
 
 
 def pair_at(pair: Pair, selected: Any) -> Pair:
@@ -263,3 +277,803 @@ def _own_table(
     ):
         part[:, group.selected] = table
     return own
+
+
+# --------------------------------------------------------------------------------------------------
+# Coefficients of each contact, including the windows of the energy correction if the law has one.
+
+# Points per decade of overlap in the search for a decreasing loss. The narrowest window of a
+# published law (Jackson-Green, 1.9 to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005
+# decades, which is five points.
+GUARD_POINTS = 1000
+# Minimum overlap of the search, relative to the maximum: a law may yield from the first touch. If
+# the yield pressure is at least 1e-6 of the modulus, the yield overlap is above it: d_y/R = pi^2
+# (p_y/(2 E))^2.
+GUARD_REACH = 1e-12
+# Number of points whose losses are computed together, in vectors.
+GUARD_BLOCK = 256
+
+
+def coefficients(
+    model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.ndarray
+) -> np.ndarray:
+    """Return the coefficients of each contact.
+
+    Parameters
+    ----------
+    model : Model
+        Contact law.
+    pair : Pair
+        Pair quantities, as (n_contacts,) arrays or scalars.
+    inputs : namespace
+        Value of each input of the law.
+    limits : (n_contacts,) array
+        Maximum overlap [m] that the windows must cover.
+
+    Returns
+    -------
+    (n_coefficients, n_contacts) array
+        Coefficients. If the law has an energy correction, its windows are included.
+
+    Raises
+    ------
+    LawError
+        If the pair lacks a quantity, or if a coefficient is not a number.
+    """
+    return with_windows(
+        with_copies(model), own_coefficients(model, pair, inputs, limits.size), limits
+    )
+
+
+def own_coefficients(
+    model: Model, pair: Pair, inputs: SimpleNamespace, n_contacts: int
+) -> np.ndarray:
+    """Return the (n_own, n_contacts) coefficients without windows."""
+    try:
+        with np.errstate(all="ignore"), finite_force(model.law):
+            values = tuple(model.law.coefficients_of(pair, inputs))
+    except LawError as error:
+        if str(error).startswith("contact.law "):
+            raise
+        raise LawError(f"contact.law {model.name}: {error}") from None
+    own = model.own
+    if len(values) != len(own):
+        raise LawError(
+            f"contact law {model.name}: coefficients_of: the function returned {len(values)} "
+            f"values. It must return {len(own)}, one for each coefficient "
+            f"({', '.join(q.name for q in own)})."
+        )
+    table = np.empty((len(values), n_contacts))
+    for row, value in zip(table, values, strict=True):
+        row[:] = value
+    bad = np.isnan(table).any(axis=1)
+    if bad.any():
+        raise LawError(
+            f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: a value is not "
+            "a number. Coefficients must be numbers. Check the inputs and the material."
+        )
+    return table
+
+
+def coefficients_together(
+    model: Model, shares: Sequence[tuple[Pair, SimpleNamespace, int]]
+) -> list[np.ndarray]:
+    """Return the `own_coefficients` of many (pair, inputs, n_contacts).
+
+    Shares of a built-in law whose inputs differ only in numbers are computed in one call, once for
+    each kind of contact. The results are bit-identical to those of separate calls.
+    """
+    tables: dict[int, np.ndarray] = {}
+    together = is_built_in(model.law)
+    forms = (form_of(*share[:2]) if together else k for k, share in enumerate(shares))
+    for places in alike(forms):
+        if len(places) > 1:
+            # Separate calls find the first share with an error.
+            with suppress(LawError, TypeError, ValueError):
+                made = _in_one_call(model, [shares[k] for k in places])
+                tables |= zip(places, made, strict=True)
+        tables |= {k: own_coefficients(model, *shares[k]) for k in places if k not in tables}
+    return [tables[k] for k in range(len(shares))]
+
+
+def form_of(pair: Pair, inputs: SimpleNamespace) -> Hashable:
+    """Return a key that is equal for pairs and inputs that differ only in numbers."""
+    values = vars(inputs).values()
+    kinds = [float if type(value) is float else repr(value) for value in values]
+    return id(inputs) if np.ndarray in map(type, values) else (*vars(pair), *vars(inputs), *kinds)
+
+
+def _in_one_call(
+    model: Model, shares: Sequence[tuple[Pair, SimpleNamespace, int]]
+) -> list[np.ndarray]:
+    """Return the `own_coefficients` of shares of one form."""
+    kinds: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+    for pair, _, size in shares:
+        if (id(pair), size) not in kinds:
+            quantities = np.array([np.broadcast_to(one, size) for one in pair.items().values()])
+            first, which = kinds_of_columns([quantities])
+            kinds[id(pair), size] = quantities[:, first], which
+    of = [kinds[id(pair), size] for pair, _, size in shares]
+    counts = [quantities.shape[1] for quantities, _ in of]
+    pair = Pair(**dict(zip(shares[0][0].items(), np.hstack([one for one, _ in of]), strict=True)))
+    columns = {name: [vars(inputs)[name] for _, inputs, _ in shares] for name in vars(shares[0][1])}
+    # A law may be given a number for all contacts.
+    inputs = SimpleNamespace(
+        **{
+            name: np.repeat(values, counts) if len(set(map(repr, values))) > 1 else values[0]
+            for name, values in columns.items()
+        }
+    )
+    table = own_coefficients(model, pair, inputs, sum(counts))
+    parts = np.split(table, np.cumsum(counts)[:-1], axis=1)
+    return [part[:, which] for part, (_, which) in zip(parts, of, strict=True)]
+
+
+def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Append the windows of the energy correction to a table of coefficients.
+
+    The table is unchanged if the law has no energy correction; see `coefficients`.
+    """
+    if not model.windows:
+        return table
+    if model.guarded is None:
+        return np.vstack([table, np.zeros((model.windows, limits.size))])
+    windows = over_kinds(
+        _guard_scan,
+        model,
+        (table, limits[None, :]),
+        3 * GUARD_WINDOWS + 1,
+        (GUARD_BLOCK, GUARD_BLOCK),
+    )
+    if windows[-1].max() > GUARD_WINDOWS:
+        raise LawError(
+            f"contact law {model.name}: the loss decreases in more than {GUARD_WINDOWS} ranges of "
+            f"the largest overlap. The energy correction can store at most {GUARD_WINDOWS} ranges. "
+            "Make the loading curve or the residual overlap smoother."
+        )
+    return np.vstack([table, windows[:-1]])
+
+
+def searches(loss: Callable) -> tuple[Callable, Callable]:
+    """Return functions that find a value and the maximum of a law's loss."""
+
+    def halved(low, high, value, c, rises):
+        """Return two neighbouring overlaps between which the loss crosses a value.
+
+        If `rises`, the loss rises to the value there; else it falls below it.
+        """
+        while high - low > 1e-15 * high:
+            middle = 0.5 * (low + high)
+            if (loss(middle, c) < value) == rises:
+                low = middle
+            else:
+                high = middle
+        return low, high
+
+    def largest_between(low, high, c):
+        """Return the overlap of the maximum loss, by golden-section search."""
+        golden = 0.5 * (math.sqrt(5.0) - 1.0)
+        for _ in range(80):
+            one, two = high - golden * (high - low), low + golden * (high - low)
+            if loss(one, c) >= loss(two, c):
+                high = two
+            else:
+                low = one
+        return low
+
+    return halved, largest_between
+
+
+def _guard_scan(model: Model) -> Callable:
+    """Return a scan for the windows of the energy correction.
+
+    In a window of the largest overlap, the loss D would decrease. A window consists of its start,
+    its end, and the loss that applies in between.
+    """
+    assert model.guarded is not None
+    loss, loading_work, elastic_limit, loss_rises_from = model.guarded
+    overlap_limit = model.functions.overlap_limit
+    halved, largest_between = searches(loss)
+    gather = gatherer(len(model.own))
+
+    @rows
+    def losses_at(overlaps, losses, c, count):
+        for i in range(count):
+            losses[i] = loss(overlaps[i], c)
+
+    def look_ahead(overlaps, losses, here, ratio, c, count):
+        """Compute the next overlaps, and the losses where the law is defined."""
+        largest, defined = overlap_limit(c), 0
+        for i in range(count):
+            here *= ratio
+            overlaps[i] = here
+            if here <= largest:
+                defined = i + 1
+        losses_at(overlaps, losses, c, defined)
+
+    def scan(c, limits, overlaps, losses, out):
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            limit = limits[0, k]
+            s0 = max(elastic_limit(ck), GUARD_REACH * limit)
+            if not s0 < limit:
+                continue
+            points = int(GUARD_POINTS * math.log10(limit / s0)) + 2
+            ratio = math.pow(limit / s0, 1.0 / points)
+            best, found, inside = 0.0, 0, False
+            before, here, largest = s0, s0, overlap_limit(ck)
+            rises_from = loss_rises_from(ck)
+            for i in range(points):
+                if i % GUARD_BLOCK == 0:
+                    look_ahead(overlaps, losses, here, ratio, ck, min(GUARD_BLOCK, points - i))
+                s, lost = overlaps[i % GUARD_BLOCK], losses[i % GUARD_BLOCK]
+                if s > largest or (before > rises_from and not inside):
+                    break
+                if inside:
+                    if lost >= best:
+                        _, high = halved(here, s, best, ck, True)
+                        inside = False
+                        if found <= GUARD_WINDOWS:
+                            out[3 * found - 2, k] = high
+                        best = max(best, lost)
+                # larger than the rounding error of a difference of two energies near U
+                elif lost < best and lost < best - 1e-14 * loading_work(s, ck):
+                    # The maximum loss lies between the point before the last and this one.
+                    low = largest_between(before, s, ck)
+                    if loss(low, ck) < best:
+                        # The loss jumps. Find the last overlap between the last point and this one
+                        # at which it has not decreased yet.
+                        low, _ = halved(here, s, best, ck, False)
+                    best = max(best, loss(low, ck))
+                    inside = True
+                    found += 1
+                    if found <= GUARD_WINDOWS:
+                        out[3 * found - 3, k] = low
+                        out[3 * found - 2, k] = math.inf
+                        out[3 * found - 1, k] = best
+                else:
+                    best = max(best, lost)
+                before, here = here, s
+            out[3 * GUARD_WINDOWS, k] = found
+
+    return scan
+
+
+# --------------------------------------------------------------------------------------------------
+# Coefficient of restitution of an elastoplastic law at an impact speed, for dashpots that use it.
+#
+# Quasi-static: the energy m v^2/2 equals the loading work, U(d_max) = m v^2/2, and the contact
+# returns W(d_max), so e = sqrt(W/U).
+
+# Upper limit of tabulated speeds, relative to the largest speed at the start: beads in a chain do
+# not collide faster than twice the striker speed.
+FASTEST = 4.0
+
+
+class LawAtSpeeds(NamedTuple):
+    """Rate-independent law and its inputs, which determine the restitution of contacts at impact
+    speeds [m/s]."""
+
+    law: type[ContactLaw]
+    values: SimpleNamespace
+    pair: Pair
+    limits: np.ndarray
+    speeds: np.ndarray
+
+
+def with_restitutions(
+    rows: Sequence[tuple[SimpleNamespace, Pair, np.ndarray, np.ndarray]],
+) -> list[SimpleNamespace]:
+    """Replace restitutions from other laws by numbers in the inputs of many chains.
+
+    Restitutions that are already numbers do not change. Contacts that use the same law are scanned
+    together.
+
+    Parameters
+    ----------
+    rows : sequence of (inputs, pair, limits, velocity)
+        `inputs` are the inputs of the law; their `restitution` is a number, or a mapping with the
+        name of a law and its inputs. `pair` describes the contacts. `limits` are the (n_contacts,)
+        maximum overlaps [m]. `velocity` contains the (n_bodies,) velocities at the start [m/s]: if
+        the law has no impact speed, it is the largest relative speed of two neighbours.
+
+    Returns
+    -------
+    list of namespace
+        Inputs with restitution (n_contacts,), or (SPEED_NODES, n_contacts) at speeds from the
+        minimum up if each contact takes its impact speed at onset.
+
+    Raises
+    ------
+    LawError
+        If nothing moves, so that there is no speed, or if an impact at one of the speeds exceeds
+        the overlap limit of the other law.
+    """
+    found = [inputs for inputs, *_ in rows]
+    sources = {
+        place: LawAtSpeeds(
+            *restitution_law(inputs.restitution), pair, limits, _speeds(inputs, velocity)
+        )
+        for place, (inputs, pair, limits, velocity) in enumerate(rows)
+        if isinstance(getattr(inputs, "restitution", None), Mapping)
+    }
+    if not sources:
+        return found
+    scanned = restitutions_at(list(sources.values()))
+    for (place, source), given in zip(sources.items(), scanned, strict=True):
+        more = (
+            {"restitution": given[0]}
+            if source.speeds.size == 1
+            else {"restitution": given, "fastest": source.speeds[-1]}
+        )
+        found[place] = SimpleNamespace(**{**vars(found[place]), **more})
+    return found
+
+
+def _speeds(inputs: SimpleNamespace, velocity: np.ndarray) -> np.ndarray:
+    """Return the impact speeds [m/s] at which a chain needs restitutions.
+
+    There are several if each contact takes its impact speed at onset.
+    """
+    speed = float(np.abs(np.diff(velocity, prepend=0.0, append=0.0)).max())
+    impact_speed = getattr(inputs, "impact_speed", None)
+    if impact_speed == "onset" and inputs.impact_speed_floor is not None:
+        top = max(FASTEST * speed, 2.0 * inputs.impact_speed_floor)
+        return np.geomspace(inputs.impact_speed_floor, top, SPEED_NODES)
+    own = float(impact_speed) if isinstance(impact_speed, (int, float)) else speed
+    if not own > 0.0:
+        raise LawError(
+            f"restitution = {{ law = {inputs.restitution['law']} }}: the impact speed is unknown, "
+            "because nothing moves at the start. It must be a number above 0 [m/s]. Give "
+            "impact_speed, or restitution as a number."
+        )
+    return np.array([own])
+
+
+def restitution_law(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespace]:
+    """Return the law of a restitution, and the value of each of its inputs."""
+    law = laws()[asked["law"]]
+    values = {q.name: asked.get(q.name, None if q.required else q.default) for q in law.inputs}
+    return law, SimpleNamespace(**values)
+
+
+def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
+    """Return the (n_speeds, n_contacts) restitutions of many chains."""
+    models = shared_models([source.law.model(source.values) for source in sources])
+    found: dict[int, np.ndarray] = {}
+    keys = [(id(model), one.speeds.size) for model, one in zip(models, sources, strict=True)]
+    for places in alike(keys):
+        model, of = models[places[0]], [sources[place] for place in places]
+        sizes = [one.limits.size for one in of]
+        limits = np.concatenate([one.limits for one in of])
+        own = [
+            own_coefficients(model, one.pair, one.values, size)
+            for one, size in zip(of, sizes, strict=True)
+        ]
+        c = with_windows(model, np.hstack(own), limits)
+        mass = [
+            np.broadcast_to(one.pair.effective_mass, size)
+            for one, size in zip(of, sizes, strict=True)
+        ]
+        speeds = np.repeat(np.array([one.speeds for one in of]).T, sizes, axis=1)
+        energies = 0.5 * np.concatenate(mass) * speeds**2
+        scanned = over_kinds(_restitution_scan, model, (c, limits[None, :], energies), len(speeds))
+        if (outside := np.isnan(scanned)).any():
+            raise LawError(_outside(model, c, np.concatenate(mass), speeds, outside))
+        found |= zip(places, np.split(scanned, np.cumsum(sizes)[:-1], axis=1), strict=True)
+    return [found[place] for place in range(len(sources))]
+
+
+def _outside(
+    model: Model, c: np.ndarray, mass: np.ndarray, speeds: np.ndarray, outside: np.ndarray
+) -> str:
+    """Return the message for impacts that exceed the overlap limit of the law."""
+    k = int(np.argmax(outside.any(axis=0)))
+    ck = tuple(c[:, k].tolist())
+    limit = model.functions.overlap_limit(ck)
+    largest = math.sqrt(2.0 * at_rest(model)[1](limit, ck) / float(mass[k]))
+    return (
+        f"restitution = {{ law = {model.name} }}: an impact at {float(speeds[:, k].max()):.4g} m/s "
+        f"exceeds the overlap limit of {model.name}, {limit:.6g} m. The speed must be at most "
+        f"{largest:.4g} m/s. Lower the speed, specify the restitution as a number, or use a law "
+        "with a wider range."
+    )
+
+
+def _restitution_scan(model: Model) -> Callable:
+    """Return a scan for the restitution of each contact at each energy.
+
+    The result is nan if the energy exceeds the loading work up to the overlap limit of the law.
+    """
+    (_, work), energy, settle = at_rest(model), model.functions.energy, settled(model)
+    overlap_limit, gather = model.functions.overlap_limit, gatherer(len(model.coefficients))
+
+    def scan(c, limits, energies, out):
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            last = min(limits[0, k], overlap_limit(ck))
+            largest = work(last, ck)
+            for i in range(energies.shape[0]):
+                low, high = 1e-30, last
+                if last < limits[0, k] and largest < energies[i, k]:
+                    out[i, k] = math.nan
+                    continue
+                # Bisect down to rounding: 110 halvings of the range of the logarithm, then of the
+                # number.
+                for _ in range(200):
+                    middle = halfway(low, high)
+                    if middle <= low or middle >= high:
+                        break
+                    if work(middle, ck) < energies[i, k]:
+                        low = middle
+                    else:
+                        high = middle
+                given, taken = energy(high, ck, settle(high, ck)), work(high, ck)
+                out[i, k] = math.sqrt(given / taken) if given < taken else 1.0
+
+    return scan
+
+
+# --------------------------------------------------------------------------------------------------
+# Quasi-static force and work of a fresh contact, and the overlaps and histories at the start.
+
+
+def settled(model: Model) -> Callable:
+    """Return a plain function (overlap, c) -> history after slow loading.
+
+    The contact is fresh before the loading.
+    """
+    history_of, _, needs_update, update, *_ = model.functions
+
+    def settle(overlap, c):
+        h = history_of(c)
+        if overlap > OPEN and needs_update(overlap, 0.0, c, h):
+            h = update((overlap, 0.0, 0.0, 1.0), c, h)
+        return h
+
+    return settle
+
+
+def at_rest(model: Model) -> tuple[Callable, Callable]:
+    """Return plain functions for the quasi-static force and the loading work.
+
+    Their arguments are (overlap, c). The contact is fresh before the loading.
+    """
+    force, energy, plastic = model.functions.force, model.functions.energy, model.functions.plastic
+    settle = settled(model)
+
+    def force_at_rest(overlap, c):
+        return force(overlap, 0.0, c, settle(overlap, c))
+
+    def loading_work(overlap, c):
+        h = settle(overlap, c)
+        return energy(overlap, c, h) + plastic(c, h)
+
+    return force_at_rest, loading_work
+
+
+def halfway(low, high):
+    """Return the midpoint of two overlaps.
+
+    If they differ much, the result is their geometric mean.
+    """
+    return (
+        0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
+    )
+
+
+def static_overlaps(
+    model: Model, c: np.ndarray, limits: np.ndarray, rows: Sequence[Masses]
+) -> np.ndarray:
+    """Return the overlaps [m] at which contacts at rest carry their static forces.
+
+    The result covers each contact of the given rows, and one additional fresh contact after each
+    row. `limits` are the maximum overlaps [m].
+
+    Raises
+    ------
+    CaseError
+        If the law has no such force within its range.
+    """
+    force = np.zeros(limits.size)
+    if any(masses.precompression or masses.gravity for masses in rows):
+        force = np.concatenate([np.append(masses.static_forces(), 0.0) for masses in rows])
+    if not force.any():
+        return force
+    found = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
+    if np.isnan(found).any():
+        k = int(np.argmax(np.isnan(found)))
+        largest = min(float(limits[k]), model.functions.overlap_limit(tuple(c[:, k])))
+        labels = np.concatenate([np.append(masses.contact_labels, 0) for masses in rows])
+        raise CaseError(
+            f"chain.precompression: the static force of contact {int(labels[k])}, {force[k]:.6g} "
+            f"N, is out of range. It must be at most the force of the law {model.name} at its "
+            f"maximum overlap, {largest:.6g} m{largest_force(model, c[:, k], largest)}. Reduce the "
+            "precompression or gravity, or choose another law."
+        )
+    return found
+
+
+def _static_scan(model: Model) -> Callable:
+    (force, _), overlap_limit = at_rest(model), model.functions.overlap_limit
+    gather = gatherer(len(model.coefficients))
+
+    def scan(c, forces, limits, out):
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            wanted = forces[0, k]
+            low, high = 0.0, min(limits[0, k], overlap_limit(ck))
+            if wanted <= 0.0:
+                continue
+            if not force(high, ck) >= wanted:
+                out[0, k] = math.nan
+                continue
+            for _ in range(1100):
+                middle = halfway(low, high)
+                if middle <= low or middle >= high:
+                    break
+                if force(middle, ck) < wanted:
+                    low = middle
+                else:
+                    high = middle
+            # Choose the neighbour whose force is nearer. Neither is near if the force of the law
+            # jumps past the required force.
+            short, over = wanted - force(low, ck), force(high, ck) - wanted
+            out[0, k] = high if over <= short else low
+            if min(short, over) > 1e-9 * wanted:
+                out[0, k] = math.nan
+
+    return scan
+
+
+def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
+    """Return the quasi-static force at the maximum overlap as text for a message.
+
+    The text is empty if the force is not a finite number.
+    """
+    try:
+        force = at_rest(model)[0](float(limit), tuple(c.tolist()))
+    except (ArithmeticError, ValueError):
+        force = math.nan
+    return f", here {force:.6g} N" if math.isfinite(force) else ""
+
+
+def start_histories(
+    model: Model, c: np.ndarray, static: np.ndarray, begin: np.ndarray
+) -> np.ndarray:
+    """Return the (n_history, n_contacts) histories at the start.
+
+    A contact is fresh, or loaded to its static overlap (where it may already have yielded), and
+    then moved to its initial overlap [m].
+    """
+    if not model.history:
+        return np.zeros((0, static.size))
+    return over_kinds(_history_scan, model, (c, np.vstack([static, begin])), len(model.history))
+
+
+def _history_scan(model: Model) -> Callable:
+    settle, needs_update, update = (
+        settled(model),
+        model.functions.needs_update,
+        model.functions.update,
+    )
+    gather, store = gatherer(len(model.coefficients)), store_rows
+
+    def scan(c, overlaps, out):
+        for k in range(c.shape[1]):
+            ck, static, begin = gather(c, k), overlaps[0, k], overlaps[1, k]
+            h = settle(static, ck)
+            if (
+                begin != static
+                and (begin > OPEN or static > OPEN)
+                and needs_update(begin, 0.0, ck, h)
+            ):
+                h = update((begin, 0.0, 0.0, 1.0), ck, h)
+            store(out, k, h)
+
+    return scan
+
+
+# --------------------------------------------------------------------------------------------------
+# Scans: functions that are applied once to each kind of contact of one chain or many chains.
+
+# Maximum number of kinds of contact for plain Python: below it, compiling takes longer than the
+# scan.
+PLAIN_KINDS = 64
+# Total time that a scan may take as plain Python before it is compiled [s]: about the time that
+# compiling takes.
+PLAIN_SECONDS = 0.5
+# Time that each scan has taken [s].
+_seconds: dict[Callable, float] = {}
+
+# Maximum size of the stored scan results and their inputs in a process [bytes]: enough for a study
+# of a thousand cases, or for some chains of 10^5 kinds of contact. Above it, all are dropped.
+MOST_BYTES = 64 * 2**20
+_answers: dict[tuple, np.ndarray] = {}
+_answer_bytes = [0]
+
+
+def over_kinds(
+    make: Callable[[Model], Callable],
+    model: Model,
+    inputs: tuple[np.ndarray, ...],
+    n_out: int,
+    scratch: tuple[int, ...] = (),
+) -> np.ndarray:
+    """Apply a scan to each distinct column of its inputs.
+
+    A stored result is returned if there is one.
+
+    Parameters
+    ----------
+    make : callable
+        Model -> plain function (table_1, ..., scratch_1, ..., out) that fills out[:, k] for every
+        column k.
+    model : Model
+        Model with `frozen` functions, so that stored results are valid as long as the process runs.
+    inputs : tuple of (rows, n_contacts) array
+        Tables whose columns together determine the kind.
+    n_out : int
+        Number of rows of the result.
+    scratch : tuple of int
+        Lengths of the temporary rows of the scan.
+
+    Returns
+    -------
+    (n_out, n_contacts) array
+    """
+    first, which = kinds_of_columns(inputs)
+    tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
+    scan = scan_of(make, model)
+    # A scan is a copy that is never edited, and equivalent functions share one scan.
+    asked = (scan, n_out, *((table.shape, table.tobytes()) for table in tables))
+    out = _answers.get(asked)
+    if out is None:
+        out = np.zeros((n_out, first.size))
+        seconds = _seconds.get(scan, 0.0)
+        plain = first.size <= PLAIN_KINDS and seconds <= PLAIN_SECONDS
+        run, begun = scan if plain else compiled_scan(scan), time.perf_counter()
+        with np.errstate(all="ignore"), finite_force(model.law):
+            run(*tables, *map(np.zeros, scratch), out)
+        if plain:
+            _seconds[scan] = seconds + time.perf_counter() - begun
+        remember(asked, out, out.nbytes + sum(table.nbytes for table in tables))
+    return np.ascontiguousarray(out[:, which])
+
+
+def remember(asked: tuple, out: np.ndarray, size: int) -> None:
+    """Store the result of a scan; drop the others if the limit is exceeded."""
+    if _answer_bytes[0] + size > MOST_BYTES:
+        _answers.clear()
+        _answer_bytes[0] = 0
+    if size <= MOST_BYTES:
+        _answers[asked] = out
+        _answer_bytes[0] += size
+
+
+@lru_cache(1024)
+def scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:
+    """Return the `frozen` scan of a model with `frozen` functions."""
+    return frozen(make(model))[0]
+
+
+@cache
+def compiled_scan(scan: Callable) -> Callable:
+    """Compile a `frozen` scan."""
+
+    def scan_all(*tables):
+        scan(*tables)
+
+    return compiled(scan_all)
+
+
+# --------------------------------------------------------------------------------------------------
+# Grouping of equal items: contacts with equal columns, and members with equal keys.
+
+
+def alike(keys: Iterable[Hashable]) -> list[list[int]]:
+    """Return the positions of each distinct key."""
+    places: dict[Hashable, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    return list(places.values())
+
+
+def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Find the distinct columns of some tables that are stacked on top of each other.
+
+    Adjacent columns are compared first; only the remaining ones are searched.
+
+    Parameters
+    ----------
+    tables : sequence of (quantities, n) array
+
+    Returns
+    -------
+    first : (kinds,) array
+        Position of the first column of each kind.
+    which : (n,) array
+        Kind of each column.
+    """
+    new = np.zeros(tables[0].shape[1], dtype=bool)
+    new[:1] = True
+    for table in tables:
+        new[1:] |= (table[:, 1:] != table[:, :-1]).any(axis=0)
+    runs = np.flatnonzero(new)
+    if runs.size == 1:
+        return runs, np.zeros(new.size, dtype=np.intp)
+    columns = np.vstack([table[:, runs] for table in tables]).T
+    # compared bitwise, except that -0.0 equals 0.0
+    text, width = (columns + 0.0).tobytes(), columns.itemsize * columns.shape[1]
+    known: dict[bytes, int] = {}
+    kinds = np.array(
+        [known.setdefault(text[at : at + width], len(known)) for at in range(0, len(text), width)]
+    )
+    _, first = np.unique(kinds, return_index=True)
+    return runs[first], kinds[np.cumsum(new) - 1]
+
+
+# --------------------------------------------------------------------------------------------------
+# Record of a law: hashes of its functions and of its resolved coefficients.
+
+# Maximum number of stored records of laws, by the hashes of functions and coefficients.
+MOST_RECORDS = 4096
+_records: dict[tuple[str, str, str], LawRecord] = {}
+
+
+def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
+    """Return the record of a law.
+
+    Parameters
+    ----------
+    model : Model
+    c : (n_coefficients, n_contacts) array
+        Coefficients of the existing contacts.
+    functions : str, optional
+        `functions_sha256` of the law, if it is known.
+    """
+    functions = functions or functions_sha256(model)
+    first, _ = kinds_of_columns((c,))
+    kinds = np.ascontiguousarray(c[:, np.sort(first)].T, dtype="<f8")
+    known_by = model.name, functions, hashlib.sha256(kinds.tobytes()).hexdigest()
+    if known_by not in _records:
+        if len(_records) >= MOST_RECORDS:
+            _records.clear()
+        names = tuple(quantity.name for quantity in model.coefficients)
+        carried = tuple(map(tuple, kinds[:CARRIED].tolist()))
+        _records[known_by] = LawRecord(*known_by, names, carried)
+    return _records[known_by]
+
+
+def functions_sha256(model: Model) -> str:
+    """Return a hash of the behaviour of a law.
+
+    It covers the functions of the law, everything that they call, and the properties that the loop
+    uses.
+    """
+    law = model.law
+    hashes = [_hash_of(frozen(*model.functions))]
+    if law.has_contact_radius():
+        hashes.append(_hash_of(frozen(law.contact_radius)))
+    if law.has_full_plasticity():
+        hashes.append(_hash_of(frozen(law.plastic_overlap)))
+    facts: list[Any] = [
+        model.uses_rate,
+        model.forgets,
+        model.onset_jump,
+        model.jumps_inside,
+        model.kinks,
+        model.loses,
+        model.windows,
+        *(
+            [(q.name, q.unit, q.output) for q in group]
+            for group in (model.coefficients, model.history)
+        ),
+    ]
+    return hashlib.sha256(json.dumps([*hashes, *facts]).encode()).hexdigest()
+
+
+@lru_cache(1024)
+def _hash_of(functions: tuple[Any, ...]) -> str:
+    """Return a hash of copies of functions, which cannot be edited."""
+    return Reach(*functions, code=code_by_syntax).fingerprint

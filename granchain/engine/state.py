@@ -15,14 +15,12 @@ from granchain.chain import DRIVEN_DISPLACEMENT, End, Masses, Start
 from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Functions
 from granchain.engine import fields
+from granchain.engine.chain_sweep import NEVER, TILE_CONTACTS, TILE_STEPS, tiled
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import Field
-from granchain.engine.kinds import alike
-from granchain.engine.law_hash import record_of
 from granchain.engine.loop import loop_of
-from granchain.engine.row import NEVER, TILE_CONTACTS, TILE_STEPS, tiled
-from granchain.engine.row_model import UNTIL, run_ends
-from granchain.engine.setup import Contacts
+from granchain.engine.mixture import UNTIL, run_ends
+from granchain.engine.setup import Contacts, alike, record_of
 from granchain.engine.timestep import TimeStep
 from granchain.jit.options import VECTOR, frozen
 from granchain.status import Status

@@ -18,11 +18,16 @@ import numpy as np
 
 from granchain.chain import BEAD_STEPS, End, Masses
 from granchain.contact.model import Model
-from granchain.engine.at_rest import at_rest, halfway, settled
 from granchain.engine.contact_step import NUDGE
-from granchain.engine.kinds import alike, kinds_of_columns
-from granchain.engine.scans import over_kinds
-from granchain.engine.setup import Contacts
+from granchain.engine.setup import (
+    Contacts,
+    alike,
+    at_rest,
+    halfway,
+    kinds_of_columns,
+    over_kinds,
+    settled,
+)
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
 

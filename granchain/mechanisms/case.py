@@ -327,7 +327,7 @@ class MechanismCase(CheckedCase):
 
     def law_record(self) -> LawRecord:
         """Return the record of the law of the joint."""
-        from granchain.engine.law_hash import record_of
+        from granchain.engine.setup import record_of
         from granchain.mechanisms.setup import contacts_of_joint
 
         contacts = contacts_of_joint(self)

@@ -8,7 +8,7 @@ import numpy as np
 
 from granchain.contact.law import LOWEST_FORCE, Quantity
 from granchain.contact.model import Functions, Model
-from granchain.engine.row_model import MIXED_SHAPES, fitted
+from granchain.engine.mixture import MIXED_SHAPES, fitted
 
 ALPHA = Quantity("alpha", "s/m", "of the factor 1 + 1.5 alpha rate")
 

@@ -18,7 +18,7 @@ from functools import cache
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step, dissipated, moved_by_jump
-from granchain.engine.inspection import (
+from granchain.engine.energy import (
     BEYOND_RADIUS,
     COMPLETE,
     NOT_FINITE,

@@ -11,8 +11,7 @@ import numpy as np
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import rows_of
-from granchain.engine.law_hash import record_of
-from granchain.engine.setup import Contacts
+from granchain.engine.setup import Contacts, record_of
 from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
 from granchain.jit.cache import compiling

@@ -12,11 +12,8 @@ import numpy as np
 from granchain.chain import Masses
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
-from granchain.engine.at_rest import start_histories
-from granchain.engine.coefficients import coefficients
-from granchain.engine.restitution import with_restitutions
-from granchain.engine.row_model import with_copies
-from granchain.engine.setup import Contacts
+from granchain.engine.mixture import with_copies
+from granchain.engine.setup import Contacts, coefficients, start_histories, with_restitutions
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError
 from granchain.material import Material

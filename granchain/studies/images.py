@@ -21,8 +21,8 @@ from granchain.case import Case
 from granchain.case.start import state_of_run, text_of_state
 from granchain.chain import Start
 from granchain.chain_end import residual_overlaps
+from granchain.engine.batch import AT_ONCE, Copies
 from granchain.engine.fields import CONTACT
-from granchain.engine.stack import AT_ONCE, Copies
 from granchain.engine.state import Recording, State
 from granchain.errors import RunError
 from granchain.keys import Problems, check_integer

@@ -29,8 +29,7 @@ from granchain.analysis.record import bead_spectrum
 from granchain.case import Case
 from granchain.chain_end import Ended, ended
 from granchain.engine.fields import CONTACT
-from granchain.engine.kinds import alike
-from granchain.engine.law_hash import functions_sha256
+from granchain.engine.setup import alike, functions_sha256
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError, RunError
 from granchain.keys import Problems, shown

@@ -21,8 +21,8 @@ import numpy as np
 from granchain.case import Case
 from granchain.case.base import CheckedCase
 from granchain.chain import Chain
+from granchain.engine.batch import Stack
 from granchain.engine.garbage import no_collection
-from granchain.engine.stack import Stack
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
 from granchain.keys import Problems, check_integer

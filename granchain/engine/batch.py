@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from granchain.engine.energy import RUNNING
 from granchain.engine.fields import (
     BODY,
     ELEMENT,
@@ -20,7 +21,6 @@ from granchain.engine.fields import (
     Tables,
     member_of,
 )
-from granchain.engine.inspection import RUNNING
 from granchain.engine.state import Memory, State
 from granchain.jit.cache import compiled
 

@@ -1,6 +1,6 @@
 """Simulation of a long chain on several threads, bit-identical to a single thread.
 
-A band is a block of time steps of the whole chain, computed tile by tile (granchain.engine.row).
+A band is a block of time steps of the whole chain, computed tile by tile (see chain_sweep.py).
 Bands follow each other along the chain like waves: the next band may start before the previous one
 has ended. Each piece (a group of tiles) waits until the previous band is two pieces ahead, because
 a tile shares contacts with the tiles before and after it.
@@ -15,10 +15,10 @@ from functools import cache
 import numpy as np
 
 from granchain.contact.model import Functions
+from granchain.engine.chain_sweep import behind_front, sweeps_of
 from granchain.engine.contact_step import Features, contact_step
 from granchain.engine.fields import beads_of
 from granchain.engine.loop import next_stops
-from granchain.engine.row import behind_front, sweeps_of
 from granchain.engine.state import State
 from granchain.jit.accessors import by_address
 from granchain.jit.cache import compiled

@@ -23,10 +23,10 @@ from granchain.engine.contact_step import (
     predicted,
     replaced,
 )
+from granchain.engine.energy import dissipate
 from granchain.engine.fields import motion_of, write_changed
 from granchain.engine.jumps import moving, note_jump
-from granchain.engine.ledger import dissipate
-from granchain.engine.row_model import UNTIL
+from granchain.engine.mixture import UNTIL
 from granchain.jit.accessors import rows_from, store_rows
 from granchain.jit.options import VECTOR, hot, one_by_one, rows, shared
 

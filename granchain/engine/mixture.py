@@ -100,7 +100,7 @@ def shared_models(models: Sequence[Model]) -> list[Model]:
 
 
 @cache
-def mixture(models: tuple[Model, ...]) -> Model:
+def mixed_model(models: tuple[Model, ...]) -> Model:
     """Combine at least two models into one.
 
     The name of its law lists all their names.
