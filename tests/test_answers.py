@@ -45,7 +45,8 @@ def recorded(case):
     force = np.vstack([np.zeros((30, force.shape[1])), force])
     force += 0.05 * np.random.default_rng(1).standard_normal(force.shape)
     about = about_of({"title": "rig", "kind": "synthetic", "sensor": {"high_pass": 50.0}}, "here")
-    return gc.Trace(1e-6 * np.arange(len(force)), np.array(case.sensors.beads), force, about)
+    time = 1e-6 * np.arange(len(force))
+    return gc.Trace(time=time, force=force, beads=case.sensors.beads, about=about)
 
 
 def comparison():

@@ -295,7 +295,8 @@ def recorded(case, noise=0.0, **about):
     force = np.vstack([np.zeros((30, force.shape[1])), force])
     force += noise * np.random.default_rng(1).standard_normal(force.shape)
     told = about_of({"title": "rig", "kind": "synthetic", **about}, "here")
-    return Trace(1e-6 * (np.arange(len(force)) - 30) + 5e-6, result.sensor_bead, force, told)
+    time = 1e-6 * (np.arange(len(force)) - 30) + 5e-6
+    return Trace(time=time, force=force, beads=result.sensor_bead, about=told)
 
 
 @pytest.mark.long

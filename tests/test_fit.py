@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -15,6 +14,7 @@ from support import short_chains
 from support.between_runs import BetweenRuns
 from support.noise_kinds import KINDS, OWN, STATED, noisy
 from support.refused import refused
+from support.traces import changed
 
 import granchain as gc
 from granchain.cli import obey
@@ -62,7 +62,8 @@ def synthetic(noise=0.0, seed=0, gain=1.0, said=None, of=("ma-liu",)):
     draw = np.random.default_rng(seed)
     force += noise * result.sensor_force.max() * draw.standard_normal(force.shape)
     time = INTERVAL * (np.arange(len(force)) - QUIET) + CLOCK
-    return Trace(time, result.sensor_bead, force, rig(uncertainty=said or {}))
+    about = rig(uncertainty=said or {})
+    return Trace(time=time, force=force, beads=result.sensor_bead, about=about)
 
 
 def start():
@@ -91,9 +92,9 @@ def test_the_values_are_found_where_there_is_no_noise(measure):
         "striker.speed": 1.8,
     }
     assert len(found.residuals) == len(found.sensors) == 5
-    # the computed run begins QUIET samples before time 0 of the trace's clock
+    # the computed run begins QUIET samples after the trace
     assert found.time_shift == pytest.approx(
-        math.nan if measure == "peaks" else CLOCK, abs=5e-7, nan_ok=True
+        math.nan if measure == "peaks" else QUIET * INTERVAL, abs=5e-7, nan_ok=True
     )
     assert found.correlation == pytest.approx(
         found.covariance / np.outer(*[list(found.errors.values())] * 2), rel=1e-9
@@ -134,7 +135,7 @@ def with_noise(kind, seed, level=0.01, of=("ma-liu",)):
     clean = synthetic(of=of)
     size = level * float(true_run(*of).sensor_force.max())
     force = noisy(clean.sensor_force, INTERVAL, kind, size, seed)
-    return replace(clean, sensor_force=force, about=rig(**STATED.get(kind, {})))
+    return changed(clean, force=force, about=rig(**STATED.get(kind, {})))
 
 
 # Of 90 % intervals: how many hold at least and at most, of each key, of each kind and of all.
@@ -342,7 +343,7 @@ def test_the_size_of_noise_widens_errors_where_few_numbers_tell_it_and_narrows_n
 
 def test_both_contacts_of_a_sensor_with_unequal_halves_are_recorded_at_a_wall_too():
     about = rig(sensor={"front_mass": 0.2e-3})
-    trace = replace(synthetic(), sensor_bead=np.array([1, 4, 6, 8, 12]), about=about)
+    trace = changed(synthetic(), beads=np.array([1, 4, 6, 8, 12]), about=about)
     for own, first in (({}, 0), ({"striker": None, "ends.left": "wall"}, 0)):
         case = start().replace(**{"ends.right": "wall"} | own)
         recorded = before_any_run(trace, case, measure="peaks").case.sensors.contacts
@@ -355,7 +356,7 @@ def test_gains_and_clocks_of_each_sensor_are_found():
     gain, late = np.array([1.03, 0.98, 1.0, 1.02, 0.97]), 1e-7 * np.array([2, -1, 0, -2, 1])
     force = CubicSpline(clean.time, clean.sensor_force, axis=0)
     moved = np.column_stack([force(clean.time - one)[:, k] for k, one in enumerate(late)])
-    found = gc.fit(start(), replace(clean, sensor_force=gain * moved), KEYS, "traces")
+    found = gc.fit(start(), changed(clean, force=gain * moved), KEYS, "traces")
     # a mean gain goes with the speed, a mean time with the clock, and a time that grows with psi
     assert found.gain - found.gain.mean() == pytest.approx(gain - gain.mean(), abs=0.01)
     assert np.abs(found.shift - late).max() < 2e-7 < found.shift.max() - found.shift.min()
@@ -363,7 +364,7 @@ def test_gains_and_clocks_of_each_sensor_are_found():
     assert not any("times the" in one for one in found.messages)
     # one sensor is further off than is stated: said with the bead and by how much
     gain[2] = 1.2
-    strange = gc.fit(start(), replace(clean, sensor_force=gain * moved), KEYS, "traces")
+    strange = gc.fit(start(), changed(clean, force=gain * moved), KEYS, "traces")
     (said_so,) = [one for one in strange.messages if "This is a sign" in one]
     assert "the calibration of the trace, bead 6, is off by +20 %" in said_so
     assert "times its specified uncertainty of 3 %" in said_so
@@ -372,7 +373,7 @@ def test_gains_and_clocks_of_each_sensor_are_found():
 @pytest.mark.usefixtures("between")
 def test_a_short_quiet_stretch_is_said_and_widens_the_interval():
     whole = with_noise("AR(1)", 14)
-    cut = replace(whole, time=whole.time[40:], sensor_force=whole.sensor_force[40:])
+    cut = changed(whole, time=whole.time[40:], force=whole.sensor_force[40:])
     long, short = (gc.fit(start(), trace, KEYS, "traces") for trace in (whole, cut))
     for found, expected in ((long, False), (short, True)):
         assert any("the pre-trigger baseline has" in one for one in found.messages) == expected

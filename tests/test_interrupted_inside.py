@@ -77,7 +77,8 @@ def traced() -> gc.Trace:
     _, force = gc.Sensor(interval=3e-7).read(result.time, result.sensor_force)
     force = np.vstack([np.zeros((30, force.shape[1])), force])
     about = about_of({"title": "made up", "kind": "synthetic"}, "test")
-    return gc.Trace(3e-7 * np.arange(len(force)), result.sensor_bead, force, about)
+    time = 3e-7 * np.arange(len(force))
+    return gc.Trace(time=time, force=force, beads=result.sensor_bead, about=about)
 
 
 CALLS: dict[str, Callable[[gc.Trace | None], Any]] = {

@@ -14,7 +14,6 @@ from support.synthetic import synthetic
 import granchain as gc
 from granchain import errors
 from granchain.cli import obey
-from granchain.measured.about import about_of
 from granchain.measured.sensor import Sensor
 from granchain.pages.answer import answer_blocks, view_of
 from granchain.pages.report import report
@@ -41,10 +40,9 @@ def compared(*results, trace_of=None, labels=None):
     force = np.vstack([np.zeros((30, force.shape[1])), force])
     sensor = {"cutoff": 2e5, "high_pass": 1e3, "filter_order": 2}
     stated = {"title": "A trace", "kind": "measured", "doi": "10.1234/made-up", "sensor": sensor}
-    trace = gc.Trace(
-        1e-6 * np.arange(len(force)), result.sensor_bead, force, about_of(stated, "here"),
-        ("bead 9 is clipped",),
-    )  # fmt: skip
+    time = 1e-6 * np.arange(len(force))
+    trace = gc.Trace(time=time, force=force, beads=result.sensor_bead, about=stated)
+    trace.notes = ("bead 9 is clipped",)
     return gc.compare(*results, trace=trace, labels=labels, tolerances={"peak": 0.01}, members=0)
 
 

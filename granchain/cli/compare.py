@@ -358,8 +358,8 @@ def import_file(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="CSV files of instruments, .npy, .npz, HDF5, MATLAB, TDMS (with npTDMS), or "
-            "Excel (with openpyxl). Several files with the same clock form one trace.",
+            help="Text files of instruments, such as CSV. Several files with the same clock form "
+            "one trace.",
         ),
     ],
     kind: Annotated[
@@ -393,11 +393,7 @@ def import_file(
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Heading of the time column, or name of the time array."),
-    ] = None,
-    sheet: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Sheet of a workbook, if several contain numbers."),
+        typer.Option(metavar="NAME", help="Heading of the time column."),
     ] = None,
     time_unit: Annotated[
         str | None,
@@ -419,16 +415,8 @@ def import_file(
         str | None,
         typer.Option(
             metavar="G,G,...",
-            help="Calibration [V/N], above 0: one value for all sensors, or one for each in the "
-            "order of --beads.",
-        ),
-    ] = None,
-    time_constant: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TAU,TAU,...",
-            help="Time constant of the charge amplifier [s], above 0, as for --gain. The "
-            "computed forces pass its high-pass filter, 1/(2 pi TAU).",
+            help="Calibration [V/N], also as 18 mV/N: one value for all sensors, or one for each "
+            "in the order of --beads. A plain number divides forces; -1 turns them.",
         ),
     ] = None,
     interval: Annotated[
@@ -436,7 +424,7 @@ def import_file(
         typer.Option(
             metavar="DT",
             parser=above_zero,
-            help="Time between samples of a file without times [s], above 0.",
+            help="Time between samples, if the times are missing or rounded [s], above 0.",
         ),
     ] = None,
     resample: Annotated[
@@ -454,12 +442,6 @@ def import_file(
             help="Decimal separator: point or comma. The other character separates thousands.",
         ),
     ] = None,
-    limit: Annotated[
-        float,
-        typer.Option(
-            metavar="BYTES", parser=above_zero, help="Largest memory for reading the file [bytes]."
-        ),
-    ] = 1e9,
     changes: Annotated[
         list[str] | None,
         typer.Option(
@@ -472,26 +454,34 @@ def import_file(
     as_json: JsonOption = False,
 ) -> None:
     """Import files of measured forces into a folder with about.toml and trace.csv."""
-    from granchain.measured import Asked, import_trace
+    from granchain.measured import import_trace
     from granchain.measured.folder import common_name
 
-    signs = {None: None, "point": ".", "comma": ","}
-    if decimal not in signs:
-        raise TraceError(f'--decimal: "{decimal!s:.60}" is not valid. It must be point or comma.')
     folder = common_name([Path(file) for file in files]) if out is None else out
-    asked = Asked(
-        read_beads(beads), time_unit, force_unit, read_each("--gain", "V/N", gain), interval,
-        resample, signs[decimal], time, read_each("--time-constant", "s", time_constant), sheet,
-    )  # fmt: skip
-    said = list(changes or ())
+    metadata = list(changes or ())
     if title is not None:
-        said.append(f"title={json.dumps(title, ensure_ascii=False)}")
-    trace = import_trace(files, folder, kind, asked, said, overwrite, limit)
+        metadata.append(f"title={json.dumps(title, ensure_ascii=False)}")
+    trace = import_trace(
+        files,
+        folder,
+        kind,
+        changes=metadata,
+        overwrite=overwrite,
+        beads=read_beads(beads),
+        time=time,
+        time_unit=time_unit,
+        force_unit=force_unit,
+        gain=gain,
+        interval=interval,
+        decimal=decimal,
+        resample=resample,
+    )
     facts = {
         "folder": folder,
         "kind": trace.about.kind,
         "samples": len(trace.time),
         "interval": trace.interval,
+        "start": trace.start,
         "sensor_bead": trace.sensor_bead.tolist(),
         "notes": list(trace.notes),
     }
@@ -516,23 +506,6 @@ def read_beads(text: str | None) -> list[int | None] | None:
     return found
 
 
-def read_each(option: str, unit: str, text: str | None) -> float | list[float] | None:
-    """Return one number, or several separated by commas."""
-    if text is None:
-        return None
-    found = []
-    for part in text.split(","):
-        try:
-            found.append(above_zero(part))
-        except ValueError:
-            raise TraceError(
-                f'{option}: "{part[:60]}" is not valid. It must be a number greater than 0 '
-                f"[{unit}], or one number per sensor, for example {option} 0.02 or {option} "
-                "0.021,0.019."
-            ) from None
-    return found[0] if len(found) == 1 else found
-
-
 def trace_summary(trace: gc.Trace) -> str:
     """Return a summary of a trace in a few lines."""
     from granchain.measured.baseline import noise_of
@@ -541,7 +514,7 @@ def trace_summary(trace: gc.Trace) -> str:
         (
             str(bead),
             number_text(float(force.max())),
-            time_text(float(trace.time[force.argmax()]), trace.interval),
+            time_text(trace.start + float(trace.time[force.argmax()]), trace.interval),
             number_text(noise_of(trace, k)),
         )
         for k, (bead, force) in enumerate(

@@ -12,7 +12,6 @@ from granchain.measured.agreement import (
     ResultAgreement,
     SensorAgreement,
 )
-from granchain.measured.columns import Asked
 from granchain.measured.folder import ABOUT, CURVES, import_trace, read_about, read_trace
 from granchain.measured.printed import IMPACTS, MeasuredImpact, MeasuredImpacts, read_impacts
 from granchain.measured.pulses import compare_pulses, time_shift
@@ -26,7 +25,6 @@ __all__ = [
     "UNITS_COMPARED",
     "AboutTable",
     "Agreement",
-    "Asked",
     "Band",
     "Comparison",
     "ForceBand",

@@ -21,14 +21,9 @@ from granchain.keys import Problems, Table, choice, key, number_key, read_table,
 
 # One number for all sensors, or one per sensor in the order of the trace.
 _EACH = "a number of 0 or more, or a list of such numbers in the order of the sensors"
-_EACH_ABOVE_ZERO = _EACH.replace("from", "above")
 EachSensor = (
     Annotated[float, Field(ge=0.0)]
     | Annotated[list[Annotated[float, Field(ge=0.0)]], Field(min_length=1)]
-)
-EachAboveZero = (
-    Annotated[float, Field(gt=0.0)]
-    | Annotated[list[Annotated[float, Field(gt=0.0)]], Field(min_length=1)]
 )
 
 
@@ -79,10 +74,14 @@ class SensorTable(Table):
         "Hz", "the frequency at which the zero-phase filter halves the amplitude", None, above=0.0
     )
     order: int = key("the order of the filter", "a whole number from 1 to 8", 2, ge=1, le=8)
-    high_pass: EachAboveZero | None = key(
+    high_pass: (
+        Annotated[float, Field(gt=0.0)]
+        | Annotated[list[Annotated[float, Field(gt=0.0)]], Field(min_length=1)]
+        | None
+    ) = key(
         "the frequency below which the instrument loses more than half of the power, for all "
         "sensors or for each; the same filter is applied to the simulation",
-        _EACH_ABOVE_ZERO,
+        "a number above 0, or a list of such numbers in the order of the sensors",
         None,
         unit="Hz",
     )
@@ -95,10 +94,10 @@ class SensorTable(Table):
     filter_order: int = key(
         "the order of high_pass and low_pass", "a whole number from 1 to 8", 1, ge=1, le=8
     )
-    gain: EachAboveZero | None = key(
+    gain: float | list[float] | None = key(
         "the sensitivity of each sensor, recorder output per newton; the forces are already "
         "divided by it",
-        _EACH_ABOVE_ZERO,
+        "a number, or a list of numbers in the order of the sensors",
         None,
         unit="V/N",
     )
@@ -139,6 +138,7 @@ class AboutTable(Table):
     digitised: str = text_key("the digitization method")
     licence: str = text_key("the licence of the data")
     origin: str = text_key("the name and the checksum of the imported file")
+    start: float = number_key("s", "the time of the first sample on the clock of the recorder", 0.0)
     uncertainty: UncertaintyTable = key(
         "the uncertainty of the trace", "a table [uncertainty]", UncertaintyTable()
     )
@@ -175,13 +175,7 @@ def about_in(provenance: Mapping[str, Any]) -> AboutTable | None:
         If the metadata in a file are damaged.
     """
     text = provenance.get("trace_about_json")
-    if text is None:
-        return None
-    problems = Problems()
-    about: AboutTable | None = read_table(AboutTable, "", json.loads(text), problems)
-    if about is None or problems.sentences:
-        raise TraceError([f"trace: {sentence}" for sentence in problems.sentences])
-    return about
+    return None if text is None else about_of(json.loads(text), "trace", curve=False)
 
 
 def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> AboutTable:
@@ -227,18 +221,7 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
 
 def written(about: AboutTable) -> str:
     """Return the text of an about.toml without default values."""
-    tables: dict[str, Any] = {
-        name: value
-        for name, value in about
-        if isinstance(value, str) and (value or name in ("who", "doi", "licence"))
-    }
-    for name in ("uncertainty", "sensor"):
-        values = getattr(about, name).model_dump(exclude_defaults=True)
-        tables |= {name: values} if values else {}
+    tables = {"who": "", "doi": "", "licence": ""} | about.model_dump(exclude_defaults=True)
     if about.tolerance is not None:
         tables["tolerance"] = tolerances_of(about.tolerance, "tolerance", Problems())
-    for name in ("fact", "table"):
-        tables[name] = [
-            {key: value for key, value in entry if value != ""} for entry in getattr(about, name)
-        ]
-    return toml_text({name: value for name, value in tables.items() if value != []})
+    return toml_text({name: tables[name] for name in AboutTable.model_fields if name in tables})

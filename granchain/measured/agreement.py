@@ -339,8 +339,11 @@ class Comparison(Answer):
     @cached_property
     def trace(self) -> Trace:
         """Measured trace."""
-        notes = json.loads(self.provenance["trace_notes_json"])
-        return Trace(self.trace_time, self.trace_bead, self.trace_force, self.about, tuple(notes))
+        trace = Trace(
+            time=self.trace_time, force=self.trace_force, beads=self.trace_bead, about=self.about
+        )
+        trace.notes = tuple(json.loads(self.provenance["trace_notes_json"]))
+        return trace
 
     @cached_property
     def sensor(self) -> Sensor:

@@ -1,7 +1,4 @@
-"""Columns of a file with their units, and their conversion to a trace.
-
-The conversion determines the time column, the beads, and the units.
-"""
+"""Conversion of the columns of files to a trace: time, clock, beads, units, and gains."""
 
 from __future__ import annotations
 
@@ -9,102 +6,34 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from granchain.errors import TraceError
-from granchain.keys import shown, suggestion
+from granchain.keys import shown
 from granchain.measured.about import AboutTable
 from granchain.measured.headings import (
-    FORCE_UNITS,
-    READING_UNITS,
     TIME_UNITS,
+    TIMES,
     Clock,
-    Preamble,
     bead_of,
-    same,
+    gains_of,
+    is_same,
+    newtons_of,
     size_of,
-    symbols,
 )
-from granchain.measured.limit import Limit
+from granchain.measured.text import Column, Record
 from granchain.measured.trace import MOST_UNEVEN, Trace
 
 _TIME_NAME = re.compile(r"\s*(t|time|zeit|x-axis|x_value|x)\b", re.IGNORECASE)
+_SAMPLE_NUMBERS = re.compile(r"\s*x\b", re.IGNORECASE)
 _UNNAMED = re.compile("column [0-9]+")
-# Largest relative difference between the mean step of a time column and the interval in the lines
-# above. Both are rounded.
+# Largest relative difference between the mean step of a column and the interval in the lines above
+# if the column contains the times in the unit of the clock.
 _SAME_CLOCK = 0.01
-# Largest distance of a time from a multiple of its last digit, as a fraction of that digit. A
-# double of a few seconds is accurate to 1e-15 of its value, which is 1e-5 of a digit of 1e-10 s.
-MULTIPLE_TOLERANCE = 1e-3
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """Numbers with the name and the unit above them.
-
-    `factor` is a number in the name by which the values may have to be multiplied.
-    """
-
-    name: str
-    unit: str | None
-    values: np.ndarray
-    factor: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """Columns of a file with the lines above them.
-
-    `broken` is the first line without numbers in between.
-    """
-
-    columns: Sequence[Column]
-    preamble: Preamble = field(default_factory=Preamble)
-    broken: int | None = None
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Information that is missing or wrong in the file.
-
-    Parameters
-    ----------
-    beads : sequence of int or None, optional
-        Bead of each force column, or None to leave a column out. Columns of several files are in
-        the order of the files.
-    time_unit, force_unit : str, optional
-        Unit symbol, or a multiple of it, such as "10 N".
-    gain : float or sequence of float, optional
-        Reading per newton [V/N] if the file contains volts. It can be one value per sensor.
-    interval : float, optional
-        Sampling interval of a file without a time column [s].
-    resample : float, optional
-        Interval of an even grid on which uneven samples are interpolated linearly [s].
-    decimal : str, optional
-        Decimal sign of a text, "." or ",".
-    time : str, optional
-        Heading of the time column, or name of the time array.
-    time_constant : float or sequence of float, optional
-        Time constant of the charge amplifier that recorded the forces [s]. It can be one value per
-        sensor.
-    sheet : str, optional
-        Sheet of a workbook, if several contain numbers.
-    """
-
-    beads: Sequence[int | None] | None = None
-    time_unit: str | None = None
-    force_unit: str | None = None
-    gain: float | Sequence[float] | None = None
-    interval: float | None = None
-    resample: float | None = None
-    decimal: str | None = None
-    time: str | None = None
-    time_constant: float | Sequence[float] | None = None
-    sheet: str | None = None
 
 
 @contextmanager
@@ -116,52 +45,31 @@ def in_file(where: str) -> Iterator[None]:
         raise TraceError([f"{where}: {problem}" for problem in error.problems]) from None
 
 
-def joined(records: Mapping[str, Record], asked: Asked) -> tuple[Record, Asked]:
-    """Return the columns of several files with one clock, and the remaining request.
+def trace_of(
+    records: Mapping[str, Record],
+    about: AboutTable,
+    *,
+    beads: int | Sequence[int | None] | None = None,
+    time: str | None = None,
+    time_unit: str | None = None,
+    force_unit: str | None = None,
+    gain: float | str | Sequence[float | str] | None = None,
+    interval: float | None = None,
+    resample: float | None = None,
+) -> Trace:
+    """Return the trace of one or more files with one clock, in SI units.
 
-    Raises
-    ------
-    TraceError
-        If a file is invalid or has another clock. The message lists every error.
-    """
-    if len(records) == 1:
-        return next(iter(records.values())), asked
-    columns: list[Column] = []
-    notes: list[str] = []
-    problems: list[str] = []
-    first = ""
-    for where, record in records.items():
-        own: list[str] = []
-        with in_file(where):
-            times, forces = _timed(record, asked, own)
-            if own:
-                raise TraceError(own)
-        if not columns:
-            first, columns = where, [Column("time", "s", times)]
-        clock = columns[0].values
-        if len(times) != len(clock):
-            problems.append(
-                f"{where}: the record has {len(times)} samples, but {first} has {len(clock)}. "
-                "All files must share one clock. Export all channels for the same time range."
-            )
-        elif (off := ~(np.abs(times - clock) <= MOST_UNEVEN * np.ptp(clock) / len(clock))).any():
-            k = int(off.argmax())
-            problems.append(
-                f"{where}: sample {k + 1} is at {times[k]:.15g} s, but in {first} it is at "
-                f"{clock[k]:.15g} s. All files must share one clock. Specify channels of one "
-                "recording, or import each file separately."
-            )
-        of_file = f", {Path(where).stem}"
-        columns += [replace(column, name=f"{column.name}{of_file}") for column in forces]
-        notes += [f"{Path(where).name}: {note}" for note in record.preamble.notes]
-    if problems:
-        raise TraceError(problems)
-    asked = replace(asked, interval=None, time=None, time_unit=None)
-    return Record(columns, Preamble(notes=tuple(notes))), asked
-
-
-def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit: Limit) -> Trace:
-    """Return a trace in SI units, within a memory limit.
+    Parameters
+    ----------
+    records : mapping
+        Columns of each file, by its name.
+    about : AboutTable
+        Description of the trace.
+    beads, time, time_unit, force_unit, gain, interval
+        Information that is missing or wrong in the files, as for `read_trace`. Beads of several
+        files are in the order of the files.
+    resample : float, optional
+        Interval of an even grid on which uneven samples are interpolated linearly [s].
 
     Raises
     ------
@@ -169,148 +77,115 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
         If the columns are incomplete or invalid. The message lists every error.
     """
     problems: list[str] = []
-    times, forces = _timed(record, asked, problems)
-    beads = [bead_of(column.name) for column in forces] if asked.beads is None else asked.beads
-    names = ", ".join(shown(column.name) for column in forces)
-    if len(beads) != len(forces):
-        problems.append(
-            f"--beads: {len(beads)} labels for {len(forces)} force columns ({names}). One "
-            "label per column is required. Write - for a column to ignore."
+    columns: list[Column] = []
+    notes: list[str] = []
+    first, seconds = "", np.empty(0)
+    for option, size in (("--interval", interval), ("--resample", resample)):
+        if size is not None and not 0.0 < size < math.inf:
+            raise TraceError(
+                f"{option}: {size!r} is out of range. It must be a number greater than 0 [s]."
+            )
+    for where, record in records.items():
+        with in_file(where):
+            clock, forces, more = _timed(record, time, time_unit, force_unit, interval, problems)
+            first, seconds = (first, seconds) if first else (where, clock)
+            _check_same_clock(clock, seconds, first)
+        if len(records) > 1:
+            stem = Path(where).stem
+            forces = [replace(column, name=f"{column.name}, {stem}") for column in forces]
+            more = [f"{Path(where).name}: {note}" for note in more]
+        columns += forces
+        notes += more
+    with in_file(first if len(records) == 1 else f"{first} and {len(records) - 1} more"):
+        labels = _beads_of(columns, beads, problems)
+        pairs = zip(labels, columns, strict=False)
+        forces = [column for label, column in pairs if label is not None]
+        gains = gains_of(gain, len(forces))
+        for column in forces:
+            _check_factor(column, "--force-unit", "N", problems)
+        factors = [
+            newtons_of(column.unit, each, column.name, problems)
+            for column, each in zip(forces, gains, strict=True)
+        ]
+        if problems:
+            raise TraceError(list(dict.fromkeys(problems)))
+        force = np.column_stack([column.values for column in forces]) * factors
+        if resample is not None:
+            notes.append(
+                f"{len(seconds)} samples were resampled to an interval of {resample:g} s by "
+                "linear interpolation"
+            )
+            seconds, force = _resampled(seconds, force, resample)
+        if gain is not None:
+            values = [each.value for each in gains if each]
+            sensor = about.sensor.model_copy(update={"gain": values})
+            about = about.model_copy(update={"sensor": sensor})
+        numbers = [label for label in labels if label is not None]
+        trace = Trace(time=seconds, force=force, beads=numbers, about=about)
+    trace.notes = tuple(notes)
+    return trace
+
+
+def _check_same_clock(time: np.ndarray, other: np.ndarray, where: str) -> None:
+    """Raise an error if two files have different clocks."""
+    largest = MOST_UNEVEN * float(other[-1] - other[0]) / len(other)
+    if len(time) != len(other) or not np.allclose(time, other, rtol=0.0, atol=largest):
+        ranges = [f"{len(t)} samples from {t[0]:.9g} to {t[-1]:.9g} s" for t in (time, other)]
+        raise TraceError(
+            f"the record has {ranges[0]}, but {where} has {ranges[1]}. All files must share one "
+            "clock. Export all channels of one recording for the same time range, or import each "
+            "file separately."
         )
-    elif asked.beads is None and None in beads:
-        offered = ",".join(str(bead or 9 + 7 * i) for i, bead in enumerate(beads))
+
+
+def _beads_of(
+    columns: list[Column], beads: int | Sequence[int | None] | None, problems: list[str]
+) -> Sequence[int | None]:
+    """Return the bead of each column, from the option or from the headings."""
+    names = ", ".join(shown(column.name) for column in columns)
+    labels = [bead_of(column.name) for column in columns]
+    if beads is not None:
+        labels = [beads] if isinstance(beads, int) else list(beads)
+    if len(labels) != len(columns) or (beads is not None and not any(labels)):
+        problem = (
+            f"--beads: {len(labels)} labels for {len(columns)} force columns ({names}). One "
+            "label per column is required, and one bead. Write - for a column to ignore."
+        )
+        raise TraceError([*problems, problem])
+    if beads is None and None in labels:
+        offered = ",".join(str(bead or 9 + 7 * i) for i, bead in enumerate(labels))
         problems.append(
-            f"{len(forces)} force {'column' if len(forces) == 1 else 'columns'} ({names}) "
+            f"{len(columns)} force {'column' if len(columns) == 1 else 'columns'} ({names}) "
             'without bead labels. Each heading must name one bead, such as "bead 9". '
             "Otherwise, specify the bead of each column, or - to ignore a column: --beads "
             f"{offered}."
         )
-    else:
-        forces = [one for bead, one in zip(beads, forces, strict=True) if bead is not None]
-    each: list[list[Any]] = []
-    for option, stated in (("--gain", asked.gain), ("--time-constant", asked.time_constant)):
-        alike = stated is None or isinstance(stated, (int, float))
-        own: Any = [stated] * len(forces) if alike else stated
-        if len(own) != len(forces):
-            problems.append(
-                f"{option}: {len(own)} numbers for {len(forces)} sensors. One number for all "
-                "sensors, or one per sensor, is required. Use the order of --beads, and omit "
-                "ignored columns."
-            )
-            own = [own[0]] * len(forces)
-        each.append(own)
-    gains = each[0]
-    newtons = [_newton(*one, asked, problems) for one in zip(forces, gains, strict=True)]
-    if problems:
-        raise TraceError(list(dict.fromkeys(problems)))
-    times, evened = _evened(times)
-    notes = (*record.preamble.notes, *evened)
-    force = np.empty((len(times), len(forces)))
-    for k, (newton, column) in enumerate(zip(newtons, forces, strict=True)):
-        np.multiply(column.values, newton, out=force[:, k])
-    if asked.resample is not None:
-        samples = f"{len(times)} samples were resampled to an interval of {asked.resample:g} s"
-        notes = (*notes, f"{samples} by linear interpolation")
-        times, force = _resampled(times, force, asked.resample, where, limit)
-    labels = np.array([bead for bead in beads if bead is not None], dtype=np.int64)
-    return Trace(times, labels, force, about, notes)
+        return range(1, len(columns) + 1)
+    return labels
 
 
-def _timed(record: Record, asked: Asked, problems: list[str]) -> tuple[np.ndarray, list[Column]]:
-    """Return the times in seconds and the other columns.
-
-    The columns have the units that the lines above them specify.
-    """
-    lengths = sorted({len(column.values) for column in record.columns})
-    if len(lengths) != 1:
-        got = (
-            f"columns have different lengths ({', '.join(map(str, lengths))})"
-            if lengths
-            else "no column of numbers found"
-        )
-        raise TraceError(
-            f"{got}. All columns must have the same length. The file must contain one record "
-            "of all sensors on one clock."
-        )
-    time, forces = _clocked(record, asked, problems)
-    second = _size(time, asked.time_unit, TIME_UNITS, "time", problems)
-    units = record.preamble.force_units
-    if len(units) == 1:
-        units = units * len(forces)
-    if len(units) == len(forces):
-        forces = [
-            _with_unit(column, unit, problems) for column, unit in zip(forces, units, strict=True)
-        ]
-    return second * time.values, forces
-
-
-def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column, list[Column]]:
-    """Return the time column and the other columns.
-
-    The times are in the file, or are computed from its clock.
-    """
-    columns, clock = list(record.columns), record.preamble.clock
-    if asked.interval is not None:
-        clock = Clock(asked.interval, 0.0, "s", "--interval")
-        return _time_of_clock(record, clock), columns
-    named = [
-        column
-        for column in columns
-        if (
-            column.name.lower() == asked.time.strip().lower()
-            if asked.time is not None
-            else _TIME_NAME.match(column.name) or size_of(column.unit, TIME_UNITS) is not None
-        )
-    ]
-    if asked.time is not None and not named:
-        names = ", ".join(shown(column.name) for column in columns)
-        raise TraceError(
-            f"--time: column {shown(asked.time)} not found. It must be one of {names}. Specify "
-            "the column that contains the times."
-        )
-    time = named[0] if named else columns[0]
-    # Tektronix repeats the times before each channel, with or without a heading.
-    again = [
-        column
-        for column in columns
-        if column is not time
-        and (column in named if named else clock is not None and _UNNAMED.match(column.name))
-        and column.unit == time.unit
-        and np.array_equal(column.values, time.values)
-    ]
-    if len(named) > 1 + len(again):
-        names = ", ".join(shown(column.name) for column in named)
-        raise TraceError(
-            f"{len(named)} time columns found ({names}). A record must have one clock. Put "
-            "each record into a separate file."
-        )
-    forces = [column for column in columns if column not in (time, *again)]
-    stated = record.preamble.time_unit
-    if clock is None and stated and asked.time_unit is None:
-        time = _with_unit(time, stated, problems)
-    time = replace(time, unit=asked.time_unit or time.unit or stated)
-    unit, steps = size_of(time.unit, TIME_UNITS), np.diff(time.values)
-    step = float(time.values[-1] - time.values[0]) / len(steps) if len(steps) else math.nan
-    if clock is not None:
-        runs_with_it = abs(step - clock.interval) <= _SAME_CLOCK * clock.interval
-        # 0, 1, 2, ... or 1, 2, 3, ...
-        counts = bool(time.values[0] in (0.0, 1.0) and (steps == 1.0).all())
-        if counts and not (runs_with_it and unit):
-            return _time_of_clock(record, clock), forces
-        if not (named or runs_with_it):
-            return _time_of_clock(record, clock), columns
-        second = size_of(clock.unit, TIME_UNITS)
-        if time.unit is None and runs_with_it:
-            time = replace(time, unit=clock.unit)
-        elif unit and second and not abs(unit * step / (second * clock.interval) - 1) < _SAME_CLOCK:
-            interval = f"{second * clock.interval:.6g}"
-            raise TraceError(
-                f"{shown(time.name)}: the times are {unit * step:.6g} s apart, but "
-                f"{clock.words} specifies {interval} s. The two must agree. Remove the line "
-                "that is wrong, or ignore the column with --interval "
-                f"{interval} and --beads -,9,16."
-            )
-    elif not named and asked.time_unit is None and (time.unit or not _UNNAMED.match(time.name)):
+def _timed(
+    record: Record,
+    heading: str | None,
+    time_unit: str | None,
+    force_unit: str | None,
+    interval: float | None,
+    problems: list[str],
+) -> tuple[np.ndarray, list[Column], list[str]]:
+    """Return the times of a record [s], its force columns with their units, and notes."""
+    preamble, forces, notes = record.preamble, record.columns, [*record.preamble.notes]
+    clock = preamble.clock if interval is None else Clock(interval, 0.0, "s", "--interval")
+    named = _named_times(record.columns, heading)
+    time = (named or record.columns)[0]
+    printed = time if time_unit is None else replace(time, unit=time_unit, factor="")
+    # Without a name, a column contains times if their step is the interval of the preamble.
+    step = float(time.values[-1] - time.values[0]) / max(len(time.values) - 1, 1)
+    in_unit_of_clock = clock is not None and abs(step / clock.interval - 1.0) <= _SAME_CLOCK
+    may_be_time = bool(named) or interval is None
+    numbers = None
+    if clock and may_be_time and not in_unit_of_clock and printed.unit is None:
+        numbers = _sequence_numbers(time)
+    if not (named or clock or time_unit) and (time.unit or not _UNNAMED.match(time.name)):
         raise TraceError(
             "no heading names a time. One is required, such as time [s]. If "
             f"{shown(time.name)} contains times, set their unit with --time-unit us. If "
@@ -318,33 +193,187 @@ def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column,
             "sampling interval with --interval 1e-6, and write - in --beads for each column "
             "that is not a force."
         )
+    no_times = not (named or time_unit or (may_be_time and in_unit_of_clock))
+    if clock and no_times and numbers is None:
+        seconds = _seconds_of_clock(record, clock, np.arange(len(time.values)))
+    else:
+        forces = _without_times(record.columns, time, named, notes)
+        if clock and numbers is not None:
+            seconds = _seconds_of_clock(record, clock, numbers)
+        else:
+            unit = preamble.time_unit or (clock.unit if clock and in_unit_of_clock else None)
+            clock = clock if clock and (clock.unit or in_unit_of_clock) else None
+            unit = None if time_unit else unit
+            seconds = _seconds_of_column(printed, unit, clock, problems, notes)
     if not forces:
         raise TraceError(
             "the file has only one column. A time and at least one force are required. If "
             "the file contains only forces, set the sampling interval with --interval 1e-6."
         )
-    return time, forces
+    units = preamble.force_units
+    units = units * len(forces) if len(units) == 1 else units
+    if force_unit is not None:
+        forces = [replace(column, unit=force_unit, factor="") for column in forces]
+    elif len(units) == len(forces):
+        pairs = zip(forces, units, strict=True)
+        forces = [_with_unit(column, unit, problems) for column, unit in pairs]
+    return seconds, forces, notes
 
 
-def _time_of_clock(record: Record, clock: Clock) -> Column:
-    """Return a time column from a clock alone. The file must contain one record."""
+def _named_times(columns: Sequence[Column], heading: str | None) -> list[Column]:
+    """Return the columns whose heading is that of the option, or names a time."""
+    if heading is None:
+        return [
+            column
+            for column in columns
+            if _TIME_NAME.match(column.name) or size_of(column.unit, TIME_UNITS) is not None
+        ]
+    wanted = heading.strip().lower()
+    named = [column for column in columns if column.name.strip().lower() == wanted]
+    if not named:
+        names = ", ".join(shown(column.name) for column in columns)
+        raise TraceError(
+            f"--time: column {shown(heading)} not found. It must be one of {names}. "
+            "Specify the column that contains the times."
+        )
+    return named
+
+
+def _without_times(
+    columns: Sequence[Column], time: Column, named: list[Column], notes: list[str]
+) -> list[Column]:
+    """Return the columns without times and numbers of rows."""
+    # Tektronix repeats the times before each channel, with or without a heading.
+    repeated = [
+        column
+        for column in columns
+        if (column in named if named else _UNNAMED.match(column.name))
+        and column.unit == time.unit
+        and np.array_equal(column.values, time.values)
+    ]
+    if not set(named) <= {time, *repeated}:
+        names = ", ".join(shown(column.name) for column in named)
+        raise TraceError(
+            f"{len(named)} time columns found ({names}). A record must have one clock. Put "
+            "each record into a separate file."
+        )
+    forces = [column for column in columns if column is not time and column not in repeated]
+    first, counted = columns[0], np.arange(len(time.values))
+    if first in forces and _UNNAMED.match(first.name) and np.array_equal(first.values, counted):
+        notes.append("the first column, which counts the rows and has no heading, was left out")
+        forces.remove(first)
+    return forces
+
+
+def _sequence_numbers(column: Column) -> np.ndarray | None:
+    """Return the sequence numbers of the samples, or None if the column has other numbers.
+
+    A column that is called time contains sequence numbers only if it counts by 1.
+    """
+    values, steps = column.values, np.diff(column.values)
+    whole = (values == np.round(values)).all() and (steps > 0.0).all() and len(steps) > 0
+    called_time = _TIME_NAME.match(column.name) and not _SAMPLE_NUMBERS.match(column.name)
+    if not whole or (called_time and (steps != 1.0).any()):
+        return None
+    stride = np.median(steps)
+    if (steps != stride).any():
+        last = values[int(np.argmax(steps != stride))]
+        raise TraceError(
+            f"{shown(column.name)}: the number {last + stride:.0f} is missing after {last:.0f}. "
+            "Sequence numbers must have a constant stride. Export the complete recording."
+        )
+    return values
+
+
+def _seconds_of_clock(record: Record, clock: Clock, numbers: np.ndarray) -> np.ndarray:
+    """Return the times of samples from a clock and their numbers [s]."""
     if record.broken is not None:
         raise TraceError(
             f"line {record.broken}: this line without numbers divides a record that has no "
             "times. A record must not have gaps. Put each record into a separate file."
         )
-    if clock.unit is None:
+    second = size_of(clock.unit, TIME_UNITS)
+    if second is None:
         raise TraceError(
-            f"{clock.words}: the unit is missing. It must be one of {symbols(TIME_UNITS)}. If "
-            f"the unit is seconds, use --interval {clock.interval:g}."
+            f"{clock.source}: the unit is missing. It must be one of {TIMES}. If the unit is "
+            f"seconds, use --interval {clock.interval:g}."
         )
-    samples = np.arange(len(record.columns[0].values))
-    return Column("time", clock.unit, clock.start + clock.interval * samples)
+    return second * (clock.start + clock.interval * numbers)
+
+
+def _seconds_of_column(
+    time: Column,
+    stated: str | None,
+    clock: Clock | None,
+    problems: list[str],
+    notes: list[str],
+) -> np.ndarray:
+    """Return the times in a column on their even grid [s]. `stated` is the unit of the preamble."""
+    if stated and (clock is None or time.unit is None):
+        time = _with_unit(time, stated, problems)
+    _check_factor(time, "--time-unit", "us", problems)
+    second = size_of(time.unit, TIME_UNITS)
+    if second is None:
+        problem = f"the unit {shown(time.unit)} is unknown" if time.unit else "the unit is missing"
+        problems.append(
+            f"{shown(time.name)}: {problem}. It must be one of {TIMES}. Set it with --time-unit "
+            'us, or with a multiple of a unit: --time-unit "10 us".'
+        )
+    seconds = (second or 1.0) * time.values
+    step = float(seconds[-1] - seconds[0]) / max(len(seconds) - 1, 1)
+    if problems or not (step > 0.0 and np.isfinite(seconds).all()):
+        return seconds
+    if clock is None and np.abs(np.diff(seconds) / step - 1.0).max() <= MOST_UNEVEN:
+        return seconds
+    counts = np.arange(len(seconds))
+    if clock is None:
+        # half a digit at each end of the line through the samples, and half a digit at the sample:
+        # at most 1; a digit larger than a tenth of the step hides the behaviour of the clock
+        slope, start = np.polyfit(counts, seconds, 1)
+        grid, digits = start + slope * counts, (second or 1.0) * _last_digits(time.values)
+        if digits.max() > 0.1 * step or (np.abs(seconds - grid) > digits).any():
+            return seconds
+        notes.append(
+            f"times are rounded to {digits.max():.3g} s; they were replaced by the closest uniform "
+            f"grid, with an interval of {slope:.6g} s"
+        )
+        return np.asarray(grid)
+    interval = clock.interval * (size_of(clock.unit, TIME_UNITS) or second or 1.0)
+    grid = seconds[0] + interval * counts
+    off = np.abs(seconds - grid) > MOST_UNEVEN * interval
+    if off.any():
+        off &= np.abs(seconds - grid) > (second or 1.0) * _last_digits(time.values)
+    if off.any():
+        raise TraceError(
+            f"{shown(time.name)}: the times are {step:.6g} s apart, but {clock.source} specifies "
+            f"{interval:.6g} s. They must agree within the last printed digit, and sample "
+            f"{int(np.argmax(off)) + 1} does not. Find out which is wrong, and remove it."
+        )
+    if np.abs(seconds - grid).max() > 1e-6 * interval:
+        notes.append(
+            f"the printed times agree with the stated interval of {interval:.6g} s "
+            f"({clock.source}) within their last digit; the stated clock was used"
+        )
+    return np.asarray(grid)
+
+
+def _last_digits(values: np.ndarray) -> np.ndarray:
+    """Return the size of the last printed digit of each number.
+
+    All numbers have the same number of decimals, or the same number of digits, of which zeros at
+    the end may not be printed.
+    """
+    tuples = [Decimal(repr(value)).normalize().as_tuple() for value in values.tolist() if value]
+    finest = min(int(entry.exponent) for entry in tuples)
+    count = max(len(entry.digits) for entry in tuples)
+    with np.errstate(divide="ignore"):
+        leading = np.floor(np.log10(np.abs(values)))
+    return np.asarray(10.0 ** np.maximum(finest, leading - count + 1.0))
 
 
 def _with_unit(column: Column, unit: str, problems: list[str]) -> Column:
     """Return a column with the unit from the lines above it."""
-    if column.unit is not None and not same(column.unit, unit):
+    if column.unit is not None and not is_same(column.unit, unit):
         problems.append(
             f"{shown(column.name)}: the unit is {column.unit}, but the lines above specify "
             f"{shown(unit)}. The two must agree. Remove the one that is wrong."
@@ -352,85 +381,18 @@ def _with_unit(column: Column, unit: str, problems: list[str]) -> Column:
     return replace(column, unit=column.unit if column.unit is not None else unit)
 
 
-def _size(
-    column: Column, asked: str | None, units: dict[str, float], what: str, problems: list[str]
-) -> float:
-    """Return the SI value of one unit of the column."""
-    unit = asked if asked is not None else column.unit
-    size = size_of(unit, units)
-    option, one = f"--{what}-unit", "us" if what == "time" else "N"
-    where = f"{shown(column.name)}:"
-    if asked is None and column.factor:
+def _check_factor(column: Column, option: str, unit: str, problems: list[str]) -> None:
+    """Report a number in a heading that may be a factor."""
+    if column.factor:
         problems.append(
-            f"{where} the number {shown(column.factor)} in the heading may be a factor. The "
-            f"heading must contain only a unit. Use {option} {one} if the numbers are in "
-            f'{one}, or specify the size of one unit: {option} "10 {one}".'
+            f"{shown(column.name)}: the number {shown(column.factor)} in the heading may be a "
+            f"factor. The heading must contain only a unit. Use {option} {unit} if the numbers are "
+            f'in {unit}, or specify the size of one unit: {option} "10 {unit}".'
         )
-    elif size is None:
-        got = "the unit is missing" if unit is None else f"the unit {shown(unit)} is unknown"
-        advice = (
-            f'Set it with {option} {one}, or with a multiple of a unit: {option} "10 {one}"'
-            + (f". For voltages, use {option} V with --gain 0.02" if what == "force" else "")
-        )
-        problems.append(
-            f"{where} {got}. It must be one of {symbols(units)}. "
-            f"{suggestion(unit, units, f'{advice}.')}"
-        )
-    return size or 1.0
-
-
-def _newton(column: Column, gain: float | None, asked: Asked, problems: list[str]) -> float:
-    """Return the number of newtons per unit of the column."""
-    size = _size(column, asked.force_unit, FORCE_UNITS | READING_UNITS, "force", problems)
-    unit = asked.force_unit if asked.force_unit is not None else column.unit
-    readings = size_of(unit, READING_UNITS) is not None
-    if readings and gain is None:
-        problems.append(
-            f"{shown(column.name)}: the values are in {unit}. Forces, or voltages and the "
-            "gain of the sensor, are required. Set the gain in volts per newton, such as "
-            "--gain 0.02."
-        )
-    elif gain is not None and size_of(unit, FORCE_UNITS) is not None:
-        problems.append(
-            f"{shown(column.name)}: --gain was set for forces in {unit}. A gain applies only "
-            "to values in V. Remove --gain."
-        )
-    return size / gain if readings and gain is not None else size
-
-
-def _evened(times: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the times on an even grid, with a note, if they deviate by rounding.
-
-    Otherwise return them unchanged.
-    """
-    n, none = len(times), ()
-    if n < 3 or not np.isfinite(times).all():
-        return times, none
-    step = float(times[-1] - times[0]) / (n - 1)
-    if not step > 0.0 or np.abs(np.diff(times) / step - 1.0).max() <= MOST_UNEVEN:
-        return times, none
-    # last digit, of which all times are multiples; a digit larger than a tenth of the step hides
-    # the behaviour of the clock, and one below 1e-4 of the step does not make steps uneven
-    for digit in 10.0 ** (math.floor(math.log10(step)) + np.arange(1.0, -5.0, -1.0)):
-        whole = times / digit
-        if np.abs(whole - np.round(whole)).max() < MULTIPLE_TOLERANCE:
-            break
-    else:
-        return times, none
-    # half a digit at each end of the line through the samples, and half a digit at the sample: at
-    # most 1
-    slope, start = np.polyfit(np.arange(n), times, 1)
-    grid = start + slope * np.arange(n)
-    if digit > 0.1 * step or np.abs(times - grid).max() > digit:
-        return times, none
-    return grid, (
-        f"times are rounded to {digit:.3g} s; they were replaced by the closest uniform grid, "
-        f"with an interval of {slope:.6g} s",
-    )
 
 
 def _resampled(
-    time: np.ndarray, force: np.ndarray, interval: float, where: str, limit: Limit
+    time: np.ndarray, force: np.ndarray, interval: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return times and forces on an even grid, with linear interpolation."""
     if not (np.isfinite(time).all() and np.isfinite(force).all() and (np.diff(time) > 0.0).all()):
@@ -445,6 +407,20 @@ def _resampled(
             "of samples must be between 2 and 100 times the original number. Specify the "
             "interval in seconds."
         )
-    limit.check(where, time.nbytes + force.nbytes, count * (1 + force.shape[1]))
     grid = time[0] + interval * np.arange(count)
     return grid, np.column_stack([np.interp(grid, time, column) for column in force.T])
+
+
+def negative_pulses(trace: Trace) -> tuple[str, ...]:
+    """Return a note for each sensor whose largest deviation from its baseline is negative."""
+    force, stated = trace.sensor_force, trace.about.sensor.gain
+    # Most of the first tenth of a record lies before the pulse.
+    deviation = force - np.median(force[: max(len(force) // 10, 4)], axis=0)
+    largest = np.take_along_axis(deviation, np.abs(deviation).argmax(axis=0)[np.newaxis], 0)[0]
+    turned = np.sign(largest) * (1.0 if stated is None else stated)
+    return tuple(
+        f"bead {bead}: the largest deviation from the baseline is negative ({extreme:.3g} N). If "
+        f'the sensor has the opposite sign, turn it with --gain "{str(turned.tolist())[1:-1]}"'
+        for bead, extreme in zip(trace.sensor_bead.tolist(), largest.tolist(), strict=True)
+        if extreme < 0.0
+    )

@@ -113,7 +113,9 @@ class Fit(Answer):
     >>> case = case.replace({"chain.beads": 8, "sensors.beads": [3, 6], "time.end": 2e-4})
     >>> run = gc.run(case)
     >>> about = AboutTable(title="A computed trace", kind="synthetic")
-    >>> trace = gc.Trace(run.time, run.sensor_bead, run.sensor_force, about)
+    >>> trace = gc.Trace(
+    ...     time=run.time, force=run.sensor_force, beads=run.sensor_bead, about=about
+    ... )
     >>> fit = gc.fit(case.replace({"striker.speed": 1.7}), trace, ["striker.speed"])
     >>> round(fit.degrees_of_freedom, 6), round(fit["striker.speed"], 2)
     (1.0, 1.77)

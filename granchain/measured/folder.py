@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +17,14 @@ from granchain.case.document import parsed, read_text, set_values
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
 from granchain.measured.about import AboutTable, about_of, written
-from granchain.measured.columns import Asked, Record, in_file, joined, trace_of
-from granchain.measured.limit import DEFAULT_LIMIT, Limit
-from granchain.measured.text import text_columns
+from granchain.measured.columns import in_file, negative_pulses, trace_of
+from granchain.measured.text import Record, table_columns, text_columns
 from granchain.measured.trace import Trace
 from granchain.store import write_atomically
 from granchain.store.files import check_new, folder_for, open_for_reading
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 ABOUT, CURVES = "about.toml", "trace.csv"
 # Number of rows per write.
@@ -32,10 +33,9 @@ ROWS = 10_000
 COMPUTED_WORDS = ("synthetic", "simulat")
 
 
-def content_of(path: str | os.PathLike[str], limit: Limit) -> bytes:
+def content_of(path: str | os.PathLike[str]) -> bytes:
     """Return all bytes of a file."""
-    with open_for_reading(path, "a file with text or numbers", sys.maxsize) as file:
-        limit.check(os.fspath(path), os.fstat(file.fileno()).st_size)
+    with open_for_reading(path, "a text file with columns of numbers", sys.maxsize) as file:
         return file.read()
 
 
@@ -68,15 +68,37 @@ def document_of(path: Path) -> dict[str, Any]:
         raise TraceError(f"{path.parent}: {error}") from None
 
 
-def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> Trace:
+def read_trace(
+    source: str | os.PathLike[str] | DataFrame,
+    *,
+    beads: int | Sequence[int | None] | None = None,
+    time: str | None = None,
+    time_unit: str | None = None,
+    force_unit: str | None = None,
+    gain: float | str | Sequence[float | str] | None = None,
+    interval: float | None = None,
+    decimal: str | None = None,
+) -> Trace:
     r"""Read a measured trace.
 
     Parameters
     ----------
-    folder : str or path
-        Folder with `about.toml` and `trace.csv`, as written by `granchain traces import`.
-    limit : float
-        Upper limit on the memory for reading [bytes].
+    source : str, path, or pandas.DataFrame
+        Folder with `about.toml` and `trace.csv`, as written by `granchain traces import`, text file
+        with columns of numbers, or a table with such columns. The options are for files and tables.
+    beads : int, or sequence of int or None, optional
+        Bead of each force column, or None to leave a column out. Default: from the headings.
+    time : str, optional
+        Heading of the time column.
+    time_unit, force_unit : str, optional
+        Units, or multiples of them, such as "10 N". Default: from the headings.
+    gain : float, str, or sequence of them, optional
+        Reading per newton [V/N], also as "18 mV/N", or a number by which forces are divided; one
+        for all sensors or one per sensor. -1 turns the sign.
+    interval : float, optional
+        Sampling interval, if times are missing or rounded [s].
+    decimal : {".", ","}, optional
+        Decimal sign of a text file. The other one then separates thousands.
 
     Returns
     -------
@@ -92,44 +114,82 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
 
     Examples
     --------
-    >>> import os, tempfile
     >>> import granchain as gc
-    >>> from granchain.measured import import_trace
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = os.path.join(folder, "rig.csv")
-    ...     with open(file, "w") as csv:
-    ...         lines = ["time [s],bead 9 [N]", *(f"{k * 1e-6},{k % 7}" for k in range(20))]
-    ...         print(*lines, sep=chr(10), file=csv)
-    ...     _ = import_trace(file, os.path.join(folder, "rig"), "measured")
-    ...     trace = gc.read_trace(os.path.join(folder, "rig"))
-    >>> trace.sensor_bead.tolist()
-    [9]
+    >>> import pandas
+    >>> table = pandas.DataFrame({"time [us]": range(20), "CH1 [mV]": [k % 7 for k in range(20)]})
+    >>> trace = gc.read_trace(table, beads=[9], gain="20 mV/N")
+    >>> round(float(trace.sensor_force.max()), 2)
+    0.3
     """
-    about = read_about(folder)
-    path = Path(folder) / CURVES
+    options: dict[str, Any] = {
+        "beads": beads,
+        "time": time,
+        "time_unit": time_unit,
+        "force_unit": force_unit,
+        "gain": gain,
+        "interval": interval,
+    }
+    try:
+        if not isinstance(source, (str, os.PathLike)):
+            with in_file("table"):
+                record = table_columns(source)
+            trace = trace_of({"table": record}, AboutTable(kind="measured"), **options)
+        elif Path(source).is_file():
+            record = _record_in(Path(source), decimal)
+            kind = "synthetic" if _computed_word(Path(source), record) else "measured"
+            about = AboutTable(kind=kind, title=Path(source).stem)
+            trace = trace_of({str(source): record}, about, **options)
+        elif any(value is not None for value in (decimal, *options.values())):
+            raise TraceError(
+                f"{source}: units, gains, and beads of a folder are known. No option is allowed. "
+                "Import the file of the instrument again."
+            )
+        else:
+            return _read_folder(Path(source))
+        trace.notes += negative_pulses(trace)
+        return trace
+    except TraceError as error:
+        # The names of options in Python
+        names = [re.sub(r"--([a-z-]+)", _python_name, problem) for problem in error.problems]
+        raise TraceError(names) from None
+
+
+def _python_name(option: re.Match[str]) -> str:
+    return option[1].replace("-", "_")
+
+
+def _read_folder(folder: Path) -> Trace:
+    """Read a folder with `about.toml` and `trace.csv`."""
+    about, path = read_about(folder), folder / CURVES
     if not path.exists():
         raise FileError(
             f"{path}: file not found. A measured trace is required, but this folder contains "
             "only facts about the experiment. To add the trace, use granchain traces import "
             f"FILE --kind {about.kind} --out {folder}."
         )
-    allowed = Limit(limit, "granchain.read_trace(FOLDER, limit={0:.1e})")
     # The file was written by granchain, with decimal points.
+    record = _record_in(path, ".")
+    _check_kind(about.kind, path, record)
+    return trace_of({str(path): record}, about)
+
+
+def _record_in(path: Path, decimal: str | None) -> Record:
     with in_file(str(path)):
-        record = text_columns(content_of(path, allowed), str(path), ".", allowed)
-        _check_kind(about.kind, f"{path.name} {record.preamble.words}")
-        return trace_of(record, Asked(), about, str(path), allowed)
+        return text_columns(content_of(path), decimal)
 
 
-def _check_kind(kind: str, words: str) -> None:
-    """Raise an error if computed numbers are labelled as measured.
+def _computed_word(path: Path, record: Record) -> str:
+    """Return the word in the name of a file, or above its numbers, that marks computed data."""
+    text = f"{path.name} {record.preamble.text}".lower()
+    return next((word for word in COMPUTED_WORDS if word in text), "")
 
-    The name of the file and the lines above the numbers are checked.
-    """
-    word = next((word for word in COMPUTED_WORDS if word in words.lower()), None)
+
+def _check_kind(kind: str, path: Path, record: Record) -> None:
+    """Raise an error if computed numbers are labelled as measured."""
+    word = _computed_word(path, record)
     if word and kind != "synthetic":
         raise TraceError(
-            f'kind "{kind}" does not match the file, which contains the word "{word}". '
+            f'{path}: kind "{kind}" does not match the file, which contains the word "{word}". '
             'Computed data must have the kind "synthetic". Use --kind synthetic.'
         )
 
@@ -138,32 +198,34 @@ def import_trace(
     file: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     folder: str | os.PathLike[str],
     kind: str,
-    asked: Asked | None = None,
+    *,
     changes: Sequence[str] = (),
     overwrite: bool = False,
-    limit: float = DEFAULT_LIMIT,
+    decimal: str | None = None,
+    **options: Any,
 ) -> Trace:
     """Import measured forces into a folder with `about.toml` and `trace.csv`.
 
     Parameters
     ----------
     file : str, path, or sequence of them
-        CSV file of an oscilloscope, .npy, .npz, HDF5, MATLAB, TDMS, or Excel. Several files with
-        one clock, for example one per channel, make one trace.
+        Text file of an instrument. Several files with one clock, for example one per channel, make
+        one trace.
     folder : str or path
         Target folder, which is created if missing. An `about.toml` next to a `trace.csv` is not
         changed. In a folder that was prepared for a curve and has none yet, it is rewritten without
         its comments, with `changes` and the origin.
     kind : str
         "measured", "digitised", or "synthetic".
-    asked : Asked, optional
-        Information that is not in the file: beads, units, gain, interval, and time constant.
     changes : sequence of str
         Metadata of the trace, each as "KEY=VALUE" of about.toml.
     overwrite : bool
         Whether to overwrite existing `trace.csv` and `about.toml` files.
-    limit : float
-        Upper limit on the memory for reading [bytes].
+    decimal : {".", ","}, optional
+        Decimal sign. The other one then separates thousands.
+    **options
+        beads, time, time_unit, force_unit, gain, and interval, as for `read_trace`; and resample,
+        the interval of an even grid on which uneven samples are interpolated linearly [s].
 
     Returns
     -------
@@ -174,61 +236,34 @@ def import_trace(
     ------
     FileError, TraceError
     """
-    from granchain.measured.binary import binary_columns
-
     files = [file] if isinstance(file, (str, os.PathLike)) else file
-    sources = [Path(one) for one in dict.fromkeys(files)]
-    if not sources:
-        raise TraceError("file: missing. At least one file of the instrument is required.")
-    document = _document_in(Path(folder), sources, kind, changes, overwrite)
-    asked, allowed = asked or Asked(), Limit(limit)
-    records: dict[str, Record] = {}
-    origins, numbers = [], 0
+    sources = [Path(name) for name in dict.fromkeys(files)]
+    target = Path(folder)
+    document = _document_in(target, sources, kind, changes, overwrite)
+    prepared = bool(document)
+    records, origins = {}, []
     for source in sources:
-        content = content_of(source, allowed)
-        with in_file(str(source)):
-            record = binary_columns(source, content, asked, allowed) or text_columns(
-                content, str(source), asked.decimal, allowed
-            )
-            _check_kind(kind, f"{source.name} {record.preamble.words}")
-        numbers += sum(len(column.values) for column in record.columns)
-        allowed.check(str(source), 0, numbers)
+        record = records[str(source)] = _record_in(source, decimal)
+        _check_kind(kind, source, record)
         # with several files, as many digits as fit on one line
-        digest = hashlib.sha256(content).hexdigest()[: 64 if len(sources) == 1 else 16]
+        digest = hashlib.sha256(content_of(source)).hexdigest()[: 64 if len(sources) == 1 else 16]
         origins.append(f"{shown(source.name, 200)[1:-1]}, SHA-256 {digest}")
-        records[str(source)] = record
-        del content, record
-    record, rest = joined(records, asked)
-    del records
-    where = f"{sources[0]}{f' and {len(sources) - 1} more' if len(sources) > 1 else ''}"
-    target, prepared = Path(folder), bool(document)
     document = {"title": common_name(sources), "kind": kind} | document
     document["origin"] = "; ".join(origins)
     problems = Problems()
     set_values(document, changes, 'who="A. Person"', problems)
-    sensor = document.get("sensor", {})
-    for name, (option, value) in of_instrument(asked).items():
-        if isinstance(sensor, dict) and problems.check(
-            sensor.setdefault(name, value) == value,
-            option,
-            f"{value} for sensor.{name} contradicts the value {shown(sensor[name])} set elsewhere",
-            "Only one value is possible",
-            "Remove one of them",
-        ):
-            document["sensor"] = sensor
     if problems.sentences:
         raise TraceError(problems.sentences)
-    about = about_of(document, str(target / ABOUT))
-    with in_file(where):
-        trace = trace_of(record, rest, about, where, allowed)
-    del record
+    trace = trace_of(records, about_of(document, str(target / ABOUT)), **options)
+    trace.notes += negative_pulses(trace)
+    about = written(trace.about).encode()
     with folder_for(target):
         # write the prepared about.toml first; if interrupted here, the folder is still prepared
         if prepared:
-            write_atomically(target / ABOUT, written(about).encode(), overwrite=True)
+            write_atomically(target / ABOUT, about, overwrite=True)
         write_atomically(target / CURVES, b"".join(csv_blocks(trace)), overwrite)
         if not prepared:
-            write_atomically(target / ABOUT, written(about).encode(), overwrite)
+            write_atomically(target / ABOUT, about, overwrite)
     return trace
 
 
@@ -261,19 +296,6 @@ def _document_in(
         # text files have no signature
         check_new(curves, {curves.suffix: b""}, overwrite)
     return document
-
-
-def of_instrument(asked: Asked) -> dict[str, tuple[str, Any]]:
-    """Return the requested values under [sensor] by key, with their options."""
-    found: dict[str, tuple[str, Any]] = {}
-    if asked.gain is not None:
-        found["gain"] = "--gain", np.asarray(asked.gain, float).tolist()
-    if asked.time_constant is not None:
-        # a charge amplifier acts as a resistor and a capacitor
-        corners = 1.0 / (2.0 * math.pi * np.asarray(asked.time_constant, float))
-        found["high_pass"] = "--time-constant", corners.tolist()
-        found["filter_order"] = "--time-constant", 1
-    return found
 
 
 def common_name(files: Sequence[Path]) -> str:

@@ -1,6 +1,8 @@
-"""Headings and preambles of text files: names, units, factors, beads, and clocks.
+"""Units, gains, and what headings and preambles of text files state: names, units, factors, beads,
+and clocks.
 
-Ambiguous information is not used.
+Symbols of units distinguish upper and lower case, words do not. In a unit of time, S is the second,
+because instruments print it so. Ambiguous information is not used.
 
 A factor in a heading, as in "Force (x10 N)", may or may not have been applied already. It is
 therefore never applied, only reported, so that the owner of the file can decide.
@@ -8,40 +10,152 @@ therefore never applied, only reported, so that the owner of the file can decide
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from granchain.errors import TraceError
 from granchain.keys import shown
 
-
-def _units(symbols: dict[str, float], letter: str, word: str) -> dict[str, float]:
-    """Return the units of one kind: symbols, and words in lower case."""
-    prefixes = {"": 1.0, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9, "kilo": 1e3}
-    # SI Brochure, 9th ed., table 7: both characters for micro, and the letter used instead
-    micro = (f"{sign}{letter}" for sign in "\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}u")
-    words = {f"{prefix}{word}{s}": size for s in ("", "s") for prefix, size in prefixes.items()}
-    return symbols | dict.fromkeys(micro, 1e-6) | words
-
-
-TIME_UNITS = _units(
-    {"s": 1.0, "ms": 1e-3, "ns": 1e-9, "ps": 1e-12, "sec": 1.0, "msec": 1e-3, "usec": 1e-6},
-    "s",
-    "second",
-)
-FORCE_UNITS = _units({"N": 1.0, "mN": 1e-3, "kN": 1e3, "MN": 1e6, "daN": 10.0}, "N", "newton")
-READING_UNITS = _units({"V": 1.0, "mV": 1e-3, "kV": 1e3}, "V", "volt")
-KINDS = (TIME_UNITS, FORCE_UNITS, READING_UNITS)
-
+# SI Brochure, 9th ed., table 7: both characters for micro, and the letter used instead.
+MICRO = ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u")
+_SIZES = {"p": 1e-12, "n": 1e-9, **dict.fromkeys(MICRO, 1e-6), "m": 1e-3, "": 1.0, "k": 1e3}
+_WORDS = {"pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "": 1.0, "kilo": 1e3}
 # Exact number and unit: "10 N", "1e-3 s", "10^3 N".
 _MULTIPLE = re.compile(
     r"(?P<number>[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,2})?)(?:(?:\^|\*\*)(?P<power>[+-]?[0-9]{1,2}))?"
     r"\s*[*·]?\s*(?P<unit>[^\W\d]+)"
 )
+_GAIN = re.compile(
+    r"\s*(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)"
+    r"(?:\s*(?P<reading>[^\W\d]+)\s*/\s*(?P<force>[^\W\d]+))?\s*"
+)
+
+
+def _units(prefixes: Sequence[str], symbols: Sequence[str], words: str) -> dict[str, float]:
+    """Return the SI values of symbols and words with prefixes."""
+    short = {f"{prefix}{symbol}": _SIZES[prefix] for symbol in symbols for prefix in prefixes}
+    return short | {f"{p}{word}": size for p, size in _WORDS.items() for word in words.split()}
+
+
+TIME_UNITS = _units(("", "m", *MICRO, "n", "p"), ("s", "S", "sec", "secs"), "second seconds")
+TIME_UNITS |= {
+    f"{prefix}{word}": size for prefix, size in _WORDS.items() for word in ("sec", "secs")
+}
+FORCE_UNITS = _units(("", "m", *MICRO, "k"), "N", "newton newtons") | {"MN": 1e6, "daN": 10.0}
+READING_UNITS = _units(("", "m", *MICRO, "k"), "V", "volt volts")
+KINDS = (TIME_UNITS, FORCE_UNITS, READING_UNITS)
+TIMES, FORCES = "s, ms, us, ns, or ps", "N, mN, kN, MN, daN, V, mV, or kV"
+
+
+def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
+    """Return the SI value of a unit or of a multiple of one ("10 N").
+
+    The unit must be one of `units`. Return None otherwise.
+    """
+    name = (unit or "").strip()
+    if name in units:
+        return units[name]
+    if len(name) > 2 and name.lower() in units:
+        return units[name.lower()]
+    several = _MULTIPLE.fullmatch(name)
+    single = size_of(several["unit"], units) if several else None
+    if several is None or single is None:
+        return None
+    size = float(several["number"]) ** int(several["power"] or 1)
+    return single * size if 0.0 < size < 1e30 else None
+
+
+def is_same(first: str, second: str) -> bool:
+    """Return whether two texts are the same unit."""
+    sizes = [[size_of(unit, units) for units in KINDS] for unit in (first, second)]
+    return first == second or (sizes[0] == sizes[1] and sizes[0] != [None] * len(KINDS))
+
+
+def is_unit(text: str) -> bool:
+    """Return whether a text is a unit of time, force, or reading, without a number."""
+    return not any(sign.isdigit() for sign in text) and any(
+        size_of(text, units) is not None for units in KINDS
+    )
+
+
+class Gain(NamedTuple):
+    """Gain of a sensor, and whether it is a reading per newton [V/N]; otherwise a number [1]."""
+
+    value: float
+    per_newton: bool
+
+
+def gains_of(gain: float | str | Sequence[float | str] | None, count: int) -> list[Gain | None]:
+    """Return one gain per sensor.
+
+    Parameters
+    ----------
+    gain : float, str, or sequence of them, optional
+        Numbers, or texts with units such as "18 mV/N, 22.5 mV/N". A single one is used for all.
+    count : int
+        Number of sensors.
+
+    Raises
+    ------
+    TraceError
+        If a gain is not valid, or their number is not that of the sensors.
+    """
+    if gain is None:
+        return [None] * count
+    single = isinstance(gain, (str, float, int))
+    entries = str(gain).split(",") if single else [str(entry) for entry in np.asarray(gain)]
+    gains: list[Gain | None] = []
+    for entry in entries:
+        match = _GAIN.fullmatch(entry)
+        value = float(match["number"]) if match else 0.0
+        unit = match["reading"] if match else None
+        if match and unit:
+            value *= size_of(unit, READING_UNITS) or 0.0
+            value /= size_of(match["force"], FORCE_UNITS) or math.inf
+        if value == 0.0:
+            raise TraceError(
+                f"--gain: {shown(entry)} is not valid. It must be a number other than 0, with "
+                "or without a unit, or one per sensor. Use for example --gain 0.02, --gain "
+                '"18 mV/N, 22.5 mV/N", or --gain -1.'
+            )
+        gains.append(Gain(value, bool(unit)))
+    if len(gains) not in (1, count):
+        raise TraceError(
+            f"--gain: {len(gains)} numbers for {count} sensors. One number for all sensors, or one "
+            "per sensor, is required. Use the order of --beads, and omit ignored columns."
+        )
+    return gains * count if len(gains) == 1 else gains
+
+
+def newtons_of(unit: str | None, gain: Gain | None, name: str, problems: list[str]) -> float:
+    """Return the number of newtons per unit of a column, and report a unit that does not fit."""
+    reading, force = size_of(unit, READING_UNITS), size_of(unit, FORCE_UNITS)
+    if reading is None and force is None:
+        problems.append(
+            f"{shown(name)}: the unit {f'{shown(unit)} is unknown' if unit else 'is missing'}. It "
+            f"must be one of {FORCES}. Set it with --force-unit N, or with a multiple of a unit: "
+            '--force-unit "10 N". For voltages, use --force-unit V with --gain 0.02.'
+        )
+    elif reading is not None and gain is None:
+        problems.append(
+            f"{shown(name)}: the values are in {unit}. Forces, or voltages and the gain of the "
+            "sensor, are required. Set the gain in volts per newton, such as --gain 0.02."
+        )
+    elif force is not None and gain is not None and gain.per_newton:
+        problems.append(
+            f"{shown(name)}: --gain was set in volts per newton for forces in {unit}. It must be a "
+            "pure number for forces. Remove --gain, or use --force-unit V."
+        )
+    return (reading or force or 1.0) / (gain.value if gain else 1.0)
+
+
+# --------------------------------------------------------------------------------------------------
+# Headings
 
 _BEAD_WORD = r"(?<![^\W_])(?:bead|ball|sphere|particle)"
 # It does not match 9 in "bead -9", 1 in "bead 1.5" or "bead 1e3", or 9 in "beads 9-16" or "bead 9
@@ -69,48 +183,6 @@ _FACTOR = re.compile(
 )
 
 
-def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
-    """Return the SI value of a unit or of a multiple of one ("10 N").
-
-    The unit must be one of `units`. Return None otherwise.
-    """
-    name = (unit or "").strip()
-    if name in units:
-        return units[name]
-    if len(name) > 2 and name.lower() in units:
-        return units[name.lower()]
-    several = _MULTIPLE.fullmatch(name)
-    one = size_of(several["unit"], units) if several else None
-    if several is None or one is None:
-        return None
-    size = float(several["number"]) ** int(several["power"] or 1)
-    return one * size if 0.0 < size < 1e30 else None
-
-
-def same(first: str, second: str) -> bool:
-    """Return whether two texts are the same unit."""
-    sizes = [[size_of(unit, units) for units in KINDS] for unit in (first, second)]
-    return first == second or (sizes[0] == sizes[1] and sizes[0] != [None] * len(KINDS))
-
-
-def symbols(units: Mapping[str, float]) -> str:
-    """Return the symbols among units, for a message."""
-    return ", ".join(
-        unit
-        for unit in units
-        if len(unit) < 4
-        and unit != "sec"
-        and not unit.startswith(("u", "\N{GREEK SMALL LETTER MU}"))
-    )
-
-
-def known(unit: str) -> bool:
-    """Return whether a text is a unit of time, force, or reading, without a number."""
-    return not any(sign.isdigit() for sign in unit) and any(
-        size_of(unit, units) is not None for units in KINDS
-    )
-
-
 def unit_in(text: str) -> str | None:
     """Return the unit in a heading, or None.
 
@@ -120,18 +192,18 @@ def unit_in(text: str) -> str | None:
     Text in brackets counts as a unit even if it is unknown, so that a message reports it.
     """
     bare = text.strip().strip("()[]{} ")
-    if known(bare):
+    if is_unit(bare):
         return bare
-    brackets = [part.strip() for part in re.findall(r"[\[({]([^\])}]*)[\])}]", text)]
+    brackets = [text.strip() for text in re.findall(r"[\[({]([^\])}]*)[\])}]", text)]
     inside = [
-        part for part in brackets if not (_BEAD_AND_NUMBER.search(part) or _CHANNEL.match(part))
+        text for text in brackets if not (_BEAD_AND_NUMBER.search(text) or _CHANNEL.match(text))
     ]
-    found = list(dict.fromkeys(part for part in inside if known(part)))
+    units = list(dict.fromkeys(filter(is_unit, inside)))
     if inside:
-        return " and ".join(found) or inside[-1]
+        return " and ".join(units) or inside[-1]
     # Rigol writes the unit after the channel: "CH1V"
     match = re.search(r"(?:/\s*|,\s*|_|(?:^|\s)in\s+|^CH[0-9])([^\s/,_]+)$", text.strip())
-    return match[1] if match and known(match[1]) else None
+    return match[1] if match and is_unit(match[1]) else None
 
 
 def factor_in(text: str) -> str:
@@ -184,14 +256,12 @@ _LECROY = re.compile(r"LECROY[^\n]*\n(?:[^\n]*\n)*?\W*Time(?:\W+Ampl)+\W*$", re.
 # Siglent writes the channel before its unit: "CH1:V CH2:V", or one cell per channel.
 _CHANNEL_AND_UNIT = re.compile(r"\bCH[0-9]+ *: *([^\s,]+)", re.IGNORECASE)
 # Rigol writes start and increment into its headings.
-_T0, _TINC = (
-    re.compile(rf"\b{name}\s*=\s*([-+0-9.eE]+)\s*s?\b", re.IGNORECASE) for name in ("t0", "tinc")
-)
+_RIGOL = re.compile(r"\bt0\s*=\s*([-+0-9.eE]+)\s*s?\b.*\btinc\s*=\s*([-+0-9.eE]+)\s*s?\b", re.I)
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Clock of the samples: start and interval, in `unit`, and their source text.
+    """Clock of the samples: start and interval, in `unit`, and their source.
 
     The unit is None if it is not specified.
     """
@@ -199,7 +269,7 @@ class Clock:
     interval: float
     start: float
     unit: str | None
-    words: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -208,7 +278,7 @@ class Preamble:
 
     Parameters
     ----------
-    words : str
+    text : str
         Text above the numbers.
     clock : Clock, optional
     time_unit : str, optional
@@ -217,10 +287,10 @@ class Preamble:
     names : tuple of str
         Names of the channels.
     notes : tuple of str
-        Information that was ignored.
+        Assumptions.
     """
 
-    words: str = ""
+    text: str = ""
     clock: Clock | None = None
     time_unit: str | None = None
     force_units: tuple[str, ...] = ()
@@ -233,14 +303,14 @@ def key_of(cell: str) -> str:
     return re.sub(r"[\s_:.\-()]+", "", cell).lower()
 
 
-def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
+def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
     """Read the lines above the numbers.
 
     Parameters
     ----------
     rows : sequence of (int, list of str)
         Number and cells of each line.
-    words : str
+    text : str
         Text of the lines.
 
     Raises
@@ -248,12 +318,13 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
     TraceError
         If they show that the numbers below are not readings, or if they contradict each other.
     """
-    found: dict[str, tuple[int, list[str]]] = {}
+    entries: dict[str, list[str]] = {}
+    line_of_clock = 0
     for line, cells in rows:
         key, *values = [cell for cell in cells if cell] or [""]
-        name, colon, rest = key.partition(":")
-        if colon and rest.strip() and not values:
-            key, values = name, rest.split()
+        name, _, value = key.partition(":")
+        if value.strip() and not values:
+            key, values = name, value.split()
         key = key_of(key)
         # Tektronix repeats the key for each channel.
         values = [value for value in values if key_of(value) != key]
@@ -262,64 +333,66 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
                 f"line {line}: the data were saved in mode Fast, which contains counts of the "
                 "converter. Volts or newtons are required. Save the data as Detail CSV."
             )
-        if key == "factor" and any(_printed_number(value) not in (None, 1.0) for value in values):
+        if key == "factor" and any(number not in (None, 1.0) for number in map(_number, values)):
             raise TraceError(
                 f"line {line}: the file specifies a factor, {shown(', '.join(values))}. The "
                 "numbers must not need a factor. Multiply them by it if this has not been "
                 "done, and remove the line."
             )
+        if values and KEYS.get(key) == "interval" and not line_of_clock:
+            line_of_clock = line
         if key in KEYS and values:
-            found.setdefault(KEYS[key], (line, values + ["s"] * (key == "deltax")))
-    line, values = found.get("interval", (0, []))
-    units = [value for value in values if size_of(value, TIME_UNITS) is not None]
-    # "S" is the unit of a time here, so it cannot be siemens
-    units += ["s" if one == "S" else one for one in found.get("time unit", (0, []))[1]]
-    starts, intervals = (
-        [number for number in map(_printed_number, cells) if number is not None]
-        for cells in (found.get("start", (0, []))[1], values)
+            entries.setdefault(KEYS[key], values + ["s"] * (key == "deltax"))
+    intervals = entries.get("interval", [])
+    units = [value for value in intervals if size_of(value, TIME_UNITS) is not None]
+    units += entries.get("time unit", [])
+    starts, steps = (
+        [number for number in map(_number, entries.get(name, [])) if number is not None]
+        for name in ("start", "interval")
     )
-    if max(len(set(several)) for several in (units, starts, intervals)) > 1:
+    sizes = [size_of(unit, TIME_UNITS) or unit for unit in units]
+    if max(len(set(several)) for several in (sizes, starts, steps)) > 1:
         raise TraceError(
-            f"line {line or found['time unit'][0]}: the channels have different clocks. All "
-            "channels must share one clock. Export them separately."
+            f"line {line_of_clock}: the channels have different clocks. All channels must share "
+            "one clock. Export them separately."
         )
     time_unit = units[0] if units else None
     clock = _clock_in_headings(rows)
-    if intervals and 0.0 < intervals[0] < math.inf:
-        start = starts[0] if starts else 0.0
-        clock = Clock(intervals[0], start, time_unit, f"line {line}: {values[0]}")
-    force_units, names = (tuple(found.get(what, (0, []))[1]) for what in ("force unit", "names"))
+    if steps and 0.0 < steps[0] < math.inf:
+        source = f"line {line_of_clock}: {intervals[0]}"
+        clock = Clock(steps[0], starts[0] if starts else 0.0, time_unit, source)
+    force_units = tuple(entries.get("force unit", []))
     force_units = tuple(_CHANNEL_AND_UNIT.findall(" ".join(force_units))) or force_units
     if len(set(force_units)) == 1:
         force_units = force_units[:1]
     notes: tuple[str, ...] = ()
-    if _LECROY.match(words) and not (time_unit or force_units):
+    if _LECROY.match(text) and not (time_unit or force_units):
         time_unit, force_units = "s", ("V",)
         notes = ("LeCroy files do not specify units: times are assumed in s and amplitudes in V",)
-    return Preamble(words, clock, time_unit, force_units, names, notes)
+    names = tuple(entries.get("names", []))
+    return Preamble(text, clock, time_unit, force_units, names, notes)
 
 
-def _printed_number(cell: str) -> float | None:
-    with contextlib.suppress(ValueError):
+def _number(cell: str) -> float | None:
+    try:
         return float(cell.replace(",", "."))
-    return None
+    except ValueError:
+        return None
 
 
 def _clock_in_headings(rows: Sequence[tuple[int, list[str]]]) -> Clock | None:
     """Return start and increment in the format of Rigol.
 
     They are at the end of the headings ("t0 = ..., tInc = ..."), or the values are in the line
-    below.
+    below the headings Start and Increment.
     """
-    stated = []
-    for (_, heads), (line, cells) in itertools.pairwise([*rows, (0, [])]):
-        below = dict(zip(map(key_of, heads), cells, strict=False))
-        stated.append((line, [below.get(key, "") for key in ("start", "increment")]))
-    for line, heads in rows:
-        found = [name.search(",".join(heads)) for name in (_T0, _TINC)]
-        stated.append((line, [match[1] if match else "" for match in found]))
-    for line, cells in stated:
-        start, interval = map(_printed_number, cells)
+    heads: list[str] = []
+    for line, cells in rows:
+        below = dict(zip(heads, cells, strict=False))
+        match = _RIGOL.search(",".join(cells))
+        pair = match.groups() if match else (below.get("start", ""), below.get("increment", ""))
+        start, interval = map(_number, pair)
         if start is not None and interval is not None and 0.0 < interval < math.inf:
-            return Clock(interval, start, "s", f"line {line}: {cells[1]}")
+            return Clock(interval, start, "s", f"line {line}: {pair[1]}")
+        heads = [key_of(cell) for cell in cells]
     return None

@@ -29,7 +29,6 @@ from granchain.keys import (
 )
 from granchain.measured.about import FactTable
 from granchain.measured.folder import ABOUT, content_of, document_of
-from granchain.measured.limit import Limit
 
 IMPACTS = "impacts.csv"
 
@@ -258,7 +257,7 @@ def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) ->
 def _cells_of(path: Path) -> list[list[str]]:
     """Return the cells of a CSV file without empty rows and comments."""
     try:
-        cells = [row for _, row in csv_rows(content_of(path, Limit()).decode("utf-8-sig"))]
+        cells = [row for _, row in csv_rows(content_of(path).decode("utf-8-sig"))]
     except UnicodeDecodeError:
         raise TraceError(
             f"{path}: not valid UTF-8. A CSV file in UTF-8 is required. Save the file as UTF-8."

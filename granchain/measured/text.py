@@ -1,10 +1,10 @@
 """Columns of numbers in text files of oscilloscopes and spreadsheets.
 
-The files may have preambles, headings, units, and decimal commas.
+The files may have preambles, headings, units, and decimal commas. The first lines determine the
+format, and pandas reads the columns.
 
 Ambiguous numbers are never guessed. An invalid cell among the numbers, a row of another length, or
-an ambiguous character is rejected with its line. The first lines determine the format, and the
-remaining lines are read one by one.
+an ambiguous character is rejected with its line.
 """
 
 from __future__ import annotations
@@ -14,33 +14,36 @@ import contextlib
 import csv
 import io
 import itertools
+import operator
 import re
-from array import array
+import string
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from granchain.errors import TraceError
 from granchain.keys import shown
-from granchain.measured.columns import Column, Record
 from granchain.measured.headings import (
     KEYS,
     SEGMENTS,
+    Preamble,
     factor_in,
+    is_same,
+    is_unit,
     key_of,
-    known,
     preamble_of,
-    same,
     unit_in,
 )
-from granchain.measured.limit import Limit
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Delimiters between cells, in the order of the trials. None is any white space.
 DELIMITERS = (";", "\t", ",", None)
-
 _EXPONENT = r"(?:[eE][+-]?[0-9]{1,3}+)?"
 # Unsigned numbers by decimal sign, and numbers in groups of three digits, which are read only if
 # the decimal sign is specified.
@@ -56,45 +59,88 @@ _GROUPS = {
 _EITHER = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
 # A zero before other digits does not start a number, but may be part of one that a comma or a space
 # has split.
-_LED = re.compile(r"[+-]?0[0-9]+(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?")
+_LED = r"[+-]?0[0-9]"
 _THREE = re.compile("[0-9]{3}")
-_ALIKE = re.compile(r"[+-]?[0-9.,][0-9.,'\s]*(?:[eE][+-]?[0-9]+)?")
-_DECIMAL_SEPARATOR = re.compile(r"Decimal_Separator\s*[\t;,]?\s*([.,])\s*$", re.IGNORECASE)
-# Number of bytes that determine the format, more than any preamble has. It is also the limit on the
-# length of a line.
+# Beginning of a row of numbers with characters that no number has, such as 40'000.
+_SIMILAR = re.compile(r"[+-]?[0-9.,][0-9.,'\s]*(?:[eE][+-]?[0-9]+)?")
+_DECIMAL_SEPARATOR = re.compile(r"^Decimal_Separator\s*[\t;,]?\s*([.,])\s*$", re.I | re.M)
+# Number of characters that determine the format, more than any preamble has. It is also the limit
+# on the length of a line.
 HEAD = 2**14
 # Largest number of lines with headings and units above the numbers.
 HEADINGS = 3
 # Largest number of rows with a preamble in separate columns next to the numbers.
-BESIDE = 200
+PREAMBLE_ROWS = 200
 # Largest number of invalid rows that a message lists.
 LISTED_ROWS = 5
+# Characters around the numbers of a row.
+_AROUND_CELLS = string.whitespace + '\N{NO-BREAK SPACE}"'
 _TWO_MEANINGS = {
     ",": "commas can be column separators or decimal commas. Their meaning must be unambiguous. "
     "Export the file with semicolons or tabs between columns, or with decimal points.",
     None: "spaces can be column separators or part of a number. Their meaning must be "
     "unambiguous. Export the file with semicolons or tabs between columns.",
 }
+# Formats that are not text, by their first bytes, and how Python reads them.
+OTHER_FORMATS = {
+    b"\x89HDF": ("HDF5", "xarray.open_dataset or h5py.File"),
+    b"MATLAB 7.3": ("MATLAB", "h5py.File"),
+    b"MATLAB 5.0": ("MATLAB", "scipy.io.loadmat"),
+    b"\x93NUMPY": ("NumPy", "numpy.load"),
+    b"PK\x03\x04": ("Excel or NumPy", "pandas.read_excel or numpy.load"),
+    b"TDSm": ("TDMS", "nptdms.TdmsFile.read"),
+    b"CDF": ("netCDF", "xarray.open_dataset"),
+}
 
 
-@dataclass(frozen=True)
-class _Row:
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Numbers with the name and the unit above them.
+
+    `factor` is a number in the name by which the values may have to be multiplied.
+    """
+
+    name: str
+    unit: str | None
+    values: np.ndarray
+    factor: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Columns of a file with the lines above them.
+
+    `broken` is the first line without numbers in between.
+    """
+
+    columns: list[Column]
+    preamble: Preamble = field(default_factory=Preamble)
+    broken: int | None = None
+
+
+class _Row(NamedTuple):
+    """Cells of a line, and their numbers. A comment has none."""
+
     line: int
     cells: list[str]
     numbers: list[float | None]
+    is_comment: bool = False
 
     @property
-    def places(self) -> tuple[int, ...]:
+    def filled(self) -> tuple[int, ...]:
         """Indices of the filled cells, empty if one of them is not a number."""
         filled = tuple(i for i, cell in enumerate(self.cells) if cell)
-        return filled if self.holds(filled) else ()
+        return filled if self.has(filled) else ()
 
-    def holds(self, places: tuple[int, ...]) -> bool:
+    def has(self, places: tuple[int, ...]) -> bool:
         return all(i < len(self.cells) and self.numbers[i] is not None for i in places)
+
+    def at(self, places: Sequence[int]) -> list[str]:
+        return [self.cells[i] if i < len(self.cells) else "" for i in places]
 
 
 @dataclass(frozen=True)
-class _Form:
+class _Layout:
     """Format of the rows of a file.
 
     Thousands are grouped only if the decimal sign is specified.
@@ -102,143 +148,156 @@ class _Form:
 
     delimiter: str | None
     decimal: str
-    stated: bool
-
-    def split(self, lines: Iterable[str], start: int = 1) -> Iterator[_Row]:
-        """Yield the cells and numbers of lines, without comments and blank lines."""
-        for i, line in enumerate(lines, start=start):
-            if len(line) > HEAD:
-                raise TraceError(
-                    f"line {i}: the line has more than {HEAD} characters. Lines must be "
-                    "shorter. Export one row per line."
-                )
-            if not line.strip() or line.lstrip().startswith("#"):
-                continue
-            cells = [cell.strip().strip('"').strip() for cell in line.split(self.delimiter)]
-            if self.delimiter is not None and '"' in line:
-                quoted = csv.reader(
-                    [line], delimiter=self.delimiter, strict=True, skipinitialspace=True
-                )
-                # Quotes may have another meaning, such as inches.
-                with contextlib.suppress(csv.Error, StopIteration):
-                    cells = [cell.strip() for cell in next(quoted)]
-            yield _Row(i, cells, [self.number(cell) for cell in cells])
+    grouped: bool
 
     @cached_property
-    def patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """Patterns of a number, and of a number in groups of three digits."""
-        plain = f"[+-]?{_DIGITS[self.decimal]}{_EXPONENT}"
-        return re.compile(plain), re.compile(f"[+-]?{_GROUPS[self.decimal]}")
+    def number_pattern(self) -> re.Pattern[str]:
+        groups = f"|{_GROUPS[self.decimal]}" if self.grouped else ""
+        return re.compile(f"[+-]?(?:{_DIGITS[self.decimal]}{_EXPONENT}{groups})")
 
-    def number(self, cell: str) -> float | None:
-        plain, groups = self.patterns
-        if plain.fullmatch(cell):
-            return float(cell.replace(",", "."))
-        if self.stated and groups.fullmatch(cell):
-            other = "," if self.decimal == "." else "."
-            return float(cell.replace(other, "").replace(",", "."))
-        return None
+    def plain(self, cell: str) -> str:
+        """Return a number of this format with a decimal point and without groups."""
+        return cell.replace("," if self.decimal == "." else ".", "").replace(",", ".")
+
+    def row(self, line: int, text: str) -> _Row:
+        """Return the cells and numbers of a line."""
+        text = text.strip() if self.delimiter is None else text.strip("\r\n")
+        comment = text.lstrip().startswith("#")
+        text = text.lstrip("# \t") if comment else text
+        if self.delimiter is None:
+            # White space also separates the words of a heading.
+            spaced = re.split(r"\s{2,}|\t", text)
+            cells = spaced if comment and len(spaced) > 1 else text.split()
+        else:
+            cells = next(csv.reader([text], delimiter=self.delimiter, skipinitialspace=True), [])
+        cells = [cell.strip(_AROUND_CELLS) for cell in cells]
+        numbers = (not comment and self.number_pattern.fullmatch(cell) for cell in cells)
+        values = [
+            float(self.plain(cell)) if is_number else None
+            for cell, is_number in zip(cells, numbers, strict=True)
+        ]
+        return _Row(line, cells, values, comment)
 
 
-def text_columns(
-    content: bytes, where: str, decimal: str | None = None, limit: Limit | None = None
-) -> Record:
+def text_columns(content: bytes, decimal: str | None = None) -> Record:
     """Return the columns of a text file, and the text above them.
 
     Parameters
     ----------
     content : bytes
-    where : str
-        Name of the file.
     decimal : str, optional
-        Decimal sign, "." or ",". The other one then separates thousands.
-    limit : Limit, optional
-        Upper limit on memory.
+        Decimal sign, "." or "point", or "," or "comma". The other one then separates thousands.
 
     Raises
     ------
     TraceError
         If the numbers cannot be read with certainty.
     """
-    limit = limit or Limit()
-    # the text, and a copy with other line ends or decoded
-    limit.check(where, 2 * len(content))
+    decimal = {"point": ".", "comma": ","}.get(str(decimal), decimal)
+    if decimal not in (None, *_DIGITS):
+        raise TraceError(f"--decimal: {decimal!r:.60} is not valid. It must be point or comma.")
     text = _text_of(content)
-    lines = text.readlines(HEAD)
-    stated = (match[1] for line in lines if (match := _DECIMAL_SEPARATOR.match(line)))
-    form, rows, places = _form_of(lines, decimal or next(stated, None))
-    first = next(i for i, row in enumerate(rows) if row.places == places)
-    words = "".join(lines[: rows[first].line - 1])
+    lines = io.StringIO(text).readlines(HEAD)
+    stated = _DECIMAL_SEPARATOR.search(text[:HEAD])
+    layout, rows, places = _layout_of(lines, decimal or (stated[1] if stated else None))
+    first = next(i for i, row in enumerate(rows) if row.filled == places)
+    preamble_text = "".join(lines[: rows[first].line - 1])
     # Some instruments write their preamble in separate columns next to the first numbers.
-    while first > 0 and rows[first - 1].holds(places):
+    while first > 0 and rows[first - 1].has(places):
         first -= 1
     above, rows = rows[:first], rows[first:]
-    beside = []
-    for i, row in enumerate(rows[:BESIDE]):
-        keyed = _beside(row, places)
-        if keyed:
-            beside.append((row.line, [row.cells[k] for k in keyed]))
-            cells = ["" if k in keyed else cell for k, cell in enumerate(row.cells)]
-            rows[i] = replace(row, cells=cells)
-    _check_meaning(form, rows, places, above[-1].cells if above else [])
-    if above and _is_unread_row(above[-1].cells, places):
-        rows = [above[-1], *rows]
-    count = max(content.count(b"\n"), content.count(b"\r")) + 1
-    limit.check(where, len(content), count * len(places))
-    later = _read_lines(form, places, text, len(lines) + 1)
-    read = itertools.chain(_read_rows(form, places, rows), later)
-    values, broken = _numbers(read, len(places))
-    named = _commented(lines, rows[0].line, form, places)
-    index = _has_index([*above, *named], places, values[0])
-    names, units, factors = _headings([*above, *named], places, form.delimiter, index)
-    preamble = preamble_of([*((row.line, row.cells) for row in above), *beside], words)
+    last = next((row for row in reversed(above) if not row.is_comment), _Row(0, [], []))
+    keys = {row.line: _keys_in(row, places) for row in rows[:PREAMBLE_ROWS]}
+    next_to = [(row.line, row.at(keys[row.line])) for row in rows[:PREAMBLE_ROWS]]
+    _check_meaning(layout, rows, places, last)
+    unread = sum(map(bool, last.cells)) >= len(places) and _SIMILAR.fullmatch(last.at(places)[0])
+    start = last.line if unread else rows[0].line
+    body = text[sum(map(len, lines[: start - 1])) :]
+    values, broken = _numbers(body, start, layout, places, keys)
+    headings = _headings(above, places, layout.delimiter)
+    preamble = preamble_of(
+        [*((row.line, row.cells) for row in above), *filter(operator.itemgetter(1), next_to)],
+        preamble_text,
+    )
+    names = [name for name, _, _ in headings]
     if len(preamble.names) in (len(names), len(names) - 1):
         names[len(names) - len(preamble.names) :] = preamble.names
-    columns = map(Column, names, units, values[index:], factors)
-    return Record(list(columns), preamble, broken)
+    pairs = zip(names, headings, values, strict=True)
+    columns = [Column(name, unit, numbers, factor) for name, (_, unit, factor), numbers in pairs]
+    return Record(columns, preamble, broken)
 
 
-def _text_of(content: bytes) -> io.TextIOWrapper:
+def table_columns(table: DataFrame) -> Record:
+    """Return the columns of a pandas table. An index other than the row numbers is the first one.
+
+    Raises
+    ------
+    TraceError
+        If a column has other values than numbers.
+    """
+    if table.index.name is not None:
+        table = table.reset_index()
+    columns = []
+    for name, values in table.items():
+        if values.dtype.kind not in "fiu":
+            raise TraceError(
+                f"{shown(str(name))}: the type is {values.dtype}. Real numbers are required. "
+                "Convert the column, or leave it out."
+            )
+        unit, factor = unit_in(str(name)), factor_in(str(name))
+        columns.append(Column(str(name), unit, values.to_numpy(dtype=float), factor))
+    return Record(columns)
+
+
+def _text_of(content: bytes) -> str:
     """Return the text of a file in a suitable encoding.
 
     Only the micro sign and letters in headings are not ASCII, so the encoding cannot change a
     number.
     """
+    for mark, (kind, reader) in OTHER_FORMATS.items():
+        if content.startswith(mark):
+            raise TraceError(
+                f"this is a {kind} file. A text file is required. Export it as CSV, or read it in "
+                f"Python with {reader} and pass the arrays to granchain.Trace."
+            )
     encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
-        readable = "\0" not in content.decode(encoding)
+        text = content.decode(encoding)
     except UnicodeError:
-        readable = encoding != "utf-16" and b"\0" not in content
-        encoding = "latin-1"
-    if not readable:
+        text = content.decode("latin-1")
+    if "\0" in text:
         raise TraceError(
-            "the file is not text. It must be CSV, .npy, .npz, HDF5, MATLAB, or TDMS. Export "
-            "it as CSV."
+            "this is not a text file. A text file is required. Export it as CSV, or read it in "
+            "Python with a library for its format and pass the arrays to granchain.Trace."
         )
-    return io.TextIOWrapper(io.BytesIO(content.replace(b"\r\r\n", b"\n")), encoding)
+    return re.sub("\r\r\n|\r\n?", "\n", text)
 
 
-def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], tuple[int, ...]]:
+def _layout_of(
+    lines: list[str], decimal: str | None
+) -> tuple[_Layout, list[_Row], tuple[int, ...]]:
     """Return the format with the most rows of two or more numbers.
 
     Also return the rows, and the indices of the cells with numbers.
     """
-    best: tuple[_Form, list[_Row], tuple[int, ...]] | None = None
+    best: tuple[_Layout, list[_Row], tuple[int, ...]] | None = None
     rank = (0, 0)
+    filled = [(i, line[:HEAD]) for i, line in enumerate(lines, start=1) if line.strip()]
     for delimiter, sign in itertools.product(DELIMITERS, [decimal] if decimal else [".", ","]):
         if sign == "," == delimiter and not any('"' in line for line in lines):
             continue
-        form = _Form(delimiter, sign, decimal is not None)
-        rows = list(form.split(lines))
         # Two consecutive tabs are white space too, and a number in groups of three digits would be
         # several numbers.
-        if delimiter is None and 2 * sum("\t" in lines[row.line - 1] for row in rows) >= len(rows):
+        if delimiter is None and 2 * sum("\t" in line for _, line in filled) >= len(filled):
             continue
-        count = Counter(row.places for row in rows if row.places)
+        layout = _Layout(delimiter, sign, decimal is not None)
+        rows = [layout.row(i, line) for i, line in filled]
+        count = Counter(row.filled for row in rows if row.filled)
         if count:
             places, number = max(count.items(), key=lambda item: (item[1], len(item[0])))
             if (min(len(places), 2), number) > rank:
-                best, rank = (form, rows, places), (min(len(places), 2), number)
+                best, rank = (layout, rows, places), (min(len(places), 2), number)
     if best is None:
         raise TraceError(
             "no row of numbers found. Columns of numbers are required, with the time first. "
@@ -248,26 +307,28 @@ def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], 
 
 
 def _check_meaning(
-    form: _Form, rows: list[_Row], places: tuple[int, ...], heading: list[str]
+    layout: _Layout, rows: list[_Row], places: tuple[int, ...], heading: _Row
 ) -> None:
     """Raise TraceError if the numbers of rows are ambiguous."""
-    complete = [row for row in rows if row.holds(places)]
+    complete = [row for row in rows if row.has(places)]
     # Cells that may be two parts of a number have half as many headings, or three digits each.
-    headings = sum(map(bool, heading))
+    headings = sum(map(bool, heading.cells))
     three = (all(_THREE.fullmatch(row.cells[k]) for row in complete) for k in places[1:])
-    halved = form.delimiter == "," and 2 * headings == len(places)
-    if form.delimiter in _TWO_MEANINGS and (halved or (0 < headings < len(places) and any(three))):
-        raise TraceError(f"line {rows[0].line}: {_TWO_MEANINGS[form.delimiter]}")
-    signed = [
+    halved = layout.delimiter == "," and 2 * headings == len(places)
+    if layout.delimiter in _TWO_MEANINGS and (
+        halved or (0 < headings < len(places) and any(three))
+    ):
+        raise TraceError(f"line {rows[0].line}: {_TWO_MEANINGS[layout.delimiter]}")
+    with_sign = [
         (row.line, row.cells[k])
         for row in complete
         for k in places
-        if not form.stated and form.decimal in row.cells[k]
+        if not layout.grouped and layout.decimal in row.cells[k]
     ]
-    if signed and all(_EITHER.fullmatch(cell) for _, cell in signed):
-        line, cell = signed[0]
-        whole_number, point = cell.replace(form.decimal, ""), cell.replace(",", ".")
-        names = ("point", "comma") if form.decimal == "." else ("comma", "point")
+    if with_sign and all(_EITHER.fullmatch(cell) for _, cell in with_sign):
+        line, cell = with_sign[0]
+        whole_number, point = cell.replace(layout.decimal, ""), cell.replace(",", ".")
+        names = ("point", "comma") if layout.decimal == "." else ("comma", "point")
         raise TraceError(
             f"line {line}: {shown(cell)} can mean {whole_number} or {point}. The meaning must "
             f"be unambiguous, and no other number decides it. Use --decimal {names[0]} for "
@@ -275,7 +336,7 @@ def _check_meaning(
         )
 
 
-def _beside(row: _Row, places: tuple[int, ...]) -> list[int]:
+def _keys_in(row: _Row, places: tuple[int, ...]) -> list[int]:
     """Return the indices of preamble cells next to the numbers of a row.
 
     A preamble has a key and its values before the numbers, and the same key again before the next
@@ -285,182 +346,132 @@ def _beside(row: _Row, places: tuple[int, ...]) -> list[int]:
     for k, cell in enumerate(row.cells):
         if cell and k not in places:
             gaps.setdefault(bisect.bisect(places, k), []).append(k)
-    if 0 not in gaps or row.numbers[gaps[0][0]] is not None or not row.holds(places):
+    if 0 not in gaps or row.numbers[gaps[0][0]] is not None or not row.has(places):
         return []
     key = key_of(row.cells[gaps[0][0]])
     return [k for gap in gaps.values() if key_of(row.cells[gap[0]]) == key for k in gap]
 
 
-def _is_unread_row(cells: list[str], places: tuple[int, ...]) -> bool:
-    """Return whether the row above the numbers starts with an unreadable number.
+def _numbers(
+    body: str,
+    start: int,
+    layout: _Layout,
+    places: tuple[int, ...],
+    keys: dict[int, list[int]],
+) -> tuple[np.ndarray, int | None]:
+    """Return the numbers of a text, an array (column, row), and the first line without numbers.
 
-    An example is 40'000.
+    `start` is the number of the first line, and `keys` are the columns of preamble cells by line.
     """
-    begins = len(cells) > places[0] and _ALIKE.fullmatch(cells[places[0]])
-    return bool(begins) and sum(map(bool, cells)) >= len(places)
+    from pandas import read_csv
+    from pandas.errors import ParserError
+
+    separator = layout.delimiter
+    counts = (
+        line.count(separator) + 1 if separator else len(line.split()) for line in io.StringIO(body)
+    )
+    try:
+        cells = read_csv(
+            io.StringIO(body),
+            sep=separator or r"\s+",
+            header=None,
+            names=range(max(counts)),
+            index_col=False,
+            dtype=str,
+            na_filter=False,
+            skipinitialspace=True,
+            skip_blank_lines=False,
+            quoting=csv.QUOTE_MINIMAL if separator else csv.QUOTE_NONE,
+        )
+    except ParserError as error:
+        raise TraceError(
+            f"the columns are not readable ({error}). Quotes must be closed in each line. Correct "
+            "the file."
+        ) from None
+    # Numbers with other characters take longer.
+    led = rf"(?:\A|[{separator or ''}\s]){_LED}"
+    if (
+        layout.decimal == "."
+        and re.fullmatch(rf"[-+.0-9eE\s{separator or ''}]*", body)
+        and not (separator in _TWO_MEANINGS and re.search(led, body))
+        and (cells.drop(columns=list(places)) == "").all(axis=None)
+    ):
+        with contextlib.suppress(ValueError):
+            return np.stack([cells[k].to_numpy(dtype=float) for k in places]), None
+    cells = cells.apply(lambda column: column.str.strip(_AROUND_CELLS))
+    cells.index += start
+    for line, columns in keys.items():
+        if columns:
+            cells.loc[line, columns] = ""
+    cells = cells[~cells[0].str.startswith("#") & (cells != "").any(axis=1)]
+    number = f"(?!{_LED})" * (separator in _TWO_MEANINGS) + layout.number_pattern.pattern
+    good = (cells.drop(columns=list(places)).to_numpy() == "").all(axis=1)
+    for k in places:
+        good &= cells[k].str.fullmatch(number).to_numpy(dtype=bool)
+    faults = cells[~good][:LISTED_ROWS]
+    if len(faults):
+        rows = faults.itertuples(name=None)
+        raise TraceError([_fault(line, row, layout, places) for line, *row in rows])
+    gaps = np.flatnonzero(np.diff(cells.index) > 1)
+    values = [cells[k].map(layout.plain).to_numpy(dtype=float) for k in places]
+    return np.stack(values), int(cells.index[gaps[0]]) + 1 if len(gaps) else None
 
 
-# Line number, error message, and numbers, which are None if the line has no cells.
-_Read = tuple[int, str, Iterable[float] | None]
-
-
-def _read_rows(form: _Form, places: tuple[int, ...], rows: Iterable[_Row]) -> Iterator[_Read]:
-    """Yield the content of rows that were split into cells."""
-    for row in rows:
-        numbers = (row.numbers[i] for i in places if i < len(row.numbers))
-        there = [one for one in numbers if one is not None]
-        yield row.line, _fault(row, form, places), there if any(row.cells) else None
-
-
-def _read_lines(
-    form: _Form, places: tuple[int, ...], lines: Iterable[str], start: int
-) -> Iterator[_Read]:
-    """Yield the content of lines.
-
-    One pattern for plain numbers makes this much faster.
-    """
-    number = f"([+-]?{_DIGITS[form.decimal]}{_EXPONENT})"
-    if form.delimiter in _TWO_MEANINGS:
-        number = f"(?!{_LED.pattern}){number}"
-    row = r"\s*+" + r"\s++".join([number] * len(places))
-    if form.delimiter is not None:
-        cells = (number if i in places else "" for i in range(places[-1] + 1))
-        row = form.delimiter.join(f" *+{cell} *+" for cell in cells)
-    plain = re.compile(rf"{row}\s*+")
-    for i, line in enumerate(lines, start=start):
-        found = None if form.delimiter == form.decimal else plain.fullmatch(line)
-        if found:
-            yield i, "", [float(one.replace(",", ".")) for one in found.groups()]
-        else:
-            yield from _read_rows(form, places, form.split([line], i))
-
-
-def _numbers(read: Iterable[_Read], count: int) -> tuple[np.ndarray, int | None]:
-    """Return the numbers of rows, an array (column, row).
-
-    Also return the first line without numbers in between. Each row has `count` numbers.
-    """
-    values, problems = array("d"), list[str]()
-    empty, broken, last = "", None, 0
-    for line, fault, numbers in read:
-        if numbers is None:
-            # At the end of a file, empty rows only come from a spreadsheet.
-            empty = empty or fault
-            continue
-        problems += filter(None, (empty, fault))
-        if len(problems) >= LISTED_ROWS:
-            break
-        if last and line > last + 1:
-            broken = broken or last + 1
-        empty, last = "", line
-        if not problems:
-            values.extend(numbers)
-    if problems:
-        raise TraceError(problems)
-    return np.frombuffer(values).reshape(-1, count).T, broken
-
-
-def _fault(row: _Row, form: _Form, places: tuple[int, ...]) -> str:
-    """Return why a row differs from the other rows of numbers, or an empty string."""
-    where = f"line {row.line}: "
-    for column, i in enumerate(places, start=1):
-        if i >= len(row.cells):
+def _fault(line: int, cells: list[str], layout: _Layout, places: tuple[int, ...]) -> str:
+    """Return why a row differs from the other rows of numbers."""
+    for column, k in enumerate(places, start=1):
+        if not layout.number_pattern.fullmatch(cells[k]):
+            problem = f"{shown(cells[k])} is not a number" if cells[k] else "the number is missing"
             return (
-                f"{where}only {column - 1} of {len(places)} numbers. Each row must be "
-                "complete. The file is truncated here or contains two records."
-            )
-        if row.numbers[i] is None:
-            cell = row.cells[i]
-            got = (
-                f"column {column}: {shown(cell)} is not a number"
-                if cell
-                else f"column {column}: missing"
-            )
-            return (
-                f"{where}{got}. It must be a number with the decimal sign "
-                f'"{form.decimal}". Correct the file, or cut the trace before this line. If '
+                f"line {line}: column {column}: {problem}. It must be a number with the decimal "
+                f'sign "{layout.decimal}". Correct the file, or cut the trace before this line. If '
                 "the other sign separates thousands, use --decimal comma or --decimal point."
             )
-    extra = [cell for i, cell in enumerate(row.cells) if cell and i not in places]
+    extra = [cell for k, cell in enumerate(cells) if cell and k not in places]
     if extra:
         return (
-            f"{where}{shown(extra[0])} is in a column that is empty in the other rows. All "
+            f"line {line}: {shown(extra[0])} is in a column that is empty in the other rows. All "
             "rows must have the same columns. Remove it."
         )
-    if form.delimiter in _TWO_MEANINGS and any(_LED.fullmatch(row.cells[i]) for i in places):
-        return f"line {row.line}: {_TWO_MEANINGS[form.delimiter]}"
-    return ""
-
-
-def _commented(lines: list[str], line: int, form: _Form, places: tuple[int, ...]) -> list[_Row]:
-    """Return headings from a comment right above the numbers, as NumPy writes them.
-
-    The nearest comment with a text above each column is used. If white space separates the columns,
-    two white-space characters separate headings.
-    """
-    for i in range(line - 2, max(-1, line - 2 - HEADINGS), -1):
-        words = lines[i].strip()
-        if not words.startswith("#"):
-            break
-        words = words.lstrip("# \t")
-        if form.delimiter is None:
-            cells = re.split(r"\s{2,}|\t", words)
-            if len(cells) != len(places):
-                cells = words.split()
-        else:
-            cells = [cell.strip().strip('"').strip() for cell in words.split(form.delimiter)]
-        numbers = [form.number(cell) for cell in cells]
-        if len(cells) == places[-1] + 1 and all(cells) and numbers == [None] * len(cells):
-            return [_Row(i + 1, cells, numbers)]
-    return []
-
-
-def _has_index(above: list[_Row], places: tuple[int, ...], first: np.ndarray) -> bool:
-    """Return whether the first column counts the rows, as pandas writes it.
-
-    It is then the only column without a heading.
-    """
-    cells = above[-1].cells if above else []
-    headed = [bool(cells[i]) if i < len(cells) else False for i in places]
-    counted = len(places) > 2 and headed == [False, *[True] * (len(places) - 1)]
-    return counted and bool((np.diff(first) == 1.0).all())
+    return f"line {line}: {_TWO_MEANINGS[layout.delimiter]}"
 
 
 def _headings(
-    above: list[_Row], places: tuple[int, ...], delimiter: str | None, index: bool
-) -> tuple[list[str], list[str | None], list[str]]:
-    """Return name, unit, and factor of each column from the lines right above it.
-
-    A column that counts the rows is left out.
-    """
+    above: list[_Row], places: tuple[int, ...], delimiter: str | None
+) -> list[tuple[str, str | None, str]]:
+    """Return name, unit, and factor of each column from the lines right above it."""
     # If the first column is empty, these are keys too.
     keys = {*KEYS, "date", "time"} if places[0] else {*KEYS}
-    places = places[index:]
-    names, factors = [""] * len(places), [""] * len(places)
-    units: list[str | None] = [None] * len(places)
-    titles = [row for row in above if any(row.cells)]
-    for row in titles[: -HEADINGS - 1 : -1]:
-        # A row of headings has a text above each column. A row of two cells may also be a preamble
-        # line that does not describe the columns. White space also separates the words of a
-        # heading.
-        cells = [row.cells[i] if i < len(row.cells) else "" for i in places]
-        unclear = delimiter is None and len(row.cells) != len(places) + index
-        key_and_values = all(names) and row.holds(places[1:])
+    titles: list[list[str]] = []
+    for row in [row for row in above if any(row.cells)][: -HEADINGS - 1 : -1]:
+        # A row of headings has a text above each column, except perhaps the first. A row of two
+        # cells may also be a preamble line that does not describe the columns. White space also
+        # separates the words of a heading.
+        cells = row.at(places)
+        key = key_of(row.cells[0])
         if (
-            unclear
-            or not all(cells)
-            or row.numbers[places[0]] is not None
-            or key_of(row.cells[0]) in keys
-            or (key_of(row.cells[0]) == "segment" and SEGMENTS & {*map(key_of, row.cells)})
-            or key_and_values
+            (row.is_comment and titles)
+            or (delimiter is None and len(row.cells) != len(places))
+            or not all(cells[len(cells) > 1 :])
+            or row.has(places[:1])
+            or key in keys
+            or (key == "segment" and SEGMENTS & {*map(key_of, row.cells)})
+            or (row.has(places[1:]) and all(map(_name_in, zip(*titles, strict=True))))
         ):
-            break
-        for k, cell in enumerate(cells):
-            unit, below = unit_in(cell), units[k]
-            if unit is not None and below is not None and not same(unit, below):
-                unit = f"{unit} and {below}"
-            units[k] = unit if unit is not None else below
-            if not known(cell.strip("()[]{} ")):
-                names[k] = f"{cell} {names[k]}".strip()
-            factors[k] = factors[k] or factor_in(cell)
-    return [name or f"column {k}" for k, name in enumerate(names, start=1)], units, factors
+            if not row.is_comment:
+                break
+        else:
+            titles.insert(0, cells)
+    columns = []
+    for k, texts in enumerate(zip(*titles, strict=True) if titles else [()] * len(places), start=1):
+        units = list(dict.fromkeys(filter(None, map(unit_in, texts))))
+        same = all(is_same(unit, units[0]) for unit in units)
+        unit = (units[0] if same else " and ".join(units)) if units else None
+        factor = next(filter(None, map(factor_in, texts[::-1])), "")
+        columns.append((_name_in(texts) or f"column {k}", unit, factor))
+    return columns
+
+
+def _name_in(texts: Sequence[str]) -> str:
+    """Return the headings of a column without units."""
+    return " ".join(text for text in texts if text and not is_unit(text.strip("()[]{} ")))

@@ -1,37 +1,53 @@
-"""Measured trace: force of sensor beads at evenly spaced times, and its checks."""
+"""A measured force-time record of one or more sensor beads, and its checks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
+from granchain.case.document import first_few
 from granchain.errors import TraceError
-from granchain.measured.about import AboutTable
+from granchain.measured.about import AboutTable, about_of
+from granchain.measured.headings import TIME_UNITS, TIMES, gains_of, newtons_of, size_of
 
 # Smallest number of samples. Fewer cannot contain a pulse with a rise, a peak, and a fall.
 LEAST_SAMPLES = 8
 # Largest relative deviation of an interval from the mean. The clock of an instrument is far better.
 MOST_UNEVEN = 1e-3
-# Largest number of errors of one kind that a message lists.
-LISTED = 3
-
-
 # Keys that identify the source of the data.
 CITED = ("title", "kind", "doi", "who", "figure")
 
 
-@dataclass(frozen=True, eq=False)
 class Trace:
     """Measured force-time record of one or more sensor beads, with one clock.
 
     Parameters
     ----------
     time : array (n_samples,)
-        Times of the samples, increasing and evenly spaced [s].
-    sensor_bead : array (n_sensors,)
+        Times of the samples, increasing and evenly spaced [s]. The attribute `units` of an
+        xarray.DataArray is used.
+    force : array (n_samples,) or (n_samples, n_sensors)
+        Forces at the sensor beads [N], or voltages with a gain [V/N]. The attribute `units` of an
+        xarray.DataArray is used.
+    beads : int or sequence of int
         Labels of the sensor beads, counted from 1 without the striker.
+    gain : float, str, or sequence of them, optional
+        Reading per newton, such as "18 mV/N", or a number by which the forces are divided; one for
+        all sensors or one per sensor. -1 turns the sign.
+    about : AboutTable or dict, optional
+        Description, source, and uncertainty of the trace. Default: a measured trace.
+
+    Attributes
+    ----------
+    time : array (n_samples,)
+        Times since the first sample [s].
+    start : float
+        Time of the first sample on the clock of the instrument [s].
+    sensor_bead : array (n_sensors,)
+        Labels of the sensor beads.
     sensor_force : array (n_samples, n_sensors)
         Forces at the sensor beads [N].
     about : AboutTable
@@ -48,45 +64,78 @@ class Trace:
     --------
     >>> import numpy as np
     >>> import granchain as gc
-    >>> from granchain.measured.about import AboutTable
-    >>> about = AboutTable(kind="synthetic", title="Half a sine")
     >>> time = np.arange(50) * 1e-6
-    >>> force = np.sin(np.pi * time / time[-1])
-    >>> trace = gc.Trace(time, np.array([9]), force[:, np.newaxis], about)
-    >>> trace.sensor_force.shape
-    (50, 1)
+    >>> voltage = 0.2 * np.sin(np.pi * time / time[-1])
+    >>> trace = gc.Trace(time=time, force=voltage, beads=9, gain="20 mV/N")
+    >>> round(float(trace.sensor_force.max()), 1)
+    10.0
     """
 
-    time: np.ndarray
-    sensor_bead: np.ndarray
-    sensor_force: np.ndarray
-    about: AboutTable
-    notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        problems = _faults(
-            self.time, self.sensor_force, [f"bead {bead}" for bead in self.sensor_bead.tolist()]
-        )
+    def __init__(
+        self,
+        *,
+        time: Any,
+        force: Any,
+        beads: int | Sequence[int] | np.ndarray,
+        gain: float | str | Sequence[float | str] | None = None,
+        about: AboutTable | Mapping[str, Any] | None = None,
+    ):
+        if not isinstance(about, AboutTable):
+            about = about_of({"kind": "measured", **(about or {})}, "about")
+        problems: list[str] = []
+        self.sensor_bead = np.atleast_1d(np.asarray(beads))
         labels = self.sensor_bead.tolist()
-        if len(set(labels)) < len(labels) or min(labels, default=0) < 1:
+        gains = gains_of(gain, len(labels))
+        seconds, newtons = np.asarray(time), np.asarray(force)
+        if seconds.dtype.kind not in "fiu" or newtons.dtype.kind not in "fiu":
+            raise TraceError(
+                f"trace: the types are {seconds.dtype} and {newtons.dtype}. Real numbers are "
+                "required. Open a netCDF file with decode_times=False."
+            )
+        newtons = newtons[:, np.newaxis] if newtons.ndim == 1 else newtons
+        unit = getattr(time, "attrs", {}).get("units", "s")
+        second = size_of(unit, TIME_UNITS)
+        if second is None:
+            problems.append(f"time: the unit is {unit!r:.60}. It must be one of {TIMES}.")
+        unit = getattr(force, "attrs", {}).get("units")
+        names = [f"bead {bead}" for bead in labels]
+        factors = [
+            newtons_of(unit or ("V" if each and each.per_newton else "N"), each, name, problems)
+            for each, name in zip(gains, names, strict=True)
+        ]
+        if not problems:
+            seconds = (second or 1.0) * seconds.astype(float)
+            problems = _faults(seconds, newtons, names)
+        if len(set(labels)) < len(labels) or not all(
+            isinstance(label, int) and label > 0 for label in labels
+        ):
             problems.append(
-                f"sensor beads: {labels} is not valid. Labels must be different whole "
-                "numbers, 1 or more. Label each sensor with its bead."
+                f"sensor beads: {labels} is not valid. Labels must be different whole numbers, 1 "
+                "or more. Label each sensor with its bead."
             )
         problems += [
-            f"{name}: the list has {len(stated)} numbers. It must have one number, or "
+            f"{name}: the list has {len(values)} numbers. It must have one number, or "
             f"{len(labels)}, one per sensor in their order."
             for name in ("uncertainty.gain", "uncertainty.time", "sensor.gain", "sensor.high_pass")
-            if isinstance(stated := attrgetter(name)(self.about), list)
-            and len(stated) != len(labels)
+            if isinstance(values := attrgetter(name)(about), list) and len(values) != len(labels)
         ]
         if problems:
             raise TraceError(problems)
+        start = float(seconds[0])
+        self.time = seconds - start
+        self.sensor_force = newtons * factors
+        self.about = about.model_copy(update={"start": about.start + start})
+        self.notes: tuple[str, ...] = ()
+
+    @property
+    def start(self) -> float:
+        """Time of the first sample on the clock of the instrument [s]."""
+        return self.about.start
 
     @property
     def interval(self) -> float:
         """Mean time between two samples [s]."""
-        return float(self.time[-1] - self.time[0]) / (len(self.time) - 1)
+        return float(self.time[-1]) / (len(self.time) - 1)
 
     @property
     def synthetic(self) -> bool:
@@ -106,50 +155,40 @@ class Trace:
 
 def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     """Return one message for each error of the samples."""
-    if time.ndim != 1 or force.ndim != 2 or force.shape != (len(time), len(names)):
+    if time.ndim != 1 or force.shape != (len(time), len(names)) or not names:
         return [
             f"trace: the forces have the shape {force.shape}, and the times {time.shape}. One "
             f"force per time and sensor is required ({len(names)} sensors)."
         ]
     problems = []
-    if not names:
-        problems.append(
-            "trace: no force found. At least one force column is required. Use a file that "
-            "contains forces and times."
-        )
     if len(time) < LEAST_SAMPLES:
         problems.append(
             f"trace: only {len(time)} samples. At least {LEAST_SAMPLES} are required. Use the "
             "complete recording."
         )
     for values, name in [(time, "time"), *zip(force.T, names, strict=True)]:
-        bad = np.flatnonzero(~np.isfinite(values))
+        bad = np.flatnonzero(~np.isfinite(values)) + 1
         if len(bad):
-            places = ", ".join(str(i + 1) for i in bad[:LISTED]) + (
-                f" and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
-            )
             problems.append(
-                f"{name}: not a finite number at sample {places}. All values must be finite. "
-                "Correct the file, or cut the trace before this sample."
+                f"{name}: not a finite number at sample {first_few(bad.tolist(), 3)}. All values "
+                "must be finite. Correct the file, or cut the trace before this sample."
             )
     if problems:
         return problems
     steps = np.diff(time)
-    back = np.flatnonzero(~(steps > 0.0))
-    if len(back):
-        i = int(back[0])
+    if not (steps > 0.0).all():
+        i = int(np.argmin(steps > 0.0))
         return [
             f"time: {time[i + 1]:.15g} s at sample {i + 2} follows {time[i]:.15g} s. Times "
             "must increase. Use one record in its original order, with enough digits."
         ]
     mean = float(time[-1] - time[0]) / len(steps)
-    off = np.abs(steps / mean - 1.0)
-    worst = int(np.argmax(off))
-    if off[worst] > MOST_UNEVEN:
-        problems.append(
+    worst = int(np.argmax(np.abs(steps / mean - 1.0)))
+    if abs(steps[worst] / mean - 1.0) > MOST_UNEVEN:
+        return [
             f"time: the step after sample {worst + 1} is {steps[worst]:.6g} s, but the mean "
             f"is {mean:.6g} s. Steps must agree with their mean within {MOST_UNEVEN:g} of it. "
-            f"Resample the trace with --resample {mean:.6g}. If the times are only rounded, "
-            f"ignore them with --interval {mean:.6g} and --beads -,9,16."
-        )
-    return problems
+            "Resample the trace with --resample. If the times are only rounded, specify the "
+            "sampling interval of the instrument with --interval."
+        ]
+    return []

@@ -212,9 +212,9 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
     about = about_of({"title": "synthetic rig", "kind": "synthetic"}, "test")
     return Rig(
         _result(pulses, columns, law),
-        Trace(time + shift, BEADS[columns], force, about),
-        truth,
-        shift,
+        Trace(time=time + shift, force=force, beads=BEADS[columns], about=about),
+        truth - np.array([0.0, time[0] + shift, 0.0, 0.0]),
+        -time[0],
         truth[:, 2] < FEW_SAMPLES * interval if fault == "few samples" else due,
     )
 
@@ -240,9 +240,9 @@ def noisy_rig(seed: int, kind: str, among: tuple[str, ...] = NEAR) -> Rig:
     about = about_of(document, "test")
     return Rig(
         _result(pulses, columns, "hertz"),
-        Trace(time, BEADS[columns], force, about),
-        truth,
-        0.0,
+        Trace(time=time, force=force, beads=BEADS[columns], about=about),
+        truth - np.array([0.0, time[0], 0.0, 0.0]),
+        -time[0],
         np.ones(len(columns), dtype=bool),
     )
 
