@@ -9,8 +9,7 @@ from support.rows import MASS, RADIUS
 
 from granchain import theory
 from granchain.case import case_names, load_case
-from granchain.run_end import relative_residual
-from granchain.simulation import run
+from granchain.simulation import relative_residual, run
 from granchain.status import Status
 
 # The chain of 70 beads under other laws costs a loop each; the pages of the documentation run some.

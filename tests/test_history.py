@@ -17,8 +17,8 @@ from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import PHASES
 from granchain.contact.model import Model
-from granchain.engine.outcome import phases
 from granchain.errors import LawError
+from granchain.simulation import phases
 
 pytestmark = pytest.mark.usefixtures("plain_scans")
 

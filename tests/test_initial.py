@@ -12,11 +12,10 @@ from support.refused import refused, sentences_of
 import granchain as gc
 from granchain.analysis import summary
 from granchain.case import Case, case_as_given
-from granchain.chain_end import deep, impact_speeds, opened_contacts
 from granchain.contact.hertz import Hertz
 from granchain.engine.state import State
 from granchain.errors import CaseError
-from granchain.simulation import prepare, recording_of
+from granchain.simulation import deep, impact_speeds, opened_contacts, prepare, recording_of
 
 BEADS = 12
 STEEL = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yield_stress": 9e8}

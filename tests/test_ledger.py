@@ -17,9 +17,8 @@ from granchain.contact.maliu import MaLiu
 from granchain.engine.energy import added
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
-from granchain.run_end import relative_residual
 from granchain.set_up import chain_of
-from granchain.simulation import run
+from granchain.simulation import relative_residual, run
 from granchain.status import Status
 from granchain.two_body import contact_of_two, law_inputs, two_bodies
 

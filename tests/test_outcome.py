@@ -11,11 +11,13 @@ from support.rows import HARD_STEEL, contacts_of, inputs_for, standing_row, stee
 import granchain as gc
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
-from granchain.engine import outcome
+from granchain.engine import setup
 from granchain.engine.setup import kinds_of_columns, own_coefficients
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import LawError
+from granchain.simulation import Ended, outcomes_of
+from granchain.status import Status
 from granchain.store.schema import holds_nan
 
 # Laws whose circle of contact is known, and that lose energy in dents.
@@ -37,12 +39,16 @@ def advanced(law: str, speed: float, **changes: Any) -> State:
     return state
 
 
-def found(states: list[State]) -> list[bytes]:
-    radii = [state.chain.effective_radii()[state.chain.contacts] for state in states]
-    some = outcome.losses_for_good(states)
-    if states[0].model.law.has_contact_radius():
-        some += outcome.contact_radii(states, radii)
-    return [values.tobytes() for values in some]
+def found(states: list[State]) -> list[dict[str, bytes]]:
+    for state in states:
+        state.model = states[0].model  # as in a study
+    runs = [
+        Ended(gc.load_case("steel-chain"), state.chain, state, Status.COMPLETE) for state in states
+    ]
+    return [
+        {name: values.tobytes() for name, values in outcome.items()}
+        for outcome in outcomes_of(runs)
+    ]
 
 
 @pytest.mark.plain
@@ -52,9 +58,8 @@ def test_many_runs_together_have_the_bits_of_each_alone_compiled_or_plain(law, m
     alone = [found([state]) for state in states]
     assert alone[0] != alone[1] or not states[0].model.loses
     plain = found(states)
-    monkeypatch.setattr(outcome, "PLAIN_CONTACTS", 0)
-    # of each state its loss, then of each its radii
-    assert found(states) == plain == [one[k] for k in range(len(alone[0])) for one in alone]
+    monkeypatch.setattr(setup, "PLAIN_CONTACTS", 0)
+    assert found(states) == plain == [outcome for (outcome,) in alone]
 
 
 @pytest.mark.plain
@@ -68,8 +73,8 @@ def test_a_dent_that_the_load_at_rest_has_made_is_no_loss_of_the_run():
         Recording(),
     )
     assert state.h[0, state.chain.contacts].min() > state.c[0, 1]
-    (losses,) = outcome.losses_for_good([state])
-    assert losses.tolist() == [0.0] * losses.size
+    (outcome,) = outcomes_of([Ended(gc.load_case("steel-chain"), chain, state, Status.COMPLETE)])
+    assert outcome["contact_plastic"].size and not outcome["contact_plastic"].any()
 
 
 @pytest.mark.plain

@@ -164,8 +164,7 @@ def _shares(result: Result, where: str) -> np.ndarray:
 
 
 def _measured(result: Result, where: str) -> _Energies:
-    from granchain.engine.outcome import over_contacts
-    from granchain.engine.setup import start_histories
+    from granchain.engine.setup import over_contacts, start_histories
     from granchain.set_up import contacts_of_cases
 
     check_result(result, where)

@@ -13,7 +13,7 @@ from granchain.mechanisms.case import MechanismCase, ScotchYokeCase, SliderCrank
 from granchain.mechanisms.linkages import ideal
 from granchain.mechanisms.measures import measures_of
 from granchain.mechanisms.setup import dimensions_of, surfaces_of
-from granchain.run_end import relative_residual
+from granchain.simulation import relative_residual
 from granchain.store import Result
 
 # Ranges of the crank angle [deg]: STEADY for the ratio of the force in the slot to the force

@@ -36,7 +36,7 @@ from granchain.mechanisms.state import (
     SampleRows,
     Surfaces,
 )
-from granchain.run_end import about_allowed_step, about_laws, about_step, result_and_problem
+from granchain.simulation import about_allowed_step, about_laws, result_and_problem
 from granchain.status import Message, Status
 from granchain.store import Result
 
@@ -202,11 +202,15 @@ def variables_of_mechanism(machine: Machine) -> dict[str, Any]:
 def messages_of_mechanism(machine: Machine, case: MechanismCase) -> list[Message]:
     """Return the messages of the run for the user."""
     as_printed = bool(vars(case.law_inputs()).get("as_printed", False))
-    messages = [about_step(machine.time_step), *about_laws([(case.contact.law, as_printed)])]
+    step = machine.time_step
+    messages = [
+        Message(f"time step {step.value:.6g} s ({step.reason})"),
+        *about_laws([(case.contact.law, as_printed)]),
+    ]
     if machine.clock.clamped:
         messages.append(
             Message(
                 f"the no-tension cutoff was active in {int(machine.clock.clamped)} contact-steps"
             )
         )
-    return messages + about_allowed_step(machine.clock.allowed_step, machine.time_step, "joint")
+    return messages + about_allowed_step(machine.clock.allowed_step, step, "joint")

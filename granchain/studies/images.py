@@ -20,14 +20,13 @@ import numpy as np
 from granchain.case import Case
 from granchain.case.start import state_of_run, text_of_state
 from granchain.chain import Start
-from granchain.chain_end import residual_overlaps
 from granchain.engine.batch import AT_ONCE, Copies
 from granchain.engine.fields import CONTACT
 from granchain.engine.state import Recording, State
 from granchain.errors import RunError
 from granchain.keys import Problems, check_integer
 from granchain.portable import usable_processors
-from granchain.simulation import MOST_THREADS, prepare, run_to_end
+from granchain.simulation import MOST_THREADS, prepare, residual_overlaps, run_to_end
 from granchain.status import Status
 from granchain.store import Result
 from granchain.waves.dispersion import at_rest

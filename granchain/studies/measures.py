@@ -27,13 +27,12 @@ from granchain.analysis.arrays import (
 from granchain.analysis.definition import ForceJumps, passed_on
 from granchain.analysis.record import bead_spectrum
 from granchain.case import Case
-from granchain.chain_end import Ended, ended
 from granchain.engine.fields import CONTACT
 from granchain.engine.setup import alike, functions_sha256
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError, RunError
 from granchain.keys import Problems, shown
-from granchain.simulation import recording_of
+from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.store import Result
 from granchain.store.schema import Label
