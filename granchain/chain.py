@@ -51,6 +51,13 @@ class End:
         displacement is the sum of those of the modes.
     impedance : float
         Contact force divided by the velocity of a compliant end without modes [kg/s].
+
+    Attributes
+    ----------
+    has_wall : bool
+        Whether there is a contact at this end.
+    is_compliant : bool
+        Whether the wall at this end moves with the contact force.
     """
 
     kind: str = FREE
@@ -61,15 +68,12 @@ class End:
     modes: np.ndarray | None = None
     impedance: float = 0.0
 
-    @property
-    def has_wall(self) -> bool:
-        """True if there is a contact at this end."""
-        return self.kind in (WALL, DRIVEN_DISPLACEMENT, COMPLIANT)
+    has_wall: bool = field(init=False, repr=False, compare=False)
+    is_compliant: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def is_compliant(self) -> bool:
-        """True if the wall at this end moves with the contact force."""
-        return self.kind == COMPLIANT
+    def __post_init__(self) -> None:
+        walls = (WALL, DRIVEN_DISPLACEMENT, COMPLIANT)
+        vars(self).update(has_wall=self.kind in walls, is_compliant=self.kind == COMPLIANT)
 
 
 class Start(NamedTuple):
@@ -181,6 +185,26 @@ class Masses:
         Elements with attached masses. The masses of bodies do not include them.
     driven : tuple of (int, End)
         Driven bodies: index, and table of the displacement or of the additional force.
+
+    Attributes
+    ----------
+    n_bodies : int
+        Number of bodies.
+    first_label : int
+        Label of body 0: 0 is the striker, beads are 1..N.
+    body_labels : (n_bodies,) array
+        Labels of the bodies.
+    contact_exists : (n_bodies + 1,) boolean array
+        Whether there is a contact: always between bodies, and at an end with a wall.
+    contacts : slice
+        Existing contacts.
+    contact_labels : (n_bodies + 1,) array
+        Labels of the contacts: contact k joins the bodies k and k + 1. With a striker, the label of
+        the contact with the left wall is -1.
+    n_attached, n_end_masses : int
+        Number of attached masses, and of masses of compliant ends.
+    is_displaced : bool
+        Whether a body starts away from where the bodies touch or are at rest.
     """
 
     mass: np.ndarray
@@ -199,10 +223,38 @@ class Masses:
     resonators: Elements = field(default_factory=Elements)
     driven: tuple[tuple[int, End], ...] = ()
 
+    n_bodies: int = field(init=False, repr=False, compare=False)
+    first_label: int = field(init=False, repr=False, compare=False)
+    body_labels: np.ndarray = field(init=False, repr=False, compare=False)
+    contact_exists: np.ndarray = field(init=False, repr=False, compare=False)
+    contacts: slice = field(init=False, repr=False, compare=False)
+    contact_labels: np.ndarray = field(init=False, repr=False, compare=False)
+    n_attached: int = field(init=False, repr=False, compare=False)
+    n_end_masses: int = field(init=False, repr=False, compare=False)
+    is_displaced: bool = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
+        n, first = int(self.mass.size), 0 if self.has_striker else 1
         for name in ("displacement", "drag", "on_site_stiffness", "on_site_damping"):
             if not getattr(self, name).size:
-                object.__setattr__(self, name, np.zeros(self.n_bodies))
+                vars(self)[name] = np.zeros(n)
+        exists = np.ones(n + 1, dtype=bool)
+        exists[0], exists[-1] = self.left.has_wall, self.right.has_wall
+        vars(self).update(
+            n_bodies=n,
+            first_label=first,
+            body_labels=np.arange(n) + first,
+            contact_exists=exists,
+            contacts=slice(int(not exists[0]), n + int(exists[-1])),
+            contact_labels=np.arange(n + 1) + first - 1,
+            n_attached=int(np.count_nonzero(self.resonators.mass)),
+            n_end_masses=sum(
+                int(np.count_nonzero(end.modes[:, 0]))
+                for end in (self.left, self.right)
+                if end.modes is not None
+            ),
+            is_displaced=bool(self.displacement.any()),
+        )
 
     def with_velocity(self, velocity: np.ndarray) -> Self:
         """Return the same masses with other velocities, and share cached properties."""
@@ -224,11 +276,6 @@ class Masses:
             self.end_elements.body.tobytes(), self.n_end_masses,
             bool(self.loads.any()),
         )  # fmt: skip
-
-    @cached_property
-    def is_displaced(self) -> bool:
-        """True if a body starts away from where the bodies touch or are at rest."""
-        return bool(self.displacement.any())
 
     @cached_property
     def elements(self) -> Elements:
@@ -262,20 +309,10 @@ class Masses:
                 tables.append((none.astype(int) + body, *modes.T, none, none))
         return Elements(*map(np.concatenate, zip(*tables, strict=True))) if tables else Elements()
 
-    @property
-    def n_end_masses(self) -> int:
-        """Number of masses of compliant ends."""
-        return int(np.count_nonzero(self.end_elements.mass))
-
     @cached_property
     def attached(self) -> np.ndarray:
         """(n_attached,) Indices of the elements with an attached mass."""
         return np.flatnonzero(self.elements.mass)
-
-    @property
-    def n_attached(self) -> int:
-        """Number of attached masses."""
-        return int(self.attached.size)
 
     @cached_property
     def carried_mass(self) -> np.ndarray:
@@ -329,49 +366,9 @@ class Masses:
         ] + [(body + 1, 1.0, end) for body, end in self.driven]
 
     @property
-    def n_bodies(self) -> int:
-        """Number of bodies."""
-        return int(self.mass.size)
-
-    @property
-    def first_label(self) -> int:
-        """Label of body 0: 0 is the striker, beads are 1..N."""
-        return 0 if self.has_striker else 1
-
-    @property
-    def body_labels(self) -> np.ndarray:
-        """Labels of the bodies: 0 is the striker, if there is one, and beads are 1..N."""
-        return np.arange(self.n_bodies) + self.first_label
-
-    @property
     def first_loaded(self) -> int:
         """Index of the first body that carries the static loads: the first bead."""
         return 1 if self.has_striker else 0
-
-    @property
-    def contact_exists(self) -> np.ndarray:
-        """(n_bodies + 1,) True if there is a contact.
-
-        There is always one between bodies, and at an end with a wall.
-        """
-        exists = np.ones(self.n_bodies + 1, dtype=bool)
-        exists[0], exists[-1] = self.left.has_wall, self.right.has_wall
-        return exists
-
-    @property
-    def contacts(self) -> slice:
-        """Slice of the existing contacts."""
-        return slice(
-            0 if self.left.has_wall else 1, self.n_bodies + (1 if self.right.has_wall else 0)
-        )
-
-    @property
-    def contact_labels(self) -> np.ndarray:
-        """(n_bodies + 1,) Labels of the contacts: contact k joins the bodies k and k + 1.
-
-        With a striker, the label of the contact with the left wall is -1.
-        """
-        return np.arange(self.n_bodies + 1) + self.first_label - 1
 
     @property
     def at_rest_ahead(self) -> int:

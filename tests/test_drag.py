@@ -10,7 +10,6 @@ import granchain as gc
 from granchain import figures
 from granchain.analysis import summary
 from granchain.case import Case
-from granchain.engine import chain_sweep
 from granchain.engine.state import State
 from granchain.errors import CaseError
 from granchain.simulation import prepare, recording_of
@@ -59,7 +58,7 @@ def test_drag_comes_from_chain_and_segments_and_the_striker_has_none() -> None:
 
 @pytest.mark.plain
 def test_a_chain_with_drag_takes_whole_steps_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_sweep, "TILED_ABOVE", 0)
+    monkeypatch.setattr("granchain.engine.state.TILED_ABOVE", 0)
     for drag in (0.0, DRAG):
         case = made(chain={**BASE["chain"], "drag": drag}, sensors={}, snapshots=None)
         row, contacts, step = prepare(case)

@@ -46,7 +46,7 @@ Maker = Callable[[], State]
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of any length are long, and tiles small."""
-    monkeypatch.setattr(chain_sweep, "TILED_ABOVE", 0)
+    monkeypatch.setattr(state, "TILED_ABOVE", 0)
     monkeypatch.setattr(state, "TILE_CONTACTS", TILE)
     monkeypatch.setattr(state, "TILE_STEPS", BAND)
 

@@ -7,7 +7,6 @@ physics of a contact is in granchain.engine.contact_step.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -33,27 +32,11 @@ from granchain.jit.options import VECTOR, hot, one_by_one, rows, shared
 # Step number that no run reaches.
 NEVER = 2**62
 # A tile advances several steps at a time. Its 0.5 to 0.9 MB fit in an L2 cache, so memory is read
-# once per TILE_STEPS steps. Chains with more than TILED_ABOVE contacts are tiled. A tile has more
+# once per TILE_STEPS steps. Long chains are tiled (TILED_ABOVE in state.py). A tile has more
 # than the TILE_STEPS * VECTOR contacts that it moves back, so that tiles two apart share none.
-TILE_CONTACTS, TILE_STEPS, TILED_ABOVE = 2048, 32, 4096
+TILE_CONTACTS, TILE_STEPS = 2048, 32
 # An np.int64 instead of a literal, for which Numba would compile the called functions again.
 A_STEP = np.int64(1)
-
-
-def tiled(features: Features, n_contacts: int) -> Features:
-    """Return the features of a chain of this length.
-
-    Only this function enables tiling. A chain is not tiled if the force of its law jumps, because
-    the loop stops at each jump. It is also not tiled with a driven end or elements, because every
-    step is then a complete step.
-    """
-    long = (
-        n_contacts > TILED_ABOVE
-        and not features.leaps
-        and not features.driven
-        and not features.elements
-    )
-    return replace(features, tiled=True) if long else features
 
 
 # --------------------------------------------------------------------------------------------------

@@ -457,14 +457,6 @@ def rows_of(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
     return kind(*table)
 
 
-def room(shape: tuple[int, ...], field: Field) -> np.ndarray:
-    """Return an array filled with the initial value.
-
-    Zeros from NumPy use no memory until they are written to.
-    """
-    return np.zeros(shape, field.kind) if field.start == 0.0 else np.full(shape, field.start)
-
-
 # Bytes per page. The processor compares only the address bits within a page to distinguish a store
 # from a later load.
 PAGE_BYTES = 4096

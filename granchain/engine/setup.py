@@ -143,9 +143,13 @@ def contacts_together(rows: Sequence[RowInputs]) -> list[Contacts]:
         ]
         for those in groups
     ]
-    made = [model_of(row, those) for row, those in zip(rows, groups, strict=True)]
-    distinct = {id(model): model for model in made}
-    shared = dict(zip(distinct, shared_models(list(distinct.values())), strict=True))
+    made = []
+    for row, those in zip(rows, groups, strict=True):
+        # A mixture if some contacts have an individual law, or another form of the law.
+        distinct = dict.fromkeys(group.model for group in those) if row.own else {}
+        made.append(mixed_model(tuple(distinct)) if len(distinct) > 1 else those[0].model)
+    by_id = {id(model): model for model in made}
+    shared = dict(zip(by_id, shared_models(list(by_id.values())), strict=True))
     models = [shared[id(model)] for model in made]
     found: dict[int, Contacts] = {}
     for members in alike(map(id, models)):
@@ -174,34 +178,16 @@ def groups_of(row: RowInputs) -> list[ContactGroup]:
         found = [(rest, row.law, row.inputs)]
         found += [(selected & rest, row.law, inputs) for selected, inputs in row.of_pairs]
         found = [one for one in [*found, *row.own] if one[0].any()]
-    return [
-        ContactGroup(selected, pair_at(row.pair, selected), law, inputs)
-        for selected, law, inputs in found
-    ]
-
-
-def model_of(row: RowInputs, groups: Sequence[ContactGroup]) -> Model:
-    """Return the model of the contacts of a chain.
-
-    It is a mixture if some contacts have an individual law, or another form of the law.
-    """
-    if not row.own:
-        model: Model = groups[0].model
-        return model
-    models = dict.fromkeys(group.model for group in groups)
-    return mixed_model(tuple(models)) if len(models) > 1 else next(iter(models))
-
-
-def pair_at(pair: Pair, selected: Any) -> Pair:
-    """Return the pair of the selected contacts."""
-    if selected is ALL:
-        return pair
-    return Pair(
-        **{
-            name: np.asarray(values)[selected] if np.ndim(values) else values
-            for name, values in pair.items().items()
-        }
-    )
+    groups = []
+    for selected, law, inputs in found:
+        pair = row.pair
+        if selected is not ALL:
+            values = pair.items().items()
+            pair = Pair(
+                **{name: np.asarray(x)[selected] if np.ndim(x) else x for name, x in values}
+            )
+        groups.append(ContactGroup(selected, pair, law, inputs))
+    return groups
 
 
 def _contacts_of_model(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from granchain.chain import DRIVEN_DISPLACEMENT, End, Masses, Start
 from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Functions
 from granchain.engine import fields
-from granchain.engine.chain_sweep import NEVER, TILE_CONTACTS, TILE_STEPS, tiled
+from granchain.engine.chain_sweep import NEVER, TILE_CONTACTS, TILE_STEPS
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import Field
 from granchain.engine.loop import loop_of
@@ -60,6 +60,8 @@ class Recording:
     final: bool = False
 
 
+# Number of contacts above which a chain is swept tile by tile.
+TILED_ABOVE = 4096
 # Tables that a run changes, and the fields of their rows; the rows of the history are those of the
 # law.
 CHANGING = {
@@ -109,6 +111,12 @@ class State:
         One row per quantity, padded to complete vectors (granchain.engine.fields).
     c, h : (quantities, contacts) array
         Coefficients and history of the law.
+    elements : named tuple of arrays
+        One row per quantity of the linear elements.
+    tables, followed : named tuple of arrays
+        Tables in memory; knots and splines of the drives.
+    width : int
+        Number of contacts, padded to complete vectors.
     clock : record
         Scalars of the run.
     stride : int
@@ -136,13 +144,16 @@ class State:
             recording,
         )
         self.prepared, self.loads = contacts, chain.loads
+        self.width = padded(chain.n_bodies + 1)
         self._kept: tuple[np.ndarray, ...] | None = None
         self._drive_rows, self.followed_tables = self._drives_of(chain)
         loaded, driven = bool(self.loads.any()), self._drive_rows.size > 0
         some = [table.body.size > 0 for table in (chain.elements, chain.end_elements)]
-        self.features = tiled(
-            features_of(self.model, recording.ledger, loaded, driven, *some), self.width
-        )
+        features = features_of(self.model, recording.ledger, loaded, driven, *some)
+        # The loop stops at each jump of a force, and with a driven end or elements every step is a
+        # complete step.
+        whole = features.leaps or features.driven or features.elements
+        self.features = replace(features, tiled=self.width > TILED_ABOVE and not whole)
         self.functions = Functions(*frozen(*self.model.functions))
         self.loop: Callable = loop_of(self.functions, self.features)
         self.table_shapes, self.plan = self._table_shapes(), self._plan()
@@ -167,11 +178,6 @@ class State:
             del other.__dict__["shape"]
         other.record_shapes = other._record_shapes()
         return other
-
-    @property
-    def width(self) -> int:
-        """Number of contacts, padded to complete vectors."""
-        return padded(self.chain.n_bodies + 1)
 
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Return the shapes of the tables, in the order of `fields.Tables`."""
@@ -288,58 +294,18 @@ class State:
     def live_in(self, memory: Memory, place: int) -> None:
         """Use a position in memory from now on."""
         self.memory, self.place = memory, place
-
-    @cached_property
-    def _clock(self) -> np.ndarray:
-        return self.memory.clocks[self.place : self.place + 1]
-
-    @cached_property
-    def tables(self) -> fields.Tables:
-        """Tables in memory."""
-        return fields.Tables(*[table[self.place] for table in self.memory.tables])
-
-    @cached_property
-    def followed(self) -> fields.Followed:
-        """Knots and splines of the drives."""
-        return fields.Followed(*[values[self.place] for values in self.memory.followed])
-
-    @cached_property
-    def records(self) -> fields.Records:
-        """Records, with the length of this run."""
-        records = self.memory.records._asdict().items()
-        return fields.Records(
-            *[values[self.place, : self.record_shapes[name][0]] for name, values in records]
+        self._clock = memory.clocks[place : place + 1]
+        self.clock: Any = self._clock[0]
+        self.tables = fields.Tables(*[table[place] for table in memory.tables])
+        self.followed = fields.Followed(*[values[place] for values in memory.followed])
+        shapes, records = self.record_shapes, memory.records._asdict()
+        self.records = fields.Records(
+            *[values[place, : shapes[name][0]] for name, values in records.items()]
         )
-
-    @cached_property
-    def bodies(self) -> fields.BodyRows:
-        """Rows of the bodies."""
-        return fields.BodyRows(*self.tables.bodies)
-
-    @cached_property
-    def contacts(self) -> fields.ContactRows:
-        """Rows of the contacts."""
-        return fields.ContactRows(*self.tables.contacts)
-
-    @cached_property
-    def elements(self) -> fields.ElementRows:
-        """Rows of the elements."""
-        return fields.ElementRows(*self.tables.elements)
-
-    @property
-    def c(self) -> np.ndarray:
-        """Coefficients of the law."""
-        return self.tables.c
-
-    @property
-    def h(self) -> np.ndarray:
-        """History of the law."""
-        return self.tables.h
-
-    @cached_property
-    def clock(self) -> Any:
-        """Scalars of the run."""
-        return self._clock[0]
+        self.bodies = fields.BodyRows(*self.tables.bodies)
+        self.contacts = fields.ContactRows(*self.tables.contacts)
+        self.elements = fields.ElementRows(*self.tables.elements)
+        self.c, self.h = self.tables.c, self.tables.h
 
     def set_own(self) -> None:
         """Set quantities in memory that not every chain has.
@@ -689,11 +655,11 @@ class Memory:
     def __init__(self, states: Sequence[State]):
         first, n = states[0], len(states)
         shapes = tuple((n, *shape) for shape in first.table_shapes)
-        made = fields.page_aligned(
+        tables = fields.page_aligned(
             tuple(shape for place, shape in enumerate(shapes) if place != EVENTS)
         )
-        made.insert(EVENTS, np.zeros(shapes[EVENTS], np.int64))
-        self.tables = fields.Tables(*made)
+        tables.insert(EVENTS, np.zeros(shapes[EVENTS], np.int64))
+        self.tables = fields.Tables(*tables)
         fields.fill_starts(self.tables.bodies, fields.BODY)
         fields.fill_starts(self.tables.contacts, fields.CONTACT)
         fields.fill_starts(self.tables.elements, fields.ELEMENT)
@@ -706,12 +672,16 @@ class Memory:
         longest: dict[str, tuple[int, ...]] = dict(
             zip(first.record_shapes, map(max, of_states), strict=True)
         )
-        self.records = fields.Records(
-            *(
-                self._record(field, (n, *longest[field.name]))
-                for field in (*fields.RECORD, *fields.PLAN)
+        records = []
+        for field in (*fields.RECORD, *fields.PLAN):
+            shape = (n, *longest[field.name])
+            start = NEVER if field.name in RECORDING_STEPS else field.start
+            # Zeros from NumPy use no memory until they are written to.
+            made: np.ndarray = (
+                np.full(shape, start, field.kind) if start else np.zeros(shape, field.kind)
             )
-        )
+            records.append(made)
+        self.records = fields.Records(*records)
 
     def begin(self, states: Sequence[State]) -> None:
         """Write the initial values of states to their positions.
@@ -723,23 +693,20 @@ class Memory:
         for place, state in enumerate(states):
             state.live_in(self, place)
 
-        def of_chains(name: str) -> np.ndarray:
-            return np.array([getattr(chain, name) for chain in chains])
-
         # each with the axes (states, columns)
         bodies = fields.BodyRows(*self.tables.bodies.swapaxes(0, 1))
         contacts = fields.ContactRows(*self.tables.contacts.swapaxes(0, 1))
         inside, within = np.s_[:, 1 : n + 1], np.s_[:, : n + 1]
         steps = np.array([state.time_step.value for state in states])
-        bodies.mass[inside] = mass = of_chains("mass")
+        bodies.mass[inside] = mass = np.array([chain.mass for chain in chains])
         bodies.inverse_mass[inside] = inverse = 1.0 / mass
         bodies.dt_over_m[inside] = steps[:, None] * inverse
-        bodies.v[inside] = of_chains("velocity")
-        bodies.u[inside] = of_chains("displacement")
+        bodies.v[inside] = [chain.velocity for chain in chains]
+        bodies.u[inside] = [chain.displacement for chain in chains]
         bodies.steady[inside] = bodies.loads[inside] = [state.loads for state in states]
-        bodies.weight[inside] = of_chains("carried_mass") * of_chains("gravity")[:, None]
+        bodies.weight[inside] = [chain.carried_mass * chain.gravity for chain in chains]
         contacts.start[within] = [own.overlaps for own in prepared]
-        contacts.start[:, 1:n] -= of_chains("gap")
+        contacts.start[:, 1:n] -= [chain.gap for chain in chains]
         contacts.limit[within] = [own.limits for own in prepared]
         contacts.endwise[:, 1:n] = 2.0
         for k, side in ((0, "left"), (n, "right")):
@@ -779,11 +746,6 @@ class Memory:
         if any(own_quantities) or any(chain.start is not None for chain in chains):
             for state in states:
                 state.set_own()
-
-    @staticmethod
-    def _record(field: Field, shape: tuple[int, ...]) -> np.ndarray:
-        """Return an array for a record of every state."""
-        return np.full(shape, NEVER) if field.name in RECORDING_STEPS else fields.room(shape, field)
 
 
 def padded(count: int) -> int:

@@ -167,8 +167,9 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
     contact, and the maximum overlap [m] at which they were evaluated.
     """
     weight = np.full((len(rows), 1, slopes.shape[2]), 2.0)
-    weight[:, 0, 0] = [weight_of(row.left) for row in rows]
-    weight[:, 0, -1] = [weight_of(row.right) for row in rows]
+    # A wall with mass counts like another body.
+    for place, ends in ((0, [row.left for row in rows]), (-1, [row.right for row in rows])):
+        weight[:, 0, place] = [2.0 if end.modes is not None else end.has_wall for end in ends]
     weighted, mass = weight * slopes[:, :2], np.array([row.mass for row in rows])
     own = np.array([row.rates_of_elements for row in rows])
     omega2, gammas = ((weighted[:, :, :-1] + weighted[:, :, 1:]) / mass[:, None]).swapaxes(0, 1)
@@ -187,14 +188,6 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
         np.sqrt(omega2.max(axis=1)), gammas.max(axis=1), rates.max(axis=1), where, beside,
     )  # fmt: skip
     return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def weight_of(end: End) -> float:
-    """Return the weight of the stiffness of a contact with an end in the bound on a body.
-
-    It is 2 if the wall has mass, like another body.
-    """
-    return 2.0 if end.modes is not None else float(end.has_wall)
 
 
 def bounds_of_end(end: End, stiffness: float, damping: float) -> tuple[float, float, float]:
