@@ -40,6 +40,7 @@ def entry(one: Certificate) -> dict[str, object]:
     return {
         "source": source_of(one.law_class),
         "problems": one.problems,
+        "module": one.law_class.__module__.rpartition(".")[2],
         # nan for a law without an energy correction
         "created_as_printed": float(f"{created:.2g}") if created > CREATION else 0.0,
     }

@@ -2,6 +2,8 @@
 that from is of the laws as they stand."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,6 +28,8 @@ def test_every_law_of_the_package_has_a_certificate_of_its_present_source():
     assert set(certified()) == set(ours) and len(ours) > 40
     stale = [name for name in ours if certified()[name]["source"] != source_of(ours[name])]
     assert not stale, "write the table anew with make laws"
+    modules = {name: law.__module__.rpartition(".")[2] for name, law in ours.items()}
+    assert {name: entry["module"] for name, entry in certified().items()} == modules
     assert {name: about_certificate(law) for name, law in ours.items()} == dict.fromkeys(ours)
 
 
@@ -97,3 +101,16 @@ def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, here, obey
     messages = json.loads(obeyed(*run, "none.h5", "--json").out)["messages"]
     assert any("has no verification report" in message for message in messages)
     assert "failed its verification: hertz creates energy." in obeyed("info", "failed.h5").out
+
+
+@pytest.mark.plain
+def test_a_case_imports_only_the_module_of_its_law():
+    code = (
+        "import sys, granchain as gc; gc.load_case('steel-chain'); "
+        "print(*[name for name in sys.modules if name.startswith('granchain.contact.')]); "
+        "print(len(gc.laws()), repr(gc.laws())[:9])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules, listed = shown.stdout.splitlines()
+    assert "granchain.contact.maliu" in modules and "granchain.contact.viscous" not in modules
+    assert listed == f"{len(laws())} {{'brake':"

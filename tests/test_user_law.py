@@ -117,7 +117,7 @@ NO_FILE = {
 
 
 def test_a_file_without_a_law_that_can_be_used_is_refused_with_line_and_reason(here: Path) -> None:
-    before = laws()
+    before = dict(laws())
     os.mkfifo(here / "pipe.py")
     for text, words in BAD.items():
         (here / "bad.py").write_text(text)

@@ -135,7 +135,7 @@ def law_input(case: CheckedCase, key: str) -> Quantity:
             f"{key}: key not found. It must be a key of the case with a number, such as "
             "contact.psi."
         )
-    inputs = {quantity.name: quantity for quantity in laws()[law].inputs}
+    inputs = {quantity.name: quantity for quantity in laws()[str(law)].inputs}
     if last not in inputs:
         names = f"are {', '.join(inputs)}" if inputs else "do not exist"
         requirement, fix = f"The inputs of {law} {names}", suggestion(last, inputs, "")

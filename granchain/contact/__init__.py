@@ -1,4 +1,7 @@
-"""Contact laws. All modules in this folder are imported, so a new file adds a law."""
+"""Contact laws: a new file in this folder adds its laws.
+
+A law is imported when it is read by name, and all of them when they are listed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import inspect
 import pkgutil
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -14,7 +18,36 @@ from granchain.contact.law import ContactLaw, docstring_of, registered
 from granchain.errors import LawError, error_text, suggestion
 
 
-def laws() -> dict[str, type[ContactLaw]]:
+class Laws(Mapping[str, type[ContactLaw]]):
+    """Contact laws by name, including imported ones."""
+
+    def __getitem__(self, name: str) -> type[ContactLaw]:
+        if name not in registered():
+            from granchain.contact.certified import certified
+
+            module = certified().get(name, {}).get("module")
+            if module is not None:
+                importlib.import_module(f"{__name__}.{module}")
+        if name not in registered():
+            _import_all()
+        return registered()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        _import_all()
+        return iter(sorted(registered()))
+
+    def __len__(self) -> int:
+        _import_all()
+        return len(registered())
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+_LAWS = Laws()
+
+
+def laws() -> Mapping[str, type[ContactLaw]]:
     """Return all contact laws by name, including imported ones.
 
     Examples
@@ -23,21 +56,19 @@ def laws() -> dict[str, type[ContactLaw]]:
     >>> "ma-liu" in gc.laws()
     True
     """
-    _import_all()
-    return dict(sorted(registered().items()))
+    return _LAWS
 
 
 def law_named(law: str | type[ContactLaw], where: str = "contact law") -> type[ContactLaw]:
     """Return the law with a given name; a law class is returned unchanged."""
     if not isinstance(law, str):
         return law
-    _import_all()
-    known = registered()
-    if law not in known:
-        names = f"The laws are {', '.join(sorted(known))}"
-        fix = suggestion(law, known, "")
-        raise LawError(error_text(where, f'unknown law "{law[:60]}"', names, fix))
-    return known[law]
+    if law not in _LAWS:
+        names = f"The laws are {', '.join(_LAWS)}"
+        raise LawError(
+            error_text(where, f'unknown law "{law[:60]}"', names, suggestion(law, _LAWS, ""))
+        )
+    return _LAWS[law]
 
 
 class Family(NamedTuple):

@@ -50,9 +50,9 @@ def source_of(law: type[ContactLaw]) -> str:
 def certified() -> dict[str, dict[str, Any]]:
     """Return the entry of each law of the package.
 
-    The keys are `source`, the hash of the measured source; `problems`, the problems; and
-    `created_as_printed`, the energy that a cycle creates without the energy correction, as a
-    fraction of the work supplied.
+    The keys are `source`, the hash of the measured source; `module`, the module of this folder with
+    the law; `problems`, the problems; and `created_as_printed`, the energy that a cycle creates
+    without the energy correction, as a fraction of the work supplied.
     """
     table: dict[str, dict[str, Any]] = json.loads(CERTIFIED.read_text(encoding="ascii"))
     return table

@@ -48,16 +48,17 @@ class Slip(NamedTuple):
 
 def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] | Slip:
     """Return the law of this name, based on a given class, or the error."""
-    known = {name: law for name, law in laws().items() if issubclass(law, base)}
-    if isinstance(name, str) and name in known:
-        return known[name]
+    law = laws().get(name) if isinstance(name, str) else None
+    if law is not None and issubclass(law, base):
+        return law
+    known = tuple(other for other, made in laws().items() if issubclass(made, base))
     requirement = (
         'It must be a name that "granchain laws" lists'
         if base is ContactLaw
         else "It must be an elastoplastic law: " + ", ".join(known)
     )
     fix = "To load a law from your own file, use --law-module"
-    return Slip("", "law", name, requirement, fix, tuple(known))
+    return Slip("", "law", name, requirement, fix, known)
 
 
 def filled(

@@ -46,7 +46,9 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     """
     file, shown = Path(os.path.abspath(path)), os.fspath(path)
     code, digest = _code_of(file, shown)
-    before = laws()  # All laws of the package are loaded first, so that their names are reserved.
+    before = dict(
+        laws()
+    )  # All laws of the package are loaded first, so that their names are reserved.
     name = module_name(file)
     module, loaded = ModuleType(name), sys.modules.get(name)
     module.__file__ = str(file)
