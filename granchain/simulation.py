@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from granchain.analysis import in_motion_and_store, residual_share, supplied_energy
+from granchain.analysis import in_motion_and_store, residual_share, sensor_pulses, supplied_energy
 from granchain.analysis.definition import ForceJumps, first_pulse, largest_jump, static_force
 from granchain.case import Case, check_case
 from granchain.case.start import begun, differences_of, new_walls, same_of, state_of_run
@@ -40,7 +40,14 @@ from granchain.engine.setup import (
 from granchain.engine.state import Recording, State, drive_of
 from granchain.engine.tiles import Bands
 from granchain.engine.timestep import FAST, Planned, TimeStep, time_steps_together
-from granchain.errors import CaseError, FileError, GranchainWarning, LawError, RunError
+from granchain.errors import (
+    CaseError,
+    FileError,
+    GranchainError,
+    GranchainWarning,
+    LawError,
+    RunError,
+)
 from granchain.jit.cache import compiling
 from granchain.keys import Problems, check_integer
 from granchain.set_up import contacts_of_cases
@@ -200,11 +207,29 @@ def run(
     """
     started, clock = datetime.now(UTC), time.perf_counter() - compiling.seconds
     check_case(case)
-    problems = Problems()
-    if not check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS):
-        raise CaseError(problems.sentences)
+    if threads is True or threads != 1:
+        problems = Problems()
+        check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS)
+        problems.close()
     warn_of_large_radii(case, 3)
-    return _advanced(case, started, clock, watch, checkpoint, resume, threads)
+    ((chain, contacts, time_step),) = prepare_together([case])
+    state = State(contacts, chain, time_step, recording_of(case))
+    if watch is not None and hasattr(watch, "begin"):
+        watch.begin(state.size)
+    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint(checkpoint)
+    journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
+    if resume:
+        journal.go_on()
+        if watch is not None:
+            watch.resume(fraction_of(state))
+    try:
+        status = march(state, watch, journal, threads)
+    except KeyboardInterrupt:
+        # An interruption during the last step stops nothing.
+        status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
+        journal.save()
+    return result_of(Ended(case, chain, state, status), journal)
 
 
 def run_to_end(case: Case) -> Result:
@@ -222,45 +247,15 @@ def run_to_end(case: Case) -> Result:
     """
     started, clock = datetime.now(UTC), time.perf_counter() - compiling.seconds
     check_case(case)
-    return _advanced(case, started, clock, interruptible=False)
-
-
-def _advanced(
-    case: Case,
-    started: datetime,
-    clock: float,
-    watch: Watch | None = None,
-    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    threads: int = 1,
-    interruptible: bool = True,
-) -> Result:
-    """Advance a chain to its end and return the result.
-
-    An interruption ends the run with a result, or is raised again.
-    """
     ((chain, contacts, time_step),) = prepare_together([case])
     state = State(contacts, chain, time_step, recording_of(case))
-    if watch is not None and hasattr(watch, "begin"):
-        watch.begin(state.size)
-    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
-        checkpoint = Checkpoint(checkpoint)
-    journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
-    if resume:
-        journal.go_on()
-        if watch is not None:
-            watch.resume(fraction_of(state))
-    try:
-        status = march(state, watch, journal, threads)
-        wall_time = journal.wall_time
-    except KeyboardInterrupt:
-        if not interruptible:
-            raise
-        wall_time = journal.wall_time
-        # An interruption during the last step stops nothing.
-        status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
-        journal.save()
-    ((result, problem),) = ended([Ended(case, chain, state, status)], journal.started, wall_time)
+    journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, None)
+    return result_of(Ended(case, chain, state, march(state, None, journal)), journal)
+
+
+def result_of(run: Ended, journal: Journal) -> Result:
+    """Return the result of a run, or raise the reason of its failure."""
+    ((result, problem),) = ended([run], journal.started, journal.wall_time)
     if problem:
         raise RunError(problem, result)
     return result
@@ -1022,6 +1017,66 @@ def phases(
     back = np.where(rate > 0.0, reloading, unloading)
     dented = np.where(overlap >= deepest, loading, back)
     return np.where((found != is_open) & (deepest > fresh), dented, found)
+
+
+# --------------------------------------------------------------------------------------------------
+# Time at which the first pulse has passed a sensor of a case whose run was too short for it.
+
+# Bead-steps of all the runs that look for the pulse, our choice: about a second.
+MOST_BEAD_STEPS = 1e9
+# Samples of each of these runs, our choice: a pulse at the end of a run then has ten and more.
+SAMPLES = 2000
+
+
+def no_pulse_yet(result: Result) -> bool:
+    """Return whether a complete run has sensors and none of them has a complete pulse."""
+    pulses = sensor_pulses(result)
+    return (
+        result.status is Status.COMPLETE
+        and bool(pulses)
+        and not any(pulse.complete for pulse in pulses)
+    )
+
+
+def time_needed(case: Case) -> tuple[float, int] | None:
+    """Estimate the end time [s] at which the first sensor has a complete pulse, and its bead.
+
+    The case runs again with coarser samples and twice the end time, until a sensor has a pulse.
+    The time is that of the peak and half the width of the pulse behind it, from the run with the
+    step of the case.
+
+    Returns
+    -------
+    tuple of float and int, or None
+        None if no pulse arrives within a fixed number of bead-steps, or the case allows no later
+        end, for example because the table of a drive ends.
+    """
+    end, spent = case.time.end, 0.0
+    _, contacts, step = prepare(case)
+    bodies = contacts.c.shape[1]
+    while True:
+        end *= 2.0
+        spent += bodies * end / step.value
+        if not spent < MOST_BEAD_STEPS:
+            return None
+        changes = {
+            "time.end": end,
+            "sensors.interval": end / SAMPLES,
+            "sensors.contacts": [],
+            "snapshots": None,
+            "energy.interval": end / 200.0,
+        }
+        try:
+            pulses = sensor_pulses(run_to_end(case.replace(changes)))
+        except GranchainError:
+            return None
+        ends = [
+            (pulse.arrival + pulse.width, pulse.bead)
+            for pulse in pulses
+            if pulse.complete and math.isfinite(pulse.arrival + pulse.width)
+        ]
+        if ends:
+            return min(ends)
 
 
 # --------------------------------------------------------------------------------------------------

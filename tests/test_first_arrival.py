@@ -9,7 +9,7 @@ from support.random_cases import random_cases
 
 import granchain as gc
 from granchain.analysis import sensor_pulses
-from granchain.first_arrival import no_pulse_yet, time_needed
+from granchain.simulation import no_pulse_yet, time_needed
 
 
 def first_end(case):

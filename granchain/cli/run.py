@@ -380,7 +380,7 @@ def report_run(result: gc.Result, target: Path, as_json: bool) -> None:
 
 def advice_on_end(case: gc.Case, result: gc.Result) -> list[str]:
     """Return a message if no sensor has a pulse by the end of the run, with the time needed."""
-    from granchain.first_arrival import no_pulse_yet, time_needed
+    from granchain.simulation import no_pulse_yet, time_needed
 
     if case.driven_without_pulse or not no_pulse_yet(result):
         return []
