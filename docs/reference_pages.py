@@ -21,7 +21,7 @@ from granchain import material
 from granchain.case import (
     Case,
     case_names,
-    listing,
+    document,
     load_case,
     mechanism_names,
     tables,
@@ -56,7 +56,7 @@ def paragraphs(docstring: str | None) -> str:
 def key_rows(model: type[Table]) -> list[tuple[str, ...]]:
     """Return the rows of a table of keys in Markdown."""
     rows = []
-    for name, meaning, allowed, default in listing.key_rows(model):
+    for name, meaning, allowed, default in document.key_rows(model):
         said = {"required": "**required**", "none": "none"}.get(default, f"`{default}`")
         rows.append((f"`{name}`", meaning, allowed, said))
     return rows
@@ -91,7 +91,7 @@ def case_file() -> str:
                 '"ma-liu", psi = ..., xi = ... }`: what that law gives at the speed of the impact '
                 "itself."
             )
-    for heading, model in listing.INNER:
+    for heading, model in document.INNER:
         words, sign, code = heading.rpartition(": ")
         blocks += [
             f"## {words}{sign}`{code}`",

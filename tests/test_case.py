@@ -27,11 +27,11 @@ from granchain.case.document import (
     CASE_BYTES,
     CASES,
     CSV_BYTES,
+    about_key,
     differences,
     set_value,
     toml_value,
 )
-from granchain.case.listing import about_key
 from granchain.contact import laws
 from granchain.contact.law import RESTITUTION
 from granchain.contact.maliu import MaLiu

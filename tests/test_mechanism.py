@@ -14,8 +14,7 @@ from support.refused import refused
 
 import granchain as gc
 from granchain.analysis import observed_order, residual_share
-from granchain.case.document import entry_at
-from granchain.case.listing import value_at
+from granchain.case.document import entry_at, value_at
 from granchain.cli import obey
 from granchain.contact import laws
 from granchain.errors import GranchainError

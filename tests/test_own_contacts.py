@@ -9,7 +9,7 @@ from support.processes import python
 
 import granchain as gc
 from granchain.case import Case
-from granchain.case.listing import about_key, value_at
+from granchain.case.document import about_key, value_at
 from granchain.engine import setup
 from granchain.engine.mixture import mixed_model, run_ends
 from granchain.errors import CaseError

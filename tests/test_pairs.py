@@ -10,8 +10,7 @@ from support.refused import refused, sentences_of
 import granchain as gc
 from granchain import errors
 from granchain.case import Case
-from granchain.case.document import set_value
-from granchain.case.listing import quantity_of, value_at
+from granchain.case.document import quantity_of, set_value, value_at
 from granchain.contact import laws
 from granchain.engine.setup import RowInputs, contacts_together
 from granchain.pages.answer import IDENTIFIED, input_blocks

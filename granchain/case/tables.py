@@ -19,7 +19,6 @@ from pydantic import (
     create_model,
 )
 
-from granchain.case.signals import KEYS_NEEDED, SHAPES
 from granchain.errors import nearest
 from granchain.keys import (
     TITLE_LENGTH,
@@ -452,6 +451,22 @@ class InitialTable(Table):
         "the hash of a state, which `case.replace(initial=result)` writes",
         None,
     )
+
+
+# Required and optional keys of each signal.
+KEYS_NEEDED = {
+    "harmonic": ("amplitude", "frequency"),
+    "chirp": ("amplitude", "from", "to", "duration"),
+    "noise": ("band", "rms", "seed"),
+    "pulse": ("shape", "amplitude", "duration"),
+}
+KEYS_ALLOWED = {
+    "harmonic": ("dc", "phase", "ramp", "ramp_from", "duration"),
+    "chirp": ("dc", "phase", "ramp"),
+    "noise": ("dc", "ramp", "duration"),
+    "pulse": (),
+}
+SHAPES = ("half-sine", "gaussian")
 
 
 class DriveTable(Table):

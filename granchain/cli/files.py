@@ -65,7 +65,7 @@ def cases(
 ) -> None:
     """List the built-in cases, or print one of them, or the keys of a case file."""
     from granchain.case import case_names, load_case, mechanism_names
-    from granchain.case.listing import KEY_TABLES, key_rows
+    from granchain.case.document import KEY_TABLES, key_rows
     from granchain.mechanisms.case import load_mechanism
 
     if (name is not None) + keys + schema > 1:

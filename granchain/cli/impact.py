@@ -343,7 +343,7 @@ def read_inputs(
     problems: Problems,
 ) -> dict[str, dict[str, Any]]:
     """Return each law's inputs with defaults, checked with every value of the varied keys."""
-    from granchain.case.base import law_values
+    from granchain.case.checks import law_values
 
     found = shared_out(laws, document, problems)
     varied = {key: values for key, values in numbers.items() if key != "speed"}

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from granchain.case.checks import tolerances_of
 from granchain.case.document import toml_text
 from granchain.case.tables import ToleranceTable
-from granchain.case.tolerances import tolerances_of
 from granchain.errors import TraceError
 from granchain.keys import Problems, Table, choice, key, number_key, read_table, text_key
 

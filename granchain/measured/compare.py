@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case.tolerances import tolerances_of
+from granchain.case.checks import tolerances_of
 from granchain.errors import CaseError
 from granchain.keys import Problems
 from granchain.measured.agreement import (

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.listing import of_contact
+from granchain.case.document import of_contact
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
 from granchain.measured.ranking import (

@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.listing import NO_PHYSICS, quantity_of, value_at
+from granchain.case.document import NO_PHYSICS, quantity_of, value_at
 from granchain.certificates.examples import example
 from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError, TraceError

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.listing import quantity_of
+from granchain.case.document import quantity_of
 from granchain.contact import laws as known_laws
 from granchain.contact.law import Quantity
 from granchain.keys import Problems, shown, suggestion

@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from granchain.case.base import CheckedCase, law_values
-from granchain.case.checks import MEMORY
-from granchain.case.contacts import needs_speed
+from granchain.case.case import CheckedCase
+from granchain.case.checks import MEMORY, law_values, needs_speed
 from granchain.case.document import (
     MECHANISMS,
     check_name,

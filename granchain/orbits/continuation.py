@@ -16,8 +16,7 @@ import numpy as np
 
 from granchain.analysis.convergence import SAFETY
 from granchain.case import Case, check_case, check_fixed_ends
-from granchain.case.document import entry_at
-from granchain.case.listing import NO_PHYSICS, quantity_of
+from granchain.case.document import NO_PHYSICS, entry_at, quantity_of
 from granchain.case.start import FIXED, same_of
 from granchain.errors import CaseError, LawError, RunError
 from granchain.keys import shown

@@ -19,7 +19,7 @@ import numpy as np
 
 from granchain.analysis.convergence import SAFETY
 from granchain.case import Case
-from granchain.case.initial import MOTION_COLUMNS
+from granchain.case.start import MOTION_COLUMNS
 from granchain.errors import CaseError, RunError
 from granchain.store import Result
 from granchain.studies.images import Course, Images, Runners

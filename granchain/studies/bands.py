@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.case import Case, check_case
-from granchain.case.checks import MEMORY
-from granchain.case.document import entry_at
-from granchain.case.listing import about_key
-from granchain.case.tolerances import Tolerance, check_tolerances, tolerances_of
+from granchain.case.checks import MEMORY, Tolerance, check_tolerances, tolerances_of
+from granchain.case.document import about_key, entry_at
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, check_integer, shown
 from granchain.plain_data import canonical

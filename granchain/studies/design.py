@@ -22,9 +22,8 @@ from granchain.analysis.differentiable import (
     transmitted_momentum,
 )
 from granchain.case import Case, check_case
-from granchain.case.base import CheckedCase
-from granchain.case.document import entry_at
-from granchain.case.listing import NO_PHYSICS, quantity_of, value_at
+from granchain.case.case import CheckedCase
+from granchain.case.document import NO_PHYSICS, entry_at, quantity_of, value_at
 from granchain.contact import law_named
 from granchain.errors import CaseError, GranchainError, RunError
 from granchain.keys import Problems, check_integer, shown

@@ -23,8 +23,7 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.case.checks import MEMORY
-from granchain.case.document import differences
-from granchain.case.listing import about_key
+from granchain.case.document import about_key, differences
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.options import fingerprint

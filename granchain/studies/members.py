@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.base import CheckedCase
+from granchain.case.case import CheckedCase
 from granchain.chain import Chain
 from granchain.engine.batch import Stack
 from granchain.engine.garbage import no_collection

@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 
 from granchain.case import Case, check_case
-from granchain.case.base import CheckedCase
-from granchain.case.case import with_numbers
+from granchain.case.case import CheckedCase, with_numbers
 from granchain.case.checks import MEMORY
-from granchain.case.document import plain_tables
-from granchain.case.listing import about_key
+from granchain.case.document import about_key, plain_tables
 from granchain.case.tables import TABLES
 from granchain.contact import laws
 from granchain.errors import CaseError
