@@ -146,7 +146,16 @@ class State:
         self.prepared, self.loads = contacts, chain.loads
         self.width = padded(chain.n_bodies + 1)
         self._kept: tuple[np.ndarray, ...] | None = None
-        self._drive_rows, self.followed_tables = self._drives_of(chain)
+        self._drive_rows = np.zeros((len(fields.DRIVE), 0))
+        self.followed_tables = np.zeros(0), np.zeros((4, 0))
+        if chain.drives:
+            self._drive_rows, self.followed_tables = self._drives_of(chain)
+        body, kind = self._drive_rows[:2]
+        # bodies and walls whose displacement is prescribed, as indices
+        self._placed = body[kind == fields.DISPLACEMENT].astype(int)
+        first = chain.elements.body.size
+        # rows of the elements of compliant ends
+        self._end_rows = slice(first, first + chain.end_elements.body.size)
         loaded, driven = bool(self.loads.any()), self._drive_rows.size > 0
         some = [table.body.size > 0 for table in (chain.elements, chain.end_elements)]
         features = features_of(self.model, recording.ledger, loaded, driven, *some)
@@ -208,8 +217,6 @@ class State:
     @staticmethod
     def _drives_of(chain: Masses) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Return the rows of the drives (see `fields.DRIVE`), and knots and splines."""
-        if not chain.drives:
-            return np.zeros((len(fields.DRIVE), 0)), (np.zeros(0), np.zeros((4, 0)))
         rows, knots, splines = [], [np.zeros(0)], [np.zeros((4, 0))]
         own, place = chain.elements, 0
         damping = np.pad(np.bincount(own.body, own.damping, chain.n_bodies), 1)
@@ -326,12 +333,6 @@ class State:
         if chain.start is not None:
             self._set_start(chain.start)
 
-    @property
-    def end_rows(self) -> slice:
-        """Rows of the elements of compliant ends."""
-        first = self.chain.elements.body.size
-        return slice(first, first + self.chain.end_elements.body.size)
-
     def _set_elements(self) -> None:
         """Set the elements in memory, and the walls of compliant ends."""
         chain, rows = self.chain, self.elements
@@ -350,17 +351,11 @@ class State:
         rows.response[:size] = 1.0 / (1.0 + half * self.bodies.inverse_mass * dashpots)[own]
         force = chain.static_forces()
         for wall, load in ((0, force[0]), (chain.n_bodies + 1, -force[-1])):
-            modes = self.end_rows.start + np.flatnonzero(chain.end_elements.body + 1 == wall)
+            modes = self._end_rows.start + np.flatnonzero(chain.end_elements.body + 1 == wall)
             if rows.mass[modes].any():
                 rows.load[modes] = load
                 self.bodies.inverse_mass[wall] = rows.inverse_mass[modes].sum()
                 self.contacts.endwise[min(wall, chain.n_bodies)] = 2.0
-
-    @property
-    def _placed(self) -> np.ndarray:
-        """Bodies and walls whose displacement is prescribed, as indices."""
-        body, kind = self._drive_rows[:2]
-        return body[kind == fields.DISPLACEMENT].astype(int)
 
     def _set_start(self, start: Start) -> None:
         """Set the end state of the run that this run continues.
@@ -393,7 +388,7 @@ class State:
 
     def _set_ends(self, start: Start) -> None:
         """Set the end state of the walls of compliant ends; see `_set_start`."""
-        rows, ends = self.elements, self.end_rows
+        rows, ends = self.elements, self._end_rows
         for name, values in zip(STARTED_BODIES, start.ends, strict=False):
             getattr(rows, name)[ends] = values
         if not start.steps:
@@ -401,7 +396,7 @@ class State:
             rows.u[ends] = np.where(bare, start.ends[3], start.ends[0])
             rows.v[ends], rows.a[ends] = np.where(bare, 0.0, start.ends[3]), 0.0
         for wall in (0, self.chain.n_bodies + 1):
-            modes = self.end_rows.start + np.flatnonzero(self.chain.end_elements.body + 1 == wall)
+            modes = self._end_rows.start + np.flatnonzero(self.chain.end_elements.body + 1 == wall)
             for name in STARTED_BODIES if rows.mass[modes].any() else ():
                 # in the order of the loop
                 getattr(self.bodies, name)[wall] = sum(getattr(rows, name)[modes].tolist())
@@ -436,7 +431,7 @@ class State:
             np.append(fields.DrivenRows(*driven).last, clock.echoes),
             int(clock.earlier + clock.step),
             np.vstack([elements[: len(STARTED_BODIES)], self.elements.v])[:, attached],
-            np.vstack([elements[: len(STARTED_BODIES)], last])[:, self.end_rows],
+            np.vstack([elements[: len(STARTED_BODIES)], last])[:, self._end_rows],
         )
 
     def _instants(self, interval: float | None) -> np.ndarray:
