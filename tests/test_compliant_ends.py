@@ -286,7 +286,7 @@ def test_a_pulse_has_the_thickness_of_the_plate(tmp_path):
     about = AboutTable(kind="synthetic", title="Pulses of a run")
     time = 1e-6 * np.arange(run.time.size)
     force = np.array([np.interp(time, run.time, column) for column in run.sensor_force.T]).T
-    trace = gc.Trace(time, run.sensor_bead, force, about)
+    trace = gc.Trace(time=time, force=force, beads=run.sensor_bead, about=about)
     found = gc.fit(case.replace({key: 2.4e-3}), trace, [key], measure="traces")
     assert found.values[key] == pytest.approx(thickness, rel=3e-3)
 
