@@ -18,7 +18,8 @@ import numpy as np
 
 import granchain as gc
 from granchain import theory
-from granchain.analysis import peak, pulse_width
+from granchain.analysis import FirstPulse, first_pulse
+from granchain.analysis.pulse import crossings
 from granchain.simulation import prepare
 
 # The steel chain: radius, mass, modulus, and striker of Wang, Liu & Liu 2022, table 8 and sec. 5.2,
@@ -116,6 +117,15 @@ def sphere_on_plate() -> Section:
     return Section("Impact of a sphere on a plate", text, tuple(checks))
 
 
+def width_at(time: np.ndarray, values: np.ndarray, pulse: FirstPulse, level: float) -> float:
+    """Return the width of a pulse at a fraction of its peak."""
+    before, after = (
+        crossings(time, values[np.newaxis], pulse.sample, level * pulse.peak, side)[0]
+        for side in (0, 1)
+    )
+    return float(after - before)
+
+
 def solitary_wave() -> Section:
     """Check amplitude, speed, shape, and rebound of the wave in an impacted chain."""
     interval = 2e-8  # s; about 500 samples over the half-width of the pulse
@@ -128,9 +138,9 @@ def solitary_wave() -> Section:
     # s; the wave has passed contact 60, and beads 1 to 3 move freely
     result = run(STEEL.replace(**recorded, **{"time.end": 0.45e-3}), 4.0)
     wave, chain = theory.solitary_wave(), theory.equal_striker(STIFFNESS, MASS, SPEED)
-    first, last = (peak(result.time, force) for force in result.contact_force.T)
-    speed = (60 - 20) / (last.time - first.time)
-    bead = result.velocity[:, 30]
+    first, last = first_pulse(result.time, result.contact_force).top
+    speed = (60 - 20) / (last - first)
+    bead = first_pulse(result.snapshot_time, result.velocity[:, 30])
     checks = [
         Check(
             "peak force of the first contact",
@@ -144,14 +154,14 @@ def solitary_wave() -> Section:
         ),
         Check(
             "peak velocity of bead 30",
-            peak(result.snapshot_time, bead).force,
+            bead.peak[0],
             chain.peak_velocity,
             1e-5,
             "m/s",
         ),
         Check(
             "peak of the sensor in bead 30",
-            peak(result.time, result.sensor_force[:, 0]).force,
+            first_pulse(result.time, result.sensor_force[:, 0]).peak[0],
             chain.sensor_force,
             1e-5,
             "N",
@@ -159,7 +169,7 @@ def solitary_wave() -> Section:
         Check("wave speed, contact 20 to 60", speed, chain.wave_speed, 1e-4, "beads/s"),
     ]
     for level in (0.5, 0.1, 0.01):
-        width = speed * pulse_width(result.snapshot_time, bead, level)
+        width = speed * width_at(result.snapshot_time, result.velocity[:, 30], bead, level)
         checks.append(
             Check(
                 f"width of the velocity pulse at {level:.0%} of its peak",
@@ -201,8 +211,8 @@ def sixth_root() -> Section:
             STEEL.replace(**recorded, **{"striker.speed": float(v), "time.end": 0.45e-3 * scale}),
             2.0,
         )
-        first, last = (peak(result.time, force) for force in result.contact_force.T)
-        speeds.append((60 - 20) / (last.time - first.time))
+        first, last = first_pulse(result.time, result.contact_force).top
+        speeds.append((60 - 20) / (last - first))
         forces.append(result.contact_peak_force[40])
     checks = (
         Check(
@@ -291,7 +301,7 @@ def dimer() -> Section:
     """Check a dimer chain at and near the mass ratio of a solitary wave."""
     ratios = theory.DIMER_RATIO + np.array([-0.004, 0.0, 0.004])
     kept = [kept_in_dimer(float(ratio)) for ratio in ratios]
-    best = peak(ratios, np.array(kept)).time
+    best = first_pulse(ratios, kept).top[0]
     checks = (
         Check("mass ratio with the smallest loss", best, theory.DIMER_RATIO, 5e-4, "", True),
         Check(
@@ -318,13 +328,13 @@ def gravity() -> Section:
     """Check a weak wave in a vertical chain."""
     result = run(gc.load_case("vertical-chain").replace(**BARE, **{"snapshots.interval": 3e-6}))
     beads = np.arange(400, 901, 100)
-    tops = [peak(result.snapshot_time, result.velocity[:, bead]) for bead in beads]
+    pulse = first_pulse(result.snapshot_time, result.velocity[:, beads])
     middle, speed = (
         0.5 * (beads[1:] + beads[:-1]),
-        np.diff(beads) / np.diff([top.time for top in tops]),
+        np.diff(beads) / np.diff(pulse.top),
     )
     exact = theory.depth_exponents()
-    velocity_slope = float(np.polyfit(np.log(beads), np.log([top.force for top in tops]), 1)[0])
+    velocity_slope = float(np.polyfit(np.log(beads), np.log(pulse.peak), 1)[0])
     checks = (
         Check(
             "exponent of bead velocity versus depth",

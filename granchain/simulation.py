@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 import numpy as np
 
 from granchain.analysis import in_motion_and_store, residual_share, sensor_pulses, supplied_energy
-from granchain.analysis.definition import ForceJumps, first_pulse, largest_jump, static_force
+from granchain.analysis.pulse import ForceJumps, first_pulse, largest_jump, static_force
 from granchain.case import Case, check_case
 from granchain.case.start import begun, differences_of, new_walls, same_of, state_of_run
 from granchain.chain import Chain, End, Start
@@ -603,9 +603,11 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
             data["sensor_beside_force"] = records.jump_force[:samples]
             data["sensor_beside_time"] = records.jump_time[:samples]
             sides = data["sensor_beside_force"].T, data["sensor_beside_time"].T
+            static = [static_force(force) for force in data["sensor_force"].T]
+            pulse = first_pulse(data["time"], data["sensor_force"], baseline=static)
             largest = [
-                largest_jump(ForceJumps(*beside), first_pulse(force, static_force(force)))
-                for force, *beside in zip(data["sensor_force"].T, *sides, strict=True)
+                largest_jump(ForceJumps(*of_sensor), slice(start, stop))
+                for *of_sensor, start, stop in zip(*sides, pulse.start, pulse.stop, strict=True)
             ]
             data["sensor_jump_force"], data["sensor_jump_time"] = np.array(largest).T
     if plan.sensor_contacts:

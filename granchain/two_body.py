@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granchain.analysis.definition import ForceJumps, summit
+from granchain.analysis.pulse import ForceJumps, summit
 from granchain.case.checks import check_density
 from granchain.case.tables import PlateTable
 from granchain.chain import COMPLIANT, End, Masses

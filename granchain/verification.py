@@ -14,7 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granchain.analysis import energy_balance, observed_order, richardson, sensor_peak
+from granchain.analysis import energy_balance, observed_order, richardson
+from granchain.analysis.results import measured_pulses
 from granchain.case import Case
 from granchain.contact import laws
 from granchain.engine.timestep import time_step_of
@@ -158,7 +159,7 @@ class Verification(Answer):
         "peak": Label(_AT_SENSORS, "N", "peak force of the first pulse"),
         "peak_error": Label(_AT_SENSORS, "N", "error of the peak from the time step"),
         "peak_sampling": Label(_AT_SENSORS, "N", "error of the peak from the samples"),
-        "arrival": Label(_AT_SENSORS, "s", "time of the peak"),
+        "arrival": Label(_AT_SENSORS, "s", "arrival of the first pulse"),
         "arrival_error": Label(_AT_SENSORS, "s", "error of the arrival from the time step"),
         "arrival_sampling": Label(_AT_SENSORS, "s", "error of the arrival from the samples"),
     }
@@ -382,32 +383,30 @@ def sensor_errors(
     common = [round(factors[0] / factor) for factor in factors]
     finer = round(1.0 / factors[-1])
     found = []
-    for i, bead in enumerate(case.sensors.beads):
-        tops = [sensor_peak(result, i, n) for result, n in zip(results, common, strict=True)]
-        sampled, close = sensor_peak(results[own], i, every), sensor_peak(results[own], i)
+    measured = (
+        [measured_pulses(result, n) for result, n in zip(results, common, strict=True)],
+        [measured_pulses(results[own], every)],
+        [measured_pulses(results[own])],
         # samples with the interval of the case, at each possible position on the pulse, and closer
-        # ones
-        placed, closest = (
-            [sensor_peak(results[-1], i, finer, phase) for phase in range(finer)],
-            sensor_peak(results[-1], i),
+        [measured_pulses(results[-1], finer, phase) for phase in range(finer)],
+        [measured_pulses(results[-1])],
+    )
+    for i, bead in enumerate(case.sensors.beads):
+        steps, sampled, close, placed, closest = (
+            [stack.record(i) for stack in stacks] for stacks in measured
         )
-        if not all(top.complete for top in (*tops, sampled, close, *placed, closest)):
+        if not all(one.complete for one in (*steps, *sampled, *close, *placed, *closest)):
             continue
-        found.append(
-            SensorError(
-                bead=bead,
-                peak=sampled.force,
-                peak_error=error_bar([top.force for top in tops], factors, order, safety),
-                peak_sampling=sampling_error(
-                    sampled.force, close.force, [top.force for top in placed], closest.force
-                ),
-                arrival=sampled.time,
-                arrival_error=error_bar([top.time for top in tops], factors, order, safety),
-                arrival_sampling=sampling_error(
-                    sampled.time, close.time, [top.time for top in placed], closest.time
-                ),
+        errors: dict[str, float] = {}
+        for name in ("peak", "arrival"):
+            by_step, (at_case,), (near,), by_phase, (nearest,) = (
+                [getattr(one, name) for one in stack]
+                for stack in (steps, sampled, close, placed, closest)
             )
-        )
+            errors[name] = at_case
+            errors[f"{name}_error"] = error_bar(by_step, factors, order, safety)
+            errors[f"{name}_sampling"] = sampling_error(at_case, near, by_phase, nearest)
+        found.append(SensorError(bead=bead, **errors))
     return tuple(found)
 
 

@@ -9,7 +9,6 @@ import pytest
 from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, figures, theory
-from granchain.analysis.arrays import in_one_piece, pulse_stops
 from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
 from granchain.status import Status
@@ -29,18 +28,29 @@ def gaussian(time, height, at, width):
 TIME = np.arange(0.0, 10.0, 0.25)
 
 
+def one(time, force, **options):
+    """The first pulse of one record."""
+    return analysis.first_pulse(time, force, **options).record(0)
+
+
+def of_top(pulse):
+    return pulse.peak, pulse.top, pulse.complete, pulse.jump
+
+
 def test_the_peak_of_a_parabola_is_exact_and_of_a_flat_top_its_middle():
     time = np.array([0.0, 2.0, 2.9, 3.15, 3.9, 4.0, 8.0])
-    peak = analysis.peak(time, parabola(time))
-    assert (peak.force, peak.time) == pytest.approx((7.0, 3.3), rel=1e-13)
+    pulse = one(time, parabola(time))
+    assert (pulse.peak, pulse.arrival) == pytest.approx((7.0, 3.3), rel=1e-13)
     # cut off at a limit
-    flat = analysis.peak([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0])
-    assert flat[:3] == (4.0, 3.5, True)
+    flat = one([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0])
+    assert (flat.peak, flat.top, flat.complete) == (4.0, 3.5, True)
     # two equal samples are the two sides of a peak between them
-    assert analysis.peak([0.0, 1.0, 2.0, 3.0], [0.0, 4.0, 4.0, 0.0])[:3] == (4.5, 1.5, True)
+    two = one([0.0, 1.0, 2.0, 3.0], [0.0, 4.0, 4.0, 0.0])
+    assert (two.peak, two.top, two.complete) == (4.5, 1.5, True)
     # a dip to more than half does not end the first pulse
-    assert analysis.first_pulse([0.0, 4.0, 2.01, 5.0, 1.0, 0.0]) == slice(1, 4)
-    assert analysis.first_pulse([0.0, 4.0, 1.99, 5.0, 1.0, 0.0]) == slice(1, 2)
+    dips = np.transpose([[0.0, 4.0, 2.01, 5.0, 1.0, 0.0], [0.0, 4.0, 1.99, 5.0, 1.0, 0.0]])
+    pulses = analysis.first_pulse(np.arange(6.0), dips)
+    assert (pulses.start.tolist(), pulses.stop.tolist()) == ([1, 1], [4, 2])
 
 
 def jumps_at(count, *known):
@@ -61,15 +71,15 @@ def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
         (np.where(time < 1.5, 0.0, top), (2, 6.9, 1.2)),
         (np.where(time > 2.5, 0.0, top), (3, 6.9, 2.9)),
     ):
-        found = analysis.peak(time, force, jumps=jumps_at(8, jump))
-        assert found[:4] == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
+        found = one(time, force, jumps=jumps_at(8, jump))
+        assert of_top(found) == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
     # a top on the other side of the jump is none
-    later = analysis.peak(time, np.where(time < 1.5, 0.0, top), jumps=jumps_at(8, (2, 6.9, 1.9)))
-    assert later[:4] == (top[2], 2.0, True, False)
+    later = one(time, np.where(time < 1.5, 0.0, top), jumps=jumps_at(8, (2, 6.9, 1.9)))
+    assert of_top(later) == (top[2], 2.0, True, False)
     # between two jumps there is the sample
     two = jumps_at(8, (2, 6.5, 1.9), (3, 6.4, 2.1))
-    both = analysis.peak(time, np.where(time == 2.0, 7.0, 1.0), jumps=two)
-    assert both[:4] == (7.0, 2.0, True, False)
+    both = one(time, np.where(time == 2.0, 7.0, 1.0), jumps=two)
+    assert of_top(both) == (7.0, 2.0, True, False)
 
 
 def test_a_jump_counts_where_it_lies_in_the_first_pulse():
@@ -77,7 +87,7 @@ def test_a_jump_counts_where_it_lies_in_the_first_pulse():
     time = np.arange(0.0, 10.0)
     force = np.array([0.0, 2.0, 4.0, 6.0, 1.0, 0.0, 0.0, 9.0, 1.0, 0.0])
     known = jumps_at(10, (4, 6.6, 3.6), (8, 12.0, 7.5))
-    assert analysis.peak(time, force, jumps=known)[:4] == (6.6, 3.6, True, True)
+    assert of_top(one(time, force, jumps=known)) == (6.6, 3.6, True, True)
     # every other sample: what lay between two of them, or further apart, stays between
     thinned = known.every(2)
     assert np.flatnonzero(np.isfinite(thinned.force)).tolist() == [2, 4]
@@ -99,41 +109,37 @@ def test_a_larger_pulse_that_passes_the_first_before_it_has_fallen_to_half_has_m
         for height, at in ((25.6, 6.5), (25.6, 4.8), (12.0, 4.8))
     )
     for force, height, merged in ((apart, 13.7, False), (behind, 13.7, False), (close, 25.6, True)):
-        peak = analysis.peak(TIME, force)
-        assert peak.force == pytest.approx(height, abs=0.1) and peak.merged is merged
+        pulse = one(TIME, force)
+        assert pulse.peak == pytest.approx(height, abs=0.1) and pulse.merged is merged
     # two humps with a dip of .014 between, as a kink of a law makes them, are one pulse
     fine = np.linspace(0.0, 10.0, 2001)
     humps = gaussian(fine, 20.0, 3.0, 0.5) + gaussian(fine, 20.5, 4.09, 0.5)
-    assert not analysis.has_merged(humps)
+    assert not one(fine, humps).merged
     # and of .046 two
-    assert analysis.has_merged(gaussian(fine, 20.0, 3.0, 0.5) + gaussian(fine, 20.5, 4.15, 0.5))
+    assert one(fine, gaussian(fine, 20.0, 3.0, 0.5) + gaussian(fine, 20.5, 4.15, 0.5)).merged
     # whether or not the peak is in the trace, and above a static force
-    cut = analysis.peak(TIME[:19], close[:19])
+    cut = one(TIME[:19], close[:19])
     assert cut.merged and not cut.complete
-    assert analysis.has_merged(10.0 + close, 10.0) and not analysis.has_merged(10.0 + apart, 10.0)
+    above = analysis.first_pulse(TIME, 10.0 + np.column_stack([close, apart]), baseline=10.0)
+    assert above.merged.tolist() == [True, False]
 
 
 def test_a_trace_without_a_pulse_has_peak_0_and_no_arrival():
     for force in (np.zeros(40), -parabola(TIME), np.full(40, math.nan), np.zeros(0)):
         time = TIME[: len(force)]
-        peak = analysis.peak(time, force)
-        assert peak.force == 0.0 and math.isnan(peak.time) and not peak.complete
-        assert math.isnan(analysis.pulse_width(time, force))
-        assert analysis.pulse_impulse(time, force) == 0.0
-        assert analysis.first_pulse(force) == slice(0, 0)
+        pulse = one(time, force)
+        assert pulse.peak == 0.0 and math.isnan(pulse.arrival) and not pulse.complete
+        assert math.isnan(pulse.width) and pulse.impulse == 0.0
+        assert (pulse.start, pulse.stop, pulse.end) == (0, 0, 0)
 
 
 def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
     force = 10.0 + parabola(TIME)
-    assert analysis.first_pulse(force, 10.0) == analysis.first_pulse(parabola(TIME))
-    peak = analysis.peak(TIME, force, 10.0)
-    assert (peak.force, peak.time) == pytest.approx((17.0, 3.3), rel=1e-13)
-    assert analysis.pulse_width(TIME, force, baseline=10.0) == pytest.approx(
-        analysis.pulse_width(TIME, parabola(TIME)), rel=1e-12
-    )
-    assert analysis.pulse_impulse(TIME, force, 10.0) == pytest.approx(
-        np.trapezoid(parabola(TIME), TIME), rel=1e-12
-    )
+    above, bare = one(TIME, force, baseline=10.0), one(TIME, parabola(TIME))
+    assert (above.start, above.stop) == (bare.start, bare.stop)
+    assert (above.peak, above.top) == pytest.approx((17.0, 3.3), rel=1e-13)
+    assert above.width == pytest.approx(bare.width, rel=1e-12)
+    assert above.impulse == pytest.approx(np.trapezoid(parabola(TIME), TIME), rel=1e-12)
 
 
 def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
@@ -142,17 +148,17 @@ def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
     force = 2.0 + sum(gaussian(time, *part) for part in parts)
     found = analysis.pulses(time, force, 2.0)
     # all but the one below a tenth of the largest
-    for one, (height, at, width) in zip(found, (parts[0], *parts[2:]), strict=True):
-        assert (one.peak, one.arrival) == pytest.approx((2.0 + height, at), rel=1e-6)
+    for pulse, (height, at, width) in zip(found, (parts[0], *parts[2:]), strict=True):
+        assert (pulse.peak, pulse.arrival) == pytest.approx((2.0 + height, at), rel=1e-6)
         # half of the height is sqrt(2 ln 2) standard deviations away
         half = math.sqrt(2.0 * math.log(2.0)) * width
-        assert one.width == pytest.approx(2.0 * half, rel=1e-3) and one.complete and not one.merged
+        assert pulse.width == pytest.approx(2.0 * half, rel=1e-3)
+        assert pulse.complete and not pulse.merged
     assert [len(analysis.pulses(time, force, 2.0, share)) for share in (0.05, 0.5)] == [4, 2]
-    top = analysis.peak(time, force, 2.0)
-    assert found[0][:3] == (top.force, top.time, analysis.pulse_width(time, force, baseline=2.0))
+    assert found[0] == one(time, force, baseline=2.0)
     # noise below the share makes none, and what is pulled down makes none
     noisy = force + np.random.default_rng(1).normal(0.0, 0.05, len(force))
-    arrivals = [one.arrival for one in analysis.pulses(time, noisy, 2.0, noise=0.05)]
+    arrivals = [pulse.arrival for pulse in analysis.pulses(time, noisy, 2.0, noise=0.05)]
     assert arrivals == pytest.approx([20.0, 50.0, 80.0], abs=0.5)
     for none in (-force, 0.0 * force):
         assert analysis.pulses(time, none) == ()
@@ -167,13 +173,12 @@ def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
 def test_the_width_of_a_triangle_is_half_its_base_and_an_impulse_is_of_the_first_pulse():
     time = np.linspace(0.0, 8.0, 9)
     triangle = np.maximum(4.0 - np.abs(time - 4.0), 0.0)
-    assert analysis.pulse_width(time, triangle) == pytest.approx(4.0, rel=1e-14)
-    assert analysis.pulse_width(time, triangle, 0.125) == pytest.approx(7.0, rel=1e-14)
+    assert one(time, triangle).width == pytest.approx(4.0, rel=1e-14)
     time = np.linspace(0.0, 30.0, 3001)
     force = gaussian(time, 5.0, 8.0, 0.5) + gaussian(time, 9.0, 20.0, 0.5)
     # area of a gaussian; that left out beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of it
     area = 5.0 * 0.5 * math.sqrt(2.0 * math.pi)
-    assert analysis.pulse_impulse(time, force) == pytest.approx(area * (1.0 - 0.0012), rel=1e-4)
+    assert one(time, force).impulse == pytest.approx(area * (1.0 - 0.0012), rel=1e-4)
 
 
 def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
@@ -223,8 +228,8 @@ def test_the_summary_finds_the_synthetic_wave():
         assert pulse.position == pytest.approx((pulse.bead - 1) * 2.0 * RADIUS, rel=1e-12)
         assert pulse.peak == pytest.approx(height, rel=1e-5) and pulse.complete
         assert pulse.arrival == pytest.approx((pulse.bead - CREST) / wave_speed(), rel=1e-6)
-        (one,) = analysis.pulses_at(synthetic(), pulse.bead)
-        assert (one.peak, one.arrival) == (pulse.peak, pulse.arrival)
+        (alone,) = analysis.pulses_at(synthetic(), pulse.bead)
+        assert (alone.peak, alone.arrival) == (pulse.peak, pulse.arrival)
     assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
     told = (summary.title, summary.law, summary.status, summary.time_step)
     assert told == ("synthetic wave", "hertz", "complete", 4e-8)
@@ -321,16 +326,61 @@ def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():
     assert summary.as_dict()["energy"]["largest_residual"] is None
 
 
-def test_pulse_ends_found_for_many_traces_are_those_of_each():
-    """Whole, cut at every length, without a pulse, with a second hump, of noise, not finite."""
+def stack():
+    """Records that are whole, cut at every length, without a pulse, with a second hump, clipped,
+    of noise, and not finite: (60, records), nan after their end."""
     t = np.arange(60.0)
     pulse = 20.0 * np.exp(-(((t - 20.0) / 5.0) ** 2))
     two = pulse + 15.0 * np.exp(-(((t - 32.0) / 3.0) ** 2))
     later, odd = pulse + 4.0 * np.roll(pulse, 30), pulse.copy()
     odd[40] = np.inf
     noise = list(np.random.default_rng(1).normal(size=(9, 60)))
-    traces = [*(pulse[:n] for n in range(61)), np.zeros(7), -pulse, two, later, odd, *noise]
-    stops = [analysis.pulse_stop(trace) for trace in traces]
-    (above,) = in_one_piece([trace[:, None] for trace in traces])
-    found = pulse_stops(above, np.array([len(trace) for trace in traces]))
-    assert {0, None, 6, 28, 32} <= {*stops} and found == stops
+    records = [*(pulse[:n] for n in range(61)), np.zeros(7), -pulse, two, later, odd]
+    records += [np.minimum(pulse, 13.0), *noise]
+    return np.transpose([np.append(one, np.full(60 - len(one), np.nan)) for one in records])
+
+
+@pytest.mark.parametrize("options", [{}, {"smooth": False}, {"rise": 0.01}, {"arrival": "half"}])
+def test_a_stack_of_records_has_the_pulses_of_each_record(options):
+    force = stack()
+    time = 1e-7 * np.arange(60)
+    baseline = np.linspace(0.0, 0.3, force.shape[1])
+    found = analysis.first_pulse(time, force, baseline=baseline, **options)
+    for k, column in enumerate(force.T):
+        alone = one(time, column, baseline=baseline[k], **options)
+        assert repr(found.record(k)) == repr(alone)
+        # times may differ between records
+        times = np.multiply.outer(time, np.ones(2))
+        both = analysis.first_pulse(
+            times, np.column_stack([force[:, 3], column]), baseline=baseline[[3, k]], **options
+        )
+        assert repr(both.record(1)) == repr(alone)
+    ends = analysis.first_pulse(time, force).end
+    assert {0, -1, 6, 28, 32} <= {*ends.tolist()}
+
+
+def test_smoothing_keeps_parabolas_and_takes_noise_away():
+    time = np.linspace(0.0, 10.0, 1001)
+    rounded = gaussian(time, 7.0, 4.0, 1.0)
+    smooth = one(time, rounded, smoothing=0.2)
+    # twicing: of a Gaussian pulse of width s, 1 - 2/r + 1/sqrt(2 r^2 - 1), r = sqrt(1 + (w/s)^2)
+    r = math.sqrt(1.0 + 0.2**2)
+    assert smooth.peak == pytest.approx(7.0 * (2.0 / r - 1.0 / math.sqrt(2.0 * r**2 - 1.0)))
+    assert smooth.arrival == pytest.approx(4.0, abs=1e-9)
+    noisy = rounded[:, None] + np.random.default_rng(1).normal(0.0, 0.1, (1001, 50))
+    peaks = analysis.first_pulse(time, noisy, smoothing=0.2, level=0.5).peak
+    # the squares of the weights sum to 1.53 times the inverse of 2 sqrt(pi) 20 samples
+    assert abs(peaks.mean() - smooth.peak) < 0.02 and 0.01 < peaks.std() < 0.03
+
+
+@pytest.mark.parametrize(("arrival", "fraction"), [("half", 0.5), ("rise", 0.1)])
+def test_an_arrival_on_the_rise_is_the_last_time_before_the_top_at_a_fraction_of_the_peak(
+    arrival, fraction
+):
+    # a triangle after a bump that reaches the fraction and falls again
+    time = np.arange(0.0, 20.0, 0.5)
+    force = np.maximum(8.0 - np.abs(time - 12.0), 0.0) + 6.0 * (time == 2.0)
+    pulse = one(time, 3.0 + force, baseline=3.0, arrival=arrival, level=6.5)
+    assert pulse.top == 12.0 and pulse.arrival == pytest.approx(4.0 + 8.0 * fraction)
+    with pytest.raises(GranchainError, match="arrival: 'foot' is unknown"):
+        one(time, force, arrival="foot")

@@ -10,7 +10,7 @@ import pytest
 from support.random_cases import jumps, kind_of, random_cases
 
 import granchain as gc
-from granchain.analysis import first_pulse, sensor_peak
+from granchain.analysis.results import measured_pulses
 from granchain.case import Case
 from granchain.simulation import prepare
 from granchain.store import Result
@@ -31,13 +31,12 @@ def exact_peak(fine: Result, sensor: int) -> tuple[float, float, float, float]:
     """Peak [N] and arrival [s] of a refined run, and what its samples leave open of each: at a jump
     the largest sample, and no parabola."""
     force = fine.sensor_force[:, sensor]
-    window = first_pulse(force, float(force[0]))
-    i = window.start + int(np.argmax(force[window]))
+    pulse = measured_pulses(fine).record(sensor)
+    i = pulse.sample
     beside = np.abs(force[[i - 1, i + 1]] - force[i])
     if beside.max() > JUMP * abs(force[i]):
         return force[i], fine.time[i], beside.min(), fine.time[1] - fine.time[0]
-    top = sensor_peak(fine, sensor)
-    return top.force, top.time, 0.0, 0.0
+    return pulse.peak, pulse.top, 0.0, 0.0
 
 
 def seen_in(cases: Iterable[Case]) -> list[dict[str, Any]]:

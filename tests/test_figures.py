@@ -397,7 +397,7 @@ def test_the_force_traces_are_the_sensors_rows_in_microseconds():
         line = axes.get_lines()[0]
         assert line.get_xdata() == pytest.approx(1e6 * result.time, rel=1e-14)
         assert np.array_equal(line.get_ydata(), force)
-        peak = analysis.peak(result.time, force).force
+        (peak,) = analysis.first_pulse(result.time, force).peak
         assert f"bead {bead}\n{peak:.3g} N" in [text.get_text() for text in axes.texts]
     assert rows[-1].get_xlabel() == "time [\N{MICRO SIGN}s]"
     assert len({axes.get_ylim() for axes in rows}) == 1

@@ -21,7 +21,8 @@ from support.rows import (
 )
 
 import granchain as gc
-from granchain.analysis import sensor_peak, summary
+from granchain.analysis import summary
+from granchain.analysis.results import measured_pulses
 from granchain.case import Case
 from granchain.chain import End
 from granchain.cli.run import run_numbers
@@ -319,13 +320,13 @@ def test_the_jumps_go_into_the_file_and_come_back(run: Result, tmp_path: Path):
     # of each sensor's first pulse the largest, and its time
     for s in range(5):
         known, force, time = (
-            sensor_peak(run, s),
+            measured_pulses(run).record(s),
             back.sensor_jump_force[s],
             back.sensor_jump_time[s],
         )
         assert force in run.sensor_beside_force[:, s] and time in run.sensor_beside_time[:, s]
-        assert (known.force, known.time) == (force, time) if known.jump else force < known.force
-    assert sensor_peak(run, 0).jump
+        assert (known.peak, known.top) == (force, time) if known.jump else force < known.peak
+    assert measured_pulses(run).jump[0]
     # a law without jumps has nothing to say of them
     smooth = gc.run(gc.load_case("steel-chain").replace(**{"time.end": 1e-6}))
     assert "sensor_beside_force" not in smooth.variables
@@ -340,11 +341,11 @@ def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Re
     old = Result(data, case=run.case, law=run.law, status=run.status, time_step=run.time_step)
     struck = 0
     for s in range(5):
-        known, told = sensor_peak(run, s), sensor_peak(old, s)
+        known, told = measured_pulses(run).record(s), measured_pulses(old).record(s)
         assert told.sampled and not told.jump and not known.sampled
         if known.complete:
-            assert told.force in old.sensor_force[:, s]
-            assert told.force <= known.force * (1.0 + 1e-12)
+            assert told.peak in old.sensor_force[:, s]
+            assert told.peak <= known.peak * (1.0 + 1e-12)
             struck += known.jump
     assert struck >= 1
     assert "the largest samples" in run_numbers(summary(old))

@@ -22,7 +22,7 @@ from support.rows import (
 )
 
 from granchain import theory
-from granchain.analysis import observed_order, peak, summary
+from granchain.analysis import first_pulse, observed_order, summary
 from granchain.case import load_case
 from granchain.contact.pair import Pair
 from granchain.engine.state import Recording
@@ -81,7 +81,7 @@ def peaks(law: str, separation: str, step: str) -> np.ndarray:
         steel_row(71), law, 0.6e-3, step, recording=Recording(SENSORS, (), 2e-7), **ends
     )
     time = state.sample_step * state.time_step.value
-    sensors = [peak(time, state.records.sensor_force[:, i]).force for i in range(len(SENSORS))]
+    sensors = first_pulse(time, state.records.sensor_force[:, : len(SENSORS)]).peak
     return np.array([*sensors, state.contacts.peak[1]])
 
 

@@ -669,7 +669,7 @@ def test_what_is_transmitted_is_what_the_velocities_say():
     )
     found, result = evaluated([case]), gc.run(case.replace(**{"sensors.interval": 2e-8}))
     contact = np.asarray(result.contact_force)[:, 0]
-    stop = analysis.pulse_stop(contact)
+    stop = int(analysis.first_pulse(result.time, contact).end[0])
     speeds = np.asarray(result.velocity)[[stop - 11, stop + 10], -1] / 1.77
     # samples 2e-7 s apart: the pulse has passed up to ten steps later
     low, high = sorted(speeds * 0.45 / 0.3)

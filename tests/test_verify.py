@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import granchain as gc
-from granchain.analysis import peak
+from granchain.analysis import first_pulse
 from granchain.case import Case, load_case
 from granchain.contact.law import ContactLaw
 from granchain.verification import (
@@ -42,10 +42,10 @@ def true_errors(case: Case, found: Verification) -> list[tuple[float, float]]:
     fine = gc.run(
         case.replace(**{"time.step": found.time_step / 16.0, "sensors.interval": found.interval})
     )
-    tops = [peak(fine.time, column) for column in fine.sensor_force.T]
+    true = first_pulse(fine.time, fine.sensor_force)
     return [
-        (abs(top.force - one.peak), abs(top.time - one.arrival))
-        for top, one in zip(tops, found.sensors, strict=True)
+        (abs(peak - one.peak), abs(top - one.arrival))
+        for peak, top, one in zip(true.peak, true.top, found.sensors, strict=True)
     ]
 
 
@@ -105,9 +105,9 @@ def test_the_error_bar_of_the_samples_holds_at_every_place_of_the_samples(interv
         time = np.arange(place - 1.0, 2.0, interval / 16.0)
         # peaks from the case's samples, from four times closer ones, and from those that check them
         sampled, close, closest = (
-            peak(time[::every], pulse(time[::every])) for every in (16, 4, 1)
+            first_pulse(time[::every], pulse(time[::every])).record(0) for every in (16, 4, 1)
         )
-        placed = [peak(time[phase::4], pulse(time[phase::4])) for phase in range(4)]
+        placed = [first_pulse(time[k::4], pulse(time[k::4])).record(0) for k in range(4)]
         for i, exact in ((0, 4.0 / 27.0), (1, 1.0 / 3.0)):
             bar = sampling_error(sampled[i], close[i], [top[i] for top in placed], closest[i])
             assert bar > abs(sampled[i] - exact)

@@ -2,8 +2,7 @@
 
 All quantities are in SI units. The modules are:
 
-definition     first pulse of a force versus time: its peak and width, and later pulses
-arrays         first pulses of many runs at once
+pulse          first pulses of records of force versus time, and later pulses
 transport      wave speeds from arrivals
 energy         energy balance: energy supplied, and energy at the end of the run
 results        all results of a run
@@ -26,20 +25,6 @@ from granchain.analysis.convergence import (
     power_law,
     richardson,
 )
-from granchain.analysis.definition import (
-    ForceJumps,
-    Peak,
-    Pulse,
-    first_pulse,
-    has_merged,
-    peak,
-    pulse,
-    pulse_impulse,
-    pulse_stop,
-    pulse_width,
-    pulses,
-    static_force,
-)
 from granchain.analysis.energy import (
     ENERGIES,
     ENERGIES_OF_ELEMENTS,
@@ -54,6 +39,7 @@ from granchain.analysis.energy import (
     residual_share,
     supplied_energy,
 )
+from granchain.analysis.pulse import FirstPulse, ForceJumps, first_pulse, pulses, static_force
 from granchain.analysis.record import BeadSpectrum, bead_spectrum
 from granchain.analysis.results import (
     SUMMARISED,
@@ -62,7 +48,6 @@ from granchain.analysis.results import (
     driven_without_pulse,
     front_of,
     pulses_at,
-    sensor_peak,
     sensor_pulses,
     summary,
 )
@@ -92,10 +77,9 @@ __all__ = [
     "EnergyBalance",
     "Exponent",
     "Extrapolation",
+    "FirstPulse",
     "ForceJumps",
     "MovingEnergy",
-    "Peak",
-    "Pulse",
     "SensorPulse",
     "Summary",
     "bead_energy",
@@ -106,7 +90,6 @@ __all__ = [
     "energy_balance",
     "first_pulse",
     "front_of",
-    "has_merged",
     "in_motion_and_store",
     "ledger_in",
     "local_speeds",
@@ -115,18 +98,12 @@ __all__ = [
     "out_of_order",
     "participation",
     "participation_ratio",
-    "peak",
     "power_law",
-    "pulse",
-    "pulse_impulse",
-    "pulse_stop",
-    "pulse_width",
     "pulses",
     "pulses_at",
     "residual_share",
     "richardson",
     "second_moment",
-    "sensor_peak",
     "sensor_pulses",
     "speed_in_words",
     "speeds_between",

@@ -10,12 +10,12 @@ import math
 
 import numpy as np
 
-from granchain.analysis.definition import (
+from granchain.analysis.pulse import (
     OF_REST,
     PULSE_BEGINS,
     PULSE_ENDS,
-    passed_on,
-    pulse_stop,
+    first_pulse,
+    momentum_passed,
     static_force,
     summit,
     vertex,
@@ -88,8 +88,8 @@ def smooth_top(force: np.ndarray, top: int) -> float:
 def transmitted_momentum(result: Result) -> float:
     """Return the momentum of the last bead after its first pulse, relative to the striker's.
 
-    It is nan if the pulse has not passed. The pulse ends between two steps, close to the step of
-    `pulse_stop`: where a line through the force falls to 1 % of the peak, or at the minimum of a
+    It is nan if the pulse has not passed. The pulse ends between two steps, close to the end of
+    `first_pulse`: where a line through the force falls to 1 % of the peak, or at the minimum of a
     parabola. Up to the snapshot before, the impulse is the bead's momentum plus its loss to
     dashpots. A sum over the steps would have an error with d^(1/4) where a damped contact begins
     between two steps, and its derivative an error of 2 % (measured: tsuji, gaps of 1 um).
@@ -99,8 +99,8 @@ def transmitted_momentum(result: Result) -> float:
     # the sensor force is the mean of two contact forces, of which the bead has only the left one
     force = 2.0 * result.sensor_force[:, 0]
     above = force - static_force(force)
-    stop = pulse_stop(above)
-    if not stop:
+    stop = int(first_pulse(result.time, above).end[0])
+    if stop < 1:
         return math.nan
     last = stop - 1
     top = int(np.argmax(above[:stop]))
@@ -118,5 +118,5 @@ def transmitted_momentum(result: Result) -> float:
     )
     own, last = chain_of(result.case).elements, len(result.mass) - 1
     momentum = result.mass[-1] * speed + own.damping[own.body == last].sum() * way
-    momentum += result.time_step * passed_on(above[first:], end - first)
+    momentum += result.time_step * momentum_passed(above[first:], end - first)
     return float(momentum / (result.mass[0] * result.case.striker.speed))

@@ -10,21 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis.definition import (
-    ForceJumps,
-    Peak,
-    Pulse,
-    peak,
-    pulse,
-    pulse_impulse,
-    pulses,
-    static_force,
-)
 from granchain.analysis.energy import (
     ENERGIES,
     ENERGIES_OF_ELEMENTS,
     EnergyBalance,
     energy_balance,
+)
+from granchain.analysis.pulse import (
+    FirstPulse,
+    ForceJumps,
+    first_pulse,
+    pulses,
+    static_force,
 )
 from granchain.analysis.transport import out_of_order, wave_speed
 from granchain.errors import GranchainError
@@ -74,12 +71,8 @@ class SensorPulse(Numbers):
         Impulse [N s]. It is nan if the trace does not contain the complete pulse.
     complete : bool
         Whether the trace contains the end of the pulse. If not, a larger force may follow.
-    jump, sampled : bool
-        See `Peak`.
-    merged : bool
-        Whether a second, larger pulse arrived before the force had decreased to half (see
-        `has_merged`). The values are then those of both pulses, and the peak and the arrival belong
-        to the second.
+    jump, sampled, merged : bool
+        See `FirstPulse`.
     """
 
     bead: int
@@ -92,6 +85,9 @@ class SensorPulse(Numbers):
     jump: bool = False
     sampled: bool = False
     merged: bool = False
+
+
+OF_PULSE = tuple(field.name for field in dataclasses.fields(SensorPulse))[2:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,17 +187,39 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
     """
     if "sensor_force" not in result.variables:
         return ()
-    time, labels = np.asarray(result.time), np.asarray(result.bead)
-    smooth = is_smooth(result)
-    found = []
-    for i, bead in enumerate(np.asarray(result.sensor_bead).tolist()):
-        force = np.asarray(result.sensor_force)[:, i]
-        baseline = static_force(force)
-        one = pulse(time, force, baseline, jumps=jumps_at(result, i), smooth=smooth)
-        position = float(result.position[np.flatnonzero(labels == bead)[0]])
-        area = pulse_impulse(time, force, baseline)
-        found.append(SensorPulse(bead=int(bead), position=position, impulse=area, **one._asdict()))
-    return tuple(found)
+    labels, measured = np.asarray(result.bead).tolist(), measured_pulses(result)
+    return tuple(
+        SensorPulse(
+            bead=bead,
+            position=float(result.position[labels.index(bead)]),
+            **{name: getattr(measured, name)[i].item() for name in OF_PULSE},
+        )
+        for i, bead in enumerate(np.asarray(result.sensor_bead).tolist())
+    )
+
+
+def measured_pulses(result: Result, every: int = 1, phase: int = 0) -> FirstPulse:
+    """Return the first pulses at the sensors of a result, arrays (sensor,).
+
+    Parameters
+    ----------
+    result : Result
+    every, phase : int
+        Use only every `every`-th sample, starting with sample `phase`.
+    """
+    force, jumps = np.asarray(result.sensor_force), None
+    if "sensor_beside_force" in result.variables:
+        thinned = [jumps_at(result, i) for i in range(force.shape[1])]
+        if every > 1:
+            thinned = [jumps.every(every, phase) for jumps in thinned if jumps is not None]
+        jumps = ForceJumps(*(np.column_stack(one) for one in zip(*thinned, strict=True)))
+    return first_pulse(
+        np.asarray(result.time)[phase::every],
+        force[phase::every],
+        baseline=[static_force(column) for column in force.T],
+        jumps=jumps,
+        smooth=is_smooth(result),
+    )
 
 
 def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
@@ -220,7 +238,7 @@ def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple
     return wave_speed(position, arrival), tuple(one.bead for one in seen), ()
 
 
-def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[Pulse, ...]:
+def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[FirstPulse, ...]:
     """Return all distinct pulses at a sensor of a result (see `pulses`).
 
     Parameters
@@ -246,27 +264,14 @@ def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[Pulse, ...
         )
     i = beads.index(bead)
     force = np.asarray(result.sensor_force[:, i])
-    jumps = jumps_at(result, i)
     return pulses(
-        result.time, force, static_force(force), share, jumps=jumps, smooth=is_smooth(result)
+        result.time,
+        force,
+        static_force(force),
+        share,
+        jumps=jumps_at(result, i),
+        smooth=is_smooth(result),
     )
-
-
-def sensor_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> Peak:
-    """Return the peak of the first pulse of a sensor.
-
-    Parameters
-    ----------
-    result : Result
-    sensor : int
-        Index in `sensor_bead`.
-    every, phase : int
-        Use only every `every`-th sample, starting with sample `phase`.
-    """
-    force, jumps = np.asarray(result.sensor_force[:, sensor]), jumps_at(result, sensor)
-    thinned = jumps.every(every, phase) if jumps is not None else None
-    time, samples = result.time[phase::every], force[phase::every]
-    return peak(time, samples, static_force(force), jumps=thinned, smooth=is_smooth(result))
 
 
 def jumps_at(result: Result, sensor: int) -> ForceJumps | None:

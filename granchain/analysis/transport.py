@@ -46,6 +46,31 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
     return spread / slope if abs(slope) > tiny else math.nan
 
 
+def wave_speeds(position: np.ndarray, arrival: np.ndarray, width: np.ndarray) -> np.ndarray:
+    """Return the wave speed of each of many runs [m/s], an array (run,).
+
+    It is nan if the arrivals of a run are out of order (see `out_of_order`).
+
+    Parameters
+    ----------
+    position, arrival, width : array (run, sensor)
+        Positions of the sensors [m], arrivals and widths of their pulses [s].
+    """
+    # most arrivals are in order, so no search for a pair out of order is needed
+    in_turn = ~(np.diff(arrival) < 0.0).any(axis=1) & (np.diff(position) >= 0.0).all(axis=1)
+    one_wave = np.asarray(in_turn & np.isfinite(arrival).all(axis=1))
+    x, t = (values - values.mean(axis=1, keepdims=True) for values in (position, arrival))
+    spread, slope = np.vecdot(x, x), np.vecdot(x, t)
+    with np.errstate(all="ignore"):
+        # as in `wave_speed`, with all sensors
+        steep = np.abs(slope) > 1e-12 * np.sqrt(spread * np.vecdot(t, t))
+        speeds = np.where(one_wave & steep, spread / slope, math.nan)
+    for run in np.flatnonzero(~one_wave).tolist():
+        if out_of_order(position[run], arrival[run], width[run]) is None:
+            speeds[run] = wave_speed(position[run], arrival[run])
+    return speeds
+
+
 def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
     """Return the speed of a wave in each third of the chain.
 

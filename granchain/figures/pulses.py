@@ -13,13 +13,12 @@ from granchain.analysis import (
     driven_without_pulse,
     front_of,
     power_law,
-    sensor_peak,
     sensor_pulses,
     speed_in_words,
     speeds_between,
 )
-from granchain.analysis.definition import PULSE_BEGINS
-from granchain.analysis.results import SensorPulse
+from granchain.analysis.pulse import PULSE_BEGINS
+from granchain.analysis.results import SensorPulse, measured_pulses
 from granchain.case.document import first_few
 from granchain.figures.frame import (
     GREY,
@@ -99,6 +98,7 @@ def force_traces(
     rest = largest(*(result.sensor_force[0] for result in results))
     beyond = rest > AT_REST * largest(*(result.sensor_force for result in results))
     handles: dict[str, Any] = {}
+    pulses = measured_pulses(results[0])
     for axes, bead in zip(sheet.panels, beads, strict=True):
         text = body_name(bead)
         for i, (result, label) in enumerate(zip(results, words, strict=True)):
@@ -111,10 +111,10 @@ def force_traces(
                     text += f"\nabove\n{at_rest:.3g} N"
                 elif len(results) == 1:
                     # Numbers of the first pulse, on separate lines.
-                    top = sensor_peak(result, column)
-                    missing = why_missing(top.force, largest(result.sensor_force))
-                    text += f"\n{top.force:.3g} N" if top.complete else f"\n{missing}"
-                    text += "\nmerged" if top.merged else ""
+                    pulse = pulses.record(column)
+                    missing = why_missing(pulse.peak, largest(result.sensor_force))
+                    text += f"\n{pulse.peak:.3g} N" if pulse.complete else f"\n{missing}"
+                    text += "\nmerged" if pulse.merged else ""
         axes.text(
             1.012,
             0.5,

@@ -19,7 +19,6 @@ from granchain.analysis import (
     ledger_in,
     moving_energy,
     out_of_order,
-    peak,
     residual_share,
     speed_in_words,
     supplied_energy,
@@ -222,9 +221,8 @@ def _arrival(time: np.ndarray, values: np.ndarray, seen: float) -> float:
     """
     if np.nanmax(values, initial=0.0) < seen:
         return math.nan
-    top = peak(time, values)
-    ended = top.complete and not top.merged and first_pulse(values).stop < len(values)
-    return top.time if ended else math.nan
+    pulse = first_pulse(time, values).record(0)
+    return pulse.top if pulse.complete and not pulse.merged else math.nan
 
 
 @of_results("contact_force", "contact_overlap", "sensor_contact")

@@ -113,7 +113,7 @@ class SensorAgreement:
         Standard deviation of the filtered measured force [N].
     merged : tuple of str
         "measured" or "computed" or both, if a second, larger pulse has merged with the first
-        (`analysis.has_merged`). No speed is then computed from it.
+        (`analysis.FirstPulse`). No speed is then computed from it.
     peak_band, arrival_band : Band, optional
         Bands of peak and arrival, if there are tolerances.
     force_band : ForceBand, optional

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from granchain.analysis.definition import PULSE_ENDS
+from granchain.analysis.pulse import PULSE_ENDS
 from granchain.measured.baseline import step_of
 from granchain.measured.noise import DOUBT, Noise, Smoothed
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granchain.analysis.definition import PULSE_BEGINS
+from granchain.analysis.pulse import PULSE_BEGINS
 from granchain.measured.baseline import LEAST_QUIET, step_of
 from granchain.measured.noise import (
     NO_SUPPORT,

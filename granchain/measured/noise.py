@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granchain.analysis.definition import PULSE_BEGINS, PULSE_ENDS, crossings, first_pulse
+from granchain.analysis.pulse import PULSE_BEGINS, PULSE_ENDS
 
 # Uncertainty margin in standard deviations of the smoothed trace. Of ten thousand samples of
 # Gaussian noise, none is above 4 except by chance. A pulse must be twice as high, because its
@@ -381,6 +381,28 @@ class Smoothed(NamedTuple):
     sharp_doubt: float
 
 
+def first_window(force: np.ndarray, level: float, doubt: float) -> slice:
+    """Return the samples of the first pulse that starts at a level and ends below half by more than
+    a margin [N]."""
+    if not force.max(initial=0.0) >= level:
+        return slice(0, 0)
+    start = int(np.argmax(force >= level))
+    after = force[start:]
+    fallen = after < PULSE_ENDS * np.maximum.accumulate(after) - doubt
+    return slice(start, start + int(np.argmax(fallen)) if fallen.any() else len(force))
+
+
+def crossings(force: np.ndarray, top: int, height: float) -> tuple[float, float]:
+    """Return the positions before and after a sample at which a force crosses a height."""
+    before, after = np.flatnonzero(force[:top] < height), np.flatnonzero(force[top:] < height)
+    found = []
+    for places, last in ((before, -1), (after + top - 1, 0)):
+        i = int(places[last]) if len(places) else 0
+        share = (height - force[i]) / (force[i + 1] - force[i]) if len(places) else math.nan
+        found.append(float(i + share))
+    return found[0], found[1]
+
+
 def half_height(force: np.ndarray, top: int, height: float | None = None) -> tuple[float, float]:
     """Return the positions of half height before and after the top [samples].
 
@@ -389,7 +411,7 @@ def half_height(force: np.ndarray, top: int, height: float | None = None) -> tup
     half = PULSE_ENDS * (float(force[top]) if height is None else height)
     if force[top] < half:
         return float(top), float(top)
-    return crossings(np.arange(float(len(force))), force, top, half)
+    return crossings(force, top, half)
 
 
 def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smoothed:
@@ -425,7 +447,7 @@ def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smooth
     found: list[NoisyPulse] = []
     begin = 0
     while level > 0.0 and len(found) < MOST_PULSES:
-        window = first_pulse(smooth[begin:], level=level, doubt=doubt)
+        window = first_window(smooth[begin:], level, doubt)
         if window.start == window.stop:
             break
         start, stop = begin + window.start, begin + window.stop

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from granchain.analysis.definition import vertex
+from granchain.analysis.pulse import vertex
 from granchain.analysis.transport import wave_speed
 from granchain.errors import TraceError
 from granchain.measured.agreement import (
@@ -221,7 +221,7 @@ def time_shift(
     sizes = noise if isinstance(noise, Sequence) else np.broadcast_to(noise, real.shape[1])
     each = [one if isinstance(one, Noise) else Noise(float(one), np.empty(0)) for one in sizes]
     size = math.hypot(*(one.of_sum(row) for one, row in zip(each, slopes.T, strict=True)))
-    return Number(at * interval, size / common * interval if common > 0.0 else math.nan)
+    return Number(float(at) * interval, size / common * interval if common > 0.0 else math.nan)
 
 
 def _shift_between(

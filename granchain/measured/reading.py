@@ -13,14 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granchain.analysis.definition import (
+from granchain.analysis.pulse import (
     MERGED_NOISE,
     PULSE_BEGINS,
     PULSE_ENDS,
     ForceJumps,
-    has_merged,
-    peak,
-    width_at,
+    first_pulse,
 )
 from granchain.measured.baseline import LEAST_QUIET, NO_BASELINE, Baseline, baseline_of
 from granchain.measured.flat_top import (
@@ -617,9 +615,10 @@ def merged_from(time: np.ndarray, force: np.ndarray, reading: SensorReading, noi
     """
     if not math.isfinite(reading.before):
         return False
-    later = force[np.searchsorted(time, reading.arrival.value - reading.before) :]
+    later = slice(int(np.searchsorted(time, reading.arrival.value - reading.before)), None)
     # start above the noise, because a pulse that starts in the noise would end in it
-    return has_merged(later[int(np.argmax(later >= MERGED_NOISE * noise)) :], noise=noise)
+    found = first_pulse(time[later], force[later], level=MERGED_NOISE * noise, noise=noise)
+    return bool(found.merged[0])
 
 
 def readings_of(
@@ -703,19 +702,14 @@ def computed_pulse(
     Samples before the force first exceeds the ripples of a filter are ignored.
     """
     level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
-    if not level > 0.0:
+    found = first_pulse(
+        time, force, jumps=jumps, smooth=smooth, level=level, rise=PULSE_BEGINS
+    ).record(0)
+    if not found.complete:
         return ComputedPulse()
-    start = max(int(np.argmax(force >= level)) - 1, 0)
-    later = jumps.since(start) if jumps is not None else None
-    top = peak(time[start:], force[start:], jumps=later, smooth=smooth)
-    if not top.complete:
-        return ComputedPulse()
-    i = start + top.sample
-    end = pulse_end(force[i:], top.force)
-    begin = int(np.argmax(force >= PULSE_BEGINS**2 * top.force))
-    whole = slice(0, i + end + 1 if end is not None else 0)
-    area = float(np.trapezoid(force[whole], time[whole])) if end is not None else math.nan
-    last = float(time[i + end] if end is not None else time[-1])
-    width = width_at(time[start:], force[start:], top)
-    before = top.time - float(time[begin])
-    return ComputedPulse(top.force, top.time, width, area, before, last - top.time, top.merged)
+    before = found.top - float(time[np.argmax(force >= PULSE_BEGINS**2 * found.peak)])
+    # without an end, the last sample
+    after = float(time[found.end - 1 if found.end > 0 else -1]) - found.top
+    return ComputedPulse(
+        found.peak, found.top, found.width, found.impulse, before, after, found.merged
+    )

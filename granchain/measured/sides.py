@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from granchain.analysis.definition import PULSE_BEGINS, ForceJumps
+from granchain.analysis.pulse import PULSE_BEGINS, ForceJumps
 from granchain.analysis.results import is_smooth, jumps_at
 from granchain.measured.baseline import noise_by, noise_of, quiet_samples
 from granchain.measured.reading import (

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial import polynomial
 
-from granchain.analysis.definition import vertex
+from granchain.analysis.pulse import vertex
 from granchain.measured.noise import Noise
 
 # Half lengths of the stretches as fractions of the time from the top to the nearer half height.
@@ -444,13 +444,13 @@ def _deviation(row: np.ndarray, missed: np.ndarray, free: int, noise: Noise) -> 
 
 
 def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
-    """Return the parabola of `analysis.peak` about a largest sample.
+    """Return the parabola of `analysis.first_pulse` about a largest sample.
 
     Newton's remainder of an interpolation at -1, 0, 1 is (t^3 - t)/6 times the third difference.
     Within half a sample, it is at most 1/16 of that difference, and its derivative at most 1/6. The
     position is the slope divided by the second difference.
     """
-    height, place = vertex(np.arange(i - 1.0, i + 2.0), force[i - 1 : i + 2])
+    height, place = map(float, vertex(np.arange(i - 1.0, i + 2.0), force[i - 1 : i + 2]))
     second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
     third = float(np.abs(np.diff(force[max(i - 2, 0) : i + 3], 3)).max(initial=0.0))
     sure = second - 3.0 * noise.of_sum(np.array([1.0, -2.0, 1.0]))
@@ -463,7 +463,7 @@ def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
 
 
 def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _LocalFit:
-    """Return the line between two samples, as in `analysis.pulse_width`.
+    """Return the line between two samples, as in `analysis.first_pulse`.
 
     Its remainder is at most 1/8 of the second difference.
     """

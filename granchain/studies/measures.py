@@ -17,15 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.analysis import spreading
-from granchain.analysis.arrays import (
-    Instants,
-    first_pulses,
-    in_one_piece,
-    pulse_stops,
-    wave_speeds,
-)
-from granchain.analysis.definition import ForceJumps, passed_on
+from granchain.analysis.pulse import ForceJumps, first_pulse, momentum_passed
 from granchain.analysis.record import bead_spectrum
+from granchain.analysis.transport import wave_speeds
 from granchain.case import Case
 from granchain.engine.fields import CONTACT
 from granchain.engine.setup import alike, functions_sha256
@@ -395,10 +389,10 @@ def numbers_of_function(function: SummaryFunction, result: Result) -> dict[str, 
 def trace_of_member(member: Ready) -> tuple[np.ndarray, np.ndarray]:
     """Return the sample times [s] and the forces of the sensors [N] of a member."""
     state, sensors = member.state, len(member.case.sensors.beads)
-    clock = state.memory.clocks[state.place : state.place + 1]
-    samples = Instants(clock["sample"], clock["stride"], np.array([state.time_step.value]))
-    count = int(samples.counts[0])
-    return samples.of(0), state.memory.records.sensor_force[state.place, :count, :sensors].copy()
+    clock = state.memory.clocks[state.place]
+    count = int(clock["sample"])
+    time = np.arange(count) * clock["stride"] * state.time_step.value
+    return time, state.memory.records.sensor_force[state.place, :count, :sensors].copy()
 
 
 def padded_rows(arrays: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
@@ -453,33 +447,42 @@ def set_numbers(
         return
     sensors = len(ready[0].case.sensors.beads)
     clocks = ready[0].state.memory.clocks[[member.state.place for member in ready]]
-    samples = Instants(clocks["sample"], clocks["stride"], np.array(steps))
-    counts, records = samples.counts.tolist(), ready[0].state.memory.records
-    pieces = in_one_piece(
-        [
-            records.sensor_force[member.state.place, :count]
-            for member, count in zip(ready, counts, strict=True)
-        ]
-    )
-    moved = transmitted(ready, pieces, samples)
+    counts, records = clocks["sample"].tolist(), ready[0].state.memory.records
+    # (sensor, run, sample); samples after the end of a run are not finite
+    traces = np.full((records.sensor_force.shape[2], len(ready), max(counts)), np.nan)
+    for run, (member, count) in enumerate(zip(ready, counts, strict=True)):
+        traces[:, run, :count] = records.sensor_force[member.state.place, :count].T
+    time = np.arange(max(counts)) * clocks["stride"][:, np.newaxis] * np.array(steps)[:, np.newaxis]
+    moved = transmitted(ready, traces, time, (clocks["stride"] * steps).tolist())
     columns["transmitted_momentum"][rows], columns["transmitted_energy"][rows] = moved
     if not sensors:
         return
     jumps = None
     if ready[0].state.model.law.has_jumps():
-        sides = records.jump_force, records.jump_time
-        jumps = [
-            ForceJumps(*(side[member.state.place, :count, :sensors] for side in sides))
-            for member, count in zip(ready, counts, strict=True)
-        ]
+        places = [member.state.place for member in ready]
+        # (sample, record), the runs of one sensor after those of another
+        sides = (
+            side[places, : max(counts), :sensors].transpose(1, 2, 0).reshape(max(counts), -1)
+            for side in (records.jump_force, records.jump_time)
+        )
+        jumps = ForceJumps(*sides)
     columns["contact_peak"][rows] = contact_peaks(ready)
-    pulses = first_pulses(samples, pieces[:sensors], jumps)
-    missing = np.select(
-        [~(pulses.peak > 0.0), ~pulses.complete], [Missing.NOT_ARRIVED, Missing.CUT], 0
+    force = traces[:sensors].reshape(sensors * len(ready), -1)
+    pulses = first_pulse(
+        np.tile(time, (sensors, 1)).T,
+        force.T,
+        baseline=np.where(np.isfinite(force[:, 0]), force[:, 0], 0.0),
+        jumps=jumps,
+        smooth=jumps is None,
     )
-    for name in ("peak", "arrival", "width"):
-        columns[name][rows] = np.where(missing, math.nan, getattr(pulses, name))
-    missing = np.where(pulses.merged & (missing == 0), Missing.MERGED, missing)
+    peak, arrival, width, complete, merged = (
+        getattr(pulses, name).reshape(sensors, -1).T
+        for name in ("peak", "arrival", "width", "complete", "merged")
+    )
+    missing = np.select([~(peak > 0.0), ~complete], [Missing.NOT_ARRIVED, Missing.CUT], 0)
+    for name, values in (("peak", peak), ("arrival", arrival), ("width", width)):
+        columns[name][rows] = np.where(missing, math.nan, values)
+    missing = np.where(merged & (missing == 0), Missing.MERGED, missing)
     walls = np.array([member.case.ends.has_wall("right") for member in ready])
     columns["missing"][rows] = missing + Missing.WALL * walls[:, np.newaxis]
     # chains that share their radii share their positions
@@ -491,11 +494,11 @@ def set_numbers(
             for member, bodies in zip(ready, bodies_of_sensors(ready), strict=True)
         ]
     )
-    speeds = wave_speeds(at, pulses)
+    # only complete pulses that are not merged determine the wave speed
+    of_front = complete & ~merged
+    speeds = wave_speeds(at, np.where(of_front, arrival, math.nan), width)
     columns["wave_speed"][rows] = speeds
-    columns["wave_speed_sensors"][rows] = np.where(
-        np.isfinite(speeds), pulses.of_front.sum(axis=1), 0
-    )
+    columns["wave_speed_sensors"][rows] = np.where(np.isfinite(speeds), of_front.sum(axis=1), 0)
 
 
 def contact_peaks(ready: Sequence[Ready]) -> np.ndarray:
@@ -574,7 +577,9 @@ def checked_numbers(numbers: Any) -> dict[str, float]:
     return {name: float(value) for name, value in numbers.items()}
 
 
-def transmitted(ready: Sequence[Ready], traces: np.ndarray, samples: Instants) -> np.ndarray:
+def transmitted(
+    ready: Sequence[Ready], traces: np.ndarray, time: np.ndarray, interval: Sequence[float]
+) -> np.ndarray:
     """Return momentum and kinetic energy of the last bead after its first pulse, (2, run).
 
     They are relative to those of the striker, and nan without a striker.
@@ -583,10 +588,12 @@ def transmitted(ready: Sequence[Ready], traces: np.ndarray, samples: Instants) -
     ----------
     ready : sequence of Ready
     traces : (sensor, run, sample) array
-        Recorded forces of the members, from `in_one_piece` [N].
-    samples : Instants
+        Recorded forces of the members [N].
+    time : (run, sample) array
+        Times of the samples [s].
+    interval : sequence of float
+        Time between the samples of each member [s].
     """
-    interval = (samples.stride * samples.step).tolist()
     found, cases = np.full((2, len(ready)), math.nan), [member.case for member in ready]
     for runs in alike(
         (*map(id, (case.chain, case.ends, case.initial)), case.striker is None) for case in cases
@@ -598,10 +605,11 @@ def transmitted(ready: Sequence[Ready], traces: np.ndarray, samples: Instants) -
         # the sensor force is half of the force of the left contact, the only one
         force = traces[sensor, runs]
         above = force - force[:, :1] if force[:, 0].any() else force
-        stops = pulse_stops(above, samples.counts[runs])
+        stops = first_pulse(time[runs].T, above.T).end.tolist()
         for run, one, stop in zip(runs, above, stops, strict=True):
             mass, velocity = ready[run].chain.mass, ready[run].chain.velocity
-            momentum = 2.0 * interval[run] * passed_on(one, stop - 1) if stop else math.nan
+            passed = momentum_passed(one, stop - 1) if stop > 0 else math.nan
+            momentum = 2.0 * interval[run] * passed
             energy = momentum**2 / mass[-1] / (mass[0] * float(velocity[0]) ** 2)
             found[:, run] = momentum / (mass[0] * float(velocity[0])), energy
     return found
