@@ -18,8 +18,7 @@ from granchain.cli.compared import comparison_tables
 from granchain.errors import GranchainError, TraceError
 from granchain.measured import Trace, compare_pulses
 from granchain.measured.about import about_of
-from granchain.measured.noise import Noise
-from granchain.measured.reading import merged_from, reading_of
+from granchain.measured.reading import readings_of
 from granchain.measured.sensor import Sensor
 
 ROOT = Path(__file__).parents[1]
@@ -98,14 +97,14 @@ def test_noise_is_no_second_maximum_and_hides_none_that_stands_out_of_it(draws, 
     for _ in range(draws):
         noise = 25.6 * 10.0 ** random.uniform(-4.0, math.log10(0.03))
         alone = pulse(25.6, 5.0, random.uniform(0.4, 2.0)) + noise * random.standard_normal(200)
-        seen = reading_of(time, alone, Noise(noise, np.empty(0)))
+        (seen,) = readings_of(time, alone[:, None])
         found += seen.peak.value > 20.0
-        wrong += merged_from(time, alone, seen, noise)
+        wrong += seen.merged
         # 3.8 N deep
         small = min(noise, 0.005 * 25.6)
         double = pulse(13.7, 4.0, 0.5) + pulse(25.6, 5.6, 0.5) + small * random.standard_normal(200)
-        seen = reading_of(time, double, Noise(small, np.empty(0)))
-        missed += not merged_from(time, double, seen, small)
+        (seen,) = readings_of(time, double[:, None])
+        missed += not seen.merged
     single = "single pulses in noise of up to 3 %"
     figure(f"{single} that are found, of all", found / draws, at_least=0.8)
     figure(f"{single} said to have merged, of all", wrong / draws, at_most=1e-3)
@@ -142,7 +141,7 @@ def test_a_result_agrees_with_itself():
         assert sensor.width.computed == pulse.width and sensor.impulse.computed == pulse.impulse
         assert sensor.position == pulse.position
         # samples of 1 us instead of 0.2 us
-        for name, bound in (("peak", 1e-4), ("width", 1e-3), ("impulse", 2e-3)):
+        for name, bound in (("peak", 3e-4), ("width", 1e-3), ("impulse", 2e-3)):
             assert abs(getattr(sensor, name).relative) < bound
         assert sensor.residual.computed < 2e-3
     assert one.wave_speed.computed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-4)
@@ -314,7 +313,7 @@ def test_a_tolerance_is_met_or_missed():
         if tolerances == {"peak": 0.085}:
             assert (
                 found.missed[0]
-                == "hertz: bead 3: peak differs by 0.0909, more than the tolerance 0.085"
+                == "hertz: bead 3: peak differs by 0.091, more than the tolerance 0.085"
             )
 
 

@@ -170,10 +170,10 @@ def concluded(
         "peak_measured": against.peak,
         "peak_uncertainty": against.peak_error,
         # with the calibration of the trace
-        "peak_computed": gain * final.peaks + against.peak_read,
+        "peak_computed": gain * final.peaks,
         "arrival_measured": against.arrival,
         "arrival_uncertainty": against.arrival_error,
-        "arrival_computed": final.arrivals + clock + against.arrival_read,
+        "arrival_computed": final.arrivals + clock,
         "residuals": against.of_sensors(rest.residual[: against.count]),
         "gain": gain,
         "shift": shift - time_shift,
@@ -223,10 +223,9 @@ def _variances(
         scale, known = rest.scatter(kinds == kind)
         if kind == STATED or not known:
             scale, known = 1.0, 0.0
-        # the noise of complete traces is known from many samples, so larger scatter is a model
-        # error. The uncertainties of a few peaks or arrivals are less certain, and are upper bounds
-        # if they come from the shape of a pulse, so the scatter determines their size.
-        if kind != STATED and against.measure == "traces":
+        elif kind != STATED:
+            # the noise is known from many samples before the pulse, so that a larger scatter is a
+            # model error, and a smaller one is chance
             scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
         rows = scale * linear[:, kinds == kind]
         variances.append(np.sum(rows**2, axis=1))

@@ -36,8 +36,7 @@ class SensorFit(NamedTuple):
     ----------
     bead : int
     peak, arrival : Agreement
-        Peak [N], with the calibration of the trace, and arrival [s], on its clock. Computed values
-        are read from samples in the same way as measured values.
+        Peak [N], with the calibration of the trace, and arrival [s], on its clock.
     residual : float
         Computed minus measured value in standard deviations of the measurement. If several values
         are fitted, it is the root mean square of peak and arrival, or of all samples. nan if the

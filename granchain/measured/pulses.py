@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granchain.analysis.pulse import vertex
+from granchain.analysis.results import arrival_of
 from granchain.analysis.transport import wave_speed
 from granchain.errors import TraceError
 from granchain.measured.agreement import (
@@ -28,10 +29,9 @@ from granchain.measured.agreement import (
 )
 from granchain.measured.folder import read_trace
 from granchain.measured.noise import Noise
-from granchain.measured.reading import SensorReading, merged_from
+from granchain.measured.reading import Number, SensorReading
 from granchain.measured.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.measured.trace import Trace
-from granchain.measured.uncertainty import Number
 from granchain.store import Result
 
 # Fraction of the uncertainty of the mean arrival that contributes to the uncertainty of the time
@@ -70,7 +70,7 @@ def compare_pulses(
     messages = list(trace.notes)
     beads = _common_beads(results, words, trace, messages)
     stated = stated_sensor(trace, beads, cutoff)
-    measured = Measured(trace, beads, stated)
+    measured = Measured(trace, beads, stated, _common_arrival(results))
     messages += measured.messages()
     if not any(math.isfinite(reading.arrival.value) for reading in measured.readings):
         raise TraceError(
@@ -112,6 +112,18 @@ def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
     if problems:
         raise TraceError(problems)
     return dict(tolerances)
+
+
+def _common_arrival(results: Sequence[Result]) -> str:
+    """Return the definition of the arrival, which must be the same in all results."""
+    arrivals = {arrival_of(result): result for result in results}
+    if len(arrivals) > 1:
+        raise TraceError(
+            f"compare: the results have different definitions of the arrival, "
+            f"{' and '.join(sorted(arrivals))}. They must be the same. Run the cases again with "
+            "the same sensors.arrival."
+        )
+    return next(iter(arrivals))
 
 
 def _common_beads(
@@ -219,7 +231,7 @@ def time_shift(
     slopes = slopes[: len(real_slopes)]
     common = float((slopes * real_slopes).sum())
     sizes = noise if isinstance(noise, Sequence) else np.broadcast_to(noise, real.shape[1])
-    each = [one if isinstance(one, Noise) else Noise(float(one), np.empty(0)) for one in sizes]
+    each = [one if isinstance(one, Noise) else Noise(float(one)) for one in sizes]
     size = math.hypot(*(one.of_sum(row) for one, row in zip(each, slopes.T, strict=True)))
     return Number(float(at) * interval, size / common * interval if common > 0.0 else math.nan)
 
@@ -258,8 +270,8 @@ def _shift_between(
         pulse = computed.pulses[k]
         # Equally much of both, because the offset of the measured pulse is the unknown.
         for part, whole, time, at in (
-            (ours, model, grid, pulse.arrival),
-            (theirs, real, measured.time, float(pulse.arrival + apart[i])),
+            (ours, model, grid, pulse.top),
+            (theirs, real, measured.time, float(pulse.top + apart[i])),
         ):
             near = slice(*np.searchsorted(time, [at - pulse.before, at + pulse.after]))
             part[near, i] = whole[near, i]
@@ -342,8 +354,7 @@ def _result_against(
                 f"bead {bead}: no complete pulse rises above the noise of the computed ({label}) "
                 "trace"
             )
-        real_merged = merged_from(measured.time, measured.force[:, i], real, measured.noise[i])
-        found = {"measured": real_merged, f"computed ({label})": model.merged}
+        found = {"measured": real.merged, f"computed ({label})": model.merged}
         messages += [
             f"bead {bead}: in the {side} trace, a second, larger pulse passed the first before "
             "it had "
@@ -430,8 +441,8 @@ def _window_of_pulse(
     if real.sound:
         wide = real.width.value if math.isfinite(real.width.value) else min(real.before, real.after)
         start, end = (
-            real.arrival.value - real.before - 0.5 * wide,
-            real.arrival.value + real.after + 0.5 * wide,
+            real.top - real.before - 0.5 * wide,
+            real.top + real.after + 0.5 * wide,
         )
     else:
         pulses = [
@@ -441,9 +452,9 @@ def _window_of_pulse(
         ]
         if not pulses:
             return slice(0, len(measured.time))
-        start = min(pulse.arrival + shift - pulse.before for pulse, shift in pulses)
+        start = min(pulse.top + shift - pulse.before for pulse, shift in pulses)
         end = max(
-            pulse.arrival + shift + min(pulse.after, 2.0 * pulse.width) for pulse, shift in pulses
+            pulse.top + shift + min(pulse.after, 2.0 * pulse.width) for pulse, shift in pulses
         )
     return slice(*np.searchsorted(measured.time, [start, end]))
 
