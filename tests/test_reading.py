@@ -51,7 +51,7 @@ def off(shape, samples, noise, seed, limit=math.inf):
     truth = true_numbers(fine, shape(fine))
     numbers = [getattr(found, name) for name in NAMES]
     return {
-        name: (abs(one.value - true), one.uncertainty)
+        name: (abs(one.value - true), one.error)
         for name, one, true in zip(NAMES, numbers, truth, strict=True)
     }, found
 
@@ -156,10 +156,10 @@ def test_what_rings_on_after_a_pulse_is_in_its_errors():
     )
     for name, true in (("peak", 1.0), ("arrival", 0.0), ("width", 1.0)):
         number, alone = getattr(ringing, name), getattr(still, name)
-        assert abs(number.value - true) < 3.0 * number.uncertainty
-        assert number.uncertainty > 5.0 * alone.uncertainty
+        assert abs(number.value - true) < 3.0 * number.error
+        assert number.error > 5.0 * alone.error
     # of 2 % at the pulse, sqrt(1/2) is its standard deviation at a random phase
-    assert ringing.peak.uncertainty == pytest.approx(0.02 / math.sqrt(2.0), rel=0.4)
+    assert ringing.peak.error == pytest.approx(0.02 / math.sqrt(2.0), rel=0.4)
     assert "rings on" in " ".join(ringing.messages) and not still.messages
 
 
@@ -183,5 +183,5 @@ def test_an_arrival_on_the_rise_is_measured_with_its_error(arrival, height):
         force = bell(time) + 0.01 * draw.standard_normal(401)
         (found,) = readings_of(time, force[:, None], arrival=arrival)
         assert abs(found.top) < 0.05
-        errors.append((found.arrival.value - true) / found.arrival.uncertainty)
+        errors.append((found.arrival.value - true) / found.arrival.error)
     assert 0.3 < np.std(errors) < 2.0 and np.abs(errors).max() < 4.0

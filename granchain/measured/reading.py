@@ -102,7 +102,7 @@ class Number(NamedTuple):
     """Measured value and its standard uncertainty, both nan if not reported."""
 
     value: float
-    uncertainty: float
+    error: float
 
 
 WITHHELD, NO_NOISE = Number(math.nan, math.nan), Noise(0.0)
@@ -234,7 +234,9 @@ def readings_of(
         share, ratio = small.peak / larger.peak, small.width / larger.width
         near = max(small.width, 2.0 * interval)
         near = near if share < DISTURBANCE else max(SIMULTANEOUS * near, 2.0 * interval)
-        common = sum(one is not None and abs(one.top - small.top) < near for one in smalls) > 1
+        common = (
+            sum(other is not None and abs(other.top - small.top) < near for other in smalls) > 1
+        )
         size = f"{small.peak:.3g} N at {1e6 * small.top:.4g} us"
         if common or (share < DISTURBANCE and not DISTURBANCE < ratio < 1.0 / DISTURBANCE):
             ignored[k] = small
@@ -336,7 +338,7 @@ def _located(
     away = np.abs(force - start) > max(0.1 * float(np.ptp(force)), 6.0 * noise.size)
     quiet = int(np.argmax(away)) // 2
     earliest = max(math.ceil((begin - time[0]) / interval), 0) if begin > time[0] else 0
-    found, hidden = None, 0.0
+    located, hidden = None, 0.0
     # The baseline is estimated before the pulse, and the pulse is found above the baseline.
     for turn in range(4):
         line = baseline_of(force[:quiet], max(noise.sample, least))
@@ -349,8 +351,8 @@ def _located(
             noise = noise_in(off / math.sqrt(max(used[first:].mean(), 0.5)), least)
         if stated is not None and noise.size > 0.0:
             noise = noise._replace(size=noise.size * stated / noise.sample)
-        if turn == 3 and found is not None:
-            return found._replace(baseline=baseline, noise=noise, hidden=hidden)
+        if turn == 3 and located is not None:
+            return located._replace(baseline=baseline, noise=noise, hidden=hidden)
         scale, calm, smooth = _smoothing_of(force - baseline.at(np.arange(n)), noise)
         largest = float(smooth.max())
         share = max(
@@ -358,7 +360,9 @@ def _located(
         )
         if not (largest > 0.0 and share < 1.0):
             return None
-        every = [one for one in pulses(time, smooth, share=share, noise=calm) if one.top > begin]
+        every = [
+            pulse for pulse in pulses(time, smooth, share=share, noise=calm) if pulse.top > begin
+        ]
         if not every:
             return None
         height, top = float(every[0].peak), round((every[0].top - time[0]) / interval)
@@ -390,8 +394,8 @@ def _located(
             hidden = math.hypot(0.5 * rise, rise / math.expm1(min(quiet * growth, 50.0)))
         else:
             hidden = 0.0
-        found = Located(force, baseline, noise, scale, calm, step, quiet, hidden, tuple(every))
-    return found
+        located = Located(force, baseline, noise, scale, calm, step, quiet, hidden, tuple(every))
+    return located
 
 
 def _shared_blocks(sensors: Sequence[Located | None], n: int) -> list[np.ndarray]:
@@ -415,7 +419,7 @@ def _shared_blocks(sensors: Sequence[Located | None], n: int) -> list[np.ndarray
         off = sensor.force[: baseline.samples] - baseline.at(np.arange(baseline.samples))
         innovations[k] = lfilter(sensor.noise.coefficients, [1.0], np.where(used, off, 0.0)), used
         begin, end = max(begin, int(np.argmax(used)) + order), min(end, baseline.samples)
-    found = []
+    blocks = []
     for k in range(len(sensors)):
         stretch = np.empty(0)
         if k in innovations:
@@ -423,12 +427,12 @@ def _shared_blocks(sensors: Sequence[Located | None], n: int) -> list[np.ndarray
             stretch = np.where(used, every - every[used].mean(), 0.0) if used.any() else stretch
         size = float(np.sqrt(np.mean(stretch**2))) if len(stretch) >= 4 * LEAST_QUIET else 0.0
         gaussian = size == 0.0
-        found.append(
+        blocks.append(
             draw.standard_normal(index.shape)
             if gaussian
             else stretch[(index * len(stretch)).astype(int)] / size
         )
-    return found
+    return blocks
 
 
 def _ring_behind(above: np.ndarray, start: int, width: float, noise: Noise) -> Ring | None:
@@ -554,8 +558,14 @@ def _measured(
     end = max(rough.end, rough.stop) if rough.end > 0 else n - first
     ring = None
     if flat is None and not filters[0] and math.isfinite(rough.width) and rough.end > 0:
-        later = [one for one in sensor.pulses[1:] if one.peak > LATER * height and one.width > 0.0]
-        until = min([n, *(round((one.top - one.width - time[0]) / interval) for one in later)])
+        later = [
+            pulse
+            for pulse in sensor.pulses[1:]
+            if pulse.peak > LATER * height and pulse.width > 0.0
+        ]
+        until = min(
+            [n, *(round((pulse.top - pulse.width - time[0]) / interval) for pulse in later)]
+        )
         behind = first + min(end, rough.stop + round(0.5 * rough.width / interval))
         ring = _ring_behind(above[:until], behind, rough.width / interval, noise)
         ring = ring if ring is not None and ring.size > RING_LEAST * height else None
@@ -613,7 +623,7 @@ def _measured(
     # a jump is anywhere between two samples, and a fourth difference of three times its size
     jump = interval * float(np.abs(np.diff(shape, 4)).max(initial=0.0)) / (3.0 * math.sqrt(12.0))
     jump = jump if few < FEW_JUMPS else 0.0
-    beside = {"arrival": PLACE * interval, "width": flanks, "impulse": jump}
+    further = {"arrival": PLACE * interval, "width": flanks, "impulse": jump}
     numbers, deviations, hidden = {}, np.full((len(NAMES), DRAWS), math.nan), []
     for k, name in enumerate(NAMES):
         number, moved = getattr(value, name), shift if name == "arrival" else 0.0
@@ -628,17 +638,19 @@ def _measured(
         bias = float(off[good].mean())
         deviations[k] = np.where(good, off - bias, math.nan)
         error = few * math.hypot(float(off[good].std()), BIAS * bias)
-        apart = (getattr(sharper, name) - getattr(again, name))[good]
-        apart = apart[np.isfinite(apart)]
-        beyond = abs(getattr(sharp, name) - number - (apart.mean() if len(apart) else 0.0))
-        clear = beyond > (NO_NOISE_OF_DRAWS * apart.std() if len(apart) else math.inf)
+        differences = (getattr(sharper, name) - getattr(again, name))[good]
+        differences = differences[np.isfinite(differences)]
+        beyond = abs(
+            getattr(sharp, name) - number - (differences.mean() if len(differences) else 0.0)
+        )
+        clear = beyond > (NO_NOISE_OF_DRAWS * differences.std() if len(differences) else math.inf)
         # a ring may end the impulse
         unseen = beyond if clear or (ring is not None and name == "impulse") else 0.0
         unseen = unseen if math.isfinite(unseen) else 0.0
-        if name == "impulse" and len(apart):
+        if name == "impulse" and len(differences):
             # dips that the smoothing fills end it in some draws
-            unseen = max(unseen, float(apart.std()))
-        numbers[name] = Number(number - bias, math.hypot(error, unseen, beside.get(name, 0.0)))
+            unseen = max(unseen, float(differences.std()))
+        numbers[name] = Number(number - bias, math.hypot(error, unseen, further.get(name, 0.0)))
     if hidden:
         notes.append(
             f"no {', '.join(hidden)} is reported, because with such noise more than "
@@ -731,7 +743,7 @@ def _words_of(
     """Add the messages about a pulse, and return whether its peak, width, and impulse are not
     reported."""
     baseline = sensor.baseline
-    largest = max(sensor.pulses, key=lambda one: one.peak)
+    largest = max(sensor.pulses, key=lambda pulse: pulse.peak)
     if largest.peak > sensor.pulses[0].peak + 0.5 * CLEAR * sensor.calm:
         notes.append(
             f"a pulse {largest.peak / sensor.pulses[0].peak:.2g} times as large follows "
@@ -801,11 +813,11 @@ def _drawn(
     baseline, noise, first = sensor.baseline, sensor.noise, sensor.start
     used = baseline.weights[0] != 0.0
     begin = int(np.argmax(used)) if used.any() else first
-    place = np.arange(begin, first + len(shape))
+    instants = np.arange(begin, first + len(shape))
     # the autoregression begins before the first sample
     ahead = MEMORY_SAMPLES - len(noise.response)
     total = noise.draws(white[:, ahead + begin : MEMORY_SAMPLES + first + len(shape)])
-    total = total[:, -len(place) :]
+    total = total[:, -len(instants) :]
     if used.any():
         order = len(noise.coefficients) - 1
         degrees = max(used.sum() / (noise.statistical_inefficiency + 2.0 * order), 2.0)
@@ -815,19 +827,19 @@ def _drawn(
     at = np.clip(sample + phase[:, np.newaxis], 0.0, len(shape) - 1.0)
     total[:, first - begin :] += CubicSpline(sample, shape)(at)
     if ring is not None:
-        growth = np.exp(np.minimum(ring.decay * (ring.start - place), RING_GROWTH))
-        angle = ring.turn * (place - ring.start) + draw.uniform(0.0, 2.0 * math.pi, (DRAWS, 1))
-        total += ring.size * growth * np.where(place >= first, np.cos(angle), 0.0)
+        growth = np.exp(np.minimum(ring.decay * (ring.start - instants), RING_GROWTH))
+        angle = ring.turn * (instants - ring.start) + draw.uniform(0.0, 2.0 * math.pi, (DRAWS, 1))
+        total += ring.size * growth * np.where(instants >= first, np.cos(angle), 0.0)
     if sensor.step > 0.0:
-        offset = baseline.at(place) + sensor.step * draw.uniform(-0.5, 0.5, (DRAWS, 1))
+        offset = baseline.at(instants) + sensor.step * draw.uniform(-0.5, 0.5, (DRAWS, 1))
         total = sensor.step * np.round((total + offset) / sensor.step) - offset
     if used.any():
         errors = total[:, : baseline.samples - begin] @ baseline.weights[:, begin:].T
-        total -= errors[:, :1] + errors[:, 1:] * (place - baseline.middle)
+        total -= errors[:, :1] + errors[:, 1:] * (instants - baseline.middle)
     # the pulse may begin in the few samples before it, and a drift does not stay straight
     total += sensor.hidden * draw.standard_normal((DRAWS, 1))
     if _drifts(sensor):
-        beyond = np.maximum(place - baseline.samples, 0.0)
+        beyond = np.maximum(instants - baseline.samples, 0.0)
         total += baseline.slope * beyond * draw.standard_normal((DRAWS, 1))
     return total[:, first - begin :], phase
 
@@ -865,15 +877,15 @@ def computed_pulse(
     Samples before the force first exceeds the ripples of a filter are ignored.
     """
     level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
-    found = first_pulse(
+    pulse = first_pulse(
         time, force, arrival=arrival, jumps=jumps, smooth=smooth, level=level, rise=PULSE_BEGINS
     ).record(0)
-    if not found.complete:
+    if not pulse.complete:
         return ComputedPulse()
-    before = found.top - float(time[np.argmax(force >= PULSE_BEGINS**2 * found.peak)])
+    before = pulse.top - float(time[np.argmax(force >= PULSE_BEGINS**2 * pulse.peak)])
     # without an end, the last sample
-    after = float(time[found.end - 1 if found.end > 0 else -1]) - found.top
+    after = float(time[pulse.end - 1 if pulse.end > 0 else -1]) - pulse.top
     return ComputedPulse(
-        found.peak, found.arrival, found.width, found.impulse, found.top, before, after,
-        found.merged,
+        pulse.peak, pulse.arrival, pulse.width, pulse.impulse, pulse.top, before, after,
+        pulse.merged,
     )  # fmt: skip
