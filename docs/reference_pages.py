@@ -34,8 +34,7 @@ from granchain.mechanisms.case import load_mechanism
 from granchain.pages.blocks import markdown_table
 from granchain.status import Status
 from granchain.store import Answer
-from granchain.store.provenance import NUMBERS, TEXTS
-from granchain.store.schema import VARIABLES, VARIABLES_OF_MECHANISM
+from granchain.store.schema import NUMBERS, TEXTS, VARIABLES, VARIABLES_OF_MECHANISM
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

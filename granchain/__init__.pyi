@@ -43,7 +43,7 @@ from granchain.progress import ProgressLine as ProgressLine
 from granchain.simulation import run as run
 from granchain.store import Result as Result
 from granchain.store.answer import open as open
-from granchain.store.study import save as save
+from granchain.store.answer import save as save
 from granchain.structures import beam_modes as beam_modes
 from granchain.studies.bands import bands as bands
 from granchain.studies.collisions import impacts as impacts

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from granchain.contact import laws
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
-from granchain.store.provenance import granchain_version
+from granchain.store.schema import granchain_version
 
 # A work in the text of a source: authors, year, and further details.
 _WORK = re.compile(r"(?P<who>.+?),? (?P<year>1[5-9]\d\d|20\d\d)\b,? ?(?P<rest>.*)", re.DOTALL)

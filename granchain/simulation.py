@@ -53,7 +53,7 @@ from granchain.keys import Problems, check_integer
 from granchain.set_up import contacts_of_cases
 from granchain.status import Message, Status
 from granchain.store import Checkpoint, Result
-from granchain.store.checkpoint import Saved
+from granchain.store.journal import Saved
 from granchain.store.schema import ATTACHED, LOSSES
 
 # Maximum wall time of a block of steps [s]: the delay of an interruption.

@@ -35,7 +35,7 @@ from granchain.engine import fields
 from granchain.engine.state import State
 from granchain.errors import FileError
 from granchain.status import Status
-from granchain.store import Checkpoint, checkpoint, claim, open_answer
+from granchain.store import Checkpoint, claim, journal, open_answer
 from granchain.store.files import new_file
 
 # Some seconds of the struck chain against a wall, hardly recorded.
@@ -84,7 +84,7 @@ def crawls_from(first: int) -> Callable[..., Status]:
 def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
     kills: int, tmp_path, monkeypatch, figure: Callable[..., None]
 ):
-    monkeypatch.setattr(checkpoint, "LEAST_RATIO", 0.0)
+    monkeypatch.setattr(journal, "LEAST_RATIO", 0.0)
     folder = tmp_path / "run"
     folder.mkdir()
     end = f"time.end={0.03 * kills}"

@@ -27,8 +27,7 @@ from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError, FileError
 from granchain.store import Checkpoint, files, open_answer
-from granchain.store.checkpoint import Saved
-from granchain.store.journal import FRAME_END, FRAME_HEAD, frame
+from granchain.store.journal import FRAME_END, FRAME_HEAD, Saved, frame
 
 ROOT = Path(granchain.__file__).parents[1]
 SECRET = b"the secret of another file" * 100

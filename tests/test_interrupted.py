@@ -21,7 +21,7 @@ from support.processes import COUNTED, ROOT, begun, has_computed, stopped, wait_
 import granchain as gc
 from granchain.cli import obey
 from granchain.measured.equivalent import grid_of
-from granchain.store.study import open_study
+from granchain.store.answer import open_study
 from granchain.studies.interruption import uninterrupted
 from granchain.studies.plan import quasi_random
 

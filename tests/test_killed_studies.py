@@ -20,7 +20,7 @@ from test_many import short
 
 import granchain as gc
 from granchain.engine import batch
-from granchain.store.study import StudyPart
+from granchain.store.journal import StudyPart
 from granchain.studies import measures
 
 # How a process is ended: a signal, and whether it comes again.

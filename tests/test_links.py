@@ -17,7 +17,7 @@ from granchain.errors import FileError
 from granchain.status import Status
 from granchain.store import Checkpoint, claim, write_atomically
 from granchain.store.files import OUTPUT_MARK
-from granchain.store.study import StudyPart
+from granchain.store.journal import StudyPart
 
 SMALL = [
     "chain.beads=20",

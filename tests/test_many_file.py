@@ -22,8 +22,8 @@ import granchain as gc
 from granchain.engine import batch
 from granchain.errors import FileError, GranchainWarning, RunError
 from granchain.status import Status
-from granchain.store import ensemble as stored
-from granchain.store.study import StudyPart
+from granchain.store import dataset as stored
+from granchain.store.journal import StudyPart
 from granchain.studies import measures, members
 
 

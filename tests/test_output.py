@@ -37,7 +37,7 @@ from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError
 from granchain.simulation import run
 from granchain.status import Status
-from granchain.store import Result, claim, files, open_answer, provenance
+from granchain.store import Result, claim, files, open_answer, schema
 from granchain.store.dataset import COMPRESSED_FROM
 from granchain.store.files import LONGEST_NAME
 
@@ -148,7 +148,7 @@ def test_the_source_hash_is_over_names_and_contents_of_the_package_files():
     total = hashlib.sha256()
     for name in names:
         total.update(f"{name}\n".encode() + hashlib.sha256((root / name).read_bytes()).digest())
-    provenance.source_hash.cache_clear()
+    schema.source_hash.cache_clear()
     assert a_result().provenance["source_hash"] == total.hexdigest()
 
 

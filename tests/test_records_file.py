@@ -19,7 +19,7 @@ from granchain.cli.signals import Interruption
 from granchain.errors import FileError, GranchainWarning
 from granchain.status import Status
 from granchain.store import Checkpoint
-from granchain.store.checkpoint import Saved
+from granchain.store.journal import Saved
 
 # Samples every .04 us and many snapshots: records of 110 kB, appended a kilobyte at a time.
 CHANGES = {

@@ -27,8 +27,8 @@ from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError, GranchainWarning
 from granchain.status import Status
-from granchain.store import Checkpoint, checkpoint, open_answer
-from granchain.store.checkpoint import Saved
+from granchain.store import Checkpoint, journal, open_answer
+from granchain.store.journal import Saved
 
 WALL = End("wall")
 # A push of a micrometre along one sine, of the order of the overlaps of the struck chain.
@@ -177,7 +177,7 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
     assert "run.h5 is already complete. There is nothing to resume." in said
     assert left() == ["run.h5"] and Path("run.h5").read_bytes() == complete
     assert "contains a run of a different case and was not changed" in told(capsys, *other, code=4)
-    monkeypatch.setattr("granchain.store.provenance.source_hash", lambda: 64 * "0")
+    monkeypatch.setattr("granchain.store.schema.source_hash", lambda: 64 * "0")
     said = told(capsys, "--resume", code=4)
     assert "run.h5: the run was computed by another source of granchain, version 0.1.0" in said
     assert Path("run.h5").read_bytes() == complete
@@ -223,7 +223,7 @@ def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(
     for changes, patched, by, sentence in OTHERS:
         with monkeypatch.context() as other:
             if patched:
-                other.setattr(checkpoint, patched, lambda by=by: by)
+                other.setattr(journal, patched, lambda by=by: by)
             said = told(capsys, *changes, "--resume", code=4)
         assert "run.h5.chk: " in said and sentence in said
         assert "To start a new run, use --overwrite" in said
@@ -262,7 +262,7 @@ def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_tak
 ) -> None:
     """Cut off or damaged; where no state is whole it is a sentence, and the file stays."""
     case = gc.load_case("steel-chain", [*KEYS, "sensors.interval=1e-9"])
-    kept, whole_run = checkpoint.Checkpoint("run.chk"), gc.run(case)
+    kept, whole_run = journal.Checkpoint("run.chk"), gc.run(case)
     gc.run(case, checkpoint=kept, watch=Stop(0.3))
     last = Path("run.chk").stat().st_size
     gc.run(case, checkpoint=kept, watch=Stop(0.6))
@@ -305,13 +305,13 @@ def test_checkpoints_cost_a_fiftieth_of_the_run_at_most(
     figure: Callable[..., None],
 ) -> None:
     now, spent = [100.0], [0.0]
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(journal.time, "monotonic", lambda: now[0])
 
     def slow(*arguments: Any, **more: Any) -> None:
         now[0] += writing
         spent[0] += writing
 
-    monkeypatch.setattr(checkpoint.FrameFile, "begin", slow)
+    monkeypatch.setattr(journal.FrameFile, "begin", slow)
     kept = Checkpoint(tmp_path / "run.chk")
     # an hour of blocks of 20 ms
     while now[0] < 3700.0:

@@ -17,8 +17,8 @@ from granchain.cli import obey
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, LawError
 from granchain.keys import Problems
-from granchain.store.journal import frame
-from granchain.store.study import PART_HEAD, content_of_columns, open_study
+from granchain.store.answer import open_study
+from granchain.store.journal import PART_HEAD, content_of_columns, frame
 from granchain.studies import executors
 from granchain.studies.evaluate import compute_here, evaluated
 from granchain.studies.measures import Missing

@@ -8,7 +8,7 @@ import pytest
 import granchain as gc
 from granchain.errors import CaseError
 from granchain.figures.studies import study_words
-from granchain.store.study import open_study
+from granchain.store.answer import open_study
 
 SHORT = {
     "chain.beads": 4,

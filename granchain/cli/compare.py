@@ -181,7 +181,7 @@ def bands(
 def study_tables(study: Any) -> list[Block]:
     """Return the tables of the results of bands; the file also contains their errors."""
     from granchain.pages.answer import grids
-    from granchain.store.study import variables_of
+    from granchain.store.answer import variables_of
 
     names = ("nominal_peak", "nominal_arrival", "peak", "arrival", "first_order", "total_order")
     variables = variables_of(study)

@@ -200,8 +200,8 @@ def info_of_answer(file: str) -> FileFacts:
 
 def info_of_ensemble(file: str) -> FileFacts:
     """Describe a verified file of an ensemble: rows of a table, facts for JSON, and lines."""
+    from granchain.store.answer import StoredEnsemble
     from granchain.store.schema import ENSEMBLE
-    from granchain.store.stored import StoredEnsemble
 
     stored = StoredEnsemble(file, verify=False)
     labels = [status.label for status in stored.status]
@@ -235,7 +235,7 @@ def about_system() -> dict[str, str]:
     Only the cache folder may identify the user or the machine.
     """
     from granchain.jit.cache import cache_folder
-    from granchain.store.provenance import source_hash, versions
+    from granchain.store.schema import source_hash, versions
 
     packages = ("llvmlite", "scipy", "matplotlib", "pydantic", "typer")
     return {

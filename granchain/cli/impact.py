@@ -90,7 +90,7 @@ def impact(
     from granchain.case.document import set_values
     from granchain.cli.plot import draw_all, new_pictures
     from granchain.keys import Problems
-    from granchain.store.study import plain_answer
+    from granchain.store.answer import plain_answer
 
     with wanted_files(figure, out, overwrite):
         problems = Problems()

@@ -267,7 +267,7 @@ def conclude(
     The figure and the file of the answer are checked before and written after the computation, if
     requested.
     """
-    from granchain.store.study import plain_answer
+    from granchain.store.answer import plain_answer
 
     with wanted_files(figure, out, overwrite):
         found = find()

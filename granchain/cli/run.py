@@ -203,7 +203,7 @@ def before(
         return None
     from granchain.contact.law_record import LawRecord
     from granchain.simulation import law_records
-    from granchain.store.provenance import source_hash
+    from granchain.store.schema import source_hash
 
     try:
         stored = gc.open(target, lambda headers: ())

@@ -135,7 +135,7 @@ def sweep(
 def interrupted(target: Path) -> str:
     """Return the message of an interrupted study."""
     # The module may be partly imported.
-    part = getattr(sys.modules.get("granchain.store.study"), "part_beside", lambda path: None)(
+    part = getattr(sys.modules.get("granchain.store.journal"), "part_beside", lambda path: None)(
         target
     )
     go_on = "" if part is None else f". To resume, use {part} with --resume"
@@ -157,7 +157,7 @@ def print_sweep(
     asked: Description, study: Any, ends: list[Status], target: Path, as_json: bool
 ) -> None:
     """Print the status of the members and the name of the file."""
-    from granchain.store.study import messages_of_study, plain_answer
+    from granchain.store.answer import messages_of_study, plain_answer
 
     messages = study.message.values.ravel().tolist()
     printed = list(dict.fromkeys(message for message in messages if message))

@@ -18,9 +18,8 @@ import numpy as np
 from granchain.case.document import differences
 from granchain.errors import GranchainError, clean, suggestion
 from granchain.store import Result, write_atomically
-from granchain.store.answer import case_of
+from granchain.store.answer import case_of, messages_of_study
 from granchain.store.files import file_ending
-from granchain.store.study import messages_of_study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes

@@ -39,8 +39,8 @@ from granchain.simulation import changed_law, law_provenance, law_records, warns
 from granchain.store import Answer, Label
 from granchain.store.dataset import open_hdf5
 from granchain.store.files import claim
-from granchain.store.provenance import granchain_version, source_hash
-from granchain.store.study import StudyPart
+from granchain.store.journal import StudyPart
+from granchain.store.schema import granchain_version, source_hash
 from granchain.studies.images import Runners
 
 # Step lengths along a branch, as fractions of the distance from start to stop: the first, the

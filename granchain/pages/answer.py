@@ -60,9 +60,9 @@ from granchain.pages.blocks import (
 )
 from granchain.pages.numbers import check_grid, number_blocks, provenance_rows
 from granchain.store import Label, Result, Variable
-from granchain.store.ensemble import column_of
+from granchain.store.answer import messages_of_study, variables_of
+from granchain.store.dataset import column_of
 from granchain.store.schema import labelled
-from granchain.store.study import messages_of_study, variables_of
 from granchain.store.tables import MOST_INNER, range_table, value_tables
 from granchain.studies.ensemble import Ensemble
 from granchain.studies.measures import missing_note

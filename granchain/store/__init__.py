@@ -7,8 +7,8 @@ This is the only package that uses h5py.
 
 from granchain.store.answer import Answer, Result
 from granchain.store.answer import open as open_answer
-from granchain.store.checkpoint import Checkpoint
 from granchain.store.files import claim, write_atomically
+from granchain.store.journal import Checkpoint
 from granchain.store.schema import Label, Variable
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Answers: labelled variables with messages, the case, and provenance."""
+"""Answers: labelled variables with messages, the case, and provenance. They open from files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import json
 import os
 import platform
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from granchain.case.document import digest_of_case
+from granchain.case.start import arrays_of_state, text_of_state
 from granchain.contact.law import Quantity
 from granchain.errors import (
     CaseError,
@@ -24,36 +27,50 @@ from granchain.errors import (
     nearest,
 )
 from granchain.markup import facts_card, text_table
-from granchain.plain_data import canonical
+from granchain.plain_data import canonical, plain_data
 from granchain.status import STATUS_OF_LABEL, Message, Status
 from granchain.store.dataset import (
+    COUNTED,
+    UNSHARED,
     Choice,
     Content,
     OpenedFile,
     RefusedError,
     dataset_in,
     dataset_of,
+    headers_of,
     messages_of,
     open_hdf5,
+    provenance_of,
     read_content,
+    refusing,
     write_content,
 )
 from granchain.store.files import LARGEST_FILE, claim, quoted
-from granchain.store.provenance import data_sha256, granchain_version, source_hash, versions
 from granchain.store.schema import (
     CONTENT,
+    ENSEMBLE,
     FORMAT,
+    LABELS,
+    NO_YES,
     SPARSE,
     STUDY,
+    VARIABLES,
+    WORDS,
     Label,
     Unread,
     Variable,
     as_stored,
     check_axes,
+    data_sha256,
     entries_of,
+    granchain_version,
     holds_nan,
     labelled,
+    source_hash,
+    unit_of_attributes,
     variable_table,
+    versions,
     what_to_ask_for,
 )
 from granchain.store.tables import (
@@ -603,8 +620,6 @@ class Result(Answer):
     def initial_state(self) -> Mapping[str, Any] | None:
         """State that the run started from. None if its case does not start from a state."""
         if self._initial_state is None and self._case is not None:
-            from granchain.case.start import arrays_of_state
-
             text = self._case.as_given().get("state")
             self._initial_state = None if text is None else arrays_of_state(text)
         return self._initial_state
@@ -637,8 +652,6 @@ class Result(Answer):
         return {"tables": super()._stored_case()["tables"]}
 
     def _state_of_case(self) -> dict[str, str]:
-        from granchain.case.start import text_of_state
-
         return {} if self.initial_state is None else {"state": text_of_state(self.initial_state)}
 
     def _content(self) -> Content:
@@ -747,3 +760,303 @@ def open(
 def storable(text: str) -> str:
     """Return text that HDF5 can store: without null characters and halves of surrogate pairs."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+
+
+# Provenance entries of an ensemble in addition to those of a result.
+MORE = ("cases", "kinds", "laws", "run_sha256")
+
+
+class StoredEnsemble:
+    """Open file of an ensemble.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    verify : bool
+        As for `granchain.open`.
+
+    Attributes
+    ----------
+    status : tuple of Status
+    messages : tuple of str
+    provenance : dict
+
+    Raises
+    ------
+    FileError
+        If the file is missing, damaged, from a newer version, or not the file of an ensemble.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], verify: bool = True):
+        self.path, opening = os.fspath(path), contextlib.ExitStack()
+        # HDF5 may crash if it closes a file while the interpreter shuts down
+        weakref.finalize(self, opening.close)
+        opened = opening.enter_context(open_hdf5(path, ENSEMBLE, verify=verify))
+        self._opened, file, self._datasets = opened, opened.file, opened.datasets
+        with refusing(self.path):
+            self.provenance = provenance_of(file)
+            self.provenance["granchain_version"] = file.attrs["granchain_version"]
+            self.law = str(file.attrs["law"])
+            self.status = tuple(
+                STATUS_OF_LABEL[label] for label in self._datasets["status"].asstr()[()]
+            )
+            self.messages = tuple(self._datasets["message"].asstr()[()])
+            self._kind, self._step = (self._datasets[name][()] for name in ("kind", "time_step"))
+            self._about = {name: json.loads(self.provenance[name]) for name in (*MORE, "messages")}
+            counts = {count for _, count in (*COUNTED.values(), *UNSHARED.values())}
+            self._counts = {name: self._datasets[name][()] for name in counts & set(self._datasets)}
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __contains__(self, place: int) -> bool:
+        return bool(self._kind[place] >= 0)
+
+    def case_of(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the case of a run as given, and its completed tables."""
+        parts = self._about["cases"]["parts"]
+        tables, beside, resolved = (
+            {name: parts[at] for name, at in places.items()}
+            for places in self._about["cases"]["runs"][place]
+        )
+        return {"tables": tables, **beside}, resolved
+
+    def result(self, place: int, case: Any = None) -> Result:
+        """Return the result of a run.
+
+        Raises
+        ------
+        FileError
+            If it is damaged.
+        """
+        with refusing(self.path):
+            kind, data = self._about["kinds"][self._kind[place]], {}
+            for name, column, *_ in kind["variables"]:
+                values = self._datasets[column][self._place(place, name, column)]
+                data[name] = values.astype(np.int64) if name in (*LABELS, *WORDS) else values
+            result = Result(
+                data,
+                case=case,
+                law=kind["law"],
+                status=self.status[place],
+                time_step=self._step[place],
+                history=[
+                    Quantity(name, unit, meaning, output=True)
+                    for name, _, unit, meaning in kind["variables"]
+                    if name not in VARIABLES
+                ],
+                messages=[Message(*message) for message in self._about["messages"][place]],
+            )
+            laws = self._about["laws"]
+            law_sha256, record = laws["records"][laws["of_run"][place]]
+        # without the entries that belong to all runs together
+        result.provenance = {
+            name: self.provenance[name]
+            for name in self.provenance
+            if name not in (*MORE, "messages", "wall_time")
+        }
+        given, document = self.case_of(place)
+        if "state" in given:
+            result._initial_state = arrays_of_state(given.pop("state"))
+        result.provenance |= {
+            "case_json": canonical(given, ordered=True),
+            "case_resolved_json": canonical(document),
+            "case_sha256": digest_of_case(document),
+            "data_sha256": result.data_sha256,
+            "law_sha256": law_sha256,
+            "law_json": record,
+        }
+        result.title = document.get("title", "")
+        return result
+
+    def _place(self, place: int, name: str, column: str) -> tuple[Any, ...]:
+        """Return the index of the variable of a run in its column."""
+        shape = self._datasets[column].shape
+        axes = VARIABLES[name].dims if name in VARIABLES else ("contact",)
+        # labels that all runs share have no axis `run`
+        where: list[Any] = [place] if len(shape) > len(axes) else []
+        for axis, length in zip(axes, shape[len(where) :], strict=True):
+            counts = self._counts.get((COUNTED | UNSHARED)[axis][1])
+            where.append(slice(length if counts is None else int(counts[place])))
+        return tuple(where)
+
+    @property
+    def headers(self) -> dict[str, Unread]:
+        """Axes, shape, unit, and meaning of each variable of the file."""
+        return headers_of(self._datasets)
+
+    def content(self) -> Content:
+        """Return everything that the file contains."""
+        with refusing(self.path):
+            return read_content(self._opened)
+
+
+def save_study(
+    variables: Mapping[str, Variable],
+    attributes: dict[str, Any],
+    path: str | os.PathLike[str],
+    overwrite: bool,
+) -> None:
+    """Write the file of a study, complete or not at all; take the `claim` first."""
+    about = {
+        "versions": versions(),
+        "source_hash": source_hash(),
+        "data_sha256": data_sha256(variables),
+    }
+    write_content(path, Content(variables, attributes, about), overwrite)
+
+
+def study_attributes(
+    study: str,
+    title: str,
+    laws: Iterable[str],
+    messages: Iterable[str] = (),
+    case: Any = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return the attributes of the dataset of a study.
+
+    Parameters
+    ----------
+    study : str
+        Function that returns the dataset: "sweep", "bands", "impacts", or "mode_study".
+    title : str
+    laws : iterable of str
+        All contact laws.
+    messages : iterable of str
+        Notes.
+    case : Case, optional
+        Case of the study.
+    **more
+        Settings of the study, as numbers or texts.
+    """
+    about = {}
+    if case is not None:
+        about = {
+            "case_sha256": case.sha256,
+            "case_json": canonical(case.as_given()),
+            "case_resolved_json": canonical(case.resolved()),
+        }
+    return {
+        "Conventions": "CF-1.11",
+        "title": title,
+        "granchain_format": FORMAT,
+        CONTENT: STUDY,
+        "granchain_study": study,
+        "granchain_version": granchain_version(),
+        "law": ", ".join(dict.fromkeys(laws)),
+        **more,
+        "messages": json.dumps(list(messages)),
+        **about,
+        "versions": versions(),
+        "source_hash": source_hash(),
+    }
+
+
+def messages_of_study(study: Any) -> list[str]:
+    """Return the notes of a study."""
+    return list(json.loads(study.attrs.get("messages", "[]")))
+
+
+def variables_of(study: Any) -> dict[str, Variable]:
+    """Return the variables of a dataset with their labels.
+
+    A complex variable becomes two variables, with `_real` and `_imag` at the end of their names.
+    """
+    variables: dict[str, Variable] = {}
+    for name, array in study.variables.items():
+        unit = unit_of_attributes(array.attrs)
+        meaning = str(array.attrs.get("long_name", ""))
+        values = np.asarray(array.values)
+        if array.attrs.get("flag_meanings") == NO_YES["flag_meanings"]:
+            values = values.astype(bool)
+        halves = {name: values}
+        if values.dtype.kind == "c":
+            halves = {f"{name}_real": values.real, f"{name}_imag": values.imag}
+        for half, data in halves.items():
+            kind = object if data.dtype.kind in "UO" else data.dtype
+            variables[half] = Variable(tuple(array.dims), data.astype(kind), unit, meaning)
+    return variables
+
+
+def plain_answer(answer: Any) -> dict[str, Any]:
+    """Return an answer, or the dataset of a study, as plain data for JSON."""
+    if not hasattr(answer, "data_vars"):
+        return dict(answer.as_dict())
+    attributes = answer.attrs
+    settings = ("status", "how", "n", "seed", "runs")
+    return {
+        "content": STUDY,
+        "study": attributes["granchain_study"],
+        **{name: attributes[name] for name in ("title", "law")},
+        **{name: plain_data(attributes[name]) for name in settings if name in attributes},
+        **{
+            name: json.loads(attributes[f"{name}_json"])
+            for name in ("pair", "inputs")
+            if f"{name}_json" in attributes
+        },
+        **{name: plain_variable(v) for name, v in variables_of(answer).items()},
+        "messages": messages_of_study(answer),
+    }
+
+
+def save(answer: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write an answer, or the dataset of a study, to a file, which `granchain.open` opens.
+
+    Parameters
+    ----------
+    answer : Answer or xarray.Dataset
+        Answer, or result of `sweep`, `bands`, `impacts`, or `mode_study`.
+    path : str or path
+        Output file in an existing folder.
+    overwrite : bool
+        Whether to replace an existing output file of granchain.
+
+    Raises
+    ------
+    CaseError
+        If the object is neither of them.
+    FileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import granchain as gc
+    >>> study = gc.impacts("hertz", None, {"speed": [0.5, 1.0]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gc.save(study, os.path.join(folder, "impacts.h5"))
+    ...     gc.open(os.path.join(folder, "impacts.h5")).identical(study)
+    True
+    """
+    if not hasattr(answer, "data_vars"):
+        if not hasattr(answer, "save"):
+            raise CaseError(
+                f"save: {type(answer).__name__} is not supported. It must be an answer, "
+                "or a dataset of sweep, bands, impacts, or mode_study."
+            )
+        answer.save(path, overwrite)
+        return
+    variables = variables_of(answer)
+    inside = " ".join(name for name in answer.coords if name not in answer.dims)
+    attributes = {
+        **answer.attrs,
+        "granchain_format": FORMAT,
+        CONTENT: STUDY,
+        **({"coordinates": inside} if inside else {}),
+    }
+    with claim(path, overwrite):
+        save_study(variables, attributes, path, overwrite)
+
+
+def open_study(path: str | os.PathLike[str]) -> xarray.Dataset:
+    """Return the file of a study as an `xarray.Dataset`.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, damaged, of another format, or not a study.
+    """
+    with open_hdf5(path, STUDY):
+        return dataset_in(path)

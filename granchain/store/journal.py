@@ -1,33 +1,50 @@
 """Journals: files that grow by frames, each with its length, its bytes, and their hash.
 
 A process that is killed while it appends leaves an incomplete frame. The frames before it are
-valid, and the next process removes it. The checkpoint of a run and the members of an unfinished
-study are journals.
+valid, and the next process removes it. There are two kinds: FILE.chk, the checkpoint from which
+another process resumes a run with bit-identical results, and FILE.part, the members of an
+unfinished study. Nothing in them can refer to another file or execute code, and damage is detected
+before anything is used.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
+import platform
 import re
+import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain import portable
+from granchain.contact.law import Quantity
+from granchain.contact.law_record import LawRecord
+from granchain.errors import FileError, GranchainError, GranchainWarning
+from granchain.status import STATUS_OF_LABEL, Message
+from granchain.store.answer import Result
 from granchain.store.files import (
     BYTES_AT_ONCE,
+    CHECKPOINT_ENDING,
+    DAMAGED,
     LARGEST_FILE,
+    end_of_links,
     new_file,
     open_for_reading,
+    quoted,
+    replaceable,
     sentences,
     write_chunks,
 )
+from granchain.store.schema import FORMAT, VARIABLES, source_hash, texts, versions
 
 # Format of the length of a frame and of the hash after it, each with a line break.
 _HEAD, _END = b"%016d\n", b"\n%s\n"
@@ -181,3 +198,408 @@ class FrameFile:
                 file.truncate(self.length)
                 raise
         self.length += size
+
+
+# Wall time between two checkpoints [s]: a killed run loses at most this time.
+CHECKPOINT_INTERVAL = 30.0
+# Smallest interval in units of the time for writing one: checkpoints cost at most 2 % of a run.
+LEAST_RATIO = 50.0
+
+_CHECKPOINT_MARK = b"granchain checkpoint 1\n"
+# No run has more bytes, because its records are in memory.
+_LARGEST_CHECKPOINT = 2**40
+_ANEW = "To start a new run, use --overwrite (in Python: omit resume)"
+# Facts that must be equal for bit-identical results, with the message if they differ.
+_MUST_MATCH = {
+    "case_sha256": "the checkpoint belongs to a different case. Use the case and the changes of "
+    "the run that wrote it.",
+    "source_hash": "the checkpoint was written by another version of granchain. Resume with "
+    "that version.",
+    "packages": "the checkpoint was written with other versions of NumPy or Numba. Resume with "
+    "those versions.",
+    "machine": "the checkpoint was written on a different kind of computer. Resume on a computer "
+    "of that kind.",
+    "set_up": "the checkpoint was set up with other parameters than this run. Resume with those "
+    "parameters.",
+}
+
+
+class Saved(NamedTuple):
+    """Content of a checkpoint.
+
+    Parameters
+    ----------
+    arrays : dict of str to array
+        Arrays that the run has changed.
+    started : str
+        Time at which the run started (UTC, ISO 8601).
+    wall_time : float
+        Duration of the run until then [s].
+    settled : mapping of str to int
+        For arrays that grow, the number of first rows that no longer change.
+    """
+
+    arrays: Mapping[str, Any]
+    started: str
+    wall_time: float
+    settled: Mapping[str, int] = {}
+
+
+class Checkpoint:
+    """Checkpoint of a run, and the time at which the next one is due.
+
+    The `claim` of the output file includes the right to write it.
+
+    Parameters
+    ----------
+    path : str or path
+    every : float
+        Wall time between two checkpoints [s]. It is longer if writing takes more than a fiftieth of
+        it, so that checkpoints cost at most 2 % of a run.
+
+    Attributes
+    ----------
+    progress : function
+        Called with the fraction of a checkpoint that is written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL):
+        self.path, self.every = end_of_links(path), every
+        self._journal = FrameFile(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
+        # for each record, the number of final rows in the journal; None if it is to be rewritten
+        self._rows: Mapping[str, int] | None = None
+        self._next = time.monotonic() + every
+        self._warned = False
+        self.progress: Callable[[float], Any] = float
+
+    @staticmethod
+    def beside(output: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL) -> Checkpoint:
+        """Return the checkpoint of a run that writes this output file."""
+        target = Path(output)
+        return Checkpoint(target.with_name(target.name + CHECKPOINT_ENDING), every)
+
+    @property
+    def exists(self) -> bool:
+        """True if there is a checkpoint to resume from."""
+        return os.path.lexists(self.path)
+
+    @property
+    def due(self) -> bool:
+        """True if it is time for the next checkpoint."""
+        return time.monotonic() >= self._next
+
+    def save(self, saved: Saved, **facts: str) -> None:
+        """Write a checkpoint. If this fails, warn once and continue the run.
+
+        Parameters
+        ----------
+        saved : Saved
+            Content of the checkpoint.
+        **facts : str
+            case_sha256, law (its record as text), and set_up of the run.
+        """
+        began, known, self._rows = time.monotonic(), self._rows, None
+        try:
+            content = _frame_of(saved, facts, known or {})
+            # appended while at least half of the file is in use
+            size = self._journal.length + sum(map(len, content))
+            in_use = sum(array.nbytes for array in saved.arrays.values())
+            if known is not None and size < 2 * in_use:
+                self._journal.append(content, self.progress)
+            else:
+                self._journal.begin(_frame_of(saved, facts, {}), self.progress)
+            self._rows = saved.settled
+        except FileError as error:
+            if not self._warned:
+                warnings.warn(
+                    "The checkpoint was not written. The run continues, but it cannot be "
+                    f"resumed from this point. {error}",
+                    GranchainWarning,
+                    stacklevel=2,
+                )
+            self._warned = True
+        ended = time.monotonic()
+        self._next = ended + max(self.every, LEAST_RATIO * (ended - began))
+
+    def load(self, **facts: str) -> Saved:
+        """Read the last checkpoint, with a warning if a later one is incomplete.
+
+        Parameters
+        ----------
+        **facts : str
+            case_sha256, law, and set_up of the run that resumes.
+
+        Raises
+        ------
+        FileError
+            If there is no checkpoint, or it is damaged or belongs to another run.
+        """
+        if not self.exists:
+            raise FileError(
+                f"{self.path}: checkpoint not found. A run can be resumed only from a "
+                "checkpoint. Run without --resume (in Python: resume=False)."
+            )
+        file, frames = self._journal.read("a checkpoint")
+        if not self._journal.length:
+            raise FileError(
+                f"{self.path}: not a checkpoint of this version of granchain. A run can be resumed "
+                f"only from its checkpoint. {_ANEW}."
+            )
+        if not frames:
+            raise FileError(f"{self.path}: {DAMAGED}")
+        try:
+            states = [arrays_in(frame) for frame in frames]
+            last, shapes = states[-1]
+            self._check(last, facts)
+            # the last frame has the shapes; each row is in one of the frames
+            arrays = {
+                name: np.empty((first + len(rows), *rows.shape[1:]), rows.dtype)
+                for name, (first, rows) in shapes.items()
+                if 8 * (first * math.prod(rows.shape[1:]) + rows.size) <= len(file)
+            }
+            for _, parts in states:
+                for name, (first, rows) in parts.items():
+                    arrays[name][first : first + len(rows)] = rows
+            saved = Saved(arrays, str(last["started"]), float(last["wall_time"]))
+        except FileError:
+            raise
+        except Exception as error:  # A forged checkpoint causes any error of json or NumPy.
+            raise FileError(
+                f"{self.path}: not a valid checkpoint ({quoted(str(error))}). It must be "
+                f"written by granchain. {_ANEW}."
+            ) from None
+        if self._journal.length < len(file):
+            warnings.warn(
+                f"{self.path}: the last checkpoint is incomplete because the run was "
+                "killed. The run resumes from the previous one.",
+                GranchainWarning,
+                stacklevel=2,
+            )
+        return saved
+
+    def _check(self, header: Mapping[str, Any], facts: Mapping[str, str]) -> None:
+        """Refuse a checkpoint with which the results would differ from those of this run."""
+        needed = _circumstances(facts)
+        # another version sets up the run differently, so the version is the reason to report
+        for name, reason in _MUST_MATCH.items():
+            if name in needed and header.get(name) != needed[name]:
+                raise FileError(f"{self.path}: {reason} {_ANEW}.")
+        law = LawRecord.of_text(facts.get("law", ""))
+        changed = "" if law is None else law.difference(LawRecord.of_text(str(header.get("law"))))
+        if changed:
+            raise FileError(
+                f"{self.path}: the checkpoint belongs to a different contact law: "
+                f"{changed}. Resume with that law. {_ANEW}."
+            )
+
+    def remove(self) -> None:
+        """Delete the checkpoint of a complete run. A file of another kind is not deleted."""
+        self._rows = None
+        with contextlib.suppress(OSError):
+            if replaceable(self.path, (_CHECKPOINT_MARK,)):
+                os.unlink(self.path)
+
+
+def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
+    """Return the facts that must be equal for bit-identical results."""
+    packages = json.loads(versions())
+    return {
+        **facts,
+        "source_hash": source_hash(),
+        "packages": f"numpy {packages['numpy']}, numba {packages.get('numba')}",
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _frame_of(
+    saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int]
+) -> list[bytes | memoryview]:
+    """Return the bytes of a checkpoint without the first rows, which an earlier frame contains."""
+    about = {"started": saved.started, "wall_time": saved.wall_time}
+    return frame_content(_circumstances(facts) | about, saved.arrays, rows)
+
+
+# First line of FILE.part, which identifies a file of granchain.
+PART_HEAD = (
+    b'{"granchain_format": "%s", "granchain_content": "part of a study"}\n' % FORMAT.encode()
+)
+
+
+def part_beside(path: str | os.PathLike[str]) -> Path | None:
+    """Return FILE.part of a study, or None if it does not exist."""
+    with contextlib.suppress(OSError, FileError):
+        target = end_of_links(path)
+        part = target.with_name(f"{target.name}.part")
+        return part if part.exists() else None
+    return None
+
+
+class StudyPart:
+    """FILE.part: the completed members of a study; take the `claim` of FILE first.
+
+    Parameters
+    ----------
+    path : str or path
+        Name of the file of the complete study.
+    go_on : bool
+        Whether to use the members in the file.
+    anew : bool
+        Whether to replace the file.
+
+    Attributes
+    ----------
+    columns : list of dict
+        Columns of the members that the file had at the start, frame by frame.
+
+    Raises
+    ------
+    FileError
+        If a file exists and neither is requested, if it is not a file of granchain, or if it cannot
+        be written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], go_on: bool = False, anew: bool = False):
+        target = end_of_links(path)
+        self.path = target.with_name(f"{target.name}.part")
+        self.columns: list[dict[str, Any]] = []
+        self._content = memoryview(b"")
+        self._journal = FrameFile(self.path, PART_HEAD)
+        if os.path.lexists(self.path):
+            if (
+                not self.path.is_file()
+                or self.path.is_symlink()
+                or not replaceable(self.path, (PART_HEAD,))
+            ):
+                raise FileError(
+                    f"{self.path}: granchain did not write this file. It must be the "
+                    "unfinished file of a study. Move it to another folder."
+                )
+            if not go_on and not anew:
+                raise FileError(
+                    f"{self.path}: an unfinished study exists and was not changed. To "
+                    "continue it, use --resume (in Python: resume=True). To start again, "
+                    "use --overwrite (overwrite=True), or choose another file."
+                )
+            if go_on:
+                self.columns = self.read()
+
+    def read(self) -> list[dict[str, Any]]:
+        """Return the columns of the members in the file, frame by frame."""
+        if not self._journal.length and not os.path.lexists(self.path):
+            return []
+        with self.valid():
+            self._content, frames = self._journal.read("an unfinished study")
+            return [columns_in(frame) for frame in frames]
+
+    def release(self) -> None:
+        """Release the memory of the members in the file. They are read again when they are used."""
+        portable.release(self._content)
+
+    @contextlib.contextmanager
+    def valid(self) -> Iterator[None]:
+        """Raise a FileError if the file turns out to have other content than this study."""
+        try:
+            yield
+        except GranchainError:
+            raise
+        except Exception as error:  # Forged content causes any error of json and NumPy.
+            reason = quoted(f"{type(error).__name__}: {error}")
+            raise FileError(
+                f"{self.path}: not an unfinished study of this kind ({reason}). It must be "
+                "written by granchain for the same study. To start again, use --overwrite (in "
+                "Python: overwrite=True)."
+            ) from None
+
+    def add(self, columns: Mapping[str, Any]) -> None:
+        """Append completed members. The first ones replace a file that is not resumed."""
+        put = self._journal.append if self._journal.length else self._journal.begin
+        put(content_of_columns(columns))
+
+    def remove(self) -> None:
+        """Delete the file, because the study is complete."""
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+
+
+class PlainResult(NamedTuple):
+    """Result of a member as it is stored in FILE.part and sent by a worker.
+
+    Parameters
+    ----------
+    facts : dict
+        Everything of the result but its numbers, as plain data.
+    arrays : dict of str to array
+    """
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray]
+
+    @classmethod
+    def of(cls, result: Result) -> PlainResult:
+        """Return the plain form of a result."""
+        data = {name: variable.data for name, variable in result.variables.items()}
+        lists = {name: values.tolist() for name, values in data.items() if values.dtype == object}
+        labels = [
+            (name, variable.unit, variable.long_name)
+            for name, variable in result.variables.items()
+            if name not in VARIABLES
+        ]
+        about = ("started", "wall_time", "law_sha256", "law_json")
+        facts = {
+            "law": result.law,
+            "status": result.status.label,
+            "time_step": result.time_step,
+            "history": labels,
+            "messages": result.messages,
+            "provenance": {name: result.provenance[name] for name in about},
+            "texts": lists,
+        }
+        return cls(facts, {name: data[name] for name in data if name not in lists})
+
+    def result(self, case: Any) -> Result:
+        """Return the result of a case."""
+        facts = self.facts
+        texts_of = {name: texts(values) for name, values in facts["texts"].items()}
+        return Result(
+            {**self.arrays, **texts_of},
+            case=case,
+            law=facts["law"],
+            status=STATUS_OF_LABEL[facts["status"]],
+            time_step=facts["time_step"],
+            history=[
+                Quantity(name, unit, meaning, output=True)
+                for name, unit, meaning in facts["history"]
+            ],
+            messages=[Message(*message) for message in facts["messages"]],
+            provenance=facts["provenance"],
+        )
+
+
+def content_of_columns(columns: Mapping[str, Any]) -> list[bytes | memoryview]:
+    """Return columns of members as the content of a frame: arrays as bytes, lists as JSON."""
+    lists = {name: values for name, values in columns.items() if isinstance(values, list)}
+    arrays = {name: values for name, values in columns.items() if name not in lists}
+    if "result" in lists:
+        plain = [None if each is None else PlainResult.of(each) for each in lists["result"]]
+        lists["result"] = [None if each is None else each.facts for each in plain]
+        for row, each in enumerate(plain):
+            if each is not None:
+                arrays |= {f"result {row} {name}": array for name, array in each.arrays.items()}
+    return frame_content(lists, arrays, {})
+
+
+def columns_in(content: bytes | memoryview) -> dict[str, Any]:
+    """Return the columns of a frame."""
+    lists, stored = arrays_in(content)
+    arrays = {name: rows for name, (_, rows) in stored.items()}
+    if "result" in lists:
+        of_member: list[dict[str, np.ndarray]] = [{} for _ in lists["result"]]
+        for name in [name for name in arrays if name.startswith("result ")]:
+            _, row, variable = name.split(" ", 2)
+            of_member[int(row)][variable] = arrays.pop(name)
+        lists["result"] = [
+            None if facts is None else PlainResult(facts, of_member[row])
+            for row, facts in enumerate(lists["result"])
+        ]
+    del lists["arrays"]
+    return lists | arrays

@@ -1,10 +1,18 @@
-"""Variables of a result and of its file: names, axes, units, and meaning."""
+"""Variables of a result and of its file: names, axes, units, and meaning; and their provenance."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import math
+import platform
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -481,6 +489,11 @@ def _plain_array(name: str, values: np.ndarray) -> np.ndarray:
     return data
 
 
+def texts(values: Sequence[str]) -> np.ndarray:
+    """Return strings as an array of objects."""
+    return np.array([*values, None], dtype=object)[:-1]
+
+
 def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
     """Explain why a result has no variable of this name, and how to record it."""
     if name in VARIABLES:
@@ -505,3 +518,70 @@ def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
         if near
         else f" The variables of this result are {', '.join(variables)}."
     )
+
+
+# Entries of /provenance: texts and numbers. `messages` is a JSON list, `versions` a JSON table.
+TEXTS = (
+    "case_toml",
+    "case_json",
+    "case_resolved_json",
+    "case_sha256",
+    "law_sha256",
+    "law_json",
+    "data_sha256",
+    "versions",
+    "source_hash",
+    "platform",
+    "started",
+)
+NUMBERS = {"wall_time": ("s", "duration of the run, without compilation")}
+
+
+def data_sha256(variables: Mapping[str, Variable]) -> str:
+    """Return the hash of all variables, sorted by name: name, dims, dtype, shape, and bytes."""
+    total = hashlib.sha256()
+    for name in sorted(variables):
+        variable = variables[name]
+        total.update(
+            f"{name} {','.join(variable.dims)} {variable.data.dtype.str} "
+            f"{','.join(map(str, variable.shape))}\n".encode()
+        )
+        if variable.is_text:
+            total.update("\0".join(variable.data.ravel()).encode())
+        else:
+            total.update(np.ascontiguousarray(variable.data).data)
+    return total.hexdigest()
+
+
+def granchain_version() -> str:
+    """Return the version of the loaded package."""
+    loaded = getattr(sys.modules.get("granchain"), "__version__", None)
+    return str(loaded) if loaded else metadata.version("granchain")
+
+
+@cache
+def versions() -> str:
+    """Return the versions of the packages that compute and write, as JSON."""
+    import h5py
+
+    found = {
+        "numpy": np.__version__,
+        "h5py": h5py.__version__,
+        "hdf5": h5py.version.hdf5_version,
+        "python": platform.python_version(),
+    }
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        found["numba"] = metadata.version("numba")
+    return json.dumps(found, sort_keys=True)
+
+
+@cache
+def source_hash() -> str:
+    """Return the hash of the source files of the package: names and contents."""
+    root = Path(__file__).parents[1]
+    total = hashlib.sha256()
+    for name, file in sorted(
+        (file.relative_to(root).as_posix(), file) for file in root.rglob("*.py")
+    ):
+        total.update(f"{name}\n".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()

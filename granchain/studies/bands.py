@@ -19,9 +19,9 @@ from granchain.keys import Problems, check_integer, shown
 from granchain.plain_data import canonical
 from granchain.progress import progress_of
 from granchain.simulation import warns_of_fast_drives
+from granchain.store.answer import study_attributes
 from granchain.store.dataset import dataset_of
-from granchain.store.schema import Variable
-from granchain.store.study import study_attributes, texts
+from granchain.store.schema import Variable, texts
 from granchain.studies.evaluate import Evaluation, evaluated
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.measures import missing_note

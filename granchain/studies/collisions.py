@@ -15,9 +15,9 @@ from granchain.errors import CaseError, GranchainError
 from granchain.keys import Problems, shown
 from granchain.material import Material
 from granchain.plain_data import canonical, plain_data
+from granchain.store.answer import study_attributes
 from granchain.store.dataset import dataset_of
-from granchain.store.schema import Variable
-from granchain.store.study import study_attributes, texts
+from granchain.store.schema import Variable, texts
 from granchain.two_body import SCALARS, pair_of, simulate_impact
 
 if TYPE_CHECKING:

@@ -13,9 +13,15 @@ from granchain.case import Case, case_as_given
 from granchain.errors import RunError
 from granchain.status import Status
 from granchain.store import Answer, Result, Variable, claim
-from granchain.store.dataset import Choice, Content, OpenedFile, dataset_of
-from granchain.store.ensemble import ensemble_content, ensemble_file
-from granchain.store.stored import StoredEnsemble
+from granchain.store.answer import StoredEnsemble
+from granchain.store.dataset import (
+    Choice,
+    Content,
+    OpenedFile,
+    dataset_of,
+    ensemble_content,
+    ensemble_file,
+)
 
 if TYPE_CHECKING:
     import xarray

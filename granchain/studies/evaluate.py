@@ -33,21 +33,17 @@ from granchain.progress import progress_of
 from granchain.simulation import changed_law, warn_of_fast_drives
 from granchain.status import STATUS_OF_LABEL, Status
 from granchain.store import Result, claim
-from granchain.store.dataset import dataset_of
-from granchain.store.ensemble import ensemble_file, room_of_ensemble
-from granchain.store.files import LARGEST_FILE
-from granchain.store.provenance import granchain_version, source_hash
-from granchain.store.schema import Label, Variable
-from granchain.store.stored import StoredEnsemble
-from granchain.store.study import (
-    PlainResult,
-    StudyPart,
+from granchain.store.answer import (
+    StoredEnsemble,
     messages_of_study,
     open_study,
     save_study,
     study_attributes,
-    texts,
 )
+from granchain.store.dataset import dataset_of, ensemble_file, room_of_ensemble
+from granchain.store.files import LARGEST_FILE
+from granchain.store.journal import PlainResult, StudyPart
+from granchain.store.schema import Label, Variable, granchain_version, source_hash, texts
 from granchain.studies.chained import check_chained_keys, check_consecutive, compute_chain
 from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.executors import compute_elsewhere

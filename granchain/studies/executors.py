@@ -30,8 +30,8 @@ from granchain.errors import CaseError, GranchainError, GranchainWarning, LawErr
 from granchain.keys import shown
 from granchain.plain_data import canonical
 from granchain.simulation import law_records
-from granchain.store.provenance import granchain_version, source_hash
-from granchain.store.study import columns_in, content_of_columns
+from granchain.store.journal import columns_in, content_of_columns
+from granchain.store.schema import granchain_version, source_hash
 from granchain.studies.measures import Measures, Store, SummaryFunction, compute_here
 from granchain.studies.members import as_they_end
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from granchain.case import Case, check_case
 from granchain.errors import CaseError
+from granchain.store.answer import study_attributes
 from granchain.store.dataset import dataset_of
 from granchain.store.schema import Variable
-from granchain.store.study import study_attributes
 from granchain.studies.evaluate import axes_of_plan
 from granchain.studies.plan import plan_of, vary_json
 from granchain.waves.modes import modes
