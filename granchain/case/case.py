@@ -73,6 +73,8 @@ from granchain.case.tables import (
     StrikerTable,
     TimeTable,
     ToleranceTable,
+    body_of,
+    with_values,
 )
 from granchain.contact import laws
 from granchain.errors import CaseError
@@ -90,6 +92,8 @@ from granchain.material import Material
 
 # Maximum length of a line of a printed case [characters].
 LINE = 160
+# Maximum number of rows of a drive in the text of a case file (our choice).
+MOST_ROWS = 100
 
 
 class CheckedCase(Table):
@@ -172,13 +176,21 @@ class CheckedCase(Table):
 
         The changes are a mapping of keys to values, or keyword arguments. None removes a key. A
         new contact law drops the inputs that it does not know, unless they are named in this call.
+        `initial=result` resumes from the end of a run.
 
         Raises
         ------
         CaseError
             If the changed case is invalid. The message lists every error.
         """
-        changes = changes_of(changes, keys)
+        if changes is not None and not isinstance(changes, Mapping):
+            raise CaseError(
+                f"replace: {shown(changes)} is not a mapping of keys to values. Write for example "
+                'case.replace({"striker.speed": 2.0}).'
+            )
+        changes = {**(changes or {}), **keys}
+        if hasattr(changes.get("initial"), "variables"):
+            changes["initial"] = {"state": state_text_of(changes["initial"])}
         document, problems = dict(self._document), Problems()
         for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
             document[name] = copy.deepcopy(document[name])
@@ -194,8 +206,7 @@ class CheckedCase(Table):
     @property
     def title(self) -> str:
         """Title that the author gave, in one line."""
-        title: str = self._document.get("title", "")
-        return title
+        return str(self._document.get("title", ""))
 
     @property
     def toml(self) -> str:
@@ -204,7 +215,7 @@ class CheckedCase(Table):
         If the case was read from a file and not changed, this is the text of the file with its
         comments.
         """
-        return self._toml or text_of_case(self)
+        return self._toml or toml_text(self._document, self.resolved())
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write a case file that loads to an equal case.
@@ -225,7 +236,38 @@ class CheckedCase(Table):
         FileError
             If a file exists, or cannot be written.
         """
-        save_case(self, path, overwrite)
+        # Imported here because only saving a case needs this higher layer.
+        from granchain.store.files import check_target, write_atomically
+
+        target, tables, files = Path(path), copy.deepcopy(self._document), {}
+        for where, table in getattr(self, "drives", {}).items():
+            if table.time is not None and len(table.time) > MOST_ROWS:
+                name = f"{target.stem}.{where}.csv"
+                rows = [f"{t!r},{x!r}\n" for t, x in zip(table.time, table.value, strict=True)]
+                files[name] = "time,value\n" + "".join(rows)
+                kind, _, place = where.partition(".")
+                drive = tables[kind][place if kind == "ends" else int(place)]
+                del drive["time"], drive["value"]
+                drive["file"] = name
+        if self._state:
+            name = f"{target.stem}.initial.state"
+            files[name] = self._state
+            tables["initial"]["file"] = name
+        text = toml_text(tables, self.resolved())
+        if len(text.encode()) > CASE_BYTES:
+            text = toml_text(tables)
+        if len(text.encode()) > CASE_BYTES:
+            raise CaseError(
+                f"case: its text has {len(text.encode())} bytes. A case file may have "
+                f"{CASE_BYTES}. Give the long lists in files that the case names."
+            )
+        contents = {
+            name: content.encode() for name, content in (files | {target.name: text}).items()
+        }
+        for name in contents:
+            check_target(target.with_name(name), overwrite)
+        for name, content in contents.items():
+            write_atomically(target.with_name(name), content, overwrite)
 
     @property
     def sha256(self) -> str:
@@ -266,16 +308,6 @@ class CheckedCase(Table):
         return {"title": self.title, **plain_tables(self, Problems())}
 
 
-def changes_of(changes: Any, keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes of `replace`, a mapping and keywords, as one dictionary."""
-    if changes is not None and not isinstance(changes, Mapping):
-        raise CaseError(
-            f"replace: {shown(changes)} is not a mapping of keys to values. Write for example "
-            'case.replace({"striker.speed": 2.0}).'
-        )
-    return {**(changes or {}), **keys}
-
-
 @cache
 def _reader(kind: type[CheckedCase]) -> type[Table]:
     """Return a table with the title and all tables of a case, which are optional."""
@@ -286,61 +318,6 @@ def _reader(kind: type[CheckedCase]) -> type[Table]:
         required = field.annotation | None, optional  # type: ignore[operator]
         keys[name] = required if field.is_required() else (field.annotation, field)
     return create_model(kind.__name__, __base__=HeadingTable, **keys)
-
-
-# Maximum number of rows of a drive in the text of a case file (our choice).
-MOST_ROWS = 100
-
-
-def text_of_case(case: Any) -> str:
-    """Return the text of a case file; it refers to an initial state by its hash."""
-    return toml_text(case.as_given()["tables"], case.resolved())
-
-
-def save_case(case: Any, path: str | os.PathLike[str], overwrite: bool) -> None:
-    """Write a case file and the files that it names.
-
-    Drives with many rows are written to files such as `mine.ends.left.csv` next to `mine.toml`, and
-    the initial state is written to `mine.initial.state`.
-
-    Raises
-    ------
-    CaseError
-        If the text is longer than a case file may be.
-    FileError
-        If a file exists, or cannot be written.
-    """
-    # Imported here because only saving a case needs this higher layer.
-    from granchain.store.files import check_target, write_atomically
-
-    target, stored = Path(path), case.as_given()
-    tables, files = copy.deepcopy(stored["tables"]), {}
-    for where, table in case.drives.items() if "chain" in tables else ():
-        if table.time is not None and len(table.time) > MOST_ROWS:
-            name = f"{target.stem}.{where}.csv"
-            rows = [f"{t!r},{x!r}\n" for t, x in zip(table.time, table.value, strict=True)]
-            files[name] = "time,value\n" + "".join(rows)
-            kind, _, place = where.partition(".")
-            drive = tables[kind][place if kind == "ends" else int(place)]
-            del drive["time"], drive["value"]
-            drive["file"] = name
-    if "state" in stored:
-        name = f"{target.stem}.initial.state"
-        files[name] = stored["state"]
-        tables["initial"]["file"] = name
-    text = toml_text(tables, case.resolved())
-    if len(text.encode()) > CASE_BYTES:
-        text = toml_text(tables)
-    if len(text.encode()) > CASE_BYTES:
-        raise CaseError(
-            f"case: its text has {len(text.encode())} bytes. A case file may have {CASE_BYTES}. "
-            "Give the long lists in files that the case names."
-        )
-    contents = {name: content.encode() for name, content in (files | {target.name: text}).items()}
-    for name in contents:
-        check_target(target.with_name(name), overwrite)
-    for name, content in contents.items():
-        write_atomically(target.with_name(name), content, overwrite)
 
 
 AnyCase = TypeVar("AnyCase", bound=CheckedCase)
@@ -460,7 +437,7 @@ class Case(CheckedCase):
                 name: chain.of_each(name)
                 for name in ("drag", "on_site_stiffness", "on_site_damping")
             },
-            "gap": chain.gaps(),
+            "gap": chain.of_each("gap")[:-1],
         }
         material: list[Any] = [
             segment.material
@@ -468,7 +445,16 @@ class Case(CheckedCase):
             for segment in group * repeat
             for _ in range(segment.count)
         ]
-        self._disorder(arrays, material)
+        size = chain.size_factors()
+        arrays["radius"] *= size
+        arrays["mass"] *= size * size * size
+        arrays["mass"] *= np.array(chain.mass_factor or 1.0)
+        arrays["gap"] += np.array(chain.gap_added or 0.0)
+        if chain.modulus_factor is not None:
+            material = [
+                replace(own, youngs_modulus=own.youngs_modulus * factor)
+                for own, factor in zip(material, chain.modulus_factor, strict=True)
+            ]
         if self.striker is not None:
             own = self.striker
             first = (own.radius, own.mass, own.speed, *[0.0] * (len(arrays) - 3))
@@ -476,20 +462,6 @@ class Case(CheckedCase):
                 arrays[name] = np.concatenate([[value], beads])
             material.insert(0, own.material)
         return {**arrays, "material": material}
-
-    def _disorder(self, beads: dict[str, Any], material: list[Material]) -> None:
-        """Apply the individual factors of size, mass, and modulus, and the added gaps."""
-        chain = self.chain
-        size = chain.size_factors()
-        beads["radius"] *= size
-        beads["mass"] *= size * size * size
-        beads["mass"] *= np.array(chain.mass_factor or 1.0)
-        beads["gap"] += np.array(chain.gap_added or 0.0)
-        if chain.modulus_factor is not None:
-            material[:] = [
-                replace(own, youngs_modulus=own.youngs_modulus * factor)
-                for own, factor in zip(material, chain.modulus_factor, strict=True)
-            ]
 
     def law_inputs(self) -> SimpleNamespace:
         """Return the value of each input of the law, in SI units.
@@ -549,16 +521,12 @@ class Case(CheckedCase):
 
         These are the laws of the contacts and the laws that restitutions are taken from.
         """
-        shared = self.contact.inputs()
-        met = [(self.contact.law, bool(shared.get("as_printed", False)))]
-        own = [(contact.law, contact.inputs()) for _, contact in own_contacts_in(dict(self))]
-        met += [(law, bool(inputs.get("as_printed", False))) for law, inputs in own]
+        contacts = [self.contact, *(contact for _, contact in own_contacts_in(dict(self)))]
+        shared, *individual = ({"law": one.law, **one.inputs()} for one in contacts)
         pairs = [pair.inputs() for pair in self.contact.pair or ()]
-        for inputs in (shared, *pairs, *(inputs for _, inputs in own)):
-            other = inputs.get("restitution")
-            if isinstance(other, Mapping):
-                met.append((other["law"], bool(other.get("as_printed", False))))
-        return list(dict.fromkeys(met))
+        others = [inputs.get("restitution") for inputs in (shared, *pairs, *individual)]
+        tables = [shared, *individual, *(other for other in others if isinstance(other, Mapping))]
+        return list(dict.fromkeys((t["law"], bool(t.get("as_printed", False))) for t in tables))
 
     @property
     def begins_with_striker(self) -> bool:
@@ -607,18 +575,6 @@ class Case(CheckedCase):
         """State that the run resumes from; None if it starts without one."""
         return state_in(self._state) if self._state else None
 
-    def replace(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Self:
-        """Return a changed case: `case.replace({"contact.law": "flores"})`.
-
-        The changes are a mapping of keys to values, or keyword arguments. None removes a key. A
-        new contact law drops the inputs that it does not know, unless they are named in this call.
-        `initial=result` resumes from the end of a run.
-        """
-        changes = changes_of(changes, keys)
-        if hasattr(changes.get("initial"), "variables"):
-            changes["initial"] = {"state": state_text_of(changes["initial"])}
-        return super().replace(changes)
-
 
 def complete(tables: dict[str, Any], keys: Mapping[str, Any]) -> None:
     """Complete the chain and the striker in the tables of a case."""
@@ -626,7 +582,8 @@ def complete(tables: dict[str, Any], keys: Mapping[str, Any]) -> None:
     if chain is not None:
         chain = tables["chain"] = chain.completed(keys["chain"])
         if striker is not None:
-            tables["striker"] = striker.completed(keys["striker"], chain)
+            first = chain.segment[0] if chain.segment else chain
+            tables["striker"] = with_values(striker, body_of(striker, keys["striker"], first))
 
 
 def with_numbers(case: AnyCase, changes: Mapping[str, Any]) -> AnyCase:

@@ -36,7 +36,6 @@ from granchain.case.tables import (
     ContactTable,
     DriveTable,
     EndsTable,
-    EnergyTable,
     PairTable,
     PlateTable,
     RodTable,
@@ -186,7 +185,7 @@ def check_disorder(chain: ChainTable, problems: Problems) -> None:
     if complete and factors and problems.clear(*factors):
         check_factors(chain, problems)
     if chain.gap_added is not None and problems.clear("chain.gap_added", "chain.gap"):
-        gaps, added = chain.gaps(), np.array(chain.gap_added)
+        gaps, added = chain.of_each("gap")[:-1], np.array(chain.gap_added)
         for i in np.flatnonzero(gaps + added < 0.0)[:1]:
             problems.add(
                 f"chain.gap_added.{i}",
@@ -456,11 +455,16 @@ def read_sensors(
         has = f"{name} {known[0]} to {known[-1]}" if known else f"no {name}"
         if known and name == "contacts":
             has += "; contact k joins bodies k and k + 1"
-        unknown = f"{words or first_few(outside)} not found"
-        problems.check(not outside, where, unknown, f"The chain has {has}")
+        problems.check(
+            not outside, where, f"{words or first_few(outside)} not found", f"The chain has {has}"
+        )
         doubles = [label for label, times in Counter(labels).items() if times > 1]
-        repeated = f"the list repeats {first_few(doubles)}"
-        problems.check(not doubles, where, repeated, f"List each of the {name} once")
+        problems.check(
+            not doubles,
+            where,
+            f"the list repeats {first_few(doubles)}",
+            f"List each of the {name} once",
+        )
         numbers[name] = labels
     return sensors.model_copy(update=numbers)
 
@@ -520,17 +524,9 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
         repeat, group = chain.groups()[-1]
         gaps = gaps[:-1] if repeat == group[-1].count == 1 else gaps
     else:
-        gaps = list(chain.gaps() + np.array(chain.gap_added))
+        gaps = list(chain.of_each("gap")[:-1] + np.array(chain.gap_added))
     walls = ends.has_wall("right") or (ends.has_wall("left") and striker is None)
     return 0.0 in gaps or walls
-
-
-def ledger_interval(energy: EnergyTable, time: TimeTable) -> float:
-    """Return the interval of the energy balance [s]; the default is 1/200 of the run.
-
-    If time.end / 200 rounds to 0, it is the complete run.
-    """
-    return energy.interval or time.end / 200.0 or time.end
 
 
 def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
@@ -580,6 +576,8 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
     )
     size += 8.0 * ARRAYS * riders
     amounts = [(size, beads, f"{bodies} bodies", "Use fewer beads")]
+    # The default is 1/200 of the run, or the complete run if that rounds to 0.
+    balance = energy.interval or time.end / 200.0 or time.end
     # Two overlaps and the overlap rate of each contact, and the history of its law.
     kept = (bodies + 1) * (3 + len(law.history)) if snapshots and snapshots.history else 0
     # Numbers per row: the time and the recorded values; the energy balance has seven energies.
@@ -590,7 +588,7 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
             snapshots.interval if snapshots else math.inf,
             1 + 2 * (bodies + riders) + kept,
         ),
-        ("energy", ledger_interval(energy, time) if energy.ledger else math.inf, 1 + 7),
+        ("energy", balance if energy.ledger else math.inf, 1 + 7),
     ):
         rows = time.end / max(interval, step)
         got = f"{rows:.3g} rows of {numbers} numbers"
@@ -636,14 +634,14 @@ def check_state(case: Any, problems: Problems) -> None:
             return
         _, before, period = begun(case, where)
         time = case.time.model_copy(update={"end": case.time.end + before})
-        if end.signal is None:
-            check_drive(where, end.drive, table_of_lists(end), time, problems)
-        else:
-            check_signal(where, end, time, problems)
+        check_drive_table(where, end, time, problems)
         first, last = lines(end, period) if end.signal == "noise" and period else (0, 0)
-        problem = "the noise of the state has no frequency in its band"
-        requirement = "The state must come from a run of this drive"
-        problems.check(first <= last, "initial", problem, requirement)
+        problems.check(
+            first <= last,
+            "initial",
+            "the noise of the state has no frequency in its band",
+            "The state must come from a run of this drive",
+        )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -213,13 +213,10 @@ def _as_lines(table: Mapping[str, Any], completed: Mapping[str, Any] | None = No
     lines = [f"{_as_key(name)} = {_as_toml(value)}" for name, value in table.items()]
     for name, value in (completed or {}).items():
         expanded = isinstance(value, Mapping) and isinstance(table.get(name), str)
-        if expanded or (name not in table and value not in ([], "") and _is_short(value)):
+        long = isinstance(value, list) and any(isinstance(entry, dict) for entry in value)
+        if expanded or (name not in table and value not in ([], "") and not long):
             lines.append(f"# {_as_key(name)} = {_as_toml(value)}")
     return lines
-
-
-def _is_short(value: Any) -> bool:
-    return not isinstance(value, list) or not any(isinstance(entry, dict) for entry in value)
 
 
 def _as_key(name: str) -> str:

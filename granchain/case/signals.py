@@ -66,11 +66,6 @@ def highest(end: Any) -> float:
     return float(top + (0.857 / end.ramp if end.ramp else 0.0))
 
 
-def knots(end: Any, run: float) -> float:
-    """Return the number of knots of the table of a signal, for a run of this length [s]."""
-    return KNOTS_PER_PERIOD * (length(end, run) * highest(end) + 2.0)
-
-
 def length(end: Any, run: float) -> float:
     """Return the duration of a signal [s]; by default the complete run."""
     return run if end.duration is None else float(end.duration)
@@ -238,32 +233,24 @@ def _with_lists(where: str, table: Any, folder: Path | None, problems: Problems)
     text = text_of_file(where, table["file"], folder, problems)
     if text is None:
         return table
-    rows, faulty = drive_rows(text)
-    if faulty:
-        # Report the line number only: a case may refer to any file, so the content is not quoted.
-        problems.add(
-            where,
-            f"{name}, line {faulty}, does not have two finite numbers",
-            columns,
-            "Write a comma between the columns and decimal points in the numbers",
-        )
-        return table
-    if not problems.check(bool(rows), where, f"{name} has no rows", columns):
-        return table
-    time, value = map(list, zip(*rows, strict=True))
-    return {key: table[key] for key in table if key != "file"} | {"time": time, "value": value}
-
-
-def drive_rows(text: str) -> tuple[list[list[float]], int]:
-    """Return the rows of a drive table, and the number of the first faulty line or 0."""
     rows = []
     for place, (line, cells) in enumerate(csv_rows(text)):
         numbers = csv_numbers(cells)
         if len(numbers) == 2 and all(map(math.isfinite, numbers)):
             rows.append(numbers)
         elif place or cells[0].startswith(tuple("+-.0123456789")):
-            return [], line
-    return rows, 0
+            # Report the line number only: a case may refer to any file, so it is not quoted.
+            problems.add(
+                where,
+                f"{name}, line {line}, does not have two finite numbers",
+                columns,
+                "Write a comma between the columns and decimal points in the numbers",
+            )
+            return table
+    if not problems.check(bool(rows), where, f"{name} has no rows", columns):
+        return table
+    time, value = map(list, zip(*rows, strict=True))
+    return {key: table[key] for key in table if key != "file"} | {"time": time, "value": value}
 
 
 def check_keys(where: str, end: DriveTable, problems: Problems) -> None:
@@ -356,10 +343,10 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
             "Give a ramp [s], so that the signal ends at rest",
         )
     # The coefficients of the cubics grow with the third power of the frequency of a knot.
-    many, step = knots(end, time.end), KNOTS_PER_PERIOD * highest(end)
+    step, span = KNOTS_PER_PERIOD * highest(end), length(end, time.end)
     size = max(abs(end.amplitude or end.rms or 0.0), abs((end.ramp_from or (0.0,))[0]))
-    size, span = size + abs(end.dc or 0.0), length(end, time.end)
-    if not many <= MOST_KNOTS:
+    size += abs(end.dc or 0.0)
+    if not KNOTS_PER_PERIOD * (span * highest(end) + 2.0) <= MOST_KNOTS:
         problems.add(
             where,
             f"{span:g} s of a signal with {highest(end):.3g} Hz are too long",

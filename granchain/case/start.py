@@ -116,7 +116,7 @@ def arrays_of_state(text: str) -> dict[str, Any]:
     """Return the arrays and facts of a state from its text, as `state_of_run` does."""
     stored = json.loads(text)
     arrays = {
-        name: np.frombuffer(base64.b64decode(data), _kind(name)).reshape(shape)
+        name: np.frombuffer(base64.b64decode(data, validate=True), _kind(name)).reshape(shape)
         for name, (shape, data) in stored["arrays"].items()
     }
     return arrays | {"facts": canonical(stored["facts"])}
@@ -155,12 +155,9 @@ def state_in(text: str) -> StoredState:
         If the text is not the state of a run.
     """
     try:
-        found = json.loads(text)
-        facts, arrays = found["facts"], {}
-        for name in ARRAYS:
-            shape, data = found["arrays"].get(name) or (_OPTIONAL_ARRAYS[name], "")
-            values = np.frombuffer(base64.b64decode(data, validate=True), _kind(name))
-            arrays[name] = values.reshape(shape)
+        arrays: dict[str, Any] = {n: np.empty(shape) for n, shape in _OPTIONAL_ARRAYS.items()}
+        arrays |= arrays_of_state(text)
+        facts = json.loads(arrays.pop("facts"))
         start = Start(**arrays, steps=int(facts["steps"]))
         asked, same, speed = facts["asked"], facts["same"], facts["speed"]
         drives = {key: (float(time), float(long)) for key, (time, long) in facts["drives"].items()}
@@ -551,4 +548,4 @@ def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> n
     own = None if initial is None else getattr(initial, name)
     if own is not None:
         return np.array(own, dtype=float)
-    return chain.each(lambda segment: getattr(segment, name) or 0.0)
+    return chain.of_each(name)

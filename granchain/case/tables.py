@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -328,13 +328,17 @@ class ChainTable(Table):
             return [("chain", self.groups()[0][1][0])]
         return [(f"chain.segment.{i}", segment) for i, segment in enumerate(self.segment)]
 
-    def each(self, value: Callable[[SegmentTable], float]) -> np.ndarray:
-        """Return one number per bead from the values of the segments, (n_beads,)."""
+    def of_each(self, name: str) -> np.ndarray:
+        """Return the value of a key of segments for each bead, (n_beads,); 0 if it is missing."""
         values = [
             np.tile(
-                np.repeat([float(value(one)) for one in group], [one.count for one in group]), n
+                np.repeat(
+                    [float(getattr(one, name) or 0.0) for one in group],
+                    [one.count for one in group],
+                ),
+                repeat,
             )
-            for n, group in self.groups()
+            for repeat, group in self.groups()
         ]
         return np.concatenate(values)
 
@@ -357,17 +361,6 @@ class ChainTable(Table):
             for repeat, group in self.groups()
         ]
         return own * np.concatenate(factors)
-
-    def gaps(self) -> np.ndarray:
-        """Return the free distance after each bead but the last, (n_beads - 1,) [m].
-
-        The added gaps of disorder are not included.
-        """
-        return self.of_each("gap")[:-1]
-
-    def of_each(self, name: str) -> np.ndarray:
-        """Return the value of a key of segments for each bead, (n_beads,)."""
-        return self.each(lambda segment: getattr(segment, name))
 
     def holds_or_carries(self) -> bool:
         """Check if any bead has an on-site spring or dashpot, or a resonator."""
@@ -403,11 +396,6 @@ class StrikerTable(Table):
     radius: float | None = number_key("m", "the radius of the striker", None, above=0.0)
     mass: float | None = number_key("kg", "the mass of the striker", None, above=0.0)
     material: MaterialKey | None = material_of("the striker")
-
-    def completed(self, keys: Mapping[str, Any], chain: ChainTable) -> StrikerTable:
-        """Return the striker with all its values; those that are not given are those of bead 1."""
-        first = chain.segment[0] if chain.segment else chain
-        return with_values(self, body_of(self, keys, first))
 
 
 class InitialTable(Table):
