@@ -531,6 +531,12 @@ def sphere_on_plate(
     if pair is None:
         sphere = "steel-316" if material is None else material
         pair = Pair.of_spheres(EXAMPLE_RADIUS, sphere, math.inf, table.material)
+    elif "radius_2" in pair.items():
+        raise LawError(
+            "impact: pair: the second body is a sphere, but the first one strikes a plate. It must "
+            "be a flat wall. Make the pair with Pair.of_spheres(radius, material, math.inf, "
+            "material of the plate)."
+        )
     return pair_of(pair, None), plate_impedance(table.thickness, table.material)
 
 

@@ -10,6 +10,8 @@ from support.processes import Stop
 
 import granchain as gc
 from granchain import simulation
+from granchain.case.document import differences
+from granchain.errors import CaseError, LawError
 from granchain.measured.about import AboutTable
 from granchain.set_up import chain_of
 from granchain.status import Status
@@ -346,3 +348,27 @@ def test_modes_of_a_chain_include_those_of_its_end():
     # the dashpot is weak: the decay rate of a mode is half of its damping
     rates = 0.5 * np.diag(shapes.T @ damping @ shapes)
     assert found.damping == pytest.approx(rates, rel=1e-3, abs=1e-3)
+
+
+def test_an_impact_of_two_spheres_is_refused_with_a_plate():
+    pair = gc.Pair.of_spheres(2.38e-3, "steel-316")
+    plate = {"thickness": 1e-3, "material": "steel-316"}
+    with pytest.raises(LawError, match="the second body is a sphere, but the first one strikes"):
+        gc.impact(law="hertz", speed=1.0, pair=pair, plate=plate)
+
+
+def test_ends_of_different_kinds_differ_as_a_whole():
+    plate = gc.load_case("chain-on-plate")
+    wall = plate.replace({"ends.right": "wall"})
+    mass = plate.replace({"ends.right": {"mass": 0.1}})
+    assert list(differences([plate, wall, mass])) == ["ends.right"]
+    thin = plate.replace({"ends.right.plate.thickness": 3e-3})
+    assert differences([plate, thin]) == {"ends.right.plate.thickness": [5e-3, 3e-3]}
+
+
+def test_a_new_law_of_an_end_drops_inputs_that_it_does_not_have():
+    contact = {"law": "tsuji", "restitution": 0.8}
+    case = gc.load_case("chain-on-plate").replace({"ends.right_contact": contact})
+    assert case.replace({"ends.right_contact.law": "hertz"}).ends.right_contact.law == "hertz"
+    with pytest.raises(CaseError, match=r"ends\.right_contact\.restitution: unknown key"):
+        case.replace({"ends.right_contact.law": "hertz", "ends.right_contact.restitution": 0.7})

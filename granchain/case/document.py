@@ -354,14 +354,33 @@ def keys_that_differ(
     completed : iterable of mapping
         Completed tables of each case.
     """
-    names = dict.fromkeys(name for tables in documents for name, _ in flattened(tables))
     completed = list(completed)
+    names = dict.fromkeys(
+        _comparable(name, completed) for tables in documents for name, _ in flattened(tables)
+    )
     columns = {name: [entry_at(tables, name)[0] for tables in completed] for name in names}
     return {
         name: [value.get("name", value) if isinstance(value, dict) else value for value in values]
         for name, values in columns.items()
         if name != "title" and any(value != values[0] for value in values)
     }
+
+
+def _comparable(name: str, completed: Sequence[Mapping[str, Any]]) -> str:
+    """Return a key, or the key of the first table above it that is of different kinds.
+
+    Such a table has no key in common in the cases, or is a word in one of them: an end is "wall",
+    or a plate.
+    """
+    above = name.split(".")[:-1]
+    for where in (".".join(above[: n + 1]) for n in range(len(above))):
+        values = [entry_at(tables, where)[0] for tables in completed]
+        keys = [set(value) for value in values if isinstance(value, dict)]
+        if keys and (
+            any(isinstance(value, str) for value in values) or not set.intersection(*keys)
+        ):
+            return where
+    return name
 
 
 def differences(cases: Sequence[Any]) -> dict[str, list[Any]]:
@@ -405,6 +424,10 @@ def change(
         law = laws().get(str(after.get("law")))
         if law is not None and after["law"] != before.get("law"):
             _drop_inputs(document, law, changes)
+    for where in changes:
+        place, _, last = where.rpartition(".")
+        if last == "law" and place != "contact":
+            _drop_inputs_of_table(document, place, changes)
     sensors, now = document.get("sensors"), _contact_numbers(document)
     if had != now and isinstance(sensors, dict):
         recorded = sensors.get("contacts")
@@ -437,6 +460,18 @@ def _contact_numbers(document: Mapping[str, Any]) -> range:
         return range(int("striker" not in document) - left, beads + group + right)
     except (AttributeError, KeyError, TypeError):
         return range(0)
+
+
+def _drop_inputs_of_table(document: dict[str, Any], place: str, changes: Mapping[str, Any]) -> None:
+    """Remove inputs that the new law of a table, such as `ends.right_contact`, does not know."""
+    table = entry_at(document, place)[0]
+    law = laws().get(str(table.get("law"))) if isinstance(table, dict) else None
+    if law is not None:
+        known = {"law", *(quantity.name for quantity in law.inputs)}
+        for name in [*table]:
+            key = f"{place}.{name}."
+            if name not in known and not any(f"{where}.".startswith(key) for where in changes):
+                del table[name]
 
 
 def _drop_inputs(

@@ -705,9 +705,15 @@ def case_differences(results: Sequence[Result], without: tuple[str, ...] = ()) -
 
 
 def _text_of_value(value: Any) -> str:
-    """Return the value of a key for a legend; a long text, such as a stored state, is "set"."""
+    """Return the value of a key for a legend.
+
+    A table is the names of its keys, such as "plate". A long text, such as a stored state, is
+    "set".
+    """
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, dict):
+        return ", ".join(value)
     return "set" if len(str(value)) > VALUE_LENGTH else str(value or "not set")
 
 
