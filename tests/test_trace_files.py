@@ -263,3 +263,19 @@ def test_a_time_in_a_table_has_six_digits_or_what_its_uncertainty_needs():
     assert time_text(45_000.0000051, 25e-9) == "45000000005.100"
     assert time_text(45_000.0000051, None) == time_text(45_000.0000051, math.nan) == "4.50000e+10"
     assert time_text(None, 1e-8) == "-" and time_text(0.0, 1e-8) == "0"
+
+
+@pytest.mark.parametrize(
+    "line", ["Sample Interval [s],{0!r}", "Sampling rate: {1!r} MHz", "Sample Rate (MSa/s),{1!r}"]
+)
+def test_a_stated_interval_or_rate_must_agree_with_the_times(line, tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [f"{2.5e-7 * k:.3e},{0.1 * k:.4f}\n" for k in range(60)]
+    for interval in (2.5e-7, 2.6e-7):
+        head = line.format(interval, 1e-6 / interval)
+        path.write_text(f"{head}\ntime [s],bead 9 [N]\n{''.join(rows)}")
+        if interval == 2.5e-7:
+            assert read_trace(path).time[1] == 2.5e-7
+        else:
+            with pytest.raises(TraceError, match=r"specifies 2\.6e-07 s"):
+                read_trace(path)

@@ -247,6 +247,10 @@ KEYS = {
     "yunitlabel": "force unit",
     "factor": "factor",
 }
+# Keys of the number of samples per unit of time, and units of this number [1/s].
+RATES = {"samplerate", "samplingrate", "samplefrequency", "samplingfrequency"}
+RATE_UNITS = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9, "Sa/s": 1.0, "S/s": 1.0}
+RATE_UNITS |= {"kSa/s": 1e3, "MSa/s": 1e6, "GSa/s": 1e9, "kS/s": 1e3, "MS/s": 1e6, "GS/s": 1e9}
 # LeCroy starts a list of segments, which is not part of the columns, with "Segment" and one of
 # these.
 SEGMENTS = {"trigtime", "segmenttime"}
@@ -319,12 +323,14 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
         If they show that the numbers below are not readings, or if they contradict each other.
     """
     entries: dict[str, list[str]] = {}
-    line_of_clock = 0
+    line_of_clock, text_of_clock = 0, ""
     for line, cells in rows:
         key, *values = [cell for cell in cells if cell] or [""]
         name, _, value = key.partition(":")
         if value.strip() and not values:
             key, values = name, value.split()
+        if in_brackets := re.fullmatch(r"(.+?)\s*[\[(]([^\])]+)[\])]:?", key.strip()):
+            key, values = in_brackets[1], values + [in_brackets[2]] * bool(values)
         key = key_of(key)
         # Tektronix repeats the key for each channel.
         values = [value for value in values if key_of(value) != key]
@@ -339,8 +345,11 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
                 "numbers must not need a factor. Multiply them by it if this has not been "
                 "done, and remove the line."
             )
+        stated = " ".join(values) if key in RATES else "".join(values[:1])
+        if key in RATES and values:
+            key, values = "sampleinterval", _interval_of_rate(values)
         if values and KEYS.get(key) == "interval" and not line_of_clock:
-            line_of_clock = line
+            line_of_clock, text_of_clock = line, stated
         if key in KEYS and values:
             entries.setdefault(KEYS[key], values + ["s"] * (key == "deltax"))
     intervals = entries.get("interval", [])
@@ -359,7 +368,7 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
     time_unit = units[0] if units else None
     clock = _clock_in_headings(rows)
     if steps and 0.0 < steps[0] < math.inf:
-        source = f"line {line_of_clock}: {intervals[0]}"
+        source = f"line {line_of_clock}: {text_of_clock}"
         clock = Clock(steps[0], starts[0] if starts else 0.0, time_unit, source)
     force_units = tuple(entries.get("force unit", []))
     force_units = tuple(_CHANNEL_AND_UNIT.findall(" ".join(force_units))) or force_units
@@ -371,6 +380,15 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
         notes = ("LeCroy files do not specify units: times are assumed in s and amplitudes in V",)
     names = tuple(entries.get("names", []))
     return Preamble(text, clock, time_unit, force_units, names, notes)
+
+
+def _interval_of_rate(cells: Sequence[str]) -> list[str]:
+    """Return the sampling interval [s] of a sampling rate and its unit; empty if there is none."""
+    number = _number(cells[0])
+    factors = [RATE_UNITS[cell] for cell in cells[1:] if cell in RATE_UNITS]
+    if number is None or not 0.0 < number < math.inf or not factors:
+        return []
+    return [repr(1.0 / (number * factors[0])), "s"]
 
 
 def _number(cell: str) -> float | None:
