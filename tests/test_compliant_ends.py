@@ -372,3 +372,11 @@ def test_a_new_law_of_an_end_drops_inputs_that_it_does_not_have():
     assert case.replace({"ends.right_contact.law": "hertz"}).ends.right_contact.law == "hertz"
     with pytest.raises(CaseError, match=r"ends\.right_contact\.restitution: unknown key"):
         case.replace({"ends.right_contact.law": "hertz", "ends.right_contact.restitution": 0.7})
+
+
+@pytest.mark.parametrize("right", [{"plate": {**PLATE["plate"], "thickness": -1e-3}}, "wal"])
+def test_an_error_of_an_end_is_not_repeated_for_its_contact(right):
+    ends = {"right": right, "right_contact": {"law": "hertz"}}
+    with pytest.raises(CaseError) as error:
+        gc.Case(**BASE, ends=ends, sensors={"contacts": [5]})
+    assert len(error.value.problems) == 1

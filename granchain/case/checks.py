@@ -455,9 +455,11 @@ def read_sensors(
         has = f"{name} {known[0]} to {known[-1]}" if known else f"no {name}"
         if known and name == "contacts":
             has += "; contact k joins bodies k and k + 1"
-        problems.check(
-            not outside, where, f"{words or first_few(outside)} not found", f"The chain has {has}"
-        )
+        if name == "contacts" and not problems.clear("ends.left", "ends.right"):
+            # Whether an end with an error has a contact is unknown.
+            outside = [label for label in outside if not known.start - 1 <= label <= known.stop]
+        missing = words or first_few(outside)
+        problems.check(not outside, where, f"{missing} not found", f"The chain has {has}")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
         problems.check(
             not doubles,
@@ -710,7 +712,7 @@ def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:
         end = place.removesuffix("_contact")
         tables["ends"] = tables["ends"].model_copy(update={place: contact})
         problems.check(
-            tables["ends"].has_wall(end),
+            tables["ends"].has_wall(end) or not problems.clear(f"ends.{end}"),
             where,
             "this end has no wall",
             "A contact law at an end requires a wall",
