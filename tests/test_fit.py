@@ -459,7 +459,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
             match=r"chain.beads: 7 is too few, because the trace has sensors in beads 8, 10",
         ):
             gc.fit(start().replace(**{"chain.beads": 7, "sensors.beads": []}), trace, KEYS)
-        with pytest.raises(FileError, match="nowhere: folder not found"):
+        with pytest.raises(FileError, match="nowhere: not found"):
             gc.fit(start(), "nowhere", KEYS)
     with pytest.raises(
         RunError, match=r"time.end: by 4e-05 s, the computed pulse has not completely passed"

@@ -282,7 +282,7 @@ def check_ends(ends: EndsTable, time: TimeTable | None, problems: Problems) -> N
             not bare or getattr(ends, f"{side}_material") is None or not problems.clear(where),
             f"{where}_material",
             f"{'a driven force' if driven else shown(end)} has no material",
-            'Only a "wall" and a driven displacement have one',
+            "Only a wall, a driven displacement, and an end that gives way have one",
             f'Set {side} = "wall", or remove the key',
         )
         if driven:
@@ -321,7 +321,8 @@ def check_compliant_ends(
             f"this end cannot carry {' and '.join(loads)}"
             + (f", because a {name} moves on under a constant force" if name else ""),
             "With a static load, each mass or mode of the end needs a stiffness above 0",
-            f"Give the stiffness [N/m], or remove {' and '.join(loads)}",
+            ("Use a mass with a stiffness" if name else "Give the stiffness [N/m]")
+            + f", or remove {' and '.join(loads)}",
         )
 
 

@@ -49,8 +49,8 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
     path = Path(folder) / ABOUT
     if not Path(folder).is_dir():
         raise FileError(
-            f"{folder}: folder not found. A folder with {ABOUT} and {CURVES} is required. To "
-            "create one, use granchain traces import FILE."
+            f"{folder}: not found. A text file, or a folder with {ABOUT} and {CURVES}, is "
+            "required. To create a folder, use granchain traces import FILE."
         )
     return about_of(document_of(path), str(path), (Path(folder) / CURVES).exists())
 
