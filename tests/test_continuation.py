@@ -224,6 +224,7 @@ def test_a_contact_that_begins_to_open_is_named():
     assert abs(after.parameter - before.parameter) <= 2e-3 * 1.4e-7
 
 
+@pytest.mark.long
 def test_a_period_doubles_and_the_branch_of_the_double_period_is_found(monkeypatch):
     case = row(1, 81.5e3, 5e2)
     orbit = gc.orbit(case)

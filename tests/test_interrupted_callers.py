@@ -114,6 +114,7 @@ def test_a_breather_of_a_single_bead_has_no_further_multipliers():
     assert np.isfinite(orbit.displacement).all()
 
 
+@pytest.mark.long
 def test_a_branch_of_breathers_of_a_single_bead_is_followed(tmp_path):
     orbit = gc.orbit(breathing(1))
     branch = gc.continuation(breathing(1), orbit, along="energy", stop=1.05 * orbit.energy)

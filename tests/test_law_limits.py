@@ -6,6 +6,7 @@ import granchain as gc
 from granchain.contact import laws
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("yield_stress", [200e6, 300e6, 400e6])
 def test_jackson_green_computes_an_impact_of_soft_steel(yield_stress):
     found = gc.impact(law="jackson-green", speed=0.05, pair={"yield_stress": yield_stress})

@@ -112,6 +112,7 @@ def test_what_a_sweep_of_a_mechanism_rejects(vary, options, words):
         swept(vary, **options)
 
 
+@pytest.mark.long
 def test_a_gradient_of_a_mechanism_is_the_slope_of_its_runs():
     # every step is recorded, whatever the interval of the samples
     case = crank(**{"contact": {"law": "hertz"}, "friction": None, "record.interval": 1e-3})

@@ -60,6 +60,7 @@ def test_the_force_on_a_wall_is_the_largest_of_its_contact():
         gc.gradient(row(**{"ends.right": "free"}), "wall_force", "striker.speed")
 
 
+@pytest.mark.long
 def test_a_limit_holds_it_back(request):
     # on the plane of factors that add up to 2.7 the lowest point is .1 below in each
     def whole(result):
@@ -101,6 +102,7 @@ def test_a_design_that_fails_is_left_out():
     assert f"{FACTORS}.0" in found._repr_html_()
 
 
+@pytest.mark.long
 def test_the_gain_is_unknown_next_to_designs_that_fail():
     def largest(result):
         if result.radius[1] > 2.4e-3:

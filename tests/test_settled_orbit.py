@@ -80,6 +80,7 @@ def dented():
     return case, gc.orbit(case, guess=settled_before(case))
 
 
+@pytest.mark.long
 def test_an_orbit_in_settled_dents_comes_again(plain_loop):
     # so much drag that the dents settle soon; forty steps a period
     soon = {"chain.drag": 2e5, "time.step": 1e-6, "chain.resonator": RESONATOR}

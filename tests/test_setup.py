@@ -141,6 +141,7 @@ def test_chains_with_other_numbers_are_set_up_in_one_call_as_if_alone(law, monke
                 assert mine.tobytes() == other.tobytes(), (names, name)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(PLAIN_HERE, reason="60 laws take 14 s as plain Python")
 def test_windows_are_the_same_if_the_search_ends_where_the_loss_rises():
     random, ends = np.random.default_rng(3), 0

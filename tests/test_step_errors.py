@@ -102,6 +102,7 @@ def test_the_stated_errors_of_a_breather_cover_the_converged_breather():
     assert off <= found.energy_error <= 3.0 * off
 
 
+@pytest.mark.long
 def test_the_stated_error_of_a_period_doubling_covers_the_converged_one():
     case = shaken_row(1, 81.5e3, 2e-8, 500.0, **{"time.step": "fast"})
     assert points_covered(case, AMPLITUDE, 5e-8) == [True]
