@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.noise_kinds import EVERY
+from support.noise_kinds import FOURTEEN
 from support.synthetic_sensors import FAULTS, NAMES, NEAR, noisy_rig, rig
 
 from granchain.errors import TraceError
@@ -13,8 +13,6 @@ from granchain.measured import compare_pulses
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
 
-# Of 24 sensors, 21 hold where 95 of 100 do but in 3 of a hundred sets.
-FEW_HELD, HELD = 0.87, 0.91
 # What the messages say of each fault.
 WORDS = {
     "few samples": "samples in its width",
@@ -96,8 +94,8 @@ class Coverage:
                 if math.isfinite(number.measured) and math.isfinite(true):
                     scale = truth[2] if name == "arrival" else true
                     # The shift is no part of what was measured.
-                    shift = agreement.time_shift_error if name == "arrival" else 0.0
-                    sure = number.error
+                    shift = agreement.shift_uncertainty if name == "arrival" else 0.0
+                    sure = number.uncertainty
                     if math.isfinite(sure):
                         sure = math.sqrt(max(sure**2 - shift**2, 0.0))
                     self.errors[name].append(abs(number.measured - true) / scale)
@@ -135,7 +133,7 @@ def test_noise_on_a_flank_is_not_taken_for_the_pulse(figure):
     for name, most in NOISE_BEYOND.items():
         what = f"{name}s off by more than 5 standard errors [%]"
         figure(what, 100.0 * found.beyond(name) / found.sensors, at_most=most)
-        assert found.within(name, 2.0) > HELD
+        assert found.within(name, 2.0) > 0.95
 
 
 @pytest.mark.parametrize(
@@ -148,7 +146,7 @@ def test_noise_on_a_flank_is_not_taken_for_the_pulse(figure):
 def test_uncertainties_cover_with_every_fault_but_clipping(count, among, figure):
     found = Coverage(count, [fault for fault in FAULTS if fault != "clipping"], among)
     for name in NAMES:
-        figure(f"{name}: within two standard errors", found.within(name, 2.0), at_least=HELD)
+        figure(f"{name}: within two standard errors", found.within(name, 2.0), at_least=0.95)
         what = f"{name}: off by more than 5 standard errors [%]"
         figure(what, 100.0 * found.beyond(name) / found.sensors, at_most=BEYOND[name])
         what = f"{name}: median uncertainty over median error"
@@ -179,37 +177,31 @@ def test_a_clipped_peak_is_recognised(count, among, figure):
 
 # Percent of the numbers that were recorded: of a pulse whose top is cut off, the arrival.
 WITHHELD = {"white": 2.0}
-# The stated error over a calibrated one: of a kind, and the median over kinds.
-MOST_STATED, MEDIAN_STATED = 3.5, 1.6
-# Percent of the numbers of all kinds.
-FAR_OFF = 0.3
+# Of 24 sensors, 21 hold where 95 of 100 do but in 3 of a hundred sets.
+FEW_HELD, HELD = 0.87, 0.91
+# The stated error over a calibrated one.
+MOST_STATED = 1.5
 
 
-@pytest.mark.parametrize("kind", ["AR(1)", "visible ring"])
-def test_uncertainties_cover_under_noise_and_a_ring(kind, figure):
-    found = Coverage(24, [kind], NEAR, noisy_rig)
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        ("AR(1)", 24),
+        *(pytest.param(kind, 280, marks=pytest.mark.long) for kind in FOURTEEN),
+    ],
+)
+def test_uncertainties_cover_under_noise_and_instruments_of_any_kind(kind, count, figure):
+    found = Coverage(count, [kind], NEAR, noisy_rig)
+    # what crosstalk adds to a pulse that begins on its end is part of what is stated
+    assert kind != "crosstalk" or not found.beyond("impulse")
     for name in NAMES:
-        what = f"24 sensors, {kind}, {name}: within two standard errors"
-        figure(what, found.within(name, 2.0), at_least=FEW_HELD)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-def test_uncertainties_cover_under_noise_and_instruments_of_any_kind(figure):
-    stated, beyond, count = {name: [] for name in NAMES}, 0, 0
-    for kind in EVERY:
-        found = Coverage(300, [kind], None, noisy_rig)
-        for name in NAMES:
-            what = f"{kind}, {name}"
-            figure(f"{what}: within two standard errors", found.within(name, 2.0), at_least=HELD)
-            stated[name].append(found.too_large(name))
-            what = f"{kind}, {name}: uncertainty over one that is calibrated"
-            figure(what, stated[name][-1], at_most=MOST_STATED)
+        what, least = f"{kind}, {name}", HELD if count > 24 else FEW_HELD
+        figure(f"{what}: within two standard errors", found.within(name, 2.0), at_least=least)
+        if count > 24:
+            figure(
+                f"{what}: uncertainty over one that is calibrated",
+                found.too_large(name),
+                at_most=MOST_STATED,
+            )
             most = WITHHELD.get(kind, 10.0)
-            what = f"{kind}, {name}: not reported [%]"
-            figure(what, 100.0 * found.withheld(name), at_most=most)
-            beyond, count = beyond + found.beyond(name), count + len(found.errors[name])
-    figure("all kinds: beyond five standard errors [%]", 100.0 * beyond / count, at_most=FAR_OFF)
-    for name in NAMES:
-        what = f"{name}: uncertainty over one that is calibrated, median over kinds"
-        figure(what, float(np.median(stated[name])), at_most=MEDIAN_STATED)
+            figure(f"{what}: not reported [%]", 100.0 * found.withheld(name), at_most=most)

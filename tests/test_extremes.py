@@ -120,7 +120,7 @@ def look(made: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("names", "examples"),
     [
-        (COMPILED, 40),
+        (COMPILED, 80),
         pytest.param(tuple(laws()), 2_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
     ],
     ids=["few", "many"],
@@ -143,7 +143,7 @@ def test_absurd_values_run_or_are_refused(names, examples, figure):
         at_least=examples,
     )
     # of both kinds there are many
-    assert seen.count("refused") >= 0.1 * examples
+    assert seen.count("refused") > 0.1 * examples
     assert len(seen) - seen.count("refused") > 0.1 * examples
 
 

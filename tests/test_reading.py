@@ -2,12 +2,15 @@
 top, jumps between samples, tops at a limit."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.synthetic_sensors import true_numbers
 
-from granchain.measured.reading import DRAWS, readings_of
+from granchain.measured.noise import Noise
+from granchain.measured.reading import _rival_tops, reading_of
+from granchain.measured.uncertainty import Number
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
 
@@ -30,6 +33,11 @@ def notched(depth):
     return lambda x: bell(x) * (1.0 - depth * np.exp(-0.5 * ((x - 0.35) / 0.04) ** 2))
 
 
+def shoulder(x):
+    """A second top on the falling flank, 0.03 of the height above the dip before it."""
+    return bell(x / 0.75) + 0.4 * bell((x - 0.52) / 0.25)
+
+
 def cut_feet(x):
     """Jumps at both feet, as Wang and Liu's law makes."""
     return np.where(np.abs(x) < 0.8, bell(x), 0.0)
@@ -40,18 +48,29 @@ def kinked(x):
     return bell(x) * (1.0 + 0.15 * np.maximum(-x - 0.05, 0.0))
 
 
+def two_tops(x):
+    """A round top 0.04 of the width before a corner 0.0005 higher, a dip of 0.004 between, as Kogut
+    and Etsion's law makes."""
+    dip = bell(0.03 / 0.85)
+    between = dip + (1.0005 - dip) * (x + 0.01) / 0.01
+    after = np.where(x < 0.0, between, 1.0005 * np.exp(-0.55 * x - 1.2 * x**2))
+    return np.where(x < -0.01, bell((x + 0.04) / 0.85), after)
+
+
 def off(shape, samples, noise, seed, limit=math.inf):
     """Error and uncertainty of each number, by samples a width and noise over peak."""
     draw = np.random.default_rng(seed)
     time = -3.0 + (np.arange(round(6.0 * samples)) + draw.random()) / samples
-    force = np.minimum(shape(time), limit) + noise * draw.standard_normal(len(time))
-    (found,) = readings_of(time, force[:, None])
+    size = Noise(noise, np.empty(0))
+    found = reading_of(
+        time, np.minimum(shape(time), limit) + noise * draw.standard_normal(len(time)), size
+    )
     # Twelve thousand samples over six widths.
     fine = np.linspace(-3.0, 3.0, 12_001)
     truth = true_numbers(fine, shape(fine))
     numbers = [getattr(found, name) for name in NAMES]
     return {
-        name: (abs(one.value - true), one.error)
+        name: (abs(one.value - true), one.uncertainty)
         for name, one, true in zip(NAMES, numbers, truth, strict=True)
     }, found
 
@@ -85,6 +104,8 @@ def test_a_dip_that_may_reach_half_the_height_leaves_two_widths_open(seed):
     ("shape", "samples", "noise"),
     [
         (notched(0.22), 60.0, 0.01),
+        (notched(0.22), 20.0, 0.01),
+        (shoulder, 8.0, 0.0007),
         (cut_feet, 9.0, 0.0001),
         (cut_feet, 12.0, 0.0001),
     ],
@@ -99,12 +120,32 @@ def test_an_impulse_that_a_hidden_rise_or_a_jump_leaves_open_is_covered(
 @seeds(6)
 def test_a_long_stretch_over_a_kink_is_not_taken_for_the_top(seed):
     error, sure = off(kinked, 150.0, 0.001, seed)[0]["arrival"]
-    assert error < 0.01 and error < 3.0 * sure
+    # the longest stretches agree with each other on 0.010
+    assert error < 0.005 and error < 3.0 * sure
+
+
+# draws in which neither top stands out: the longer stretches alone tell of the corner
+@pytest.mark.parametrize("seed", [1, 3, 4])
+def test_an_arrival_is_less_sure_where_noise_hides_a_corner_beside_the_top(seed):
+    error, sure = off(two_tops, 100.0, 0.002, seed)[0]["arrival"]
+    assert 0.035 < error < 5.0 * sure and sure < 0.02
+    # a round top has none: a curve through 48 samples, .24 of the width each way, tells its place
+    # to 0.002 sqrt(3/48)/(8 ln 2 .24) of the width where it is a parabola
+    assert off(bell, 100.0, 0.002, seed)[0]["arrival"][1] < 0.001
+
+
+def test_equal_readings_below_a_higher_one_are_no_limit():
+    # four samples behind the top, the last two of them the highest, out of reach of where the
+    # highest is looked for
+    force = bell(np.linspace(-3.0, 3.0, 361))
+    force[182:184] += 0.04, 0.06
+    found = reading_of(np.linspace(-3.0, 3.0, 361), force, Noise(0.015, np.empty(0)))
+    assert math.isfinite(found.peak.value) and "flat" not in " ".join(found.messages)
 
 
 @seeds(10)
 @pytest.mark.parametrize(
-    ("samples", "noise", "limit"), [(20.0, 0.01, 0.8), (10.0, 0.0005, 0.8), (40.0, 0.02, 0.4)]
+    ("samples", "noise", "limit"), [(4.3, 0.01, 0.8), (4.3, 0.0005, 0.8), (10.0, 0.02, 0.4)]
 )
 def test_a_top_at_a_limit_is_withheld_or_covered(samples, noise, limit, seed):
     numbers, reading = off(bell, samples, noise, seed, limit)
@@ -113,75 +154,17 @@ def test_a_top_at_a_limit_is_withheld_or_covered(samples, noise, limit, seed):
     assert reading.messages
 
 
-def sensors(noise, seed):
-    """Bells at two sensors with a part of their noise in common."""
-    draw = np.random.default_rng(seed)
-    time = np.linspace(-4.0, 4.0, 801)
-    common, own = draw.standard_normal((801, 1)), draw.standard_normal((801, 2))
-    return time, bell(time)[:, None] + noise * (0.9 * common + 0.44 * own)
-
-
-def alike(first, second):
-    """Correlations of the deviations of each number at two sensors."""
-    pairs = zip(first.deviations, second.deviations, strict=True)
-    both = (
-        np.isfinite(one + other)
-        for one, other in zip(first.deviations, second.deviations, strict=True)
-    )
-    return np.array([np.corrcoef(a[k], b[k])[0, 1] for (a, b), k in zip(pairs, both, strict=True)])
-
-
-def test_sensors_share_the_blocks_of_their_draws():
-    time, force = sensors(0.02, 1)
-    first, second = readings_of(time, force)
-    assert first.deviations.shape == (4, DRAWS)
-    # 0.9^2 of the variance of the noise is common, and so is the noise of peaks and times
-    assert alike(first, second).min() > 0.5
-    apart = readings_of(time, np.column_stack([force[:, 0], sensors(0.02, 2)[1][:, 0]]))
-    assert np.abs(alike(*apart)).max() < 0.35
-    # the seeds are fixed
-    again = readings_of(time, force)[0]
-    assert again.peak == first.peak
-    assert (again.deviations == first.deviations)[np.isfinite(first.deviations)].all()
-
-
-def test_what_rings_on_after_a_pulse_is_in_its_errors():
-    time = np.linspace(-4.0, 6.0, 1001)
-    ring = 0.02 * np.exp(-0.3 * (time + 0.5)) * np.sin(2.0 * math.pi * 3.0 * time + 1.0)
-    noise = 1e-4 * np.random.default_rng(1).standard_normal((1001, 1))
-    plain = bell(time)[:, None] + noise
-    (still,), (ringing,) = (
-        readings_of(time, force)
-        for force in (plain, plain + np.where(time > -0.8, ring, 0.0)[:, None])
-    )
-    for name, true in (("peak", 1.0), ("arrival", 0.0), ("width", 1.0)):
-        number, alone = getattr(ringing, name), getattr(still, name)
-        assert abs(number.value - true) < 3.0 * number.error
-        assert number.error > 5.0 * alone.error
-    # of 2 % at the pulse, sqrt(1/2) is its standard deviation at a random phase
-    assert ringing.peak.error == pytest.approx(0.02 / math.sqrt(2.0), rel=0.4)
-    assert "rings on" in " ".join(ringing.messages) and not still.messages
-
-
-def test_a_number_is_withheld_if_too_many_draws_have_another_pulse():
-    # two tops of the same height, a dip to three quarters between: noise decides which is larger
-    time = np.linspace(-4.0, 4.0, 401)
-    force = (
-        bell(time + 0.6) + bell(time - 0.6) + 0.02 * np.random.default_rng(1).standard_normal(401)
-    )
-    (found,) = readings_of(time, force[:, None])
-    assert math.isnan(found.arrival.value) and math.isnan(found.width.value)
-    assert "more than 20% of the draws" in " ".join(found.messages)
-
-
-@pytest.mark.parametrize(("arrival", "height"), [("half", 0.5), ("rise", 0.1)])
-def test_an_arrival_on_the_rise_is_measured_with_its_error(arrival, height):
-    true, errors = -math.sqrt(-math.log2(height) / 4.0), []
-    for seed in range(12):
-        draw = np.random.default_rng(seed)
-        time = np.linspace(-4.0, 4.0, 401) + 0.02 * draw.random()
-        force = bell(time) + 0.01 * draw.standard_normal(401)
-        (found,) = readings_of(time, force[:, None], arrival=arrival)
-        assert abs(found.top) < 0.05
-        errors.append((found.arrival.value - true) / found.arrival.error)
-    assert 0.3 < np.std(errors) < 2.0 and np.abs(errors).max() < 4.0
+@pytest.mark.parametrize(("top", "other", "away"), [(4, 9, 5), (9, 4, 5)])
+def test_a_place_is_less_sure_where_the_pulse_is_as_high_elsewhere_with_a_dip_between(
+    top, other, away
+):
+    # doubts of the two tops: they are apart where the difference is over sqrt(2) of one
+    heights = np.array([0.0, 0.0, 1.0, 3.0, 4.0, 4.0, 3.0, 3.0, 4.0, 4.0, 2.0, 1.0])
+    heights[other], heights[top] = 4.9, 5.0
+    found, pulse = SimpleNamespace(smooth=heights, doubt=0.1), SimpleNamespace(start=2, stop=12)
+    pulse.top = top
+    place = _rival_tops(found, pulse, Number(float(top), 0.3))
+    # a third of the way, three standard deviations, beside its own
+    assert place == pytest.approx((top, math.hypot(0.3, away / 3.0)), rel=1e-12)
+    heights[other] = 4.8
+    assert _rival_tops(found, pulse, Number(float(top), 0.3)) == (top, 0.3)

@@ -9,7 +9,7 @@ from support.synthetic import synthetic
 
 from granchain.analysis import first_pulse
 from granchain.errors import GranchainError
-from granchain.measured.reading import RIPPLES
+from granchain.measured.noise import RIPPLES
 from granchain.measured.sensor import Sensor
 from granchain.measured.sides import piezo_force
 

@@ -30,8 +30,8 @@ from support.trace_layouts import (
 import granchain as gc
 from granchain.errors import FileError, TraceError
 from granchain.measured import import_trace, read_about, read_trace
-from granchain.measured.noise import baseline_of, noise_in
-from granchain.measured.sides import noise_of
+from granchain.measured.baseline import baseline_of, noise_by, noise_of
+from granchain.measured.noise import Noise
 from granchain.measured.text import text_columns
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -299,6 +299,8 @@ def test_an_about_file_with_mistakes_is_refused():
 
 # --- Offset and noise
 
+WHITE = Noise(0.05, np.empty(0))
+
 
 def noisy(noise=0.05, offset=0.3, step=0.0, quiet=400):
     draw = np.random.default_rng(4)
@@ -312,42 +314,38 @@ def noisy(noise=0.05, offset=0.3, step=0.0, quiet=400):
 def test_offset_and_noise_are_found():
     trace = noisy()
     # a Gaussian of 12 us is below a millionth of its height 45 us before its peak, at sample 455
-    found = baseline_of(trace.sensor_force[:450, 0], 0.0)
-    # the middle of a line through 450 samples, and its ends
-    assert float(found.at(225)) == pytest.approx(0.3, abs=4 * 0.05 / math.sqrt(450))
-    assert float(found.at(450)) == pytest.approx(0.3, abs=8 * 0.05 / math.sqrt(450))
-    # of 400 numbers: 4 %
-    assert noise_of(trace)[0] == pytest.approx(0.05, rel=0.15)
+    found = baseline_of(trace.sensor_force[:450, 0], WHITE)
+    assert found.value == pytest.approx(0.3, abs=4 * found.value_error) and not found.drifts
+    # the mean of 450 samples; six parts tell long periods to a third; the larger counts
+    assert found.value_error == pytest.approx(0.05 / math.sqrt(450), rel=0.75)
+    # the larger of two estimates, of 235 and of 600 numbers: 5 % and 4 % each
+    assert noise_of(trace, 0) == pytest.approx(0.05, rel=0.2)
     # without a quiet start, and of the steps of a converter
-    assert noise_of(noisy(quiet=0))[0] == pytest.approx(0.05, rel=0.3)
-    steps = noise_of(noisy(noise=0.0, offset=0.0, step=0.2))[0]
+    assert noise_of(noisy(quiet=0), 0) == pytest.approx(0.05, rel=0.3)
+    steps = noise_of(noisy(noise=0.0, offset=0.0, step=0.2), 0)
     assert steps == pytest.approx(0.2 / math.sqrt(12.0))
-    assert noise_of(noisy(noise=0.0, offset=0.0))[0] < 1e-3
+    assert noise_of(noisy(noise=0.0, offset=0.0), 0) < 1e-3
 
 
 def test_a_disturbance_before_the_pulse_is_no_noise():
     x = np.arange(300)
     quiet = 0.05 * np.random.default_rng(6).standard_normal(300)
-    found = baseline_of(quiet + 4.0 * np.exp(-(((x - 60) / 6.0) ** 2)), 0.0)
-    used = found.weights[0] != 0.0
-    # down to .04 standard deviations
-    assert not used[42:79].any() and used.sum() > 240
-    assert abs(found.value) < 4.0 * 0.05 / math.sqrt(used.sum())
-    noise = noise_in((quiet - found.at(x))[used])
-    # a spread of 240 is known to 5 %; a chance correlation of .1 makes sums 10 % larger
-    assert noise.sample == pytest.approx(0.05, rel=0.15)
-    assert noise.of_sum(np.ones(60)) < 1.5 * 0.05 * math.sqrt(60.0)
+    found = noise_by(quiet + 4.0 * np.exp(-(((x - 60) / 6.0) ** 2)), 0.05)
+    # a spread of 300 is known to 4 %; a chance correlation of .1 makes sums 10 % larger
+    assert found.sample == pytest.approx(0.05, rel=0.15)
+    assert found.of_sum(np.ones(60)) < 1.5 * 0.05 * math.sqrt(60.0)
 
 
-def test_a_drift_is_found_and_its_line_goes_on():
+def test_a_drift_is_found_and_its_line_goes_on_with_an_uncertainty_that_grows():
     draw = np.random.default_rng(5)
     force = 2.0 + 0.003 * np.arange(400) + 0.05 * draw.standard_normal(400)
     force[100:103] += 5.0
-    found = baseline_of(force, 0.0)
+    found = baseline_of(force, WHITE)
+    assert found.drifts and found.slope == pytest.approx(0.003, abs=4 * found.slope_error)
+    assert float(found.at(600)) == pytest.approx(2.0 + 0.003 * 600, abs=found.uncertainty(600))
     # least squares: sigma sqrt(12/n^3)
-    error = 0.05 * math.sqrt(12.0 / 400**3)
-    assert found.slope == pytest.approx(0.003, abs=4 * error)
-    assert float(found.at(600)) == pytest.approx(2.0 + 0.003 * 600, abs=4 * 400 * error)
+    assert found.slope_error == pytest.approx(0.05 * math.sqrt(12.0 / 400**3), rel=0.5)
+    assert found.uncertainty(800) > 1.9 * found.uncertainty(600) > 10.0 * found.uncertainty(200)
 
 
 # --- The command, and the folders of the project

@@ -508,15 +508,14 @@ def read_beads(text: str | None) -> list[int | None] | None:
 
 def trace_summary(trace: gc.Trace) -> str:
     """Return a summary of a trace in a few lines."""
-    from granchain.measured.sides import noise_of
+    from granchain.measured.baseline import noise_of
 
-    noise = noise_of(trace)
     rows = [
         (
             str(bead),
             number_text(float(force.max())),
             time_text(trace.start + float(trace.time[force.argmax()]), trace.interval),
-            number_text(noise[k]),
+            number_text(noise_of(trace, k)),
         )
         for k, (bead, force) in enumerate(
             zip(trace.sensor_bead.tolist(), trace.sensor_force.T, strict=True)

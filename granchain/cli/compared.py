@@ -28,8 +28,8 @@ def comparison_tables(answer: Comparison) -> list[Block]:
     lines = [f"{trace.about.title}: {trace.words}" + (f" ({source})" if source else "")]
     lines += [
         f"{result.label}: time shift applied to the simulation: "
-        f"{time_text(result.time_shift, result.time_shift_error)} +- "
-        f"{number_text(result.time_shift_error, '.2g', 1e6)} us".replace("+ -", "- ")
+        f"{time_text(result.shift, result.shift_uncertainty)} +- "
+        f"{number_text(result.shift_uncertainty, '.2g', 1e6)} us".replace("+ -", "- ")
         for result in results
     ]
     if answer.sensor.cutoff is not None:
@@ -63,7 +63,7 @@ def comparison_tables(answer: Comparison) -> list[Block]:
     rows = (
         (
             bead,
-            number_text(sensor.residual.error, ".4f"),
+            number_text(sensor.residual.uncertainty, ".4f"),
             *(number_text(result.sensors[k].residual.computed, ".4f") for result in results),
             *([" or ".join(nearest.get(sensor.bead, ("-",)))] if several else []),
         )
@@ -92,7 +92,7 @@ def agreement_cells(name: str, *agreements: Agreement) -> list[str]:
     The difference is relative, except of an arrival, because the zero of time is arbitrary.
     """
     factor = COMPARED_NUMBERS[name][0]
-    uncertainty = agreements[0].error
+    uncertainty = agreements[0].uncertainty
 
     def text(value: float) -> str:
         return (
@@ -164,7 +164,7 @@ def band_cells(sensor: SensorAgreement, name: str) -> list[str]:
     side, band = getattr(sensor, name), getattr(sensor, f"{name}_band")
     texts = {True: "within", False: "outside", None: "-"}
     numbers = [
-        time_text(value, side.error)
+        time_text(value, side.uncertainty)
         if name == "arrival"
         else number_text(value, factor=COMPARED_NUMBERS[name][0])
         for value in (side.measured, band.low_measured, band.high_measured)

@@ -24,8 +24,6 @@ CLOCK_SHIFT, CALIBRATION = "the clock of the trace", "the calibration of the tra
 # choice, because a window is about three pulse widths long. Neyman 1937,
 # doi:10.1080/03461238.1937.10404821.
 SHAPES = 8
-# A correlation of two numbers is seen if it is this many times what it is by chance (our choice).
-SEEN_DRAWS = 3.0
 
 
 class Nuisance(NamedTuple):
@@ -35,35 +33,6 @@ class Nuisance(NamedTuple):
     kind: str
     sensor: int | None
     error: float
-
-
-def root_of_draws(draws: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return the lower Cholesky factor of the correlation of numbers, from their draws.
-
-    Parameters
-    ----------
-    draws : array (number, draw)
-        Deviations of the numbers; nan in draws without one.
-    errors : array (number,)
-        Errors of the numbers, of which noise is a part.
-    """
-    from scipy.linalg import LinAlgError, cholesky
-
-    known = np.isfinite(draws)
-    off = np.where(known, draws, 0.0)
-    with np.errstate(all="ignore"):
-        both = off @ off.T / (known.astype(float) @ known.T)
-        alike = np.nan_to_num(both / np.outer(errors, errors), posinf=0.0, neginf=0.0)
-        size = np.sqrt(np.maximum(np.diag(alike), 1e-300))
-        seen = np.abs(alike) > SEEN_DRAWS / math.sqrt(max(draws.shape[1], 1)) * np.outer(size, size)
-    alike = np.where(seen, alike, 0.0)
-    np.fill_diagonal(alike, 1.0)
-    while True:
-        try:
-            return np.asarray(cholesky(alike, lower=True))
-        except LinAlgError:
-            # correlations of few draws need not belong to numbers
-            alike = 0.9 * alike + 0.1 * np.eye(len(alike))
 
 
 class Against:
@@ -105,12 +74,14 @@ class Against:
         stated, readings = trace.about.uncertainty, measured.readings
         self.peak, self.arrival, self.peak_error, self.arrival_error = np.array(
             [
-                (one.peak.value, one.arrival.value, one.peak.error, one.arrival.error)
+                (one.peak.value, one.arrival.value, one.peak.uncertainty, one.arrival.uncertainty)
                 for one in readings
             ]
         ).T
         self.times = measure != "peaks"
         count = len(beads)
+        # changes of peaks and arrivals that are caused by reading them from the trace's samples
+        self.peak_read, self.arrival_read = np.zeros((2, count))
         # for each compared number: its sensor, and its kind (0 for a peak, 1 for an arrival, 0 for
         # a sample)
         compared: list[Any] = [
@@ -120,21 +91,13 @@ class Against:
         self._windows: dict[int, slice] = {}
         for k, reading in enumerate(readings):
             if reading.sound and math.isfinite(reading.width.value):
-                ends = reading.top - reading.before, reading.top + reading.after
+                ends = reading.arrival.value - reading.before, reading.arrival.value + reading.after
                 window = self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
                 if measure == "traces":
                     compared[0] += [k] * (window.stop - window.start)
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
         self.count = len(self.kinds)
-        self._root = np.eye(self.count if measure != "traces" else 0)
-        if measure != "traces":
-            draws = [
-                readings[k].deviations[kind]
-                for k, kind in zip(self.labels, self.kinds, strict=True)
-            ]
-            errors = np.array([self.peak_error, self.arrival_error])[self.kinds, self.labels]
-            self._root = root_of_draws(np.reshape(draws, (self.count, -1)), errors)
         has = np.bincount(self.labels, minlength=count) > 0
         # a gain does not affect times, and a clock does not affect peaks
         gains = measure != "arrivals"
@@ -203,6 +166,42 @@ class Against:
             "time.end."
         )
 
+    def read_as_measured(self, point: np.ndarray) -> None:
+        """Estimate how reading noisy samples changes peaks and arrivals, at a point.
+
+        With fewer samples or stronger noise, the peak is read from a longer stretch of the pulse,
+        and the fitted curve cuts off more of it. The choice of this stretch also depends on the
+        noise. The mean of two readings contains these effects but no noise: one reading of the
+        computed pulse with the measured noise, and one with the sign of the noise reversed
+        (antithetic variates: Hammersley & Morton 1956, doi:10.1017/S0305004100031455).
+        """
+        (model,) = self._computed([point])
+        if model is None:
+            return
+        # scale and shift the computed pulse to the measured one
+        force = self.measured.force
+        gain, shift = self.peak / model.peaks, self.apart(model)
+        finite = np.isfinite(gain) & np.isfinite(shift)
+        gain, shift = np.where(finite, gain, 1.0), np.where(finite, shift, self.mean_shift(model))
+        modelled = gain * np.column_stack(
+            [model.at(self.trace.time - one)[:, k] for k, one in enumerate(shift)]
+        )
+        modelled = np.nan_to_num(modelled)
+        read = 0.5 * (np.array([self.peak, self.arrival]) + self._read(2.0 * modelled - force))
+        if np.isnan(read).any():
+            # pulses that the reversed noise hides
+            read = np.where(np.isnan(read), self._read(modelled), read)
+        self.peak_read = np.nan_to_num(read[0] / gain - model.peaks)
+        self.arrival_read = np.nan_to_num(read[1] - model.arrivals - shift)
+
+    def _read(self, force: np.ndarray) -> np.ndarray:
+        """Return the peaks [N] and arrivals [s] of forces, read with the noise of the trace.
+
+        The shapes are (sample, sensor) for the forces and (2, sensor) for the result.
+        """
+        readings = self.measured.read(force)
+        return np.array([(one.peak.value, one.arrival.value) for one in readings]).T
+
     def misfit(self, point: np.ndarray) -> float:
         """Return the root mean square of computed minus measured values, relative to the peaks."""
         (model,) = self._computed([point])
@@ -210,7 +209,7 @@ class Against:
             return math.nan
         shift, gain = self.of_measurement(point)
         if self.measure != "traces":
-            off = gain * model.peaks / self.peak - 1.0
+            off = (gain * model.peaks + self.peak_read) / self.peak - 1.0
             return float(np.sqrt(np.nanmean(off**2)))
         parts = [off / self.peak[k] for k, off in self.left_of_samples(model, shift, gain)]
         return float(np.sqrt(np.mean(np.concatenate(parts) ** 2)))
@@ -324,13 +323,11 @@ class Against:
                     for k, off in self.left_of_samples(model, shift, gain)
                 ]
             )
-        from scipy.linalg import solve_triangular
-
-        peaks, arrivals = gain * model.peaks - self.peak, model.arrivals + shift - self.arrival
+        peaks = gain * model.peaks + self.peak_read - self.peak
+        arrivals = model.arrivals + shift + self.arrival_read - self.arrival
         with np.errstate(all="ignore"):
             off = np.array([peaks / self.peak_error, arrivals / self.arrival_error])
-        own = off[self.kinds, self.labels]
-        return np.asarray(solve_triangular(self._root, own, lower=True, check_finite=False))
+        return np.asarray(off[self.kinds, self.labels])
 
     def blocks(self) -> np.ndarray:
         """Return the block of each compared number for resampling, (number,).

@@ -35,8 +35,8 @@ LEAST_DEGREES = 0.5
 ACCUSED = 0.01
 # Kind of a number that is known beforehand from another source. Peaks are 0 and arrivals are 1.
 STATED = 2
-# Chance that the largest deviation of all gains and clocks of a correct case is suspicious.
-SUSPICIOUS = 0.01
+# Number of specified standard deviations beyond which a gain or a clock indicates a model error.
+BEYOND = 2.0
 
 
 class Rest(NamedTuple):
@@ -117,12 +117,10 @@ def concluded(
     misfit = against.misfit(found.point)
     beside = against.beside(found.point)
     of_all = {one.kind: value for one, value in beside.items() if one.sensor is None}
-    known = [one for one in beside if math.isfinite(one.error)]
-    # of normal deviations, the largest of n is beyond this once in 100 cases
-    chance_of_each = 1.0 - (1.0 - SUSPICIOUS) ** (1.0 / max(len(known), 1))
-    limit = float(scipy_stats().norm.isf(0.5 * chance_of_each))
     beyond = [
-        _beyond(against, one, beside[one]) for one in known if abs(beside[one]) > limit * one.error
+        _beyond(against, one, value)
+        for one, value in beside.items()
+        if abs(value) > BEYOND * one.error
     ]
     remarks = {
         "the search did not converge. The values are the best that it reached": not found.settled,
@@ -170,12 +168,12 @@ def concluded(
         "correlation": correlation,
         "sensor_bead": against.beads,
         "peak_measured": against.peak,
-        "peak_error": against.peak_error,
+        "peak_uncertainty": against.peak_error,
         # with the calibration of the trace
-        "peak_computed": gain * final.peaks,
+        "peak_computed": gain * final.peaks + against.peak_read,
         "arrival_measured": against.arrival,
-        "arrival_error": against.arrival_error,
-        "arrival_computed": final.arrivals + clock,
+        "arrival_uncertainty": against.arrival_error,
+        "arrival_computed": final.arrivals + clock + against.arrival_read,
         "residuals": against.of_sensors(rest.residual[: against.count]),
         "gain": gain,
         "shift": shift - time_shift,
@@ -225,9 +223,10 @@ def _variances(
         scale, known = rest.scatter(kinds == kind)
         if kind == STATED or not known:
             scale, known = 1.0, 0.0
-        elif kind != STATED:
-            # the noise is known from many samples before the pulse, so that a larger scatter is a
-            # model error, and a smaller one is chance
+        # the noise of complete traces is known from many samples, so larger scatter is a model
+        # error. The uncertainties of a few peaks or arrivals are less certain, and are upper bounds
+        # if they come from the shape of a pulse, so the scatter determines their size.
+        if kind != STATED and against.measure == "traces":
             scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
         rows = scale * linear[:, kinds == kind]
         variances.append(np.sum(rows**2, axis=1))

@@ -36,7 +36,8 @@ class SensorFit(NamedTuple):
     ----------
     bead : int
     peak, arrival : Agreement
-        Peak [N], with the calibration of the trace, and arrival [s], on its clock.
+        Peak [N], with the calibration of the trace, and arrival [s], on its clock. Computed values
+        are read from samples in the same way as measured values.
     residual : float
         Computed minus measured value in standard deviations of the measurement. If several values
         are fitted, it is the root mean square of peak and arrival, or of all samples. nan if the
@@ -137,10 +138,10 @@ class Fit(Answer):
         "level": Label(("level",), "1", "confidence level of the intervals"),
         "sensor_bead": Label(_SENSOR, "1", "label of the sensor bead"),
         "peak_measured": Label(_SENSOR, "N", "measured peak force of the first pulse"),
-        "peak_error": Label(_SENSOR, "N", "standard uncertainty of the measured peak"),
+        "peak_uncertainty": Label(_SENSOR, "N", "standard uncertainty of the measured peak"),
         "peak_computed": Label(_SENSOR, "N", "fitted peak, with the calibration of the trace"),
         "arrival_measured": Label(_SENSOR, "s", "measured time of the peak"),
-        "arrival_error": Label(_SENSOR, "s", "standard uncertainty of the measured arrival"),
+        "arrival_uncertainty": Label(_SENSOR, "s", "standard uncertainty of the measured arrival"),
         "arrival_computed": Label(_SENSOR, "s", "fitted arrival, on the clock of the trace"),
         "residuals": Label(_SENSOR, "1", "computed minus measured value, in standard deviations"),
         "gain": Label(_SENSOR, "1", "measured force divided by true force"),

@@ -10,16 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.analysis.pulse import PULSE_BEGINS
+from granchain.measured.baseline import LEAST_QUIET, step_of
 from granchain.measured.noise import (
-    LEAST_QUIET,
-    LINE_SHARE,
     NO_SUPPORT,
     Autoregression,
     Sine,
     autoregression,
     sines_of_common_source,
     statistical_inefficiency,
-    step_of,
 )
 from granchain.measured.sides import Measured
 
@@ -30,6 +28,8 @@ MOST_QUIET = 400
 OUTLYING = 5.0
 # Smallest level that a spectrum of few samples can show, relative to its mean. Our choice: -20 dB.
 SEEN_RANGE = 0.01
+# Largest fraction of a variance that a fitted line removes. Our choice.
+LINE_SHARE = 0.5
 # Number of correlation times in a baseline from which its noise is known.
 FEW_TIMES = 5.0
 # Prior deviation of the baseline's value, relative to its error from the baseline samples.
@@ -104,7 +104,7 @@ def foretold(
             # the fitted sine has removed two amplitudes and a frequency
             row = row * (count / max(count - 3, 1) if sine.turn else 1.0)
         else:
-            row[0] = measured.noise[k] ** 2
+            row[0] = measured.raw_noise[k] ** 2
             if count < LEAST_QUIET:
                 few = f"an estimate of its noise needs at least {LEAST_QUIET} samples"
         if few:
@@ -189,7 +189,6 @@ def _about_line(
     from scipy.linalg import cholesky, solve_triangular, toeplitz
 
     force, baseline, first = measured.force[:, k], measured.readings[k].baseline, places[0]
-    value_error = measured.noises[k].of_sum(baseline.weights[0])
     # disturbances are not noise
     calm = np.abs(force) <= OUTLYING * math.sqrt(row[0])
     places = places[calm[places] | (places >= window.start)]
@@ -198,15 +197,18 @@ def _about_line(
     covariance = toeplitz(row)[np.ix_(places - first, places - first)]
     away = places - baseline.middle
     if ahead < LEAST_QUIET:
-        covariance += value_error**2
+        covariance += baseline.uncertainty(0.5 * (window.start + window.stop)) ** 2
     else:
         line = np.column_stack([np.ones(ahead), away[:ahead]])
         quiet_root = cholesky(covariance[:ahead, :ahead], lower=True)
         basis = solve_triangular(quiet_root, line, lower=True)
+        seen = solve_triangular(quiet_root, quiet, lower=True)
         sure = np.linalg.inv(basis.T @ basis)
-        covariance += UNKNOWN**2 * (sure[0, 0] + sure[1, 1] * np.outer(away, away))
+        slope = float((sure @ (basis.T @ seen))[1])
+        held = max(slope**2 - sure[1, 1], 0.25 * sure[1, 1])
+        covariance += UNKNOWN**2 * sure[0, 0] + held * np.outer(away, away)
         # the baseline's mean has removed the slowest part of the noise
-        covariance[ahead:, ahead:] += value_error**2
+        covariance[ahead:, ahead:] += baseline.value_error**2
     root = np.asarray(cholesky(covariance, lower=True))
     told = solve_triangular(root[:ahead, :ahead], quiet, lower=True)
     return root[ahead:, :ahead] @ told, root[ahead:, ahead:]

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granchain.analysis.pulse import vertex
-from granchain.analysis.results import arrival_of
 from granchain.analysis.transport import wave_speed
 from granchain.errors import TraceError
 from granchain.measured.agreement import (
@@ -29,9 +28,10 @@ from granchain.measured.agreement import (
 )
 from granchain.measured.folder import read_trace
 from granchain.measured.noise import Noise
-from granchain.measured.reading import Number, SensorReading
+from granchain.measured.reading import SensorReading, merged_from
 from granchain.measured.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.measured.trace import Trace
+from granchain.measured.uncertainty import Number
 from granchain.store import Result
 
 # Fraction of the uncertainty of the mean arrival that contributes to the uncertainty of the time
@@ -70,7 +70,7 @@ def compare_pulses(
     messages = list(trace.notes)
     beads = _common_beads(results, words, trace, messages)
     stated = stated_sensor(trace, beads, cutoff)
-    measured = Measured(trace, beads, stated, _common_arrival(results))
+    measured = Measured(trace, beads, stated)
     messages += measured.messages()
     if not any(math.isfinite(reading.arrival.value) for reading in measured.readings):
         raise TraceError(
@@ -112,18 +112,6 @@ def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
     if problems:
         raise TraceError(problems)
     return dict(tolerances)
-
-
-def _common_arrival(results: Sequence[Result]) -> str:
-    """Return the definition of the arrival, which must be the same in all results."""
-    arrivals = {arrival_of(result): result for result in results}
-    if len(arrivals) > 1:
-        raise TraceError(
-            f"compare: the results have different definitions of the arrival, "
-            f"{' and '.join(sorted(arrivals))}. They must be the same. Run the cases again with "
-            "the same sensors.arrival."
-        )
-    return next(iter(arrivals))
 
 
 def _common_beads(
@@ -231,7 +219,7 @@ def time_shift(
     slopes = slopes[: len(real_slopes)]
     common = float((slopes * real_slopes).sum())
     sizes = noise if isinstance(noise, Sequence) else np.broadcast_to(noise, real.shape[1])
-    each = [one if isinstance(one, Noise) else Noise(float(one)) for one in sizes]
+    each = [one if isinstance(one, Noise) else Noise(float(one), np.empty(0)) for one in sizes]
     size = math.hypot(*(one.of_sum(row) for one, row in zip(each, slopes.T, strict=True)))
     return Number(float(at) * interval, size / common * interval if common > 0.0 else math.nan)
 
@@ -257,7 +245,7 @@ def _shift_between(
     apart = np.array(
         [measured.readings[k].arrival.value - computed.pulses[k].arrival for k in both]
     )
-    sure = np.array([measured.readings[k].arrival.error for k in both])
+    sure = np.array([measured.readings[k].arrival.uncertainty for k in both])
     widest = max(computed.pulses[k].before + computed.pulses[k].after for k in both)
     count = int((computed.time[-1] - computed.time[0]) / step * (1.0 + 1e-12)) + 1
     grid = computed.time[0] + step * np.arange(count)
@@ -270,8 +258,8 @@ def _shift_between(
         pulse = computed.pulses[k]
         # Equally much of both, because the offset of the measured pulse is the unknown.
         for part, whole, time, at in (
-            (ours, model, grid, pulse.top),
-            (theirs, real, measured.time, float(pulse.top + apart[i])),
+            (ours, model, grid, pulse.arrival),
+            (theirs, real, measured.time, float(pulse.arrival + apart[i])),
         ):
             near = slice(*np.searchsorted(time, [at - pulse.before, at + pulse.after]))
             part[near, i] = whole[near, i]
@@ -311,7 +299,9 @@ def _shift_between(
     # their arrivals.
     return Number(
         value,
-        math.hypot(found.error, OF_ARRIVALS * mean) if math.isfinite(found.error) else mean,
+        math.hypot(found.uncertainty, OF_ARRIVALS * mean)
+        if math.isfinite(found.uncertainty)
+        else mean,
     )
 
 
@@ -352,7 +342,8 @@ def _result_against(
                 f"bead {bead}: no complete pulse rises above the noise of the computed ({label}) "
                 "trace"
             )
-        found = {"measured": real.merged, f"computed ({label})": model.merged}
+        real_merged = merged_from(measured.time, measured.force[:, i], real, measured.noise[i])
+        found = {"measured": real_merged, f"computed ({label})": model.merged}
         messages += [
             f"bead {bead}: in the {side} trace, a second, larger pulse passed the first before "
             "it had "
@@ -361,7 +352,7 @@ def _result_against(
             if has_merged
         ]
         merged.append(tuple(side.split()[0] for side, has_merged in found.items() if has_merged))
-        sure = math.hypot(real.arrival.error, clocks[i], shift.error)
+        sure = math.hypot(real.arrival.uncertainty, clocks[i], shift.uncertainty)
         arrivals.append(Agreement(real.arrival.value, sure, model.arrival + shift.value))
     for k, (bead, real, model) in enumerate(
         zip(measured.beads, measured.readings, computed.pulses, strict=True)
@@ -394,14 +385,16 @@ def _result_against(
                 computed.positions[k],
                 Agreement(
                     real.peak.value,
-                    math.hypot(real.peak.error, measured.gain_error[k] * real.peak.value),
+                    math.hypot(real.peak.uncertainty, measured.gain_error[k] * real.peak.value),
                     model.peak,
                 ),
                 arrivals[k],
                 Agreement(*real.width, model.width),
                 Agreement(
                     real.impulse.value,
-                    math.hypot(real.impulse.error, measured.gain_error[k] * real.impulse.value),
+                    math.hypot(
+                        real.impulse.uncertainty, measured.gain_error[k] * real.impulse.value
+                    ),
                     model.impulse,
                 ),
                 speed,
@@ -420,7 +413,7 @@ def _result_against(
     ]
     everywhere = _wave_agreement(computed.positions, arrivals, measured.readings, known, clocks)
     return ResultAgreement(
-        label, computed.law, shift.value, shift.error, tuple(sensors), everywhere
+        label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere
     )
 
 
@@ -437,8 +430,8 @@ def _window_of_pulse(
     if real.sound:
         wide = real.width.value if math.isfinite(real.width.value) else min(real.before, real.after)
         start, end = (
-            real.top - real.before - 0.5 * wide,
-            real.top + real.after + 0.5 * wide,
+            real.arrival.value - real.before - 0.5 * wide,
+            real.arrival.value + real.after + 0.5 * wide,
         )
     else:
         pulses = [
@@ -448,9 +441,9 @@ def _window_of_pulse(
         ]
         if not pulses:
             return slice(0, len(measured.time))
-        start = min(pulse.top + shift - pulse.before for pulse, shift in pulses)
+        start = min(pulse.arrival + shift - pulse.before for pulse, shift in pulses)
         end = max(
-            pulse.top + shift + min(pulse.after, 2.0 * pulse.width) for pulse, shift in pulses
+            pulse.arrival + shift + min(pulse.after, 2.0 * pulse.width) for pulse, shift in pulses
         )
     return slice(*np.searchsorted(measured.time, [start, end]))
 
@@ -464,7 +457,7 @@ def _speed_between(
     """Return the speed between two sensors. The common shift has no effect."""
     way, (first, second) = places[1] - places[0], arrivals
     delay, computed = second.measured - first.measured, second.computed - first.computed
-    sure = math.hypot(*(reading.arrival.error for reading in readings), *clocks)
+    sure = math.hypot(*(reading.arrival.uncertainty for reading in readings), *clocks)
     speed = way / delay if delay else math.nan
     error = abs(speed) * sure / abs(delay) if delay else math.nan
     return Agreement(speed, error, way / computed if computed else math.nan)
@@ -488,7 +481,7 @@ def _wave_agreement(
         return Agreement(measured, math.nan, computed)
     # Slope of the line, sum((x - mean) t)/sum((x - mean)^2), and its error from the errors of the
     # times.
-    u = np.array([math.hypot(readings[k].arrival.error, clocks[k]) for k in known])
+    u = np.array([math.hypot(readings[k].arrival.uncertainty, clocks[k]) for k in known])
     x = x - x.mean()
     slope = float(np.linalg.norm(x * u) / (x @ x))
     return Agreement(measured, measured**2 * slope, computed)

@@ -1,111 +1,72 @@
-"""First pulses of the sensors of a measured trace, and their errors from one Monte Carlo.
+"""First pulse of one sensor: baseline, results with uncertainties, and problems.
 
-The pulse of each sensor is measured by `analysis.first_pulse`, as a computed one, but smoothed.
-Each draw then adds to the smoothed pulse what disturbs it, and measures it again: the noise before
-the pulse, an autoregression of resampled blocks that all sensors share; and what rings on after the
-pulse, a damped line with a random phase. The pulse is sampled at a random phase and rounded as the
-instrument does, and the baseline is fitted again. The spread of the draws and the bias that they
-show are the errors. Gains and clocks are not in the draws.
+A result that the trace does not determine is not reported, and a message gives the reason. Examples
+are the peak of a clipped pulse and the width of a truncated pulse.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from granchain.analysis.pulse import (
+    MERGED_NOISE,
     PULSE_BEGINS,
+    PULSE_ENDS,
     ForceJumps,
-    crossings,
     first_pulse,
-    pulses,
-    smoothed,
+)
+from granchain.measured.baseline import LEAST_QUIET, NO_BASELINE, Baseline, baseline_of
+from granchain.measured.flat_top import (
+    FEW_IN_WIDTH,
+    PERHAPS,
+    SURELY,
+    TO_FLANKS,
+    few_at_top,
+    flat_top,
+    meeting_of_flanks,
 )
 from granchain.measured.noise import (
-    LEAST_QUIET,
-    MEMORY_SAMPLES,
-    NO_BASELINE,
-    Baseline,
+    DOUBT,
+    RIPPLES,
     Noise,
-    baseline_of,
-    noise_in,
-    rapid,
-    step_of,
+    NoisyPulse,
+    Smoothed,
+    fell_before,
+    foot_of,
+    half_height,
+    pulses_in,
 )
+from granchain.measured.uncertainty import WITHHELD, Number, Weights, crossing_of, top_of
 
-NAMES = ("peak", "arrival", "width", "impulse")
-# Number of draws, so that a standard deviation is known to 6 %; and their seed (our choice).
-DRAWS, SEED = 128, 52
-# A number is not reported if more than this fraction of its draws give none, or another pulse.
-LOST = 0.2
-# Weight of the bias of the draws in the error: the smoothed pulse shows less of it than the pulse.
-BIAS = 1.5
-# Error of an arrival between two samples, of whose shape nothing is known, as a fraction of their
-# interval.
-PLACE = 0.04
-# A smaller smoothing, by this factor, shows the bias that the draws do not, if its numbers differ
-# by this many standard deviations of the difference in the draws.
-LESS, NO_NOISE_OF_DRAWS = 5.0, 2.5
-# The window of a pulse begins before it, and the pulse at this fraction of the peak, above what a
-# spline adds before a jump.
-STARTS = 0.05
-# Crossings that are this many times as far apart as those of the smoothed pulse are of two flanks.
-TWO_FLANKS = 2.5
-# A fourth difference is that of a jump, not of the top, if errors grow by less than this.
-FEW_JUMPS = math.sqrt(2.0)
-# A pulse rises above the noise of the smoothed force by this many standard deviations.
-CLEAR = 8.0
-# The smoothing grows until the noise is the first fraction of the peak, but its Gaussian has at
-# most the second fraction of the width as its standard deviation.
-CALM, SMOOTHEST = 5e-4, 0.09
-# A zero-phase filter makes ripples before and after a jump of the force. For orders 1 to 8, they
-# stay below this fraction of the jump.
-RIPPLES = 0.1
+# An isolated sample differs from the cubic through its four neighbours by more than this multiple
+# of their range.
+ALONE = 1.0
 # A first pulse below this fraction of a later one may be a disturbance, such as crosstalk of the
-# trigger; if it is also shorter or longer than the later one by this factor, it is no wave.
+# trigger.
 DISTURBANCE = 1.0 / 3.0
 # Two tops closer than this fraction of a width count as simultaneous, because a wave takes this
 # time from bead to bead.
 SIMULTANEOUS = 0.25
-# A later pulse that ends the ringing is above this fraction of the first.
-LATER = 0.1
-# Ringing: widths behind the pulse that are searched, and their smallest number of samples; periods
-# in a width and decays over a width; decays of the tail of a pulse over a width; the fraction of
-# the squares there that it must explain, and the multiple of what noise explains.
-RING_WIDTHS, RING_SAMPLES = 3.0, 16
-RING_PERIODS, RING_DECAYS = np.geomspace(1.7, 8.0, 40), np.array([0.0, 0.2, 0.6, 1.2])
-RING_TAILS, RING_SHARE, RING_CLEAR = np.array([0.5, 1.0, 2.0, 4.0]), 0.3, 12.0
-# Smallest amplitude as a fraction of the peak, below which the motion of the bead may look like it,
-# and largest exponent of its growth back to the pulse.
-RING_LEAST, RING_GROWTH = 1.5e-3, 2.0
-# With any law, a pulse is above 1 - e of its peak for at most 1.7 sqrt(e) of its width (51 laws, 5
-# beads, e from 0.003 to 0.2; a parabola with the same half height: 1.4). A top that is flat for
-# longer is clipped. The inspected values of e must be this many standard deviations of the noise.
-FLAT_TOP, FLAT_FALLS, FLAT_NOISE = 1.8, (0.03, 0.06, 0.12, 0.2), 2.5
+# A disturbance that is shorter or longer than the pulse by this factor is not a wave.
+SHORTEST = 1.0 / 3.0
 # Distance of the peak from the middle of the stretch above 0.4 to 0.95 of its height, as a fraction
-# of the length of that stretch: root mean square over 25 laws and 5 beads each.
+# of the length of that stretch: root mean square over 25 laws and 5 beads each (measured; 19 of 20
+# are below 0.16).
 OFF_MIDDLE = 0.07
-# A slope of the baseline counts as drift if it exceeds this many standard deviations.
-DRIFTS = 4.0
-# A message reports a width of fewer samples than the second number, and errors grow, because the
-# shape between the samples is not known. With fewer than the first, one sample may contain the
-# complete top, and the width has no meaning.
-FEWEST_SAMPLES, FEW_SAMPLES = 3.0, 8.0
-
-
-class Number(NamedTuple):
-    """Measured value and its standard uncertainty, both nan if not reported."""
-
-    value: float
-    error: float
-
-
-WITHHELD, NO_NOISE = Number(math.nan, math.nan), Noise(0.0)
+# If the crossings at both ends of the margin are this many times as far apart as the slope implies,
+# they belong to two flanks.
+JUMPS = 2.5
+# Above this ratio, the flank is so flat that its slope alone is not sufficient.
+CURVED = 1.25
+# A message reports the width if it has fewer samples than this.
+FEW_SAMPLES = 8.0
+# With fewer samples, one sample may contain the complete top, and the width has no meaning.
+FEWEST_SAMPLES = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,19 +76,21 @@ class SensorReading:
     Attributes
     ----------
     peak, arrival, width, impulse : Number
-        Peak force [N], arrival on the clock of the trace [s], width [s], and impulse [N s].
-    top, before, after : float
-        Time of the peak, and duration of the pulse before and after it [s]. They are nan if there
-        is no pulse, or if it does not end.
-    baseline, noise : Baseline, Noise
+        Peak force [N], its time on the clock of the trace [s], width [s], and impulse [N s].
+    before, after : float
+        Duration of the pulse before and after its peak [s]. It is nan if there is no pulse, or if
+        the pulse does not end.
+    baseline : Baseline
     sound : bool
         Whether the shape of the pulse was recorded. It is False if the pulse is clipped, truncated,
         or cannot be distinguished from another.
-    merged : bool
-        See `FirstPulse`.
-    deviations : array (4, draws)
-        Deviations of peak, arrival, width, and impulse in the draws, which all sensors share. They
-        are nan in draws without a number, and for numbers that are not reported.
+    small : float
+        Time of a pulse before a larger one [s]. It may not be a wave. nan means that there is none.
+    small_height, small_width, small_share : float
+        Height of that pulse [N], its width [s], and its height divided by that of the larger pulse
+        [1].
+    disturbed : float
+        Time of a disturbance that was ignored [s]. nan means that there is none.
     messages : tuple of str
         Problems of the trace, one message each.
     """
@@ -136,727 +99,590 @@ class SensorReading:
     arrival: Number = WITHHELD
     width: Number = WITHHELD
     impulse: Number = WITHHELD
-    top: float = math.nan
     before: float = math.nan
     after: float = math.nan
     baseline: Baseline = NO_BASELINE
-    noise: Noise = NO_NOISE
     sound: bool = False
-    merged: bool = False
-    deviations: np.ndarray = field(default_factory=lambda: np.full((len(NAMES), DRAWS), math.nan))
+    small: float = math.nan
+    small_height: float = 0.0
+    small_width: float = 0.0
+    small_share: float = 0.0
+    disturbed: float = math.nan
     messages: tuple[str, ...] = ()
 
 
-class Located(NamedTuple):
-    """First pulse of a sensor, located in its smoothed force.
-
-    Attributes
-    ----------
-    force : array (n,)
-        Force without isolated samples [N].
-    baseline, noise : Baseline, Noise
-    scale, calm : float
-        Standard deviation of the smoothing [samples], and noise of a smoothed sample [N].
-    step : float
-        Step of the converter, 0 if none shows [N].
-    start : int
-        First sample of the pulse, at which the baseline ends.
-    hidden : float
-        Error of the baseline, because the pulse may begin in its few samples [N].
-    pulses : tuple of FirstPulse
-        The pulse and those after it.
-    """
-
-    force: np.ndarray
-    baseline: Baseline
-    noise: Noise
-    scale: float
-    calm: float
-    step: float
-    start: int
-    hidden: float
-    pulses: tuple[Any, ...]
-
-
-class Ring(NamedTuple):
-    """Damped oscillation behind a pulse: its amplitude at sample `start` [N], and its decay and
-    phase advance per sample."""
-
-    start: int
-    size: float
-    decay: float
-    turn: float
-
-
-def readings_of(
+def reading_of(
     time: np.ndarray,
-    force: np.ndarray,
-    noise: float | None = None,
-    *,
-    arrival: str = "peak",
+    recorded: np.ndarray,
+    noise: Noise,
     filtered: bool = False,
+    begin: float = -math.inf,
     high_pass: bool = False,
-) -> list[SensorReading]:
-    """Measure the first pulse of each sensor, with errors.
-
-    A first pulse before a larger one that several sensors record at the same time is crosstalk. A
-    small one at a single sensor may be crosstalk or a wave.
+) -> SensorReading:
+    """Analyse the first pulse of a sensor.
 
     Parameters
     ----------
     time : array (n,)
         Evenly spaced times [s].
-    force : array (n, sensors)
-        Forces, filtered if requested [N].
-    noise : float, optional
-        Standard deviation of a sample, if it is known [N].
-    arrival : {"peak", "half", "rise"}
-        Definition of the arrival.
+    recorded : array (n,)
+        Force, filtered if requested [N].
+    noise : Noise
     filtered : bool
         Whether a filter may have made ripples.
+    begin : float
+        Pulses before this time are disturbances [s].
     high_pass : bool
         Whether a high-pass filter of the instrument is specified. A pulse then ends below the
         baseline.
     """
+    messages: list[str] = []
     interval = float(time[-1] - time[0]) / (len(time) - 1)
-    notes: list[list[str]] = [[] for _ in force.T]
-    columns = [
-        _without_lone_samples(time, column, note)
-        for column, note in zip(force.T, notes, strict=True)
-    ]
-    sensors = [_located(time, column, noise, filtered) for column in columns]
-    ignored: list[Any] = [None] * len(sensors)
-    smalls = [_small_pulse(sensor) for sensor in sensors]
-    for k, (sensor, small) in enumerate(zip(sensors, smalls, strict=True)):
-        if sensor is None or small is None:
-            continue
-        larger = max(sensor.pulses, key=lambda pulse: pulse.peak)
-        share, ratio = small.peak / larger.peak, small.width / larger.width
-        near = max(small.width, 2.0 * interval)
-        near = near if share < DISTURBANCE else max(SIMULTANEOUS * near, 2.0 * interval)
-        common = (
-            sum(other is not None and abs(other.top - small.top) < near for other in smalls) > 1
-        )
-        size = f"{small.peak:.3g} N at {1e6 * small.top:.4g} us"
-        if common or (share < DISTURBANCE and not DISTURBANCE < ratio < 1.0 / DISTURBANCE):
-            ignored[k] = small
-            after = small.top + 0.5 * np.nan_to_num(small.width)
-            sensors[k] = _located(time, columns[k], noise, filtered, float(after))
-            length = "shorter" if ratio < 1.0 else "longer"
-            why = ", which also appears at other sensors, is not a wave and"
-            why = why if common else f", much {length} than the pulse,"
-            notes[k].append(f"a disturbance of {size}{why} was ignored")
-        elif share < DISTURBANCE:
-            sensors[k] = None
-            notes[k].append(
-                f"a pulse of {size} before a much larger one may be crosstalk. No result is "
-                "reported"
+    original, recorded = recorded, _without_lone_samples(time, recorded, noise, messages)
+    lone = np.flatnonzero(recorded != original)
+    start = float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)]))
+    baseline = NO_BASELINE._replace(value=start, value_error=0.0, samples=LEAST_QUIET)
+    small: tuple[NoisyPulse, float, float] | None = None
+    known = 0
+    # Twice, because the baseline is estimated before the pulse, and the pulse is found above the
+    # baseline.
+    for turn in range(2):
+        force = recorded - baseline.at(np.arange(len(recorded)))
+        found = pulses_in(force, noise, filtered)
+        pulses = [pulse for pulse in found.pulses if time[pulse.top] >= begin]
+        if not pulses:
+            return SensorReading(
+                baseline=baseline,
+                messages=(
+                    *messages,
+                    "no complete pulse rises above the noise of the measured trace",
+                ),
             )
-    white = _shared_blocks(sensors, len(time))
-    return [
-        _measured(time, sensor, drawn, arrival, (filtered, high_pass), small, note)
-        if sensor is not None
-        else SensorReading(messages=(*note, NOTHING), noise=_noise_alone(column))
-        for sensor, column, drawn, small, note in zip(
-            sensors, columns, white, ignored, notes, strict=True
+        first = pulses[0]
+        left, right = half_height(found.smooth, first.top)
+        foot = foot_of(found, first, left) if math.isfinite(left) else 0
+        if found.smooth[foot] > DISTURBANCE * first.height:
+            # The foot is between two tops of one pulse.
+            foot = min(foot, first.start)
+        largest = max(pulses, key=lambda pulse: pulse.height)
+        # Above the second baseline, another pulse may be the first.
+        if first.height < largest.height - found.doubt:
+            # twice one side if the trace starts on the other side
+            wide = 2.0 * interval * float(np.nanmean([first.top - left, right - first.top]))
+            small = first, wide, first.height / largest.height
+        if turn == 0 and small is not None and small[2] < DISTURBANCE:
+            ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
+            if not SHORTEST < ratio < 1.0 / SHORTEST:
+                length = "shorter" if ratio < 1.0 else "longer"
+                size = f"{first.height:.3g} N at {1e6 * time[first.top]:.4g} us"
+                note = f"a disturbance of {size}, much {length} than the pulse, was ignored"
+                later = reading_of(
+                    time, recorded, noise, filtered, float(time[first.stop]), high_pass
+                )
+                later = replace(later, messages=(*messages, note, *later.messages))
+                return _beside_disturbance(later, float(time[first.top]), first.height, small[1])
+        quiet = foot - round(0.5 * (first.top - foot))
+        if quiet >= max(LEAST_QUIET, left - foot):
+            # the baseline of the same samples is already known
+            baseline = baseline if quiet == known else baseline_of(recorded[:quiet], noise)
+            known = quiet
+        else:
+            known = 0
+            baseline = _short_baseline(recorded, found, foot, left, noise, first.height)
+    fallen = _with_fall(baseline, found, first)
+    fall = 0.0
+    if not high_pass and baseline.samples and fallen is not baseline:
+        fall = -float(found.smooth[first.stop :].min())
+        messages.append(
+            f"after the pulse, the trace falls {fall:.3g} N below its baseline. The trace "
+            "drifts, or the instrument has a high-pass filter that is not specified in "
+            "sensor.high_pass. The results are less certain"
         )
-    ]
+    baseline = baseline if high_pass else fallen
+    force = recorded - baseline.at(np.arange(len(recorded)))
+    found = pulses_in(force, noise, filtered) if baseline.samples else found
+    if found.smooth[first.top] < PULSE_ENDS * first.height:
+        # The samples before the pulse belong to another pulse.
+        baseline = NO_BASELINE
+    if largest is not first and largest.height > first.height + found.doubt:
+        messages.append(
+            f"a pulse {largest.height / first.height:.2g} times as large follows "
+            f"{1e6 * (time[largest.top] - time[first.top]):.3g} us after the first. The results "
+            "are for the first pulse"
+        )
+    if (
+        not right - left >= 2.0 * FEW_SAMPLES
+        and ((lone > foot) & (lone < first.stop + first.top - foot)).any()
+    ):
+        messages.append(
+            "one of these samples is in the pulse, which has too few samples to distinguish a "
+            "disturbance from a dip or a peak. No result is reported"
+        )
+        return SensorReading(baseline=baseline, messages=tuple(messages))
+    reading = _numbers_of_pulse(time, force, noise, found, first, foot, baseline, fall, messages)
+    reading = replace(reading, messages=tuple(messages))
+    if small is None:
+        return reading
+    return replace(
+        reading,
+        small=float(time[small[0].top]),
+        small_height=small[0].height,
+        small_width=small[1],
+        small_share=small[2],
+    )
 
 
-NOTHING = "no complete pulse rises above the noise of the measured trace"
+def _beside_disturbance(
+    reading: SensorReading, at: float, height: float, width: float
+) -> SensorReading:
+    """Add an earlier disturbance to the uncertainty of the impulse.
+
+    Parameters
+    ----------
+    at, height, width : float
+        Time [s], height [N], and width at half height [s] of the disturbance, a Gaussian.
+    """
+    impulse, scale = reading.impulse, 0.5 * width / math.sqrt(math.log(2.0))
+    if math.isfinite(impulse.value):
+        begin = reading.arrival.value - reading.before
+        area = 0.5 * math.sqrt(math.pi) * height * scale * math.erfc((begin - at) / scale)
+        impulse = Number(impulse.value, math.hypot(impulse.uncertainty, area))
+    return replace(reading, impulse=impulse, disturbed=at)
 
 
-def _without_lone_samples(time: np.ndarray, force: np.ndarray, notes: list[str]) -> np.ndarray:
+def _numbers_of_pulse(
+    time: np.ndarray,
+    force: np.ndarray,
+    noise: Noise,
+    found: Smoothed,
+    pulse: NoisyPulse,
+    foot: int,
+    baseline: Baseline,
+    fall: float,
+    messages: list[str],
+) -> SensorReading:
+    interval = float(time[-1] - time[0]) / (len(time) - 1)
+    top = pulse.top
+    left, right = half_height(found.smooth, top)
+    halves = [side for side in (top - left, right - top) if math.isfinite(side)]
+    lacks = {
+        "the trace ends before the pulse has fallen to half its height. The peak may come "
+        "later, so "
+        "no result is reported": pulse.stop >= len(force),
+        "because of noise, the first pulse may be one pulse or two. No result is reported": (
+            fell_before(found, pulse)
+        ),
+        "the trace contains too little of the pulse. No result is reported": not halves or top < 1,
+    }
+    if any(lacks.values()):
+        messages.append(next(sentence for sentence, holds in lacks.items() if holds))
+        return SensorReading(baseline=baseline)
+    peak, place, of_peak = top_of(force, top, max(min(halves), 1.0), noise)
+    place = _rival_tops(found, pulse, place)
+    flat = flat_top(force, found, noise, top, right - left, SURELY)
+    has_baseline = baseline.samples > 0
+    if not has_baseline:
+        messages.append(
+            "the trace starts on the rise of the pulse, so there is no baseline. Peak, width, "
+            "and impulse are not reported"
+        )
+    elif baseline.samples < LEAST_QUIET:
+        messages.append(
+            f"the baseline is estimated from only {baseline.samples} samples before the pulse"
+        )
+    if baseline.drifts:
+        messages.append(
+            f"the baseline drifts by {baseline.slope * (len(force) - 1):+.2g} N over the trace. "
+            "A straight line was subtracted"
+        )
+    if flat is not None:
+        messages.append(
+            f"the pulse is constant at {float(force[flat].max()):.4g} N for "
+            f"{1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as if the instrument "
+            "clipped it. Peak, width, and impulse are not reported"
+        )
+        # A few equal samples may belong to a round top.
+        long = flat.stop - flat.start
+        sure = place.uncertainty if math.isfinite(place.uncertainty) else long
+        place = Number(0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, sure))
+    # A slope of the baseline shifts the peak, more so if the top is flat (a parabola with this half
+    # height). Behind a high-pass filter, the fall of the trace below its baseline is lost over the
+    # width of the pulse.
+    wide = right - left if len(halves) == 2 else 2.0 * halves[0]
+    tilt = (
+        math.hypot(baseline.slope, baseline.slope_error, fall / max(wide, 1.0))
+        * min(halves) ** 2
+        / max(pulse.height, found.doubt)
+    )
+    arrival = Number(
+        float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt)
+    )
+    if not has_baseline or flat is not None or not math.isfinite(peak.value):
+        return SensorReading(arrival=arrival, baseline=baseline)
+    perhaps = flat_top(force, found, noise, top, right - left, PERHAPS)
+    if perhaps is None and right - left < FEW_SAMPLES:
+        perhaps = few_at_top(force, noise, top, right - left)
+    lost = 0.0
+    if perhaps is not None:
+        lost = max(meeting_of_flanks(force, perhaps, left, right) - peak.value, 0.0) / TO_FLANKS
+        if right - left >= FEW_IN_WIDTH:
+            messages.append(
+                "the peak may be clipped, which the noise hides. The uncertainty of the peak "
+                "extends to the force at which the flanks would meet"
+            )
+    peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
+    width = _width_of(force, noise, found, top, peak, of_peak, interval)
+    if math.isnan(width.value):
+        messages.append("the measured trace is too noisy or too short for a width at half height")
+    elif width.value < FEWEST_SAMPLES * interval:
+        messages.append(
+            f"the pulse has only {width.value / interval:.2g} samples in its width. Peak, width, "
+            "and impulse are not reported"
+        )
+        return SensorReading(arrival=arrival, baseline=baseline)
+    elif width.value < FEW_SAMPLES * interval:
+        messages.append(f"the pulse has only {width.value / interval:.2g} samples in its width")
+    begin = max(0, foot - round(0.5 * (top - foot)))
+    area, end = _impulse_of(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
+    if perhaps is not None:
+        # Area above the top of a parabola with the flanks as tangents: two thirds of half the
+        # height of the triangle.
+        above = lost * (perhaps.stop - perhaps.start) / 3.0
+        area = Number(area.value, math.hypot(area.uncertainty, above))
+    if math.isnan(area.value):
+        messages.append("the trace ends before the pulse does. The impulse is not reported")
+    return SensorReading(
+        peak,
+        arrival,
+        width,
+        Number(interval * area.value, interval * area.uncertainty),
+        before=interval * (place.value - begin),
+        after=interval * (end - place.value),
+        baseline=baseline,
+        sound=True,
+    )
+
+
+def _short_baseline(
+    recorded: np.ndarray, found: Smoothed, n: int, left: float, noise: Noise, height: float
+) -> Baseline:
+    """Estimate the baseline from few samples that may include the foot of a pulse.
+
+    A foot that rises as e^(i/t), by `rise` over the n samples, has the height rise/(e^(n/t) - 1) at
+    its start. t is its mean from the end of the samples to the half height.
+    """
+    if n == 0:
+        return NO_BASELINE
+    rise = max(float(found.smooth[n] - found.smooth[0]), found.doubt / DOUBT, 1e-12 * height)
+    growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(left - n, 1.0)
+    hidden = rise / math.expm1(min(n * growth, 50.0))
+    sure = math.hypot(noise.of_sum(np.full(n, 1.0 / n)), 0.5 * rise, hidden)
+    return Baseline(
+        float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), sure, 0.0, min(n, LEAST_QUIET - 1)
+    )
+
+
+def _with_fall(baseline: Baseline, found: Smoothed, pulse: NoisyPulse) -> Baseline:
+    """Increase the uncertainty of the baseline if the trace later falls below it.
+
+    Beads do not pull, so the baseline has drifted, evenly as far as is known.
+    """
+    after = found.smooth[pulse.stop :]
+    if not len(after) or after.min() > -2.0 * found.doubt:
+        return baseline
+    lowest = pulse.stop + int(np.argmin(after))
+    return baseline._replace(
+        slope_error=math.hypot(
+            baseline.slope_error, float(after.min()) / (lowest - baseline.middle)
+        )
+    )
+
+
+def _without_lone_samples(
+    time: np.ndarray, force: np.ndarray, noise: Noise, messages: list[str]
+) -> np.ndarray:
     """Replace isolated samples by the cubic through their four neighbours.
 
-    The cubic is (-f_-2 + 4 f_-1 + 4 f_1 - f_2)/6. An isolated sample differs from it by more than
-    the range of the neighbours.
+    The cubic is (-f_-2 + 4 f_-1 + 4 f_1 - f_2)/6.
     """
     around = np.stack([force[:-4], force[1:-3], force[3:-1], force[4:]])
     between = (-around[0] + 4.0 * around[1] + 4.0 * around[2] - around[3]) / 6.0
     # For white noise, the difference is sqrt(1 + 34/36) times as large as the noise.
-    least = CLEAR * math.sqrt(70.0 / 36.0) * max(rapid(force), step_of(force))
-    least = max(least, PULSE_BEGINS**2 * float(np.ptp(force)))
-    lone = np.flatnonzero(np.abs(force[2:-2] - between) > np.maximum(least, np.ptp(around, axis=0)))
-    lone += 2
+    beyond = np.maximum(
+        2.0 * DOUBT * math.sqrt(70.0 / 36.0) * noise.sample, ALONE * np.ptp(around, axis=0)
+    )
+    lone = np.flatnonzero(np.abs(force[2:-2] - between) > beyond) + 2
     if not len(lone) or len(lone) > max(3, len(force) // 100):
         return force
     corrected = force.copy()
     corrected[lone] = between[lone - 2]
     places = ", ".join(f"{1e6 * time[i]:.4g}" for i in lone[:3])
-    notes.append(
+    messages.append(
         f"{len(lone)} isolated samples, at {places} us, were treated as disturbances and removed"
     )
     return corrected
 
 
-def _noise_alone(force: np.ndarray) -> Noise:
-    """Return the noise of a force without a baseline: its rapid changes, or its rounding."""
-    return Noise(max(rapid(force), step_of(force) / math.sqrt(12.0)))
+def _rival_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
+    """Increase the uncertainty of the peak position if another top may be as high.
+
+    This is the case if the pulse is as high elsewhere, within the margin, with a dip between.
+    """
+    high = (
+        found.smooth[pulse.start : pulse.stop]
+        > found.smooth[pulse.top] - math.sqrt(2.0) * found.doubt
+    )
+    parts = np.flatnonzero(np.diff(np.concatenate([[0], high.astype(int), [0]])))
+    if len(parts) <= 2:
+        return place
+    away = max(
+        pulse.top - (pulse.start + int(parts[0])), pulse.start + int(parts[-1]) - 1 - pulse.top
+    )
+    return Number(place.value, math.hypot(place.uncertainty, away / 3.0))
 
 
-def _small_pulse(sensor: Located | None) -> Any:
-    """Return the first pulse of a sensor if a larger one follows."""
-    if sensor is None:
+def _width_of(
+    force: np.ndarray,
+    noise: Noise,
+    found: Smoothed,
+    top: int,
+    peak: Number,
+    of_peak: Weights,
+    interval: float,
+) -> Number:
+    level = 0.5 * peak.value
+    places = half_height(found.smooth, top, peak.value)
+    if not all(map(math.isfinite, places)):
+        return WITHHELD
+    crossings, by_shape, by_height = [], [], 0.0
+    # Noise moves the peak and the crossings at half the peak together.
+    weights = np.zeros(len(force))
+    for flank, place in enumerate(places):
+        at, slope, of_place = crossing_of(force, level, place, max(abs(place - top), 1.0), noise)
+        if not math.isfinite(at.value) or not slope:
+            return WITHHELD
+        # If the flank is nearly flat, its crossing may be anywhere within the margin.
+        high, low = (
+            half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[flank]
+            for sign in (1.0, -1.0)
+        )
+        # These are eight standard deviations apart. If the distance is more than the slope
+        # explains, there are two possible crossings.
+        between = abs(high - low) if math.isfinite(high - low) else math.inf
+        slack = found.sharp_doubt + DOUBT * 0.5 * peak.uncertainty
+        above, below = (
+            half_height(found.sharp, top, peak.value + 2.0 * sign * slack)[flank]
+            for sign in (1.0, -1.0)
+        )
+        wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
+        jumps = wide > 1.0 + 2.0 * JUMPS * slack / abs(slope)
+        curved = between > CURVED * 2.0 * found.doubt / abs(slope)
+        crossings.append(at.value)
+        by_noise = noise.of_sum(of_place.row)
+        alone = 0.5 * wide if jumps else between / (2.0 * DOUBT) if curved else 0.0
+        by_shape.append(math.sqrt(max(max(at.uncertainty, alone) ** 2 - by_noise**2, 0.0)))
+        sign = -1.0 if flank == 0 else 1.0
+        of_place.added_to(weights, sign)
+        of_peak.added_to(weights, sign * 0.5 / slope)
+        by_height += 0.5 / abs(slope)
+    of_samples = noise.of_sum(of_peak.row)
+    height_doubt = math.sqrt(max(peak.uncertainty**2 - of_samples**2, 0.0))
+    sure = math.hypot(*by_shape, by_height * height_doubt, noise.of_sum(weights))
+    return (
+        Number(interval * (crossings[1] - crossings[0]), interval * sure)
+        if math.isfinite(sure)
+        else WITHHELD
+    )
+
+
+def _impulse_of(
+    force: np.ndarray,
+    noise: Noise,
+    found: Smoothed,
+    pulse: NoisyPulse,
+    begin: int,
+    baseline: Baseline,
+    few: bool,
+) -> tuple[Number, float]:
+    """Return the sum over a pulse [N samples] and the position of its end [samples].
+
+    With noise, the pulse ends between an earliest and a latest position. The result is the mean of
+    both sums.
+    """
+    after, by = found.smooth[pulse.top :], max(found.doubt, 1e-9 * pulse.height)
+    early, late = pulse_end(after, pulse.height, by), pulse_end(after, pulse.height, -by)
+    # A short dip is visible only without smoothing.
+    sharp = pulse_end(found.sharp[pulse.top :], pulse.height, max(found.sharp_doubt, by), seen=1.0)
+    early = sharp if early is None else early if sharp is None else min(early, sharp)
+    if early is None:
+        return WITHHELD, math.nan
+    if late is None:
+        if after.min() > PULSE_BEGINS * pulse.height + by:
+            return WITHHELD, math.nan
+        late = int(np.argmin(after))
+    late = max(early, late)
+    sums = [float(np.trapezoid(force[begin : pulse.top + end + 1])) for end in (early, late)]
+    stretch = force[begin : pulse.top + late + 1]
+    # The rule has four times the error with every other sample. The two halves of the samples
+    # differ by twice that.
+    sampling = abs(float(stretch[::2].sum() - stretch[1::2].sum())) / 3.0
+    # A jump lies anywhere between two samples and causes a fourth difference of three times its
+    # size. The top of a pulse with few samples does too.
+    by_jump = (
+        0.0 if few else float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
+    )
+    # Both sums have the same weight.
+    end = pulse.top + 0.5 * (early + late)
+    count = round(end) - begin + 1
+    by_noise = noise.of_sum(np.ones(count))
+    by_baseline = baseline.uncertainty(0.5 * (begin + end)) * count
+    # Uniform distributions: the end lies between the earliest and the latest position, and within
+    # its interval.
+    by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(
+        12.0
+    )
+    sure = math.hypot(
+        (sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_jump, by_end
+    )
+    return Number(0.5 * (sums[0] + sums[1]), sure), end
+
+
+def pulse_end(
+    after: np.ndarray, height: float, doubt: float = 0.0, seen: float = 0.5
+) -> int | None:
+    """Return the number of samples from the peak to the end of a pulse.
+
+    The pulse ends where the force is down to 1 % of the peak, or at its minimum before it rises
+    again by 1 % of the peak.
+
+    Parameters
+    ----------
+    after : array (n,)
+        Force from the peak on [N].
+    height : float
+        Peak force [N].
+    doubt : float
+        Margin within which the pulse may have ended unnoticed [N]. A positive margin gives the
+        earliest possible end, and a negative margin the latest.
+    seen : float
+        Fraction of the margin that a rise must reach if the margin is more than 1 %. It is larger
+        for less smoothed traces, in which noise rises more.
+
+    Returns
+    -------
+    int or None
+        None if the trace ends before the pulse.
+    """
+    enough = PULSE_BEGINS * height
+    down = after <= enough + 0.5 * doubt
+    # A rise of nearly 1 % may be larger or smaller between the samples.
+    rise = enough * (0.5 if doubt > 0.0 else 2.0 if doubt < 0.0 else 1.0) - doubt
+    lowest = np.minimum.accumulate(after)
+    risen = after - lowest > (rise if rise > 0.0 else seen * doubt)
+    if doubt > 0.0:
+        risen |= _shoulder(after, height, doubt)
+    ended = down | risen
+    if not ended.any():
         return None
-    first = sensor.pulses[0]
-    larger = max(pulse.peak for pulse in sensor.pulses) > first.peak + 0.5 * CLEAR * sensor.calm
-    return first if larger else None
+    end = int(np.argmax(ended))
+    return end if down[end] else int(np.argmin(after[: end + 1]))
 
 
-def _smoothing_of(above: np.ndarray, noise: Noise) -> tuple[float, float, np.ndarray]:
-    """Return the smoothing of a force [samples], the noise of a smoothed sample [N], and the
-    smoothed force."""
-    scale, calm, smooth = 0.0, noise.sample, above
-    while calm > CALM * smooth.max() > 0.0:
-        coarser = max(0.5, math.sqrt(2.0) * scale)
-        top = int(np.argmax(smooth))
-        low = np.flatnonzero(smooth < 0.5 * smooth[top])
-        sides = [*(top - low[low < top][-1:]), *(low[low > top][:1] - top)]
-        if not sides or not coarser <= SMOOTHEST * 2.0 * float(np.mean(sides)):
-            break
-        scale, smooth = coarser, smoothed(above[np.newaxis], coarser)[0]
-        reach = math.ceil(6.0 * scale)
-        calm = noise.of_sum(smoothed(np.eye(1, 2 * reach + 1, reach), scale)[0])
-    return scale, calm, smooth
+def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
+    """Return where a force may rise between samples or within its margin.
+
+    There it hardly falls over a quarter of the time to its half.
+
+    It hardly falls if it falls by less than half of the margin, or by less than half of its fall
+    before and after, which no pulse with a single top does.
+    """
+    reach = max(1, int(np.argmax(after < PULSE_ENDS * height)) // 4)
+    falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
+    known = np.where(np.isfinite(falls), falls, -math.inf)
+    before, later = np.full(len(after), -math.inf), np.full(len(after), -math.inf)
+    for away in (reach, 2 * reach):
+        before[away:] = np.maximum(before[away:], known[:-away])
+        later[:-away] = np.maximum(later[:-away], known[away:])
+    steps = (falls < 0.5 * np.minimum(before, later)) & (np.minimum(before, later) > doubt)
+    return np.asarray(((falls < 0.5 * doubt) & (after < height - 2.0 * doubt)) | steps)
 
 
-def _located(
+def merged_from(time: np.ndarray, force: np.ndarray, reading: SensorReading, noise: float) -> bool:
+    """Return whether a larger pulse has merged with the analysed one.
+
+    `force` is the force above the baseline [N], and `noise` the standard deviation of its noise
+    [N].
+    """
+    if not math.isfinite(reading.before):
+        return False
+    later = slice(int(np.searchsorted(time, reading.arrival.value - reading.before)), None)
+    # start above the noise, because a pulse that starts in the noise would end in it
+    found = first_pulse(time[later], force[later], level=MERGED_NOISE * noise, noise=noise)
+    return bool(found.merged[0])
+
+
+def readings_of(
     time: np.ndarray,
     force: np.ndarray,
-    stated: float | None,
+    noises: Sequence[Noise],
     filtered: bool,
-    begin: float = -math.inf,
-) -> Located | None:
-    """Find the first pulse after a time, with the baseline and the noise before it."""
-    n = len(force)
-    interval = float(time[-1] - time[0]) / (n - 1)
-    step = step_of(force)
-    least = step / math.sqrt(12.0)
-    start = float(np.median(force[: max(n // 100, LEAST_QUIET)]))
-    noise, baseline = _noise_alone(force), NO_BASELINE._replace(value=start)
-    away = np.abs(force - start) > max(0.1 * float(np.ptp(force)), 6.0 * noise.size)
-    quiet = int(np.argmax(away)) // 2
-    earliest = max(math.ceil((begin - time[0]) / interval), 0) if begin > time[0] else 0
-    located, hidden = None, 0.0
-    # The baseline is estimated before the pulse, and the pulse is found above the baseline.
-    for turn in range(4):
-        line = baseline_of(force[:quiet], max(noise.sample, least))
-        # at first, the trace may drift between the baseline and the pulse
-        baseline = line if turn else baseline
-        used = line.weights[0] != 0.0
-        if used.sum() >= 2 * LEAST_QUIET:
-            first = int(np.argmax(used))
-            off = np.where(used, force[:quiet] - line.at(np.arange(quiet)), 0.0)[first:]
-            noise = noise_in(off / math.sqrt(max(used[first:].mean(), 0.5)), least)
-        if stated is not None and noise.size > 0.0:
-            noise = noise._replace(size=noise.size * stated / noise.sample)
-        if turn == 3 and located is not None:
-            return located._replace(baseline=baseline, noise=noise, hidden=hidden)
-        scale, calm, smooth = _smoothing_of(force - baseline.at(np.arange(n)), noise)
-        largest = float(smooth.max())
-        share = max(
-            RIPPLES if filtered else PULSE_BEGINS, CLEAR * calm / max(largest, least, 1e-99)
-        )
-        if not (largest > 0.0 and share < 1.0):
-            return None
-        every = [
-            pulse for pulse in pulses(time, smooth, share=share, noise=calm) if pulse.top > begin
-        ]
-        if not every:
-            return None
-        height, top = float(every[0].peak), round((every[0].top - time[0]) / interval)
-        if top < 1:
-            return None
-        low = smooth[:top] <= max(PULSE_BEGINS * height, 2.0 * calm)
-        foot = top - int(np.argmax(low[::-1])) if low.any() else 0
-        # or the force hardly rises over half the time from half the peak to it, as a drift does
-        half = top - int(np.argmax(smooth[:top][::-1] < 0.5 * height))
-        reach = max((top - half) // 2, 1)
-        rises = smooth[reach:half] - smooth[: max(half - reach, 0)]
-        slow = rises < max(PULSE_BEGINS * height, 3.0 * calm)
-        # a dip between two tops of one pulse is no foot
-        slow = np.flatnonzero(slow & (smooth[reach:half] < DISTURBANCE * height))
-        late = int(slow[-1]) + 1 if len(slow) else 0
-        # nor is a dip behind an earlier bump
-        if late > foot and smooth[:late].max() < 1.5 * smooth[late] + CLEAR * calm:
-            foot = late
-        if earliest and earliest < top:
-            # the pulse begins on the end of a disturbance
-            foot = max(foot, earliest + int(np.argmin(smooth[earliest:top])))
-        quiet = max(foot - round(0.5 * (top - foot)), earliest, 0)
-        if quiet < LEAST_QUIET and foot:
-            quiet = min(foot, LEAST_QUIET - 1)
-            # A foot that rises exponentially, by `rise` over these samples, has a height at its
-            # start that follows from the time to half the peak.
-            rise = max(float(smooth[quiet] - smooth[0]), calm, 1e-12 * height)
-            growth = math.log(max(0.5 * height / rise, 2.0)) / max(half - quiet, 1)
-            hidden = math.hypot(0.5 * rise, rise / math.expm1(min(quiet * growth, 50.0)))
-        else:
-            hidden = 0.0
-        located = Located(force, baseline, noise, scale, calm, step, quiet, hidden, tuple(every))
-    return located
+    high_pass: bool = False,
+) -> list[SensorReading]:
+    """Analyse the first pulse of each sensor.
 
-
-def _shared_blocks(sensors: Sequence[Located | None], n: int) -> list[np.ndarray]:
-    """Return white noise of each sensor, (draw, sample), resampled at shared instants.
-
-    The white noise is that of the autoregression before the pulses. Without enough samples, it is
-    Gaussian and independent of the other sensors.
+    A first pulse before a larger one that several sensors record at the same time is crosstalk. A
+    small one at a single sensor may be crosstalk or a wave.
     """
-    from scipy.signal import lfilter
-
-    draw = np.random.default_rng(SEED)
-    index = draw.random((DRAWS, MEMORY_SAMPLES + n))
-    innovations, begin, end = {}, 0, n
-    for k, sensor in enumerate(sensors):
-        if sensor is None or sensor.noise.size == 0.0:
-            continue
-        baseline, order = sensor.baseline, len(sensor.noise.coefficients) - 1
-        used = baseline.weights[0] != 0.0
-        if used.sum() - order < 4 * LEAST_QUIET:
-            continue
-        off = sensor.force[: baseline.samples] - baseline.at(np.arange(baseline.samples))
-        innovations[k] = lfilter(sensor.noise.coefficients, [1.0], np.where(used, off, 0.0)), used
-        begin, end = max(begin, int(np.argmax(used)) + order), min(end, baseline.samples)
-    blocks = []
-    for k in range(len(sensors)):
-        stretch = np.empty(0)
-        if k in innovations:
-            every, used = (values[begin:end] for values in innovations[k])
-            stretch = np.where(used, every - every[used].mean(), 0.0) if used.any() else stretch
-        size = float(np.sqrt(np.mean(stretch**2))) if len(stretch) >= 4 * LEAST_QUIET else 0.0
-        gaussian = size == 0.0
-        blocks.append(
-            draw.standard_normal(index.shape)
-            if gaussian
-            else stretch[(index * len(stretch)).astype(int)] / size
-        )
-    return blocks
-
-
-def _ring_behind(above: np.ndarray, start: int, width: float, noise: Noise) -> Ring | None:
-    """Return the damped oscillation that stands out of the noise behind a pulse, or None.
-
-    Parameters
-    ----------
-    above : array (n,)
-        Force above the baseline, up to the next pulse [N].
-    start : int
-        Sample at which the pulse has ended.
-    width : float
-        Width of the pulse [samples].
-    noise : Noise
-    """
-    after = above[start : start + math.ceil(RING_WIDTHS * width)]
-    if len(after) < RING_SAMPLES:
-        return None
-    t = np.arange(len(after))
-    # the pulse ends as exponentials, and the trace drifts
-    tails = np.exp(-np.outer(t, RING_TAILS / width))
-    tail = np.linalg.qr(np.column_stack([np.vander(t / len(after), 3), tails]))[0]
-    after = after - tail @ (tail.T @ after)
-    turns = 2.0 * math.pi * RING_PERIODS / width
-    turns = turns[turns < 0.8 * math.pi]
-    most, best = 0.0, None
-    for decay in RING_DECAYS / width:
-        waves = np.exp((1j * turns[:, np.newaxis] - decay) * t)
-        pairs = np.stack([waves.real, waves.imag], axis=2)
-        pairs = pairs - tail @ (tail.T @ pairs)
-        products = pairs.transpose(0, 2, 1) @ after
-        gram = pairs.transpose(0, 2, 1) @ pairs
-        sizes = np.linalg.solve(gram, products[..., np.newaxis])[..., 0]
-        explained = (sizes * products).sum(axis=1)
-        i = int(np.argmax(explained)) if len(turns) else -1
-        if i >= 0 and explained[i] > most:
-            most, ring = (
-                float(explained[i]),
-                Ring(start, float(np.hypot(*sizes[i])), decay, turns[i]),
-            )
-            best = ring, pairs[i]
-    if best is None:
-        return None
-    by_noise = sum(noise.of_sum(wave / np.linalg.norm(wave)) ** 2 for wave in best[1].T)
-    return best[0] if most > max(RING_CLEAR * by_noise, RING_SHARE * float(after @ after)) else None
-
-
-def _flat_top(force: np.ndarray, smooth: np.ndarray, pulse: Any, sensor: Located) -> slice | None:
-    """Return the samples of a clipped top, or None for a round one.
-
-    Equal samples in a trace with noise, or more than a round top has, are at the limit of the
-    instrument. So is a top of the smoothed force that is flatter than that of any law.
-
-    Parameters
-    ----------
-    force, smooth : array (n,)
-        Force as recorded, and smoothed above the baseline [N].
-    pulse : FirstPulse
-        The pulse, in numbers.
-    sensor : Located
-    """
-    width = float(np.sum(smooth[pulse.start : pulse.stop] > 0.5 * pulse.peak)) + 1.0
-    highest = pulse.start + int(np.argmax(force[pulse.start : pulse.stop]))
-    equal = _stretch_about(force, highest, 0.5 * sensor.step)
-    count = equal.stop - equal.start
-    round_top = FLAT_TOP * math.sqrt(sensor.step / pulse.peak)
-    if count > (1 if sensor.step == 0.0 < sensor.noise.sample else 2) and (
-        count - 1 > round_top * width
-    ):
-        return equal
-    as_recorded = force, highest, sensor.noise.sample
-    for fall, (values, top, noise) in itertools.product(
-        FLAT_FALLS, (as_recorded, (smooth, pulse.sample, sensor.calm))
-    ):
-        near = _stretch_about(values, top, fall * pulse.peak)
-        count = near.stop - near.start
-        if (
-            count > 2
-            and fall * pulse.peak > max(FLAT_NOISE * noise, sensor.step)
-            and count - 1 > FLAT_TOP * math.sqrt(fall + noise / pulse.peak) * width
-        ):
-            return near
-    return None
-
-
-def _stretch_about(values: np.ndarray, i: int, depth: float) -> slice:
-    """Return the samples around sample i that are at most `depth` below it."""
-    low = np.flatnonzero(values < values[i] - depth)
-    before, after = low[low < i], low[low > i]
-    return slice(
-        int(before[-1]) + 1 if len(before) else 0, int(after[0]) if len(after) else len(values)
-    )
-
-
-def _measured(
-    time: np.ndarray,
-    sensor: Located,
-    white: np.ndarray,
-    arrival: str,
-    filters: tuple[bool, bool],
-    ignored: Any,
-    notes: list[str],
-) -> SensorReading:
-    """Measure the pulse of a sensor, and again in each draw.
-
-    The ripples of a low-pass filter do not count as ringing, and a trace may fall below its
-    baseline behind a low-pass or a high-pass filter; `filters` states them.
-    """
-    n, baseline, noise, first = len(time), sensor.baseline, sensor.noise, sensor.start
-    interval = float(time[-1] - time[0]) / (n - 1)
-    above, height = sensor.force - baseline.at(np.arange(n)), float(sensor.pulses[0].peak)
-    smoothing = sensor.scale * interval
-    smooth = smoothed(above[np.newaxis, first:], sensor.scale)[0] if smoothing else above[first:]
-    options: dict[str, Any] = {
-        "arrival": arrival,
-        # above the noise, and above the end of a disturbance
-        "level": max(STARTS * height, 0.75 * CLEAR * sensor.calm, 2.0 * float(smooth[0])),
-        "noise": sensor.calm,
-        "rise": max(PULSE_BEGINS, 0.5 * CLEAR * sensor.calm / height),
+    readings = [
+        reading_of(time, column, noise, filtered, high_pass=high_pass)
+        for column, noise in zip(force.T, noises, strict=True)
+    ]
+    interval = float(time[-1] - time[0]) / (len(time) - 1)
+    doubtful = {
+        k: reading.small for k, reading in enumerate(readings) if math.isfinite(reading.small)
     }
-    rough = first_pulse(time[first:], smooth, **options).record(0)
-    flat = _flat_top(sensor.force[first:], smooth, rough, sensor) if rough.complete else None
-    end = max(rough.end, rough.stop) if rough.end > 0 else n - first
-    ring = None
-    if flat is None and not filters[0] and math.isfinite(rough.width) and rough.end > 0:
-        later = [
-            pulse
-            for pulse in sensor.pulses[1:]
-            if pulse.peak > LATER * height and pulse.width > 0.0
-        ]
-        until = min(
-            [n, *(round((pulse.top - pulse.width - time[0]) / interval) for pulse in later)]
+    known = [
+        at for reading in readings for at in (reading.small, reading.disturbed) if math.isfinite(at)
+    ]
+    for k, at in doubtful.items():
+        reading, notes = readings[k], []
+        near = max(reading.small_width, 2.0 * interval)
+        # a wave reaches two beads at different times, less than a width apart if they touch
+        alike = (
+            near if reading.small_share < DISTURBANCE else max(SIMULTANEOUS * near, 2.0 * interval)
         )
-        behind = first + min(end, rough.stop + round(0.5 * rough.width / interval))
-        ring = _ring_behind(above[:until], behind, rough.width / interval, noise)
-        ring = ring if ring is not None and ring.size > RING_LEAST * height else None
-    if ring is not None:
-        grown = ring.size * math.exp(min(ring.decay * (ring.start - first), RING_GROWTH))
-        options["level"] = min(max(options["level"], 3.0 * grown), 0.4 * height)
-        options["rise"] = min(max(options["rise"], 3.0 * grown / height), 0.4)
-        notes.append(
-            f"the trace rings on by {ring.size:.2g} N after the pulse. The results are less certain"
-        )
-    last = min(n, first + end + max(end - rough.sample, 10))
-    t, shape = time[first:last], smooth[: last - first]
-    value = first_pulse(t, shape, **options).record(0)
-    reading = SensorReading(baseline=baseline, noise=noise)
-    problem = _why_no_numbers(value)
-    if problem:
-        notes.append(problem)
-        return _with_notes(reading, notes)
-    fall = 0.0
-    if not any(filters) and ring is None and baseline.samples:
-        lowest = int(np.argmin(smooth))
-        fall = max(-float(smooth[lowest]), 0.0) if lowest >= value.stop else 0.0
-        weights = baseline.weights[0] + (first + lowest - baseline.middle) * baseline.weights[1]
-        by_noise = CLEAR * sensor.calm + DRIFTS * noise.of_sum(weights)
-        fall = fall if fall > max(by_noise, 1e-3 * height) else 0.0
-        if fall:
+        # the pulse of this sensor is one of them
+        if sum(abs(at - other) < alike for other in known) > 1:
+            size = f"{reading.small_height:.3g} N at {1e6 * at:.4g} us"
             notes.append(
-                f"after the pulse, the trace falls {fall:.3g} N below its baseline. The trace "
-                "drifts, or the instrument has a high-pass filter that is not specified in "
-                "sensor.high_pass. The results are less certain"
+                f"a disturbance of {size}, which also appears at other sensors, is not a wave "
+                "and was ignored"
             )
-    draw = np.random.default_rng([SEED, 1])
-    total, phase = _drawn(sensor, shape, white, ring, draw)
-    if fall:
-        slope = fall / (first + lowest - baseline.middle) * draw.standard_normal((DRAWS, 1))
-        total += slope * (np.arange(first, last) - baseline.middle)
-    again = first_pulse(t, total.T, smoothing=smoothing, **options)
-    # a smaller smoothing shows what this one hides: corners, dips, and a second top
-    less, reach = smoothing / LESS, math.ceil(6.0 * sensor.scale / LESS)
-    calm = noise.of_sum(smoothed(np.eye(1, 2 * reach + 1, reach), sensor.scale / LESS)[0])
-    options |= {"rise": max(PULSE_BEGINS, 0.5 * CLEAR * calm / height), "noise": calm}
-    fine = smoothed(above[np.newaxis, first:last], sensor.scale / LESS)[0] if less else shape
-    if _fell_before(fine[: value.sample + 1], 0.5 * CLEAR * calm, height):
-        notes.append(
-            "because of noise, the first pulse may be one pulse or two. No result is reported"
-        )
-        return _with_notes(reading, notes)
-    sharp = first_pulse(t, fine, **options).record(0)
-    flanks = _flanks_of(t, fine, shape, value, 0.5 * CLEAR * calm)
-    sharper = first_pulse(t, total.T, smoothing=less, **options)
-    wide = value.width if math.isfinite(value.width) else 2.0 * (value.top - t[value.start])
-    shift = phase * interval
-    same = np.abs(again.top + shift - value.top) < (0.5 if flat is None else 1.0) * wide
-    few = math.hypot(1.0, FEW_SAMPLES * interval / wide)
-    # a jump is anywhere between two samples, and a fourth difference of three times its size
-    jump = interval * float(np.abs(np.diff(shape, 4)).max(initial=0.0)) / (3.0 * math.sqrt(12.0))
-    jump = jump if few < FEW_JUMPS else 0.0
-    further = {"arrival": PLACE * interval, "width": flanks, "impulse": jump}
-    numbers, deviations, hidden = {}, np.full((len(NAMES), DRAWS), math.nan), []
-    for k, name in enumerate(NAMES):
-        number, moved = getattr(value, name), shift if name == "arrival" else 0.0
-        off = getattr(again, name) + moved - number
-        good = np.isfinite(off) & same & again.complete
-        if math.isfinite(number) and good.mean() < 1.0 - LOST:
-            hidden.append(name)
-            number = math.nan
-        if not math.isfinite(number):
-            numbers[name] = WITHHELD
-            continue
-        bias = float(off[good].mean())
-        deviations[k] = np.where(good, off - bias, math.nan)
-        error = few * math.hypot(float(off[good].std()), BIAS * bias)
-        differences = (getattr(sharper, name) - getattr(again, name))[good]
-        differences = differences[np.isfinite(differences)]
-        beyond = abs(
-            getattr(sharp, name) - number - (differences.mean() if len(differences) else 0.0)
-        )
-        clear = beyond > (NO_NOISE_OF_DRAWS * differences.std() if len(differences) else math.inf)
-        # a ring may end the impulse
-        unseen = beyond if clear or (ring is not None and name == "impulse") else 0.0
-        unseen = unseen if math.isfinite(unseen) else 0.0
-        if name == "impulse" and len(differences):
-            # dips that the smoothing fills end it in some draws
-            unseen = max(unseen, float(differences.std()))
-        numbers[name] = Number(number - bias, math.hypot(error, unseen, further.get(name, 0.0)))
-    if hidden:
-        notes.append(
-            f"no {', '.join(hidden)} is reported, because with such noise more than "
-            f"{LOST:.0%} of the draws give none, or another pulse"
-        )
-    samples = value.width / interval
-    withheld = _words_of(sensor, flat, t, above[first:last], samples, value, notes)
-    if flat is not None:
-        long = flat.stop - 1 - flat.start
-        middle = float(t[flat.start] + 0.5 * long * interval)
-        sure = math.hypot(OFF_MIDDLE * long * interval, interval / math.sqrt(12.0))
-        numbers["arrival"] = Number(middle, sure) if arrival == "peak" else WITHHELD
-    for k, name in enumerate(NAMES):
-        if withheld and (name != "arrival" or arrival != "peak"):
-            numbers[name], deviations[k] = WITHHELD, math.nan
-    if ignored is not None and math.isfinite(ignored.width):
-        # what a disturbance, a Gaussian, adds to a pulse that begins on its end
-        scale = 0.5 * ignored.width / math.sqrt(math.log(2.0))
-        area = math.erfc((float(t[0]) - ignored.top) / scale)
-        area *= 0.5 * math.sqrt(math.pi) * ignored.peak * scale
-        impulse, error = numbers["impulse"]
-        numbers["impulse"] = Number(impulse, math.hypot(error, area))
-    return SensorReading(
-        **numbers,
-        top=value.top,
-        before=value.top - float(t[0]),
-        after=float(t[value.end - 1 if value.end > 0 else -1]) - value.top,
-        baseline=baseline,
-        noise=noise,
-        sound=flat is None and not withheld,
-        merged=value.merged,
-        deviations=deviations,
-        messages=tuple(notes),
-    )
-
-
-def _fell_before(rise: np.ndarray, margin: float, height: float) -> bool:
-    """Return whether an earlier pulse may have ended on the rise to the top, within a margin."""
-    highest = np.maximum.accumulate(rise)
-    ended = (rise < 0.5 * highest + margin) & (highest - rise > 1.5 * margin)
-    return bool((ended & (highest > LATER * height)).any())
-
-
-def _flanks_of(
-    time: np.ndarray, fine: np.ndarray, smooth: np.ndarray, pulse: Any, margin: float
-) -> float:
-    """Return the error of a width [s] whose half height may be crossed twice, within a margin.
-
-    The crossings a margin above and below half the peak are then farther apart than those of the
-    smoothed pulse.
-    """
-    error, levels = 0.0, 0.5 * pulse.peak + margin * np.array([1.0, -1.0])
-    samples, pair = np.full(2, pulse.sample), np.zeros((2, 1))
-    for side in (0, 1):
-        spread, round_ = (
-            abs(float(np.diff(crossings(time, values + pair, samples, levels, side))[0]))
-            for values in (fine, smooth)
-        )
-        if spread > TWO_FLANKS * round_ + 2.0 * float(time[1] - time[0]):
-            error = math.hypot(error, 0.5 * spread)
-    return error
-
-
-def _with_notes(reading: SensorReading, notes: Sequence[str]) -> SensorReading:
-    """Return a reading with messages."""
-    return SensorReading(baseline=reading.baseline, noise=reading.noise, messages=tuple(notes))
-
-
-def _why_no_numbers(pulse: Any) -> str:
-    """Return why a pulse has no numbers, or an empty text."""
-    if pulse.start == pulse.stop or pulse.sample == 0:
-        return "the trace contains too little of the pulse. No result is reported"
-    if not pulse.complete:
-        return (
-            "the trace ends before the pulse has fallen to half its height. The peak may come "
-            "later, so no result is reported"
-        )
-    return ""
-
-
-def _words_of(
-    sensor: Located,
-    flat: slice | None,
-    time: np.ndarray,
-    above: np.ndarray,
-    samples: float,
-    pulse: Any,
-    notes: list[str],
-) -> bool:
-    """Add the messages about a pulse, and return whether its peak, width, and impulse are not
-    reported."""
-    baseline = sensor.baseline
-    largest = max(sensor.pulses, key=lambda pulse: pulse.peak)
-    if largest.peak > sensor.pulses[0].peak + 0.5 * CLEAR * sensor.calm:
-        notes.append(
-            f"a pulse {largest.peak / sensor.pulses[0].peak:.2g} times as large follows "
-            f"{1e6 * (largest.top - sensor.pulses[0].top):.3g} us after the first. The results "
-            "are for the first pulse"
-        )
-    if not baseline.samples:
-        notes.append(
-            "the trace starts on the rise of the pulse, so there is no baseline. Peak, width, "
-            "and impulse are not reported"
-        )
-    elif baseline.samples < LEAST_QUIET:
-        notes.append(
-            f"the baseline is estimated from only {baseline.samples} samples before the pulse"
-        )
-    if _drifts(sensor):
-        notes.append(
-            f"the baseline drifts by {baseline.slope * (len(sensor.force) - 1):+.2g} N over the "
-            "trace. A straight line was subtracted"
-        )
-    if flat is not None:
-        notes.append(
-            f"the pulse is constant at {float(above[flat].max()):.4g} N for "
-            f"{1e6 * (time[flat.stop - 1] - time[flat.start]):.3g} us, as if the instrument "
-            "clipped it. Peak, width, and impulse are not reported"
-        )
-    elif samples < FEWEST_SAMPLES:
-        notes.append(
-            f"the pulse has only {samples:.2g} samples in its width. Peak, width, and impulse "
-            "are not reported"
-        )
-    elif samples < FEW_SAMPLES:
-        notes.append(f"the pulse has only {samples:.2g} samples in its width")
-    if math.isnan(pulse.impulse):
-        notes.append("the trace ends before the pulse does. The impulse is not reported")
-    return flat is not None or not baseline.samples or samples < FEWEST_SAMPLES
-
-
-def _drifts(sensor: Located) -> bool:
-    """Return whether the baseline has a slope that noise does not explain."""
-    by_noise = sensor.noise.of_sum(sensor.baseline.weights[1])
-    return bool(abs(sensor.baseline.slope) > DRIFTS * by_noise > 0.0)
-
-
-def _drawn(
-    sensor: Located,
-    shape: np.ndarray,
-    white: np.ndarray,
-    ring: Ring | None,
-    draw: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return forces above their baselines in the window of a pulse, (draw, sample), and the
-    position of their samples, (draw,) [samples].
-
-    Parameters
-    ----------
-    sensor : Located
-    shape : array (n,)
-        Smoothed pulse, from the sample `sensor.start` on [N].
-    white : array (draw, sample)
-        White noise.
-    ring : Ring or None
-    draw : Generator
-    """
-    from scipy.interpolate import CubicSpline
-
-    baseline, noise, first = sensor.baseline, sensor.noise, sensor.start
-    used = baseline.weights[0] != 0.0
-    begin = int(np.argmax(used)) if used.any() else first
-    instants = np.arange(begin, first + len(shape))
-    # the autoregression begins before the first sample
-    ahead = MEMORY_SAMPLES - len(noise.response)
-    total = noise.draws(white[:, ahead + begin : MEMORY_SAMPLES + first + len(shape)])
-    total = total[:, -len(instants) :]
-    if used.any():
-        order = len(noise.coefficients) - 1
-        degrees = max(used.sum() / (noise.statistical_inefficiency + 2.0 * order), 2.0)
-        total *= np.sqrt(degrees / draw.chisquare(degrees, (DRAWS, 1)))
-    phase = draw.uniform(-0.5, 0.5, DRAWS)
-    sample = np.arange(len(shape))
-    at = np.clip(sample + phase[:, np.newaxis], 0.0, len(shape) - 1.0)
-    total[:, first - begin :] += CubicSpline(sample, shape)(at)
-    if ring is not None:
-        growth = np.exp(np.minimum(ring.decay * (ring.start - instants), RING_GROWTH))
-        angle = ring.turn * (instants - ring.start) + draw.uniform(0.0, 2.0 * math.pi, (DRAWS, 1))
-        total += ring.size * growth * np.where(instants >= first, np.cos(angle), 0.0)
-    if sensor.step > 0.0:
-        offset = baseline.at(instants) + sensor.step * draw.uniform(-0.5, 0.5, (DRAWS, 1))
-        total = sensor.step * np.round((total + offset) / sensor.step) - offset
-    if used.any():
-        errors = total[:, : baseline.samples - begin] @ baseline.weights[:, begin:].T
-        total -= errors[:, :1] + errors[:, 1:] * (instants - baseline.middle)
-    # the pulse may begin in the few samples before it, and a drift does not stay straight
-    total += sensor.hidden * draw.standard_normal((DRAWS, 1))
-    if _drifts(sensor):
-        beyond = np.maximum(instants - baseline.samples, 0.0)
-        total += baseline.slope * beyond * draw.standard_normal((DRAWS, 1))
-    return total[:, first - begin :], phase
+            height, wide = reading.small_height, reading.small_width
+            reading = reading_of(time, force[:, k], noises[k], filtered, at + near, high_pass)
+            reading = _beside_disturbance(reading, at, height, wide)
+        if math.isfinite(reading.small) and reading.small_share < DISTURBANCE:
+            size = f"{reading.small_height:.3g} N at {1e6 * reading.small:.4g} us"
+            notes.append(
+                f"a pulse of {size} before a much larger one may be crosstalk. No result is "
+                "reported"
+            )
+            reading = SensorReading(baseline=reading.baseline, messages=reading.messages)
+        readings[k] = replace(reading, messages=(*notes, *reading.messages))
+    return readings
 
 
 class ComputedPulse(NamedTuple):
     """Results for a computed pulse: peak [N], arrival [s], width [s], impulse [N s].
 
-    `top` is the time of the peak, and `before` and `after` are the durations of the pulse before
-    and after it [s]. `merged` is True if the results belong to another pulse that has merged with
-    the first.
+    `before` and `after` are its durations before and after the peak [s]. `merged` is True if the
+    results belong to another pulse that has merged with the first.
     """
 
     peak: float = math.nan
     arrival: float = math.nan
     width: float = math.nan
     impulse: float = math.nan
-    top: float = math.nan
     before: float = math.nan
     after: float = math.nan
     merged: bool = False
@@ -868,7 +694,6 @@ def computed_pulse(
     filtered: bool,
     jumps: ForceJumps | None = None,
     smooth: bool = True,
-    arrival: str = "peak",
 ) -> ComputedPulse:
     """Return the first pulse of a computed trace.
 
@@ -877,15 +702,14 @@ def computed_pulse(
     Samples before the force first exceeds the ripples of a filter are ignored.
     """
     level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
-    pulse = first_pulse(
-        time, force, arrival=arrival, jumps=jumps, smooth=smooth, level=level, rise=PULSE_BEGINS
+    found = first_pulse(
+        time, force, jumps=jumps, smooth=smooth, level=level, rise=PULSE_BEGINS
     ).record(0)
-    if not pulse.complete:
+    if not found.complete:
         return ComputedPulse()
-    before = pulse.top - float(time[np.argmax(force >= PULSE_BEGINS**2 * pulse.peak)])
+    before = found.top - float(time[np.argmax(force >= PULSE_BEGINS**2 * found.peak)])
     # without an end, the last sample
-    after = float(time[pulse.end - 1 if pulse.end > 0 else -1]) - pulse.top
+    after = float(time[found.end - 1 if found.end > 0 else -1]) - found.top
     return ComputedPulse(
-        pulse.peak, pulse.arrival, pulse.width, pulse.impulse, pulse.top, before, after,
-        pulse.merged,
-    )  # fmt: skip
+        found.peak, found.top, found.width, found.impulse, before, after, found.merged
+    )

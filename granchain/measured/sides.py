@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from granchain.analysis.pulse import PULSE_BEGINS, ForceJumps
-from granchain.analysis.results import arrival_of, is_smooth, jumps_at
-from granchain.measured.noise import LEAST_QUIET, Noise, noise_in
+from granchain.analysis.results import is_smooth, jumps_at
+from granchain.measured.baseline import noise_by, noise_of, quiet_samples
 from granchain.measured.reading import (
     ComputedPulse,
     SensorReading,
@@ -67,7 +67,7 @@ class Computed:
                 jumps = ForceJumps(jumps.force - force[0, k], jumps.time)
             moves = plain[:, k].max() > least
             self.pulses.append(
-                computed_pulse(self.time, plain[:, k], filtered, jumps, smooth, arrival_of(result))
+                computed_pulse(self.time, plain[:, k], filtered, jumps, smooth)
                 if moves
                 else ComputedPulse()
             )
@@ -139,15 +139,14 @@ class Measured:
     beads : sequence of int
     stated : Sensor
         Sensor with the requested or specified filter, which is used for the results of the pulses.
-    arrival : {"peak", "half", "rise"}
-        Definition of the arrival.
     """
 
-    def __init__(self, trace: Trace, beads: Sequence[int], stated: Sensor, arrival: str = "peak"):
+    def __init__(self, trace: Trace, beads: Sequence[int], stated: Sensor):
         labels = trace.sensor_bead.tolist()
         columns = [labels.index(bead) for bead in beads]
-        self.trace, self.beads, self.stated, self.arrival = trace, list(beads), stated, arrival
+        self.trace, self.beads, self.stated = trace, list(beads), stated
         self.time, self.interval = trace.time, trace.interval
+        self.raw_noise = [noise_of(trace, column) for column in columns]
         stated_by, count = trace.about.uncertainty, len(labels)
         # standard deviations: of a force from its calibration [1], of an arrival from its clock [s]
         self.gain_error, self.time_error = (
@@ -155,9 +154,26 @@ class Measured:
             for found in (stated_by.all_gain(count), stated_by.own("time", count))
         )
         raw = trace.sensor_force[:, columns]
-        self.readings = self.read(stated.smooth(self.interval, raw))
-        lines = [reading.baseline.at(np.arange(len(raw))) for reading in self.readings]
-        self._above = raw - np.column_stack(lines)
+        self.noises = [
+            noise_by(force[: quiet_samples(force)], noise, trace.about.uncertainty.noise)
+            for force, noise in zip(raw.T, self.raw_noise, strict=True)
+        ]
+        self._through = [noise.through(self._response(stated)) for noise in self.noises]
+        filtered = stated.smooth(self.interval, raw)
+        self.readings = self.read(filtered)
+        # the start of the pulse is known now, which gives more quiet samples; an ignored
+        # disturbance is not noise
+        for k, reading in enumerate(self.readings):
+            quiet = raw[: reading.baseline.samples, k]
+            if len(quiet) > quiet_samples(raw[:, k]) and math.isnan(reading.disturbed):
+                self.noises[k] = noise_by(quiet, self.raw_noise[k], trace.about.uncertainty.noise)
+        self.raw_noise = [noise.sample for noise in self.noises]
+        self._through = [noise.through(self._response(stated)) for noise in self.noises]
+        self.readings = self.read(filtered)
+        lines = np.column_stack(
+            [reading.baseline.at(np.arange(len(raw))) for reading in self.readings]
+        )
+        self._above = raw - lines
         self.filter(stated)
 
     def read(self, force: np.ndarray) -> list[SensorReading]:
@@ -168,43 +184,21 @@ class Measured:
         return readings_of(
             self.time,
             force,
-            self._stated_noise(self.stated),
-            arrival=self.arrival,
-            filtered=self.stated.cutoff is not None,
-            high_pass=self.stated.high_pass is not None,
+            self._through,
+            self.stated.cutoff is not None,
+            self.stated.high_pass is not None,
         )
 
     def filter(self, sensor: Sensor) -> None:
         """Filter the forces. The results of the pulses do not change."""
         self.force = sensor.smooth(self.interval, self._above)
-        stated = self._stated_noise(sensor)
-        self.noises = []
-        for reading, force in zip(self.readings, self.force.T, strict=True):
-            noise = reading.noise
-            if sensor.cutoff != self.stated.cutoff:
-                used = reading.baseline.weights[0] != 0.0
-                quiet = np.where(used, force[: len(used)], 0.0)
-                response = float(np.linalg.norm(self._response(sensor)))
-                noise = noise_in(quiet[int(np.argmax(used)) :] if used.any() else quiet)
-                noise = (
-                    noise if used.sum() >= LEAST_QUIET else Noise(reading.noise.sample * response)
-                )
-            if stated is not None and noise.size > 0.0:
-                noise = noise._replace(size=noise.size * stated / noise.sample)
-            self.noises.append(noise)
-        self.noise = [noise.sample for noise in self.noises]
-
-    def _stated_noise(self, sensor: Sensor) -> float | None:
-        """Return the specified noise of a sample behind a filter [N]; white noise is assumed."""
-        stated = self.trace.about.uncertainty.noise
-        if stated is None:
-            return None
-        return float(stated) * float(np.linalg.norm(self._response(sensor)))
+        response = self._response(sensor)
+        self.noise = [noise.through(response).sample for noise in self.noises]
 
     def _response(self, sensor: Sensor) -> np.ndarray:
         """Return the response of a filter to one sample."""
         if sensor.cutoff is None:
-            return np.ones(1)
+            return np.empty(0)
         count = max(64, math.ceil(8.0 * sensor.order / (sensor.cutoff * self.interval)))
         one = np.zeros(2 * count + 1)
         one[count] = 1.0
@@ -217,14 +211,6 @@ class Measured:
             for bead, reading in zip(self.beads, self.readings, strict=True)
             for note in reading.messages
         ]
-
-
-def noise_of(trace: Trace) -> list[float]:
-    """Return the noise of a sample of each sensor before its pulse [N], or the specified one."""
-    stated = trace.about.uncertainty.noise
-    if stated is not None:
-        return [float(stated)] * len(trace.sensor_bead)
-    return [reading.noise.sample for reading in readings_of(trace.time, trace.sensor_force)]
 
 
 def stated_sensor(trace: Trace, beads: Sequence[int], cutoff: float | None) -> Sensor:
@@ -253,16 +239,17 @@ def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str])
     if cutoff is not None or about.cutoff is not None:
         return stated
     # Sensors without a width are ignored, both for the noise and for the width.
-    read = [reading for reading in measured.readings if math.isfinite(reading.width.value)]
+    both = zip(measured.readings, measured.raw_noise, strict=True)
+    read = [(reading, noise) for reading, noise in both if math.isfinite(reading.width.value)]
     if not read:
         messages.append(
             "no sensor gives the width of a pulse, so nothing was filtered. To filter, specify "
             "a frequency with --cutoff"
         )
         return stated
-    if not any(one.noise.sample > PULSE_BEGINS**2 * one.peak.value for one in read):
+    if not any(noise > PULSE_BEGINS**2 * reading.peak.value for reading, noise in read):
         return stated
-    chosen = float(f"{CUTOFF_WIDTHS / min(reading.width.value for reading in read):.2g}")
+    chosen = float(f"{CUTOFF_WIDTHS / min(reading.width.value for reading, _ in read):.2g}")
     if not chosen < 0.8 * NYQUIST / measured.interval:
         messages.append(
             "the trace has few samples per pulse, so nothing was filtered. To filter, specify a "

@@ -471,7 +471,6 @@ def set_numbers(
     pulses = first_pulse(
         np.tile(time, (sensors, 1)).T,
         force.T,
-        arrival=ready[0].case.sensors.arrival,
         baseline=np.where(np.isfinite(force[:, 0]), force[:, 0], 0.0),
         jumps=jumps,
         smooth=jumps is None,

@@ -115,7 +115,7 @@ def random_case(rng):
     law = (
         {"law": "hertz"}
         if rng.uniform() < 0.5
-        else {"law": "tsuji", "restitution": rng.uniform(0.65, 0.95)}
+        else {"law": "tsuji", "restitution": rng.uniform(0.5, 0.95)}
     )
     speeds = [rng.uniform(0.3, 2.0), *rng.uniform(-0.1, 0.1, beads - 1)]
     # open at the start, so that onsets are within a step
