@@ -1065,6 +1065,7 @@ def time_needed(case: Case) -> tuple[float, int] | None:
             "time.end": end,
             "sensors.interval": end / SAMPLES,
             "sensors.contacts": [],
+            "sensors.arrival": "peak",
             "snapshots": None,
             "energy.interval": end / 200.0,
         }

@@ -406,7 +406,7 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
     captured = obeyed(*command, "--figure", "compared.png")
     for title in (
         "Peak force [N] (relative error)",
-        "Arrival of the peak [us]",
+        "Arrival [us]",
         "Width at half height [us]",
         "Impulse of the pulse [mN s]",
         "residual",
@@ -449,3 +449,45 @@ def test_what_is_wrong_has_its_exit_code_and_sentence(here, options, code, sente
     folders = {"TRACE": TRACE, "NO_CURVE": NO_CURVE}
     command = ["compare", *(folders.get(option, option) for option in options)]
     assert sentence in obeyed(*command, code=code).err
+
+
+# --- Definitions of the arrival
+def defined(arrival):
+    case = granchain.load_case("steel-chain-hertz").replace(
+        {"chain.beads": 12, "sensors.beads": [3, 6, 9], "time.end": 2e-4, "striker.speed": 1.77}
+    )
+    return granchain.run(case.replace({"sensors.arrival": arrival}))
+
+
+def test_the_arrival_on_the_rise_is_that_of_run_study_comparison_and_fit():
+    peak, half, rise = (defined(arrival) for arrival in ("peak", "half", "rise"))
+    sensors = [analysis.sensor_pulses(run) for run in (peak, half, rise)]
+    for tops, middles, feet in zip(*sensors, strict=True):
+        assert feet.arrival < middles.arrival < tops.arrival
+        # a Hertz pulse is half as wide before its top as at half its height
+        assert tops.arrival - middles.arrival == pytest.approx(0.5 * tops.width, rel=0.05)
+        assert (feet.peak, feet.width, feet.impulse) == (tops.peak, tops.width, tops.impulse)
+    # members with different definitions in one call
+    study = granchain.evaluate([peak.case, half.case, rise.case])
+    for arrivals, pulses in zip(study["arrival"].values, sensors, strict=True):
+        assert arrivals.tolist() == [pulse.arrival for pulse in pulses]
+    assert study["wave_speed"].values[1] == analysis.summary(half).wave_speed
+    assert granchain.verify(half.case).arrival == pytest.approx(
+        [pulse.arrival for pulse in sensors[1]], rel=1e-6
+    )
+    draw, largest = np.random.default_rng(0), half.sensor_force.max()
+    force = np.vstack([np.zeros((1000, 3)), half.sensor_force])
+    force += 0.005 * largest * draw.standard_normal(force.shape)
+    time = half.time[1] * np.arange(len(force))
+    trace = Trace(time=time, force=force, beads=half.sensor_bead, about=rig())
+    (found,) = compare_pulses(half, trace=trace).results
+    for sensor, pulse in zip(found.sensors, sensors[1], strict=True):
+        assert sensor.arrival.computed == pytest.approx(pulse.arrival + found.shift)
+        # less than a hundredth of the width
+        assert abs(sensor.arrival.difference) < 4.0 * sensor.arrival.uncertainty < 4e-7
+    with pytest.raises(TraceError, match="different definitions, half and peak"):
+        compare_pulses(peak, half, trace=trace)
+    start = half.case.replace({"striker.speed": 1.6})
+    fit = granchain.fit(start, trace, ["striker.speed"], "arrivals")
+    assert fit.arrival_measured == pytest.approx([one.arrival.measured for one in found.sensors])
+    assert abs(fit["striker.speed"] - 1.77) < 4.0 * fit["striker.speed_error"] < 0.4

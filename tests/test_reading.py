@@ -168,3 +168,18 @@ def test_a_place_is_less_sure_where_the_pulse_is_as_high_elsewhere_with_a_dip_be
     assert place == pytest.approx((top, math.hypot(0.3, away / 3.0)), rel=1e-12)
     heights[other] = 4.8
     assert _rival_tops(found, pulse, Number(float(top), 0.3)) == (top, 0.3)
+
+
+@pytest.mark.parametrize(("arrival", "height"), [("half", 0.5), ("rise", 0.1)])
+def test_an_arrival_on_the_rise_is_measured_with_its_error(arrival, height):
+    # bell(x) is the height at this x before its top
+    true, ratios = -math.sqrt(-math.log2(height) / 4.0), []
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        time = np.linspace(-4.0, 4.0, 401) + 0.02 * draw.random()
+        force = bell(time) + 0.01 * draw.standard_normal(401)
+        found = reading_of(time, force, Noise(0.01, np.empty(0)), arrival=arrival)
+        assert abs(found.top) < 0.05
+        ratios.append((found.arrival.value - true) / found.arrival.uncertainty)
+    # of twelve standard normal numbers
+    assert 0.3 < np.std(ratios) < 2.0 and np.abs(ratios).max() < 4.0

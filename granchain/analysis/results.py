@@ -64,7 +64,7 @@ class SensorPulse(Numbers):
     peak : float
         Peak force [N]. It is 0 without a pulse.
     arrival : float
-        Time of the peak [s]. It is nan without a pulse.
+        Arrival, by `sensors.arrival` of the case [s]. It is nan without a pulse.
     width : float
         Width at half height [s]. It is nan if the trace does not contain the complete width.
     impulse : float
@@ -216,6 +216,7 @@ def measured_pulses(result: Result, every: int = 1, phase: int = 0) -> FirstPuls
     return first_pulse(
         np.asarray(result.time)[phase::every],
         force[phase::every],
+        arrival=arrival_of(result),
         baseline=[static_force(column) for column in force.T],
         jumps=jumps,
         smooth=is_smooth(result),
@@ -236,6 +237,11 @@ def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple
     if turned is not None:
         return math.nan, (), tuple(seen[place].bead for place in turned)
     return wave_speed(position, arrival), tuple(one.bead for one in seen), ()
+
+
+def arrival_of(result: Result) -> str:
+    """Return the definition of the arrival in the case of a result. See `first_pulse`."""
+    return str(getattr(getattr(case_of(result), "sensors", None), "arrival", "peak"))
 
 
 def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[FirstPulse, ...]:
@@ -269,6 +275,7 @@ def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[FirstPulse
         force,
         static_force(force),
         share,
+        arrival=arrival_of(result),
         jumps=jumps_at(result, i),
         smooth=is_smooth(result),
     )

@@ -744,6 +744,13 @@ class SensorsTable(Table):
         strict=False,
     )
     interval: float = number_key("s", "the time between samples", 2e-7, above=0.0)
+    arrival: Literal["peak", "half", "rise"] = key(
+        "the arrival of a pulse: the time of its peak, or the last time before it at which the "
+        "force rises through half or a tenth of it",
+        '"peak", "half", or "rise"',
+        "peak",
+        ("peak", "half", "rise"),
+    )
 
 
 class SnapshotsTable(Table):

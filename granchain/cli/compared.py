@@ -11,7 +11,7 @@ from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_t
 # Factor and title of a table.
 COMPARED_NUMBERS = {
     "peak": (1.0, "Peak force [N]"),
-    "arrival": (1e6, "Arrival of the peak [us]"),
+    "arrival": (1e6, "Arrival [us]"),
     "width": (1e6, "Width at half height [us]"),
     "impulse": (1e3, "Impulse of the pulse [mN s]"),
     "speed": (1.0, "Speed to the next sensor [m/s]"),

@@ -91,7 +91,7 @@ class Against:
         self._windows: dict[int, slice] = {}
         for k, reading in enumerate(readings):
             if reading.sound and math.isfinite(reading.width.value):
-                ends = reading.arrival.value - reading.before, reading.arrival.value + reading.after
+                ends = reading.top - reading.before, reading.top + reading.after
                 window = self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
                 if measure == "traces":
                     compared[0] += [k] * (window.stop - window.start)

@@ -101,7 +101,7 @@ class SensorAgreement:
     position : float
         Position of its centre [m]. The first body is at 0.
     peak, arrival, width, impulse, speed : Agreement
-        Peak force [N], time of the peak on the clock of the measurement [s], width at half height
+        Peak force [N], arrival on the clock of the measurement [s], width at half height
         [s], impulse of the pulse [N s], and speed from here to the next sensor [m/s].
     residual : Agreement
         Norm of computed minus measured force over the pulse, divided by the norm of the measured
@@ -177,7 +177,7 @@ _BOTH, _PULSES = (*_SENSORS, *_RESULTS), (*_SENSORS, "sample")
 # measured or computed, so each result has its own measured speeds.
 _MEANINGS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "peak": ("peak force of the pulse", _SENSORS, _SENSORS),
-    "arrival": ("time of the peak on the clock of the measurement", _SENSORS, _BOTH),
+    "arrival": ("arrival of the pulse on the clock of the measurement", _SENSORS, _BOTH),
     "width": ("width of the pulse at half height", _SENSORS, _SENSORS),
     "impulse": ("impulse of the pulse", _SENSORS, _SENSORS),
     "speed": ("speed from the sensor to the next one", _BOTH, _BOTH),

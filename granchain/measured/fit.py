@@ -240,7 +240,7 @@ def _measured(case: Case, trace: Trace, cutoff: float | None) -> Measured:
             f"{', '.join(map(str, outside))}. The chain must contain them. Give the chain that "
             "was measured."
         )
-    return Measured(trace, beads, stated_sensor(trace, beads, cutoff))
+    return Measured(trace, beads, stated_sensor(trace, beads, cutoff), case.sensors.arrival)
 
 
 def _check_count(against: Against) -> None:

@@ -140,7 +140,7 @@ class Fit(Answer):
         "peak_measured": Label(_SENSOR, "N", "measured peak force of the first pulse"),
         "peak_uncertainty": Label(_SENSOR, "N", "standard uncertainty of the measured peak"),
         "peak_computed": Label(_SENSOR, "N", "fitted peak, with the calibration of the trace"),
-        "arrival_measured": Label(_SENSOR, "s", "measured time of the peak"),
+        "arrival_measured": Label(_SENSOR, "s", "measured arrival"),
         "arrival_uncertainty": Label(_SENSOR, "s", "standard uncertainty of the measured arrival"),
         "arrival_computed": Label(_SENSOR, "s", "fitted arrival, on the clock of the trace"),
         "residuals": Label(_SENSOR, "1", "computed minus measured value, in standard deviations"),

@@ -393,7 +393,12 @@ def first_window(force: np.ndarray, level: float, doubt: float) -> slice:
 
 
 def crossings(force: np.ndarray, top: int, height: float) -> tuple[float, float]:
-    """Return the positions before and after a sample at which a force crosses a height."""
+    """Return the positions before and after the top at which a force crosses a height [samples].
+
+    A position is nan if the trace ends before it.
+    """
+    if force[top] < height:
+        return float(top), float(top)
     before, after = np.flatnonzero(force[:top] < height), np.flatnonzero(force[top:] < height)
     found = []
     for places, last in ((before, -1), (after + top - 1, 0)):
@@ -403,15 +408,9 @@ def crossings(force: np.ndarray, top: int, height: float) -> tuple[float, float]
     return found[0], found[1]
 
 
-def half_height(force: np.ndarray, top: int, height: float | None = None) -> tuple[float, float]:
-    """Return the positions of half height before and after the top [samples].
-
-    A position is nan if the trace ends before it.
-    """
-    half = PULSE_ENDS * (float(force[top]) if height is None else height)
-    if force[top] < half:
-        return float(top), float(top)
-    return crossings(force, top, half)
+def half_height(force: np.ndarray, top: int) -> tuple[float, float]:
+    """Return the positions of half height before and after the top. See `crossings`."""
+    return crossings(force, top, PULSE_ENDS * float(force[top]))
 
 
 def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smoothed:

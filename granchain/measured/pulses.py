@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granchain.analysis.pulse import vertex
+from granchain.analysis.results import arrival_of
 from granchain.analysis.transport import wave_speed
 from granchain.errors import TraceError
 from granchain.measured.agreement import (
@@ -70,7 +71,7 @@ def compare_pulses(
     messages = list(trace.notes)
     beads = _common_beads(results, words, trace, messages)
     stated = stated_sensor(trace, beads, cutoff)
-    measured = Measured(trace, beads, stated)
+    measured = Measured(trace, beads, stated, _common_arrival(results))
     messages += measured.messages()
     if not any(math.isfinite(reading.arrival.value) for reading in measured.readings):
         raise TraceError(
@@ -112,6 +113,18 @@ def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
     if problems:
         raise TraceError(problems)
     return dict(tolerances)
+
+
+def _common_arrival(results: Sequence[Result]) -> str:
+    """Return the definition of the arrival, which must be the same in all results."""
+    definitions = sorted({arrival_of(result) for result in results})
+    if len(definitions) > 1:
+        raise TraceError(
+            f"sensors.arrival: the results have different definitions, "
+            f"{' and '.join(definitions)}. All results of a comparison must have the same "
+            "definition of the arrival. Run the cases again with one of them."
+        )
+    return definitions[0]
 
 
 def _common_beads(
@@ -258,8 +271,8 @@ def _shift_between(
         pulse = computed.pulses[k]
         # Equally much of both, because the offset of the measured pulse is the unknown.
         for part, whole, time, at in (
-            (ours, model, grid, pulse.arrival),
-            (theirs, real, measured.time, float(pulse.arrival + apart[i])),
+            (ours, model, grid, pulse.top),
+            (theirs, real, measured.time, float(pulse.top + apart[i])),
         ):
             near = slice(*np.searchsorted(time, [at - pulse.before, at + pulse.after]))
             part[near, i] = whole[near, i]
@@ -430,8 +443,8 @@ def _window_of_pulse(
     if real.sound:
         wide = real.width.value if math.isfinite(real.width.value) else min(real.before, real.after)
         start, end = (
-            real.arrival.value - real.before - 0.5 * wide,
-            real.arrival.value + real.after + 0.5 * wide,
+            real.top - real.before - 0.5 * wide,
+            real.top + real.after + 0.5 * wide,
         )
     else:
         pulses = [
@@ -441,9 +454,9 @@ def _window_of_pulse(
         ]
         if not pulses:
             return slice(0, len(measured.time))
-        start = min(pulse.arrival + shift - pulse.before for pulse, shift in pulses)
+        start = min(pulse.top + shift - pulse.before for pulse, shift in pulses)
         end = max(
-            pulse.arrival + shift + min(pulse.after, 2.0 * pulse.width) for pulse, shift in pulses
+            pulse.top + shift + min(pulse.after, 2.0 * pulse.width) for pulse, shift in pulses
         )
     return slice(*np.searchsorted(measured.time, [start, end]))
 

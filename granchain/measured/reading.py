@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.analysis.pulse import (
+    ARRIVALS,
     MERGED_NOISE,
     PULSE_BEGINS,
     PULSE_ENDS,
@@ -36,6 +37,7 @@ from granchain.measured.noise import (
     Noise,
     NoisyPulse,
     Smoothed,
+    crossings,
     fell_before,
     foot_of,
     half_height,
@@ -76,10 +78,10 @@ class SensorReading:
     Attributes
     ----------
     peak, arrival, width, impulse : Number
-        Peak force [N], its time on the clock of the trace [s], width [s], and impulse [N s].
-    before, after : float
-        Duration of the pulse before and after its peak [s]. It is nan if there is no pulse, or if
-        the pulse does not end.
+        Peak force [N], arrival on the clock of the trace [s], width [s], and impulse [N s].
+    top, before, after : float
+        Time of the peak, and duration of the pulse before and after it [s]. They are nan if there
+        is no pulse, or if the pulse does not end.
     baseline : Baseline
     sound : bool
         Whether the shape of the pulse was recorded. It is False if the pulse is clipped, truncated,
@@ -99,6 +101,7 @@ class SensorReading:
     arrival: Number = WITHHELD
     width: Number = WITHHELD
     impulse: Number = WITHHELD
+    top: float = math.nan
     before: float = math.nan
     after: float = math.nan
     baseline: Baseline = NO_BASELINE
@@ -118,6 +121,7 @@ def reading_of(
     filtered: bool = False,
     begin: float = -math.inf,
     high_pass: bool = False,
+    arrival: str = "peak",
 ) -> SensorReading:
     """Analyse the first pulse of a sensor.
 
@@ -135,6 +139,8 @@ def reading_of(
     high_pass : bool
         Whether a high-pass filter of the instrument is specified. A pulse then ends below the
         baseline.
+    arrival : {"peak", "half", "rise"}
+        Definition of the arrival.
     """
     messages: list[str] = []
     interval = float(time[-1] - time[0]) / (len(time) - 1)
@@ -176,9 +182,8 @@ def reading_of(
                 length = "shorter" if ratio < 1.0 else "longer"
                 size = f"{first.height:.3g} N at {1e6 * time[first.top]:.4g} us"
                 note = f"a disturbance of {size}, much {length} than the pulse, was ignored"
-                later = reading_of(
-                    time, recorded, noise, filtered, float(time[first.stop]), high_pass
-                )
+                begin = float(time[first.stop])
+                later = reading_of(time, recorded, noise, filtered, begin, high_pass, arrival)
                 later = replace(later, messages=(*messages, note, *later.messages))
                 return _beside_disturbance(later, float(time[first.top]), first.height, small[1])
         quiet = foot - round(0.5 * (first.top - foot))
@@ -219,7 +224,9 @@ def reading_of(
             "disturbance from a dip or a peak. No result is reported"
         )
         return SensorReading(baseline=baseline, messages=tuple(messages))
-    reading = _numbers_of_pulse(time, force, noise, found, first, foot, baseline, fall, messages)
+    reading = _numbers_of_pulse(
+        time, force, noise, found, first, foot, baseline, fall, arrival, messages
+    )
     reading = replace(reading, messages=tuple(messages))
     if small is None:
         return reading
@@ -244,7 +251,7 @@ def _beside_disturbance(
     """
     impulse, scale = reading.impulse, 0.5 * width / math.sqrt(math.log(2.0))
     if math.isfinite(impulse.value):
-        begin = reading.arrival.value - reading.before
+        begin = reading.top - reading.before
         area = 0.5 * math.sqrt(math.pi) * height * scale * math.erfc((begin - at) / scale)
         impulse = Number(impulse.value, math.hypot(impulse.uncertainty, area))
     return replace(reading, impulse=impulse, disturbed=at)
@@ -259,6 +266,7 @@ def _numbers_of_pulse(
     foot: int,
     baseline: Baseline,
     fall: float,
+    definition: str,
     messages: list[str],
 ) -> SensorReading:
     interval = float(time[-1] - time[0]) / (len(time) - 1)
@@ -317,8 +325,11 @@ def _numbers_of_pulse(
     arrival = Number(
         float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt)
     )
+    of_top, fraction = arrival.value, ARRIVALS[definition]
+    if fraction is not None:
+        arrival = WITHHELD
     if not has_baseline or flat is not None or not math.isfinite(peak.value):
-        return SensorReading(arrival=arrival, baseline=baseline)
+        return SensorReading(arrival=arrival, top=of_top, baseline=baseline)
     perhaps = flat_top(force, found, noise, top, right - left, PERHAPS)
     if perhaps is None and right - left < FEW_SAMPLES:
         perhaps = few_at_top(force, noise, top, right - left)
@@ -331,7 +342,7 @@ def _numbers_of_pulse(
                 "extends to the force at which the flanks would meet"
             )
     peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
-    width = _width_of(force, noise, found, top, peak, of_peak, interval)
+    width = _between_flanks(force, noise, found, top, peak, of_peak, interval)
     if math.isnan(width.value):
         messages.append("the measured trace is too noisy or too short for a width at half height")
     elif width.value < FEWEST_SAMPLES * interval:
@@ -339,9 +350,17 @@ def _numbers_of_pulse(
             f"the pulse has only {width.value / interval:.2g} samples in its width. Peak, width, "
             "and impulse are not reported"
         )
-        return SensorReading(arrival=arrival, baseline=baseline)
+        return SensorReading(arrival=arrival, top=of_top, baseline=baseline)
     elif width.value < FEW_SAMPLES * interval:
         messages.append(f"the pulse has only {width.value / interval:.2g} samples in its width")
+    if fraction is not None:
+        # An error of the baseline moves the crossing by 1 - fraction of it, and an error of the
+        # peak by the fraction.
+        sure = math.hypot(peak.uncertainty, (1.0 / fraction - 1.0) * baseline.uncertainty(top))
+        arrival = _between_flanks(
+            force, noise, found, top, Number(peak.value, sure), of_peak, interval, fraction, (1.0,)
+        )
+        arrival = Number(float(time[0]) + arrival.value, arrival.uncertainty)
     begin = max(0, foot - round(0.5 * (top - foot)))
     area, end = _impulse_of(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
     if perhaps is not None:
@@ -356,6 +375,7 @@ def _numbers_of_pulse(
         arrival,
         width,
         Number(interval * area.value, interval * area.uncertainty),
+        top=of_top,
         before=interval * (place.value - begin),
         after=interval * (end - place.value),
         baseline=baseline,
@@ -441,7 +461,7 @@ def _rival_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
     return Number(place.value, math.hypot(place.uncertainty, away / 3.0))
 
 
-def _width_of(
+def _between_flanks(
     force: np.ndarray,
     noise: Noise,
     found: Smoothed,
@@ -449,50 +469,50 @@ def _width_of(
     peak: Number,
     of_peak: Weights,
     interval: float,
+    fraction: float = PULSE_ENDS,
+    signs: Sequence[float] = (-1.0, 1.0),
 ) -> Number:
-    level = 0.5 * peak.value
-    places = half_height(found.smooth, top, peak.value)
+    """Return the sum of the times at which the flanks cross a fraction of the peak, with signs [s].
+
+    By default, this is the width. With one sign, it is the time of the rise.
+    """
+    level = fraction * peak.value
+    places = crossings(found.smooth, top, level)[: len(signs)]
     if not all(map(math.isfinite, places)):
         return WITHHELD
-    crossings, by_shape, by_height = [], [], 0.0
-    # Noise moves the peak and the crossings at half the peak together.
+    total, by_shape, by_height = 0.0, [], 0.0
+    # Noise moves the peak and the crossings together.
     weights = np.zeros(len(force))
-    for flank, place in enumerate(places):
+    for flank, (place, sign) in enumerate(zip(places, signs, strict=True)):
         at, slope, of_place = crossing_of(force, level, place, max(abs(place - top), 1.0), noise)
         if not math.isfinite(at.value) or not slope:
             return WITHHELD
         # If the flank is nearly flat, its crossing may be anywhere within the margin.
         high, low = (
-            half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[flank]
-            for sign in (1.0, -1.0)
+            crossings(found.smooth, top, level + margin)[flank]
+            for margin in (found.doubt, -found.doubt)
         )
         # These are eight standard deviations apart. If the distance is more than the slope
         # explains, there are two possible crossings.
         between = abs(high - low) if math.isfinite(high - low) else math.inf
-        slack = found.sharp_doubt + DOUBT * 0.5 * peak.uncertainty
+        slack = found.sharp_doubt + DOUBT * fraction * peak.uncertainty
         above, below = (
-            half_height(found.sharp, top, peak.value + 2.0 * sign * slack)[flank]
-            for sign in (1.0, -1.0)
+            crossings(found.sharp, top, level + margin)[flank] for margin in (slack, -slack)
         )
         wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
         jumps = wide > 1.0 + 2.0 * JUMPS * slack / abs(slope)
         curved = between > CURVED * 2.0 * found.doubt / abs(slope)
-        crossings.append(at.value)
+        total += sign * at.value
         by_noise = noise.of_sum(of_place.row)
         alone = 0.5 * wide if jumps else between / (2.0 * DOUBT) if curved else 0.0
         by_shape.append(math.sqrt(max(max(at.uncertainty, alone) ** 2 - by_noise**2, 0.0)))
-        sign = -1.0 if flank == 0 else 1.0
         of_place.added_to(weights, sign)
-        of_peak.added_to(weights, sign * 0.5 / slope)
-        by_height += 0.5 / abs(slope)
+        of_peak.added_to(weights, sign * fraction / slope)
+        by_height += fraction / abs(slope)
     of_samples = noise.of_sum(of_peak.row)
     height_doubt = math.sqrt(max(peak.uncertainty**2 - of_samples**2, 0.0))
     sure = math.hypot(*by_shape, by_height * height_doubt, noise.of_sum(weights))
-    return (
-        Number(interval * (crossings[1] - crossings[0]), interval * sure)
-        if math.isfinite(sure)
-        else WITHHELD
-    )
+    return Number(interval * total, interval * sure) if math.isfinite(sure) else WITHHELD
 
 
 def _impulse_of(
@@ -615,7 +635,7 @@ def merged_from(time: np.ndarray, force: np.ndarray, reading: SensorReading, noi
     """
     if not math.isfinite(reading.before):
         return False
-    later = slice(int(np.searchsorted(time, reading.arrival.value - reading.before)), None)
+    later = slice(int(np.searchsorted(time, reading.top - reading.before)), None)
     # start above the noise, because a pulse that starts in the noise would end in it
     found = first_pulse(time[later], force[later], level=MERGED_NOISE * noise, noise=noise)
     return bool(found.merged[0])
@@ -627,6 +647,7 @@ def readings_of(
     noises: Sequence[Noise],
     filtered: bool,
     high_pass: bool = False,
+    arrival: str = "peak",
 ) -> list[SensorReading]:
     """Analyse the first pulse of each sensor.
 
@@ -634,7 +655,7 @@ def readings_of(
     small one at a single sensor may be crosstalk or a wave.
     """
     readings = [
-        reading_of(time, column, noise, filtered, high_pass=high_pass)
+        reading_of(time, column, noise, filtered, high_pass=high_pass, arrival=arrival)
         for column, noise in zip(force.T, noises, strict=True)
     ]
     interval = float(time[-1] - time[0]) / (len(time) - 1)
@@ -659,7 +680,9 @@ def readings_of(
                 "and was ignored"
             )
             height, wide = reading.small_height, reading.small_width
-            reading = reading_of(time, force[:, k], noises[k], filtered, at + near, high_pass)
+            reading = reading_of(
+                time, force[:, k], noises[k], filtered, at + near, high_pass, arrival
+            )
             reading = _beside_disturbance(reading, at, height, wide)
         if math.isfinite(reading.small) and reading.small_share < DISTURBANCE:
             size = f"{reading.small_height:.3g} N at {1e6 * reading.small:.4g} us"
@@ -675,14 +698,16 @@ def readings_of(
 class ComputedPulse(NamedTuple):
     """Results for a computed pulse: peak [N], arrival [s], width [s], impulse [N s].
 
-    `before` and `after` are its durations before and after the peak [s]. `merged` is True if the
-    results belong to another pulse that has merged with the first.
+    `top` is the time of the peak, and `before` and `after` are the durations of the pulse before
+    and after it [s]. `merged` is True if the results belong to another pulse that has merged with
+    the first.
     """
 
     peak: float = math.nan
     arrival: float = math.nan
     width: float = math.nan
     impulse: float = math.nan
+    top: float = math.nan
     before: float = math.nan
     after: float = math.nan
     merged: bool = False
@@ -694,6 +719,7 @@ def computed_pulse(
     filtered: bool,
     jumps: ForceJumps | None = None,
     smooth: bool = True,
+    arrival: str = "peak",
 ) -> ComputedPulse:
     """Return the first pulse of a computed trace.
 
@@ -703,7 +729,7 @@ def computed_pulse(
     """
     level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
     found = first_pulse(
-        time, force, jumps=jumps, smooth=smooth, level=level, rise=PULSE_BEGINS
+        time, force, arrival=arrival, jumps=jumps, smooth=smooth, level=level, rise=PULSE_BEGINS
     ).record(0)
     if not found.complete:
         return ComputedPulse()
@@ -711,5 +737,6 @@ def computed_pulse(
     # without an end, the last sample
     after = float(time[found.end - 1 if found.end > 0 else -1]) - found.top
     return ComputedPulse(
-        found.peak, found.top, found.width, found.impulse, before, after, found.merged
-    )
+        found.peak, found.arrival, found.width, found.impulse, found.top, before, after,
+        found.merged,
+    )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from granchain.analysis.pulse import PULSE_BEGINS, ForceJumps
-from granchain.analysis.results import is_smooth, jumps_at
+from granchain.analysis.results import arrival_of, is_smooth, jumps_at
 from granchain.measured.baseline import noise_by, noise_of, quiet_samples
 from granchain.measured.reading import (
     ComputedPulse,
@@ -67,7 +67,7 @@ class Computed:
                 jumps = ForceJumps(jumps.force - force[0, k], jumps.time)
             moves = plain[:, k].max() > least
             self.pulses.append(
-                computed_pulse(self.time, plain[:, k], filtered, jumps, smooth)
+                computed_pulse(self.time, plain[:, k], filtered, jumps, smooth, arrival_of(result))
                 if moves
                 else ComputedPulse()
             )
@@ -139,12 +139,14 @@ class Measured:
     beads : sequence of int
     stated : Sensor
         Sensor with the requested or specified filter, which is used for the results of the pulses.
+    arrival : {"peak", "half", "rise"}
+        Definition of the arrival.
     """
 
-    def __init__(self, trace: Trace, beads: Sequence[int], stated: Sensor):
+    def __init__(self, trace: Trace, beads: Sequence[int], stated: Sensor, arrival: str = "peak"):
         labels = trace.sensor_bead.tolist()
         columns = [labels.index(bead) for bead in beads]
-        self.trace, self.beads, self.stated = trace, list(beads), stated
+        self.trace, self.beads, self.stated, self.arrival = trace, list(beads), stated, arrival
         self.time, self.interval = trace.time, trace.interval
         self.raw_noise = [noise_of(trace, column) for column in columns]
         stated_by, count = trace.about.uncertainty, len(labels)
@@ -187,6 +189,7 @@ class Measured:
             self._through,
             self.stated.cutoff is not None,
             self.stated.high_pass is not None,
+            self.arrival,
         )
 
     def filter(self, sensor: Sensor) -> None:

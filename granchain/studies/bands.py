@@ -433,13 +433,13 @@ def banded(asked: Uncertain, found: Evaluation, quantiles: np.ndarray) -> dict[s
         ),
         "arrival": (
             (*quantile, *sensors), quantiles_over(found["arrival"][members], quantiles), "s",
-            "time of that peak",
+            "arrival of the first pulse",
         ),
         "nominal_force": (
             ("time", *sensors), found.traces[0][1][: len(times)], "N", "force of the nominal case"
         ),
         "nominal_peak": (sensors, found["peak"][0], "N", "peak force of the nominal case"),
-        "nominal_arrival": (sensors, found["arrival"][0], "s", "time of that peak"),
+        "nominal_arrival": (sensors, found["arrival"][0], "s", "arrival of the first pulse"),
         "interpolation_error": (
             (), np.array(grid_error(found.traces[0][0], found.traces[0][1])), "N",
             "largest error of forces that are interpolated at the common times",

@@ -86,7 +86,7 @@ TIME_STEP = Label((), "s", "time step")
 PULSE = {
     "peak": Label(("sensor_bead",), "N", "peak force of the first pulse"),
     "contact_peak": Label(("sensor_bead",), "N", "maximum force in the two contacts of the bead"),
-    "arrival": Label(("sensor_bead",), "s", "time of that peak"),
+    "arrival": Label(("sensor_bead",), "s", "arrival of the first pulse"),
     "width": Label(("sensor_bead",), "s", "width of the first pulse at half height"),
     "missing": Label(
         ("sensor_bead",),
@@ -471,6 +471,7 @@ def set_numbers(
     pulses = first_pulse(
         np.tile(time, (sensors, 1)).T,
         force.T,
+        arrival=ready[0].case.sensors.arrival,
         baseline=np.where(np.isfinite(force[:, 0]), force[:, 0], 0.0),
         jumps=jumps,
         smooth=jumps is None,

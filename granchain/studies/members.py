@@ -304,7 +304,8 @@ def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
     for one in ready:
         # all records of a stack have the length of its longest: at most twice that of any member
         longest, *_ = max(one.state.record_shapes.values())
-        like = one.state.shape, longest.bit_length(), len(one.case.sensors.beads)
+        sensors = one.case.sensors
+        like = one.state.shape, longest.bit_length(), len(sensors.beads), sensors.arrival
         groups.setdefault(like, []).append(one)
     batches = []
     for group in groups.values():
