@@ -151,7 +151,7 @@ measured: env ## docs/measured*.md anew: contact laws compared with measured imp
 	@echo "measured: docs/measured*.md"
 	@$(PYTHON) docs/measured.py
 
-papers: env ## docs/papers anew: every table, figure and equation of four papers, computed
+papers: env ## docs/papers anew: every table, figure and equation of four papers, and published chains, computed
 	@echo "papers: docs/papers"
 	@$(PYTHON) docs/papers/write.py
 

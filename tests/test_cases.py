@@ -9,6 +9,7 @@ from support.rows import MASS, RADIUS
 
 from granchain import theory
 from granchain.case import case_names, load_case
+from granchain.case.document import case_files
 from granchain.simulation import relative_residual, run
 from granchain.status import Status
 
@@ -39,11 +40,9 @@ def test_a_built_in_case_runs_to_its_end_with_a_closed_ledger(name, figure):
 
 
 def test_every_value_of_a_built_in_case_has_its_source():
-    from importlib.resources import files
-
     physical = ("speed", "precompression", "gravity", "psi", "xi", "restitution")
-    for name in case_names():
-        text = files("granchain").joinpath("cases", f"{name}.toml").read_text()
+    for name, file in case_files().items():
+        text = file.read_text()
         assert "doi:" in text, name
         for line in text.splitlines():
             key, _, value = line.partition("=")

@@ -251,13 +251,14 @@ def test_a_hostile_name_or_file_does_not_reach_the_terminal(done, here, obeyed, 
 # --- The other commands
 def test_cases_lists_all_and_prints_one_or_the_keys(obeyed, capsys):
     assert obey(["cases"]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    files, mechanisms = (
+    groups = capsys.readouterr().out.split("\n\nPublished chains\n")
+    listed = [[line.split()[0] for line in group.splitlines()] for group in groups]
+    files, mechanisms, published = (
         sorted(folder.glob("*.toml"), key=lambda path: path.stem)
-        for folder in (CASES, CASES / "mechanisms")
+        for folder in (CASES, CASES / "mechanisms", CASES / "published")
     )
-    assert listed == [path.stem for path in (*files, *mechanisms)]
-    for path in (CASES / "steel-chain.toml", mechanisms[0]):
+    assert listed == [[path.stem for path in (*files, *mechanisms)], [p.stem for p in published]]
+    for path in (CASES / "steel-chain.toml", mechanisms[0], published[0]):
         assert obeyed("cases", path.stem).out == path.read_text()
     said = obeyed("cases", "--keys").out
     for table in ("[chain]", "[[chain.segment]]", "[[contact.pair]]", "[initial]", "[ends]"):

@@ -192,7 +192,7 @@ def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(
     case = case.replace(**{"time.end": 0.1 * case.time.end})
     expected = gc.run(case).provenance["data_sha256"]
     monkeypatch.setattr(simulation, "BLOCK_SECONDS", 1e-5)
-    monkeypatch.setattr(simulation, "FIRST_BLOCK", 1000)
+    monkeypatch.setattr(simulation, "FIRST_BLOCK", 100)
     for at in (0.1, 0.7):
         part = gc.run(case, checkpoint=tmp_path / "run.chk", resume=at > 0.5, watch=Stop(at))
         assert part.status is Status.INTERRUPTED

@@ -577,8 +577,8 @@ def index(papers: Sequence[Paper]) -> str:
 HEAD = """\
 # The papers, figure by figure
 
-These pages compare each table, figure, and equation of four papers with results of granchain. Each item has an outcome. The table below gives the number
-of items with each outcome; each page starts with a summary of its items.
+These pages compare each table, figure, and equation of four papers, and the readable numbers of published chains, with results of granchain. Each item has
+an outcome. The table below gives the number of items with each outcome; each page starts with a summary of its items.
 
 A number agrees if it rounds to the published one, or is within the tolerance that its section gives. If a result contradicts a paper, the section lists all
 interpretations that we tried.

@@ -12,10 +12,17 @@ from pathlib import Path
 import alaci
 import autiero_2022
 import items
+import published
 import wang_2022
 import wang_liu_liu_2022
 
-PAPERS = (alaci.PAPER, wang_liu_liu_2022.PAPER, wang_2022.PAPER, autiero_2022.PAPER)
+PAPERS = (
+    alaci.PAPER,
+    wang_liu_liu_2022.PAPER,
+    wang_2022.PAPER,
+    autiero_2022.PAPER,
+    published.PAPER,
+)
 
 
 def pages(figures: Path, *names: str) -> dict[str, str]:

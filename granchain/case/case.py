@@ -37,9 +37,8 @@ from granchain.case.checks import (
 )
 from granchain.case.document import (
     CASE_BYTES,
-    CASES,
     MECHANISMS,
-    case_names,
+    case_files,
     change,
     check_name,
     digest_of_case,
@@ -672,7 +671,7 @@ def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
     2.5
     """
     check_name(name, "load_case", "Case(**tables)")
-    built_in: dict[Any, Path] = {name: CASES / f"{name}.toml" for name in case_names()}
+    built_in: dict[Any, Path] = dict(case_files())
     built_in |= {name: MECHANISMS / f"{name}.toml" for name in mechanism_names()}
     path = built_in.get(name, Path(name))
     document, context = read_document(path, overrides, [*built_in], "contact.psi=2.9")

@@ -57,6 +57,8 @@ from granchain.plain_data import sha256_of
 DEPTH = 12
 
 CASES = Path(__file__).parents[1] / "cases"
+# Chains of publications, which docs/papers/published.md compares with their published numbers.
+PUBLISHED = CASES / "published"
 MECHANISMS = CASES / "mechanisms"
 
 # Size limits (our choice): a case is a page of text; 16 MiB hold about 400,000 rows of a drive.
@@ -67,9 +69,18 @@ HDF5_MARK = b"\x89HDF\r\n\x1a\n"
 _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
 
+def case_files() -> dict[str, Path]:
+    """Return the files of the built-in cases by name, the published chains last."""
+    return {
+        path.stem: path
+        for folder in (CASES, PUBLISHED)
+        for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)
+    }
+
+
 def case_names() -> list[str]:
     """Return the names of the built-in cases."""
-    return sorted(path.stem for path in CASES.glob("*.toml"))
+    return list(case_files())
 
 
 def mechanism_names() -> list[str]:

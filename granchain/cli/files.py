@@ -65,7 +65,7 @@ def cases(
 ) -> None:
     """List the built-in cases, or print one of them, or the keys of a case file."""
     from granchain.case import case_names, load_case, mechanism_names
-    from granchain.case.document import KEY_TABLES, key_rows
+    from granchain.case.document import KEY_TABLES, PUBLISHED, case_files, key_rows
     from granchain.mechanisms.case import load_mechanism
 
     if (name is not None) + keys + schema > 1:
@@ -88,7 +88,13 @@ def cases(
     if name is None:
         cases = {known: load(known) for known, load in loaders.items()}
         rows = [(known, case.contact.law, case.title) for known, case in cases.items()]
-        print_text(text_table(rows, "<<<"))
+        lines = text_table(rows, "<<<").splitlines()
+        published = [name for name, file in case_files().items() if file.parent == PUBLISHED]
+        groups = [
+            "\n".join(line for line in lines if (line.split()[0] in published) is listed)
+            for listed in (False, True)
+        ]
+        print_text("\n\nPublished chains\n".join(groups))
         return
     known = known_name(name, loaders, "built-in case", CaseError)
     print_text(loaders[known](known).toml.rstrip("\n"))
