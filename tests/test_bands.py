@@ -328,7 +328,7 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
         first, middle, _ = (sensor.arrival_band for sensor in found.results[0].sensors)
         arrivals = (
             np.array([sensor.arrival.computed for sensor in found.results[0].sensors])
-            - found.results[0].shift
+            - found.results[0].time_shift
         )
         expected = 2.0 * 1.96 * 0.02 / 5.0 * abs(arrivals - arrivals.mean())
         assert first.high - first.low == pytest.approx(expected[0], rel=0.2)

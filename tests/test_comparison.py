@@ -119,7 +119,7 @@ def test_the_delay_of_one_sensor_stays_in_the_arrivals():
     off = np.array([sensor.arrival.difference for sensor in one.sensors])
     assert off[0] == pytest.approx(off[1], abs=1e-8)
     assert off[0] - off[2] == pytest.approx(3e-6, rel=0.01)
-    assert one.shift + trace.start == pytest.approx(1e-6, rel=0.1)
+    assert one.time_shift + trace.start == pytest.approx(1e-6, rel=0.1)
     assert one.sensors[1].speed.relative == pytest.approx(3e-6 / (5 / wave_speed()), rel=0.01)
     assert abs(one.sensors[0].speed.relative) < 1e-3
     # the wave's speed is from the sensors that every result has reached: the first two of three
@@ -137,7 +137,7 @@ def test_a_result_agrees_with_itself():
     assert found.sensor.cutoff is None
     for sensor, pulse in zip(one.sensors, analysis.sensor_pulses(RESULT), strict=True):
         assert sensor.peak.computed == pulse.peak and sensor.arrival.computed == pytest.approx(
-            pulse.arrival + one.shift
+            pulse.arrival + one.time_shift
         )
         assert sensor.width.computed == pulse.width and sensor.impulse.computed == pulse.impulse
         assert sensor.position == pulse.position
@@ -152,16 +152,16 @@ def test_a_result_agrees_with_itself():
 def test_calibration_and_reading_add_to_the_uncertainty():
     (one,) = compare_pulses(RESULT, trace=measured(said={"gain": 0.03, "time": 2e-6})).results
     sensor = one.sensors[0]
-    assert sensor.peak.uncertainty == pytest.approx(0.03 * sensor.peak.measured, rel=0.01)
-    assert sensor.impulse.uncertainty == pytest.approx(0.03 * sensor.impulse.measured, rel=0.01)
-    assert sensor.arrival.uncertainty == pytest.approx(2e-6, rel=0.01)
+    assert sensor.peak.error == pytest.approx(0.03 * sensor.peak.measured, rel=0.01)
+    assert sensor.impulse.error == pytest.approx(0.03 * sensor.impulse.measured, rel=0.01)
+    assert sensor.arrival.error == pytest.approx(2e-6, rel=0.01)
     # two readings, 5 beads apart
     delay = 5 / wave_speed()
-    assert sensor.speed.uncertainty == pytest.approx(
+    assert sensor.speed.error == pytest.approx(
         sensor.speed.measured * math.sqrt(2.0) * 2e-6 / delay, rel=0.01
     )
     # three readings at -1, 0 and 1 times the distance: sigma/sqrt(2) of one delay
-    assert one.wave_speed.uncertainty == pytest.approx(
+    assert one.wave_speed.error == pytest.approx(
         one.wave_speed.measured * 2e-6 / math.sqrt(2.0) / delay, rel=0.01
     )
 
@@ -235,7 +235,7 @@ def test_a_clipped_pulse_has_an_arrival_and_no_peak():
     assert all(math.isnan(getattr(sensor, name).measured) for name in ("peak", "width", "impulse"))
     assert math.isnan(sensor.residual.computed) and list(found.nearest) == [3, 13]
     # of the 14 us that are flat
-    assert abs(sensor.arrival.difference) < 2.0 * sensor.arrival.uncertainty < 3e-6
+    assert abs(sensor.arrival.difference) < 2.0 * sensor.arrival.error < 3e-6
     assert not said(found, 3) and not said(found, 13)
 
 
@@ -249,9 +249,9 @@ def test_crosstalk_before_the_pulses_is_no_noise_of_theirs():
     for one, other in zip(found, plain, strict=True):
         for name in ("peak", "arrival", "width", "impulse"):
             ours, alone = getattr(one, name), getattr(other, name)
-            assert abs(ours.difference) < 3.0 * ours.uncertainty
+            assert abs(ours.difference) < 3.0 * ours.error
             # measured: 0.9 to 1.3; as noise 1.7 to 90, without its flanks 1.6
-            assert 0.7 < ours.uncertainty / alone.uncertainty < 1.5, (one.bead, name)
+            assert 0.7 < ours.error / alone.error < 1.5, (one.bead, name)
 
 
 SHAPES = {
@@ -428,7 +428,7 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
     assert len(ours.missed) == 2 and set(ours.missed) < set(found.messages)
     assert [case.law for case in found.cases] == ["ma-liu", "hertz"] and found.case is None
     # the synthetic trace has 40 us of quiet
-    assert facts["shift"][0] == ours.shift == pytest.approx(40e-6, abs=0.2e-6)
+    assert facts["time_shift"][0] == ours.time_shift == pytest.approx(40e-6, abs=0.2e-6)
     for sensor in ours.sensors:
         # its true gain is 0.0194 V/N, and it was read with 0.02
         assert sensor.peak.relative == pytest.approx(0.02 / 0.0194 - 1.0, abs=0.02)
@@ -482,9 +482,9 @@ def test_the_arrival_on_the_rise_is_that_of_run_study_comparison_and_fit():
     trace = Trace(time=time, force=force, beads=half.sensor_bead, about=rig())
     (found,) = compare_pulses(half, trace=trace).results
     for sensor, pulse in zip(found.sensors, sensors[1], strict=True):
-        assert sensor.arrival.computed == pytest.approx(pulse.arrival + found.shift)
+        assert sensor.arrival.computed == pytest.approx(pulse.arrival + found.time_shift)
         # less than a hundredth of the width
-        assert abs(sensor.arrival.difference) < 4.0 * sensor.arrival.uncertainty < 4e-7
+        assert abs(sensor.arrival.difference) < 4.0 * sensor.arrival.error < 4e-7
     with pytest.raises(TraceError, match="different definitions, half and peak"):
         compare_pulses(peak, half, trace=trace)
     start = half.case.replace({"striker.speed": 1.6})

@@ -94,8 +94,8 @@ class Coverage:
                 if math.isfinite(number.measured) and math.isfinite(true):
                     scale = truth[2] if name == "arrival" else true
                     # The shift is no part of what was measured.
-                    shift = agreement.shift_uncertainty if name == "arrival" else 0.0
-                    sure = number.uncertainty
+                    shift = agreement.time_shift_error if name == "arrival" else 0.0
+                    sure = number.error
                     if math.isfinite(sure):
                         sure = math.sqrt(max(sure**2 - shift**2, 0.0))
                     self.errors[name].append(abs(number.measured - true) / scale)

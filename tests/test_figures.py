@@ -197,8 +197,8 @@ def compared(count, beads=(3, 8)):
     """What a comparison with as many results found, made up."""
 
     def sensor(bead, i):
-        peak = SimpleNamespace(measured=1.0, uncertainty=math.nan, computed=1.0 + i)
-        arrival = SimpleNamespace(measured=1e-5 * bead, uncertainty=1e-7, computed=1e-5 * bead)
+        peak = SimpleNamespace(measured=1.0, error=math.nan, computed=1.0 + i)
+        arrival = SimpleNamespace(measured=1e-5 * bead, error=1e-7, computed=1e-5 * bead)
         return SimpleNamespace(bead=bead, peak=peak, arrival=arrival)
 
     results = [

@@ -101,6 +101,20 @@ def test_the_values_are_found_where_there_is_no_noise(measure):
     )
 
 
+def test_the_shift_of_the_clock_has_an_error():
+    found = gc.fit(start(), synthetic(0.01), KEYS, "features")
+    # a thousandth of the time that the pulse takes from the first sensor to the last
+    assert abs(found.time_shift - QUIET * INTERVAL) < 4.0 * found.time_shift_error < 1e-6
+
+
+def test_the_largest_of_many_deviations_is_suspicious_once_in_100():
+    # quantiles of the normal distribution: 0.995, and (1 + 0.99^(1/10))/2
+    assert conclusion.largest_by_chance(1) == pytest.approx(2.5758, abs=1e-4)
+    assert conclusion.largest_by_chance(10) == pytest.approx(3.2892, abs=1e-4)
+    draws = np.abs(np.random.default_rng(0).standard_normal((100_000, 10))).max(axis=1)
+    assert np.mean(draws > conclusion.largest_by_chance(10)) == pytest.approx(0.01, rel=0.1)
+
+
 @pytest.mark.parametrize(("cutoff", "measure"), [(0.0, "features"), (1e5, "peaks")])
 def test_computed_pulses_are_read_as_measured_ones_are(cutoff, measure):
     # for noise of 1 % of the largest force, of which there is none: peaks are read from stretches

@@ -89,7 +89,7 @@ def test_what_was_found_for_a_case_shows_errors_and_messages():
     assert "50.25" in shown and shown.count(ATTACK) == 2
     speed = {"striker.speed": 1.5, "striker.speed_error": 0.01}
     labels = {name: Label((), "m/s", "case parameter") for name in speed}
-    sides = {"peak_measured": [30.0], "peak_uncertainty": [0.5], "peak_computed": [31.5]}
+    sides = {"peak_measured": [30.0], "peak_error": [0.5], "peak_computed": [31.5]}
     fitted = gc.Fit(speed | sides | {"sensor_bead": [5]}, title=ATTACK, law="hertz", labels=labels)
     shown = read(fitted).text.replace("\n", "")
     assert "striker.speed error0.01m/s" in shown and "5300.531.5" in shown and ATTACK in shown

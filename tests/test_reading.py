@@ -70,7 +70,7 @@ def off(shape, samples, noise, seed, limit=math.inf):
     truth = true_numbers(fine, shape(fine))
     numbers = [getattr(found, name) for name in NAMES]
     return {
-        name: (abs(one.value - true), one.uncertainty)
+        name: (abs(one.value - true), one.error)
         for name, one, true in zip(NAMES, numbers, truth, strict=True)
     }, found
 
@@ -180,6 +180,6 @@ def test_an_arrival_on_the_rise_is_measured_with_its_error(arrival, height):
         force = bell(time) + 0.01 * draw.standard_normal(401)
         found = reading_of(time, force, Noise(0.01, np.empty(0)), arrival=arrival)
         assert abs(found.top) < 0.05
-        ratios.append((found.arrival.value - true) / found.arrival.uncertainty)
+        ratios.append((found.arrival.value - true) / found.arrival.error)
     # of twelve standard normal numbers
     assert 0.3 < np.std(ratios) < 2.0 and np.abs(ratios).max() < 4.0

@@ -199,15 +199,15 @@ def first_pulse(
     exists = np.flatnonzero((largest > OF_REST * np.abs(base)) & (largest >= levels))
     stack = _Stack(times, rows, above, base, counts, levels)
     if len(exists) < records:
-        found = _no_pulses(records)
+        measured = _no_pulses(records)
         if len(exists):
             stack = stack.some(exists)
             if jumps is not None and jumps.force.ndim > 1:
                 jumps = ForceJumps(*(values[:, exists] for values in jumps))
             of_pulses = _measured(stack, ARRIVALS[arrival], jumps, smooth, noise, rise)
-            for values, value in zip(found, of_pulses, strict=True):
+            for values, value in zip(measured, of_pulses, strict=True):
                 values[exists] = value
-        return found
+        return measured
     return _measured(stack, ARRIVALS[arrival], jumps, smooth, noise, rise)
 
 
@@ -270,18 +270,18 @@ def _measured(
     start = np.argmax(above >= levels[:, np.newaxis], axis=1)
     first = int(start.min())
     with np.errstate(invalid="ignore"):
-        part, place = above[:, first:], np.arange(first, rows.shape[1])
-        highest = np.maximum.accumulate(part, axis=1)
-        fallen = (part < PULSE_ENDS * highest) & (place >= start[:, np.newaxis])
+        tail, at = above[:, first:], np.arange(first, rows.shape[1])
+        highest = np.maximum.accumulate(tail, axis=1)
+        fallen = (tail < PULSE_ENDS * highest) & (at >= start[:, np.newaxis])
         stop = np.where(fallen.any(axis=1), first + np.argmax(fallen, axis=1), counts)
         near = slice(0, int(stop.max()) - first)
-        part, highest, place = part[:, near], highest[:, near], place[near]
-        inside = (place >= start[:, np.newaxis]) & (place < stop[:, np.newaxis])
+        tail, highest, at = tail[:, near], highest[:, near], at[near]
+        inside = (at >= start[:, np.newaxis]) & (at < stop[:, np.newaxis])
         sample = first + np.argmax(
-            np.where(inside, rows[:, first : first + len(place)], -np.inf), axis=1
+            np.where(inside, rows[:, first : first + len(at)], -np.inf), axis=1
         )
-        inside &= place <= sample[:, np.newaxis]
-        dips = highest - part > np.maximum(MERGED_FALL * highest, MERGED_NOISE * noise)
+        inside &= at <= sample[:, np.newaxis]
+        dips = highest - tail > np.maximum(MERGED_FALL * highest, MERGED_NOISE * noise)
         merged = (dips & inside).any(axis=1)
     complete = (sample > 0) & (stop < counts)
     jump, sampled = np.zeros((2, len(rows)), dtype=bool)
@@ -303,9 +303,9 @@ def _measured(
     if jumps is not None:
         for k in np.flatnonzero(~(flat > 2)).tolist():
             of_record = jumps if jumps.force.ndim == 1 else ForceJumps(*(s[:, k] for s in jumps))
-            own = times if times.ndim == 1 else times[:, k]
+            instants = times if times.ndim == 1 else times[:, k]
             window = slice(int(start[k]), int(stop[k]))
-            peak[k], top[k], jump[k] = summit(own, rows[k, : counts[k]], of_record, window)
+            peak[k], top[k], jump[k] = summit(instants, rows[k, : counts[k]], of_record, window)
             complete[k] |= jump[k] and stop[k] < counts[k]
     height = peak - base
     left, right = (crossings(times, rows, sample, base + 0.5 * height, side) for side in (0, 1))
@@ -317,8 +317,8 @@ def _measured(
     for k, count in enumerate(counts.tolist()):
         end[k] = stops = _end(above[k, :count], int(sample[k]), float(height[k]), rise)
         if stops > 0:
-            own = times[:stops] if times.ndim == 1 else times[:stops, k]
-            impulse[k] = np.trapezoid(above[k, :stops], own)
+            instants = times[:stops] if times.ndim == 1 else times[:stops, k]
+            impulse[k] = np.trapezoid(above[k, :stops], instants)
     return FirstPulse(
         peak, arrival, width, impulse, top, complete, merged, jump, sampled, start, sample, stop,
         end,
@@ -518,7 +518,7 @@ def pulses(
     samples = samples if finite.all() else samples[: np.argmin(finite)]
     times, above = np.asarray(time, dtype=float)[: len(samples)], samples - baseline
     needed = share * above.max(initial=0.0)
-    found: list[FirstPulse] = []
+    measured: list[FirstPulse] = []
     begin = 0
     while True:
         later = None if jumps is None else ForceJumps(*(values[begin:] for values in jumps))
@@ -527,14 +527,14 @@ def pulses(
             jumps=later, smooth=smooth,
         ).record(0)  # fmt: skip
         if not pulse.stop:
-            return tuple(found)
+            return tuple(measured)
         if pulse.peak - baseline - (above[begin] if begin else 0.0) >= needed:
-            found.append(pulse)
+            measured.append(pulse)
         # lowest sample after the end of the pulse and before the next sufficient rise
         after = above[begin + pulse.stop :]
         risen = np.flatnonzero(after - np.minimum.accumulate(after) >= needed)
         if not len(risen):
-            return tuple(found)
+            return tuple(measured)
         begin += pulse.stop + int(np.argmin(after[: risen[0]]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from granchain.measured import IN_BAND, Agreement, Comparison, ResultAgreement, SensorAgreement
 from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text, time_text
@@ -27,9 +28,7 @@ def comparison_tables(answer: Comparison) -> list[Block]:
     source = ", ".join(filter(None, (trace.about.who, trace.about.figure, trace.about.doi)))
     lines = [f"{trace.about.title}: {trace.words}" + (f" ({source})" if source else "")]
     lines += [
-        f"{result.label}: time shift applied to the simulation: "
-        f"{time_text(result.shift, result.shift_uncertainty)} +- "
-        f"{number_text(result.shift_uncertainty, '.2g', 1e6)} us".replace("+ -", "- ")
+        f"{result.label}: time shift applied to the simulation: {shift_text(result)}"
         for result in results
     ]
     if answer.sensor.cutoff is not None:
@@ -63,7 +62,7 @@ def comparison_tables(answer: Comparison) -> list[Block]:
     rows = (
         (
             bead,
-            number_text(sensor.residual.uncertainty, ".4f"),
+            number_text(sensor.residual.error, ".4f"),
             *(number_text(result.sensors[k].residual.computed, ".4f") for result in results),
             *([" or ".join(nearest.get(sensor.bead, ("-",)))] if several else []),
         )
@@ -86,13 +85,19 @@ def compared_cells(name: str, *agreements: Agreement) -> list[str]:
     return cells
 
 
+def shift_text(answer: Any) -> str:
+    """Return the time shift of a comparison or a fit with its error."""
+    error = answer.time_shift_error
+    return f"{time_text(answer.time_shift, error)} +- {number_text(error, '.2g', 1e6)} us"
+
+
 def agreement_cells(name: str, *agreements: Agreement) -> list[str]:
     """Return a measured value, its uncertainty, and computed values, each with its difference.
 
     The difference is relative, except of an arrival, because the zero of time is arbitrary.
     """
     factor = COMPARED_NUMBERS[name][0]
-    uncertainty = agreements[0].uncertainty
+    uncertainty = agreements[0].error
 
     def text(value: float) -> str:
         return (
@@ -164,7 +169,7 @@ def band_cells(sensor: SensorAgreement, name: str) -> list[str]:
     side, band = getattr(sensor, name), getattr(sensor, f"{name}_band")
     texts = {True: "within", False: "outside", None: "-"}
     numbers = [
-        time_text(value, side.uncertainty)
+        time_text(value, side.error)
         if name == "arrival"
         else number_text(value, factor=COMPARED_NUMBERS[name][0])
         for value in (side.measured, band.low_measured, band.high_measured)

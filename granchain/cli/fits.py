@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import granchain as gc
-from granchain.cli.compared import agreement_cells
+from granchain.cli.compared import agreement_cells, shift_text
 from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text
 
 
@@ -60,7 +60,7 @@ def fit_sentences(fit: gc.Fit) -> list[str]:
             "% to the measured forces. The fitted forces above include this error."
         )
     if np.isfinite(fit.time_shift):
-        sentences.append(f"Time shift applied to the simulation: {1e6 * fit.time_shift:.5g} us.")
+        sentences.append(f"Time shift applied to the simulation: {shift_text(fit)}.")
     if fit.degrees_of_freedom:
         sentences.append(
             f"Normalized residual: {number_text(fit.scatter, '.2g')} "

@@ -64,7 +64,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     beads, by_time = found.sensor_bead, found.measure == "arrivals"
     quantity = "arrival" if by_time else "peak"
     measured, computed, error = (
-        found[f"{quantity}_{name}"] for name in ("measured", "computed", "uncertainty")
+        found[f"{quantity}_{name}"] for name in ("measured", "computed", "error")
     )
     factor, unit = time_unit(largest(measured)) if by_time else (1.0, "N")
     ring = MEASURED | BAR | {"ms": 4.0, "mew": 0.8}

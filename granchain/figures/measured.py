@@ -106,7 +106,10 @@ def comparison(
         about.doi,
         "" if cutoff is None else f"low-pass filtered (half amplitude at {1e-3 * cutoff:.4g} kHz)",
         f"simulation with instrument filter, {sensor.band}" if sensor.band else "",
-        *(f"time shift of {one.label}: {factor * one.shift:+.4g} {unit}" for one in found.results),
+        *(
+            f"time shift of {one.label}: {factor * one.time_shift:+.4g} {unit}"
+            for one in found.results
+        ),
         *(
             f"band of {one.label}: {100.0 * found.in_band:g} % of {one.members} members with "
             "tolerances"
@@ -156,8 +159,8 @@ def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[
     peaks, arrivals = sheet.panels
     sensors = sorted(found.results[0].sensors, key=lambda one: one.bead)
     beads, peak, peak_error, arrival, arrival_error = np.array([
-        [one.bead, one.peak.measured, one.peak.uncertainty,
-         one.arrival.measured, one.arrival.uncertainty]
+        [one.bead, one.peak.measured, one.peak.error,
+         one.arrival.measured, one.arrival.error]
         for one in sensors
     ]).T  # fmt: skip
     factor, unit = time_unit(largest(arrival) / 10.0)

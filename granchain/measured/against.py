@@ -74,7 +74,7 @@ class Against:
         stated, readings = trace.about.uncertainty, measured.readings
         self.peak, self.arrival, self.peak_error, self.arrival_error = np.array(
             [
-                (one.peak.value, one.arrival.value, one.peak.uncertainty, one.arrival.uncertainty)
+                (one.peak.value, one.arrival.value, one.peak.error, one.arrival.error)
                 for one in readings
             ]
         ).T

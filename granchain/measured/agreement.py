@@ -39,7 +39,7 @@ class Agreement(NamedTuple):
     """
 
     measured: float
-    uncertainty: float
+    error: float
     computed: float
 
     @property
@@ -105,7 +105,7 @@ class SensorAgreement:
         [s], impulse of the pulse [N s], and speed from here to the next sensor [m/s].
     residual : Agreement
         Norm of computed minus measured force over the pulse, divided by the norm of the measured
-        force [1]. `computed` is the result, `measured` is 0, and `uncertainty` is the residual that
+        force [1]. `computed` is the result, `measured` is 0, and `error` is the residual that
         noise alone would cause.
     time, measured, computed : array (n,)
         Times on the clock of the measurement [s], and filtered forces over the pulse [N].
@@ -145,7 +145,7 @@ class ResultAgreement:
     Attributes
     ----------
     label, law : str
-    shift, shift_uncertainty : float
+    time_shift, time_shift_error : float
         Shift that is added to the computed time, and its standard uncertainty [s].
     sensors : tuple of SensorAgreement
     wave_speed : Agreement
@@ -161,8 +161,8 @@ class ResultAgreement:
 
     label: str
     law: str
-    shift: float
-    shift_uncertainty: float
+    time_shift: float
+    time_shift_error: float
     sensors: tuple[SensorAgreement, ...]
     wave_speed: Agreement
     missed: tuple[str, ...] = ()
@@ -195,7 +195,7 @@ def _quantity_labels() -> dict[str, Label]:
         computed = _RESULTS if name == "wave_speed" else _BOTH
         labels |= {
             f"{name}_measured": Label(measured, unit, f"{meaning}, measured"),
-            f"{name}_uncertainty": Label(
+            f"{name}_error": Label(
                 uncertain, unit, f"{meaning}, standard uncertainty of the measured value"
             ),
             f"{name}_computed": Label(computed, unit, f"{meaning}, computed"),
@@ -235,11 +235,11 @@ class Comparison(Answer):
         Kind of the trace, and its authors, figure, and DOI.
     result, result_law : (n_results,) array of str
         Label of each result, and its contact law.
-    shift, shift_uncertainty : (n_results,) array
+    time_shift, time_shift_error : (n_results,) array
         Shift that is added to the computed time, and its standard uncertainty [s].
     sensor_bead : (n_sensors,) array
         Labels of the sensor beads that are compared.
-    peak_measured, peak_uncertainty, peak_computed : array
+    peak_measured, peak_error, peak_computed : array
         Peak force [N], measured with its standard uncertainty (n_sensors,) and computed (n_sensors,
         n_results). `arrival` [s], `width` [s], `impulse` [N s], and `speed` to the next sensor
         [m/s] have such variables too, and `wave_speed` [m/s] has them for each result.
@@ -282,8 +282,8 @@ class Comparison(Answer):
         "front_mass": Label((), "kg", "mass of the half bead that the wave reaches first"),
         "result": Label(_RESULTS, "", "label of the result"),
         "result_law": Label(_RESULTS, "", "contact law of the result"),
-        "shift": Label(_RESULTS, "s", "shift that is added to the computed time"),
-        "shift_uncertainty": Label(_RESULTS, "s", "standard uncertainty of the shift"),
+        "time_shift": Label(_RESULTS, "s", "shift that is added to the computed time"),
+        "time_shift_error": Label(_RESULTS, "s", "standard uncertainty of the shift"),
         "members": Label(_RESULTS, "1", "number of members of the uncertainty bands"),
         "band_tolerance": Label(
             _RESULTS, "", "relative tolerances of the parameters of the case, as JSON"
@@ -411,8 +411,8 @@ class Comparison(Answer):
         return ResultAgreement(
             label=label,
             law=self.result_law[i],
-            shift=self.shift[i].item(),
-            shift_uncertainty=self.shift_uncertainty[i].item(),
+            time_shift=self.time_shift[i].item(),
+            time_shift_error=self.time_shift_error[i].item(),
             sensors=sensors,
             wave_speed=Agreement(
                 *(self[f"wave_speed_{side}"][i].item() for side in Agreement._fields)
@@ -522,15 +522,15 @@ def comparison_of(
         "result": [agreement.label for agreement in agreements],
         "result_law": [agreement.law for agreement in agreements],
         "result_sha256": [result.provenance["data_sha256"] for result in results],
-        "shift": [agreement.shift for agreement in agreements],
-        "shift_uncertainty": [agreement.shift_uncertainty for agreement in agreements],
+        "time_shift": [agreement.time_shift for agreement in agreements],
+        "time_shift_error": [agreement.time_shift_error for agreement in agreements],
         "sensor_bead": beads,
         "position": [[pulse.position for pulse in row] for row in table],
         "noise": [pulse.noise for pulse in first],
         "measured_merged": ["measured" in pulse.merged for pulse in first],
         "computed_merged": [["computed" in pulse.merged for pulse in row] for row in table],
         "residual": [[pulse.residual.computed for pulse in row] for row in table],
-        "residual_of_noise": [[pulse.residual.uncertainty for pulse in row] for row in table],
+        "residual_of_noise": [[pulse.residual.error for pulse in row] for row in table],
         "nearest_rank": ranks,
         **{f"{name}_tolerance": float(bound) for name, bound in tolerances.items()},
         "trace_time": trace.time,

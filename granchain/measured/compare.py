@@ -223,7 +223,7 @@ def _add_bands(
 def _band_of(values: np.ndarray, number: Agreement) -> Band:
     """Return the interval of a number's members, and the interval for measurements of them."""
     low, middle, high = quantiles_over(values[:, None], BAND_QUANTILES)[:, 0].tolist()
-    return Band(low, high, *(float(end) for end in widened(low, middle, high, number.uncertainty)))
+    return Band(low, high, *(float(end) for end in widened(low, middle, high, number.error)))
 
 
 def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
@@ -260,7 +260,7 @@ def _force_bands(
     """
     times = common_times(measured)
     interval = float(times[-1] - times[0]) / (len(times) - 1)
-    instants = [part.time - agreement.shift for part in agreement.sensors]
+    instants = [part.time - agreement.time_shift for part in agreement.sensors]
     changed = [np.empty((len(at), len(members))) for at in instants]
     nominal = measured.traces[0][1][: len(times)] - measured.traces[0][1][0]
     for first in range(0, len(members), SAMPLES_AT_ONCE):

@@ -35,8 +35,8 @@ LEAST_DEGREES = 0.5
 ACCUSED = 0.01
 # Kind of a number that is known beforehand from another source. Peaks are 0 and arrivals are 1.
 STATED = 2
-# Number of specified standard deviations beyond which a gain or a clock indicates a model error.
-BEYOND = 2.0
+# Chance that the largest deviation of all gains and clocks of a correct case is suspicious.
+SUSPICIOUS = 0.01
 
 
 class Rest(NamedTuple):
@@ -98,7 +98,11 @@ def concluded(
         _, wide = with_slopes(against.residuals, found.point, low, high, size, WIDE)
         shared, names = _shared_derivatives(against, wide)
     groups = indistinguishable_groups(shared, names, size[: len(names)])
-    terms, covariance = _variances(against, rest, size)
+    terms, of_all_parameters = _variances(against, rest, size)
+    covariance = of_all_parameters[:count, :count]
+    clock_error = math.sqrt(of_all_parameters[count, count]) if against.times else math.nan
+    if any(CLOCK_SHIFT in group for group in groups):
+        clock_error = math.inf
     untold = [i for i, key in enumerate(keys) if any(key in group for group in groups)]
     for i in untold:
         covariance[i, :] = covariance[:, i] = math.nan
@@ -117,10 +121,11 @@ def concluded(
     misfit = against.misfit(found.point)
     beside = against.beside(found.point)
     of_all = {one.kind: value for one, value in beside.items() if one.sensor is None}
+    limit = largest_by_chance(len(against.known))
     beyond = [
-        _beyond(against, one, value)
-        for one, value in beside.items()
-        if abs(value) > BEYOND * one.error
+        _beyond(against, one, beside[one])
+        for one in against.known
+        if abs(beside[one]) > limit * one.error
     ]
     remarks = {
         "the search did not converge. The values are the best that it reached": not found.settled,
@@ -162,17 +167,18 @@ def concluded(
         "describes": bool(describes),
         "misfit": misfit,
         "time_shift": time_shift if against.times else math.nan,
+        "time_shift_error": clock_error,
         "common_gain": 1.0 + of_all.get(CALIBRATION, 0.0),
         "aic": more + float(numbers.sum()) + 2.0 * (known_keys + int(against.times)),
         "not_told_apart": [groups_of.get(key, "") for key in keys],
         "correlation": correlation,
         "sensor_bead": against.beads,
         "peak_measured": against.peak,
-        "peak_uncertainty": against.peak_error,
+        "peak_error": against.peak_error,
         # with the calibration of the trace
         "peak_computed": gain * final.peaks + against.peak_read,
         "arrival_measured": against.arrival,
-        "arrival_uncertainty": against.arrival_error,
+        "arrival_error": against.arrival_error,
         "arrival_computed": final.arrivals + clock + against.arrival_read,
         "residuals": against.of_sensors(rest.residual[: against.count]),
         "gain": gain,
@@ -203,13 +209,12 @@ def concluded(
 def _variances(
     against: Against, rest: Rest, size: np.ndarray
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """Return the terms of the variances, and the covariance.
+    """Return the terms of the variances, and the covariance of all parameters.
 
-    The terms are the contribution of each kind of number to the variances, (kind, key), and the
-    degrees of freedom of its scale, (kind,).
+    The terms are the contribution of each kind of number to the variances of the keys, (kind, key),
+    and the degrees of freedom of its scale, (kind,).
     """
-    count = len(against.keys)
-    linear = (rest.inverse * size[:, None])[:count]
+    count, linear = len(against.keys), rest.inverse * size[:, None]
     # a prior value of one sensor belongs to its peaks, 0, or its arrivals, 1
     of_known = [
         STATED
@@ -218,7 +223,7 @@ def _variances(
         for one in against.known
     ]
     kinds = np.array([*against.kinds, *of_known])
-    variances, freedom, covariance = [], [], np.zeros((count, count))
+    variances, freedom, covariance = [], [], np.zeros((len(linear), len(linear)))
     for kind in np.unique(kinds):
         scale, known = rest.scatter(kinds == kind)
         if kind == STATED or not known:
@@ -229,7 +234,7 @@ def _variances(
         if kind != STATED and against.measure == "traces":
             scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
         rows = scale * linear[:, kinds == kind]
-        variances.append(np.sum(rows**2, axis=1))
+        variances.append(np.sum(rows[:count] ** 2, axis=1))
         freedom.append(known or math.inf)
         covariance = covariance + rows @ rows.T
     return (np.array(variances), np.array(freedom)), covariance
@@ -348,6 +353,18 @@ def _shared_derivatives(against: Against, slope: np.ndarray) -> tuple[np.ndarray
         basis, _ = np.linalg.qr(slope[:, count:])
         slope = slope - basis @ (basis.T @ slope)
     return slope[:, :count], names
+
+
+def largest_by_chance(count: int) -> float:
+    """Return what the largest of several normal deviations exceeds with a chance of 1 %.
+
+    Parameters
+    ----------
+    count : int
+        Number of deviations, whose standard deviation is 1.
+    """
+    each = 1.0 - (1.0 - SUSPICIOUS) ** (1.0 / max(count, 1))
+    return float(scipy_stats().norm.isf(0.5 * each))
 
 
 def _beyond(against: Against, term: Nuisance, value: float) -> str:

@@ -73,8 +73,8 @@ class Fit(Answer):
     misfit : float
         Root mean square difference, as a fraction of the peak, including noise [1]: of samples if
         these are fitted, otherwise of the peaks.
-    time_shift : float
-        Shift to add to the computed time [s]. nan if no times are compared.
+    time_shift, time_shift_error : float
+        Shift to add to the computed time, and its standard error [s]. nan if no times are compared.
     common_gain : float
         Measured force divided by true force, common to all sensors, as estimated by the fit [1]. 1
         if the trace does not specify an uncertainty of it.
@@ -128,6 +128,7 @@ class Fit(Answer):
         "describes": Label((), "1", "whether the case describes the measurement"),
         "misfit": Label((), "1", "root mean square difference, as a fraction of the peak"),
         "time_shift": Label((), "s", "shift to add to the computed time"),
+        "time_shift_error": Label((), "s", "standard error of the time shift"),
         "common_gain": Label((), "1", "measured force divided by true force, for all sensors"),
         "aic": Label((), "1", "Akaike information criterion"),
         "key": Label(_KEY, "", "fitted key of the case"),
@@ -138,10 +139,10 @@ class Fit(Answer):
         "level": Label(("level",), "1", "confidence level of the intervals"),
         "sensor_bead": Label(_SENSOR, "1", "label of the sensor bead"),
         "peak_measured": Label(_SENSOR, "N", "measured peak force of the first pulse"),
-        "peak_uncertainty": Label(_SENSOR, "N", "standard uncertainty of the measured peak"),
+        "peak_error": Label(_SENSOR, "N", "standard uncertainty of the measured peak"),
         "peak_computed": Label(_SENSOR, "N", "fitted peak, with the calibration of the trace"),
         "arrival_measured": Label(_SENSOR, "s", "measured arrival"),
-        "arrival_uncertainty": Label(_SENSOR, "s", "standard uncertainty of the measured arrival"),
+        "arrival_error": Label(_SENSOR, "s", "standard uncertainty of the measured arrival"),
         "arrival_computed": Label(_SENSOR, "s", "fitted arrival, on the clock of the trace"),
         "residuals": Label(_SENSOR, "1", "computed minus measured value, in standard deviations"),
         "gain": Label(_SENSOR, "1", "measured force divided by true force"),

@@ -258,7 +258,7 @@ def _shift_between(
     apart = np.array(
         [measured.readings[k].arrival.value - computed.pulses[k].arrival for k in both]
     )
-    sure = np.array([measured.readings[k].arrival.uncertainty for k in both])
+    sure = np.array([measured.readings[k].arrival.error for k in both])
     widest = max(computed.pulses[k].before + computed.pulses[k].after for k in both)
     count = int((computed.time[-1] - computed.time[0]) / step * (1.0 + 1e-12)) + 1
     grid = computed.time[0] + step * np.arange(count)
@@ -312,9 +312,7 @@ def _shift_between(
     # their arrivals.
     return Number(
         value,
-        math.hypot(found.uncertainty, OF_ARRIVALS * mean)
-        if math.isfinite(found.uncertainty)
-        else mean,
+        math.hypot(found.error, OF_ARRIVALS * mean) if math.isfinite(found.error) else mean,
     )
 
 
@@ -365,7 +363,7 @@ def _result_against(
             if has_merged
         ]
         merged.append(tuple(side.split()[0] for side, has_merged in found.items() if has_merged))
-        sure = math.hypot(real.arrival.uncertainty, clocks[i], shift.uncertainty)
+        sure = math.hypot(real.arrival.error, clocks[i], shift.error)
         arrivals.append(Agreement(real.arrival.value, sure, model.arrival + shift.value))
     for k, (bead, real, model) in enumerate(
         zip(measured.beads, measured.readings, computed.pulses, strict=True)
@@ -398,16 +396,14 @@ def _result_against(
                 computed.positions[k],
                 Agreement(
                     real.peak.value,
-                    math.hypot(real.peak.uncertainty, measured.gain_error[k] * real.peak.value),
+                    math.hypot(real.peak.error, measured.gain_error[k] * real.peak.value),
                     model.peak,
                 ),
                 arrivals[k],
                 Agreement(*real.width, model.width),
                 Agreement(
                     real.impulse.value,
-                    math.hypot(
-                        real.impulse.uncertainty, measured.gain_error[k] * real.impulse.value
-                    ),
+                    math.hypot(real.impulse.error, measured.gain_error[k] * real.impulse.value),
                     model.impulse,
                 ),
                 speed,
@@ -426,7 +422,7 @@ def _result_against(
     ]
     everywhere = _wave_agreement(computed.positions, arrivals, measured.readings, known, clocks)
     return ResultAgreement(
-        label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere
+        label, computed.law, shift.value, shift.error, tuple(sensors), everywhere
     )
 
 
@@ -470,7 +466,7 @@ def _speed_between(
     """Return the speed between two sensors. The common shift has no effect."""
     way, (first, second) = places[1] - places[0], arrivals
     delay, computed = second.measured - first.measured, second.computed - first.computed
-    sure = math.hypot(*(reading.arrival.uncertainty for reading in readings), *clocks)
+    sure = math.hypot(*(reading.arrival.error for reading in readings), *clocks)
     speed = way / delay if delay else math.nan
     error = abs(speed) * sure / abs(delay) if delay else math.nan
     return Agreement(speed, error, way / computed if computed else math.nan)
@@ -494,7 +490,7 @@ def _wave_agreement(
         return Agreement(measured, math.nan, computed)
     # Slope of the line, sum((x - mean) t)/sum((x - mean)^2), and its error from the errors of the
     # times.
-    u = np.array([math.hypot(readings[k].arrival.uncertainty, clocks[k]) for k in known])
+    u = np.array([math.hypot(readings[k].arrival.error, clocks[k]) for k in known])
     x = x - x.mean()
     slope = float(np.linalg.norm(x * u) / (x @ x))
     return Agreement(measured, measured**2 * slope, computed)

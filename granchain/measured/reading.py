@@ -253,7 +253,7 @@ def _beside_disturbance(
     if math.isfinite(impulse.value):
         begin = reading.top - reading.before
         area = 0.5 * math.sqrt(math.pi) * height * scale * math.erfc((begin - at) / scale)
-        impulse = Number(impulse.value, math.hypot(impulse.uncertainty, area))
+        impulse = Number(impulse.value, math.hypot(impulse.error, area))
     return replace(reading, impulse=impulse, disturbed=at)
 
 
@@ -311,7 +311,7 @@ def _numbers_of_pulse(
         )
         # A few equal samples may belong to a round top.
         long = flat.stop - flat.start
-        sure = place.uncertainty if math.isfinite(place.uncertainty) else long
+        sure = place.error if math.isfinite(place.error) else long
         place = Number(0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, sure))
     # A slope of the baseline shifts the peak, more so if the top is flat (a parabola with this half
     # height). Behind a high-pass filter, the fall of the trace below its baseline is lost over the
@@ -323,7 +323,7 @@ def _numbers_of_pulse(
         / max(pulse.height, found.doubt)
     )
     arrival = Number(
-        float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt)
+        float(time[0]) + interval * place.value, interval * math.hypot(place.error, tilt)
     )
     of_top, fraction = arrival.value, ARRIVALS[definition]
     if fraction is not None:
@@ -341,7 +341,7 @@ def _numbers_of_pulse(
                 "the peak may be clipped, which the noise hides. The uncertainty of the peak "
                 "extends to the force at which the flanks would meet"
             )
-    peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
+    peak = Number(peak.value, math.hypot(max(peak.error, lost), baseline.uncertainty(top)))
     width = _between_flanks(force, noise, found, top, peak, of_peak, interval)
     if math.isnan(width.value):
         messages.append("the measured trace is too noisy or too short for a width at half height")
@@ -356,25 +356,25 @@ def _numbers_of_pulse(
     if fraction is not None:
         # An error of the baseline moves the crossing by 1 - fraction of it, and an error of the
         # peak by the fraction.
-        sure = math.hypot(peak.uncertainty, (1.0 / fraction - 1.0) * baseline.uncertainty(top))
+        sure = math.hypot(peak.error, (1.0 / fraction - 1.0) * baseline.uncertainty(top))
         arrival = _between_flanks(
             force, noise, found, top, Number(peak.value, sure), of_peak, interval, fraction, (1.0,)
         )
-        arrival = Number(float(time[0]) + arrival.value, arrival.uncertainty)
+        arrival = Number(float(time[0]) + arrival.value, arrival.error)
     begin = max(0, foot - round(0.5 * (top - foot)))
     area, end = _impulse_of(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
     if perhaps is not None:
         # Area above the top of a parabola with the flanks as tangents: two thirds of half the
         # height of the triangle.
         above = lost * (perhaps.stop - perhaps.start) / 3.0
-        area = Number(area.value, math.hypot(area.uncertainty, above))
+        area = Number(area.value, math.hypot(area.error, above))
     if math.isnan(area.value):
         messages.append("the trace ends before the pulse does. The impulse is not reported")
     return SensorReading(
         peak,
         arrival,
         width,
-        Number(interval * area.value, interval * area.uncertainty),
+        Number(interval * area.value, interval * area.error),
         top=of_top,
         before=interval * (place.value - begin),
         after=interval * (end - place.value),
@@ -458,7 +458,7 @@ def _rival_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
     away = max(
         pulse.top - (pulse.start + int(parts[0])), pulse.start + int(parts[-1]) - 1 - pulse.top
     )
-    return Number(place.value, math.hypot(place.uncertainty, away / 3.0))
+    return Number(place.value, math.hypot(place.error, away / 3.0))
 
 
 def _between_flanks(
@@ -495,7 +495,7 @@ def _between_flanks(
         # These are eight standard deviations apart. If the distance is more than the slope
         # explains, there are two possible crossings.
         between = abs(high - low) if math.isfinite(high - low) else math.inf
-        slack = found.sharp_doubt + DOUBT * fraction * peak.uncertainty
+        slack = found.sharp_doubt + DOUBT * fraction * peak.error
         above, below = (
             crossings(found.sharp, top, level + margin)[flank] for margin in (slack, -slack)
         )
@@ -505,12 +505,12 @@ def _between_flanks(
         total += sign * at.value
         by_noise = noise.of_sum(of_place.row)
         alone = 0.5 * wide if jumps else between / (2.0 * DOUBT) if curved else 0.0
-        by_shape.append(math.sqrt(max(max(at.uncertainty, alone) ** 2 - by_noise**2, 0.0)))
+        by_shape.append(math.sqrt(max(max(at.error, alone) ** 2 - by_noise**2, 0.0)))
         of_place.added_to(weights, sign)
         of_peak.added_to(weights, sign * fraction / slope)
         by_height += fraction / abs(slope)
     of_samples = noise.of_sum(of_peak.row)
-    height_doubt = math.sqrt(max(peak.uncertainty**2 - of_samples**2, 0.0))
+    height_doubt = math.sqrt(max(peak.error**2 - of_samples**2, 0.0))
     sure = math.hypot(*by_shape, by_height * height_doubt, noise.of_sum(weights))
     return Number(interval * total, interval * sure) if math.isfinite(sure) else WITHHELD
 

@@ -91,7 +91,7 @@ class Number(NamedTuple):
     """Measured value and its standard uncertainty, both nan if not reported."""
 
     value: float
-    uncertainty: float
+    error: float
 
 
 WITHHELD = Number(math.nan, math.nan)
@@ -178,16 +178,16 @@ def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -
     ]
     if not found:
         return WITHHELD
-    best = min(found, key=lambda one: one.uncertainty)
-    if not math.isfinite(best.uncertainty):
+    best = min(found, key=lambda one: one.error)
+    if not math.isfinite(best.error):
         return WITHHELD
     # An estimate that is q times less certain may differ by q times as much.
     apart_by = [
-        abs(one.value - best.value) * best.uncertainty / one.uncertainty
+        abs(one.value - best.value) * best.error / one.error
         for one in found
-        if 0.0 < one.uncertainty <= ALIKE_UNCERTAIN * best.uncertainty
+        if 0.0 < one.error <= ALIKE_UNCERTAIN * best.error
     ]
-    return Number(best.value, max([best.uncertainty, *apart_by]))
+    return Number(best.value, max([best.error, *apart_by]))
 
 
 def _apart(longer: _LocalFit, fit: _LocalFit, which: int, noise: Noise) -> tuple[float, float]:
@@ -238,7 +238,7 @@ def top_of(
     place, peak = (_surest(fits, which, noise, reach) for which in (0, 1))
     if second:
         between = BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)
-        peak = Number(peak.value, math.hypot(peak.uncertainty, between))
+        peak = Number(peak.value, math.hypot(peak.error, between))
     # a small kink may be the top; above half height, the force is roughly a parabola
     away, hidden = 0.0, 0.0
     for fit in fits:
@@ -249,14 +249,14 @@ def top_of(
             # samples as high as the peak, which the curve does not explain
             pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
             strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
-            high = strange & (of_top > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
+            high = strange & (of_top > peak.value - 2.0 * math.hypot(size, peak.error))
             away = float(np.abs(fit.start + np.flatnonzero(high) - place.value).max(initial=0.0))
             missed = _misfit(fit, force)
             corner = CORNER_HEIGHT * _corner(fits, fit.length, force, noise)
             below = max(missed if missed > MISFIT * noise.sample else 0.0, corner)
             if below:
                 hidden = reach * math.sqrt(2.0 * below / max(peak.value, below))
-    alone = math.hypot(place.uncertainty, LEAST_PLACE)
+    alone = math.hypot(place.error, LEAST_PLACE)
     at = Number(place.value, max(alone, HIDDEN_KINK * hidden, away / 3.0))
     return peak, at, _weights(fits, peak.value, 1)
 
