@@ -114,8 +114,8 @@ bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed;
 	@echo "bench: peers"
 	@$(PYTHON) benchmarks/peers.py --save && $(PYTHON) benchmarks/table.py
 
-laws: env ## docs/laws.md, certified.json and equations.json anew: every contact law, measured
-	@echo "laws: docs/laws.md granchain/contact/certified.json granchain/pages/equations.json"
+laws: env ## docs/laws.md, laws.json, certified.json and equations.json; measures the laws whose source has changed
+	@echo "laws: docs/laws.md docs/laws.json granchain/contact/certified.json granchain/pages/equations.json"
 	@$(PYTHON) docs/laws.py
 
 schema: env ## granchain/case.schema.json anew: the JSON schema of case files
@@ -145,7 +145,7 @@ verification: env ## docs/verification.md anew: elastic chains against exact res
 
 steps: env ## docs/steps.md anew: errors of the time steps, law by law
 	@echo "steps: docs/steps.md"
-	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/steps.py > "$$new" && cat "$$new" > docs/steps.md
+	@$(PYTHON) docs/steps.py
 
 measured: env ## docs/measured*.md anew: contact laws compared with measured impacts
 	@echo "measured: docs/measured*.md"

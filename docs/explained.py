@@ -21,7 +21,7 @@ from matplotlib.ticker import NullFormatter
 
 import granchain as gc
 from granchain import figures
-from granchain.certificates.examples import example_inputs
+from granchain.contact.examples import example_inputs
 from granchain.contact.onset import onset_weight
 from granchain.figures.frame import new_figure, palette, styled
 from granchain.two_body import contact_of_two, two_bodies

@@ -14,12 +14,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from granchain.certificates.examples import example_inputs
 from granchain.contact import laws
+from granchain.contact.examples import example_inputs, example_pair
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.errors import CaseError
 from granchain.figures.frame import new_figure, palette, styled
-from granchain.two_body import contact_of_two, example_pair, two_bodies
+from granchain.two_body import contact_of_two, two_bodies
 
 # Speed of the striker of the steel chain [m/s]: Wang, Liu & Liu 2022, sec. 5.2,
 # doi:10.1016/j.ijmecsci.2022.107214.

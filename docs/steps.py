@@ -1,6 +1,6 @@
-"""Print docs/steps.md: errors of peaks and arrivals with the steps "auto" and "fast" for each law.
+"""Write docs/steps.md: errors of peaks and arrivals with the steps "auto" and "fast" for each law.
 
-    python docs/steps.py > docs/steps.md
+`python docs/steps.py NAME` measures only this law, and `python docs/steps.py` measures every law.
 
 For each law, an impact of two beads and an impacted chain are computed, with weak and strong
 damping. They are computed again with a tenth of the step "auto" for comparison.
@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import granchain as gc
 from granchain.analysis import summary
 from granchain.certificates import example_inputs
+from granchain.contact.examples import example_pair
 from granchain.contact.law import ContactLaw
 from granchain.engine.timestep import FAST
 from granchain.errors import GranchainError
 from granchain.simulation import prepare
-from granchain.two_body import example_pair
 
+PAGE = Path(__file__).with_name("steps.md")
 # Nominal restitutions: of metal, of a strongly damped contact, and almost zero.
 RESTITUTIONS = (0.65, 0.2, 0.01)
 # Steps relative to the automatic step, and the reference step. With order two, the reference has a
@@ -107,14 +110,17 @@ def line(law: type[ContactLaw]) -> str:
     return f"| [{law.name}](laws.md#{law.name}) | " + " | ".join(cells) + " |"
 
 
-def page() -> str:
-    """Return the page in Markdown."""
+def page(names: Sequence[str] = ()) -> str:
+    """Return the page in Markdown; with names, only these laws are measured."""
     heads = [f"{name}, e {asked:g}" for name in STEPS for asked in RESTITUTIONS]
     # Other laws may be registered in addition to those of the package.
     ours = [law for law in gc.laws().values() if law.__module__.startswith("granchain.contact.")]
-    rows = [f"| law | {' | '.join(heads)} |", "| --- |" + " --- |" * len(heads), *map(line, ours)]
-    return "\n\n".join([HEAD, "\n".join(rows)]) + "\n"
+    printed = PAGE.read_text(encoding="utf-8").splitlines() if names else []
+    lines = {text[3 : text.index("]")]: text for text in printed if text.startswith("| [")}
+    lines |= {law.name: line(law) for law in ours if not names or law.name in names}
+    rows = [f"| law | {' | '.join(heads)} |", "| --- |" + " --- |" * len(heads)]
+    return "\n\n".join([HEAD, "\n".join(rows + [lines[law.name] for law in ours])]) + "\n"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    PAGE.write_text(page(sys.argv[1:]), encoding="utf-8")

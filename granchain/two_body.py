@@ -16,6 +16,7 @@ from granchain.case.checks import check_density
 from granchain.case.tables import PlateTable
 from granchain.chain import COMPLIANT, End, Masses
 from granchain.contact import law_named
+from granchain.contact.examples import EXAMPLE_RADIUS, example_pair
 from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
@@ -403,32 +404,6 @@ def impact_setup(
     return contact_of_two(law, bodies, pair, values), bodies, values
 
 
-EXAMPLE_RADIUS = 2.38e-3
-EXAMPLE_PAIR = "two steel beads of 2.38 mm, Wang, Liu & Liu 2022, table 8"
-
-
-def example_pair() -> Pair:
-    """Return two steel beads, with all quantities that laws may require.
-
-    The beads are those of the 70-bead chain of Wang, Liu & Liu 2022, table 8,
-    doi:10.1016/j.ijmecsci.2022.107214. The hardness is 2.8 times the yield stress, Kogut & Etsion
-    2002, doi:10.1115/1.1490373. The length of a line contact is the diameter of the bead.
-    """
-    return Pair(
-        effective_radius=1.19e-3,
-        effective_modulus=193e9 / (2.0 * (1.0 - 0.3 * 0.3)),
-        effective_mass=2.25e-4,
-        yield_stress=900e6,
-        poissons_ratio=0.3,
-        youngs_modulus=193e9,
-        hardness=2.8 * 900e6,
-        density=7968.8,
-        radius_1=EXAMPLE_RADIUS,
-        radius_2=EXAMPLE_RADIUS,
-        length=4.76e-3,
-    )
-
-
 def pair_with(quantities: dict[str, float], material: Material | None = None) -> Pair:
     """Return the example pair with other values.
 
@@ -480,9 +455,6 @@ def pair_with(quantities: dict[str, float], material: Material | None = None) ->
 
 
 # The example pair, which is used most often, is checked once.
-_EXAMPLE = example_pair()
-
-
 def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | None) -> Pair:
     """Return the given pair, or the example pair with other values."""
     if isinstance(pair, Pair):
@@ -493,7 +465,7 @@ def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | 
             )
         return pair
     if not pair and material is None:
-        return _EXAMPLE
+        return example_pair()
     own = MATERIALS.get(material) if isinstance(material, str) else material
     if own is None and material is not None:
         fix = suggestion(material, MATERIALS, "")

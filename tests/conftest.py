@@ -103,7 +103,7 @@ def own_laws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from granchain.contact import law, laws
     from granchain.contact.user import PREFIX
 
-    laws()  # those of the package are known for good
+    dict(laws())  # those of the package are known for good
     monkeypatch.setattr(law, "_REGISTRY", law.registered())
     loaded = set(sys.modules)
     yield

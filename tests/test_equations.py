@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from granchain.certificates.examples import example_inputs
 from granchain.contact import laws
+from granchain.contact.examples import example_inputs
 from granchain.contact.guard import GUARD, Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair, yield_overlap

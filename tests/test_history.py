@@ -15,7 +15,8 @@ import granchain as gc
 from granchain import figures
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.contact.law import PHASES
+from granchain.contact.guard import GUARD
+from granchain.contact.law import PHASES, Quantity
 from granchain.contact.model import Model
 from granchain.errors import LawError
 from granchain.simulation import phases
@@ -116,14 +117,53 @@ def test_a_law_has_the_phases_that_it_states_and_no_other(name):
     assert {phase for phase, _ in doing(model, c, path)} == set(law.phases)
 
 
-def test_a_law_with_phases_that_are_none_is_refused():
-    for wrong, got in ((("open", "soft"), "open, soft"), (PHASES, ", ".join(PHASES))):
-        body = {"name": "wrong-phases", "__doc__": "Not a law.", "phases": wrong}
-        with pytest.raises(
-            LawError, match=f"phases: {got} not valid. They must be from open, elastic"
-        ):
-            type("Wrong", (laws()["hertz"],), body)
-    assert "wrong-phases" not in laws()
+def law_like(base: str, **body: Any) -> Any:
+    """Declare a law with other declarations than an existing one."""
+    law = laws()[base]
+    own = {"coefficients": tuple(one for one in law.coefficients if one not in GUARD)}
+    body = {"name": "other", "__doc__": "A law for a test."} | own | body
+    return type("Other", (law,), body)
+
+
+def test_phases_that_cannot_occur_at_the_example_inputs_are_refused(own_laws):
+    for base, stated, allowed in (
+        ("hertz", ("open", "soft"), "open, elastic"),
+        ("hertz", PHASES, "open, elastic"),
+        ("ma-liu", PHASES[:2], ", ".join(PHASES)),
+    ):
+        with pytest.raises(LawError) as caught:
+            law_like(base, phases=stated)
+        needed = f"phases: {', '.join(stated)} not valid. They must be {allowed}, the"
+        assert needed in str(caught.value)
+    assert "other" not in laws()
+
+
+@pytest.mark.parametrize(
+    ("function", "value", "missing"),
+    [
+        # it yields from the first touch
+        ("elastic_limit", 0.0, "elastic"),
+        # it is plastic from the first yield
+        ("plastic_overlap", 0.0, "elastoplastic"),
+        # it never becomes fully plastic
+        ("plastic_overlap", math.inf, "plastic"),
+    ],
+)
+def test_the_phases_follow_from_the_example_inputs(function, value, missing, own_laws):
+    made = law_like("ma-liu", **{function: staticmethod(lambda c: value)})
+    assert made.phases == tuple(phase for phase in PHASES if phase != missing)
+
+
+def test_all_phases_may_occur_where_the_example_inputs_do_not_suit_the_law(own_laws):
+    unsuited = staticmethod(lambda pair, inputs: (1.0 / 0,))
+    assert law_like("ma-liu", coefficients_of=unsuited).phases == PHASES
+
+
+def test_an_input_may_not_have_the_name_of_a_history_quantity(own_laws):
+    inputs = (*laws()["ma-liu"].inputs, Quantity("residual_overlap", "m", default=1.0))
+    with pytest.raises(LawError, match="inputs: residual_overlap is also a history quantity"):
+        law_like("ma-liu", inputs=inputs)
+    assert "other" not in laws()
 
 
 @pytest.mark.plain

@@ -11,6 +11,7 @@ from support.running import Running
 
 from granchain import theory
 from granchain.contact import laws
+from granchain.contact.examples import example_pair
 from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.hysteresis import Hysteresis, KhuliefShabana
 from granchain.contact.law import OPEN
@@ -18,7 +19,7 @@ from granchain.contact.pair import Pair, exact_damping_factor
 from granchain.engine.setup import coefficients
 from granchain.errors import LawError
 from granchain.material import Material
-from granchain.two_body import example_pair, impact
+from granchain.two_body import impact
 
 PAIR = example_pair()
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import granchain as gc
-from granchain.certificates.examples import factors_of
 from granchain.contact import laws
+from granchain.contact.examples import factors_of
 from granchain.engine.setup import at_rest
 from granchain.errors import GranchainError, RunError
 from granchain.two_body import contact_of_two, law_inputs, two_bodies

@@ -8,11 +8,12 @@ import pytest
 from support.rows import SPEED, run_row, steel_row, velocities
 
 from granchain.case import load_case
+from granchain.contact.examples import example_pair
 from granchain.contact.law import SPEED_NODES
 from granchain.engine.setup import LawAtSpeeds, restitution_law, restitutions_at
 from granchain.errors import CaseError, LawError, RunError
 from granchain.simulation import run
-from granchain.two_body import example_pair, impact
+from granchain.two_body import impact
 
 MA_LIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
 PAIR = example_pair()

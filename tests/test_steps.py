@@ -41,12 +41,10 @@ def test_what_the_page_on_the_step_says_holds_for_every_law():
 
 def test_the_line_of_a_law_is_what_the_script_prints(script):
     assert not differences(printed()["tsuji"], script.line(laws()["tsuji"])), (
-        "write it anew: python docs/steps.py > docs/steps.md"
+        "write it anew: python docs/steps.py"
     )
 
 
 @pytest.mark.long
 def test_the_page_is_what_the_script_prints(script):
-    assert not differences(PAGE.read_text(), script.page()), (
-        "write it anew: python docs/steps.py > docs/steps.md"
-    )
+    assert not differences(PAGE.read_text(), script.page()), "write it anew: python docs/steps.py"

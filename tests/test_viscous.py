@@ -11,9 +11,10 @@ from support.rows import SPEED, inputs_for
 
 from granchain import theory
 from granchain.contact import laws
+from granchain.contact.examples import example_pair
 from granchain.contact.viscous import jankowski_ratio, ratio_of_decay
 from granchain.errors import CaseError, LawError
-from granchain.two_body import example_pair, impact
+from granchain.two_body import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 PAIR = example_pair()

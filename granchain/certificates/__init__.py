@@ -1,8 +1,8 @@
 """Verification reports: properties of a contact law, measured on two steel beads."""
 
-from granchain.certificates.examples import example_inputs
 from granchain.certificates.measure import Certificate, certificate
-from granchain.two_body import EXAMPLE_PAIR, example_pair, pair_with
+from granchain.contact.examples import EXAMPLE_PAIR, example_inputs, example_pair
+from granchain.two_body import pair_with
 
 __all__ = [
     "EXAMPLE_PAIR",

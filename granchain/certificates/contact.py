@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granchain.contact.examples import example_pair
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair
 from granchain.engine.setup import coefficients
-from granchain.two_body import example_pair
 
 # Impact speeds [m/s] of a verification report.
 IMPACT_SPEEDS = (0.2, 1.77, 10.0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from granchain.certificates.contact import IMPACT_SPEEDS, QUADRATURE, Contact, Creation
-from granchain.certificates.examples import factors_of
+from granchain.contact.examples import factors_of
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.errors import LawError
 

@@ -19,7 +19,6 @@ from granchain.certificates.contact import (
     jumps,
     onset,
 )
-from granchain.certificates.examples import conversion, example_inputs
 from granchain.certificates.faults import (
     creates,
     faults_of_law,
@@ -28,6 +27,7 @@ from granchain.certificates.faults import (
 )
 from granchain.certificates.words import toml
 from granchain.contact import law_named
+from granchain.contact.examples import conversion, example_inputs, example_pair
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
@@ -39,7 +39,6 @@ from granchain.two_body import (
     NeverOpens,
     collide,
     contact_of_two,
-    example_pair,
     law_inputs,
     simulate_impact,
     two_bodies,

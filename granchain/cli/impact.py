@@ -233,8 +233,9 @@ def read_pair(
     """
     from granchain.case.checks import check_density
     from granchain.case.tables import SphereTable
+    from granchain.contact.examples import EXAMPLE_PAIR, EXAMPLE_RADIUS, example_pair
     from granchain.keys import read_table
-    from granchain.two_body import EXAMPLE_PAIR, EXAMPLE_RADIUS, example_pair, pair_with
+    from granchain.two_body import pair_with
 
     first, second = SPHERES
     names = ("pair", "material", "plate", *SPHERES)

@@ -19,7 +19,7 @@ import numpy as np
 
 from granchain.contact import elementary
 from granchain.contact.guard import Elastoplastic
-from granchain.contact.law import AS_PRINTED, DENTS, PHASES, REVIEW, Quantity, Source, positive
+from granchain.contact.law import AS_PRINTED, DENTS, REVIEW, Quantity, Source, positive
 from granchain.contact.pair import Pair, hertz_contact_radius, yield_force, yield_overlap
 from granchain.errors import LawError
 
@@ -119,8 +119,6 @@ class ConstantPressure(Elastoplastic):
         PLASTIC_STIFFNESS,
         YIELD_WORK,
     )
-    # Fully plastic from first yield.
-    phases: ClassVar[tuple[str, ...]] = tuple(p for p in PHASES if p != "elastoplastic")
 
     @staticmethod
     def plastic_overlap(c: tuple) -> float:
@@ -232,7 +230,6 @@ class Stronge(Elastoplastic):
         AS_PRINTED,
         DENTS,
     )
-    phases = PHASES
     coefficients = (
         YIELD_OVERLAP,
         YIELD_FORCE,
@@ -723,7 +720,6 @@ class Brake(Elastoplastic):
     name = "brake"
     source = Source(f"Brake 2012; {REVIEW}, table 3", "", "10.1016/j.ijsolstr.2012.06.013")
     inputs = (HARDNESS_FACTOR, AS_PRINTED, DENTS)
-    phases = PHASES
     coefficients = (
         YIELD_OVERLAP,
         YIELD_FORCE,
@@ -834,7 +830,6 @@ class BurgoyneDaraio(Elastoplastic):
         AS_PRINTED,
         DENTS,
     )
-    phases = PHASES
     coefficients = (
         YIELD_OVERLAP,
         YIELD_FORCE,

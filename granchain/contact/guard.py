@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from granchain.contact import elementary
-from granchain.contact.law import OPEN, PHASES, ContactLaw, Quantity
+from granchain.contact.law import OPEN, ContactLaw, Quantity
 from granchain.contact.model import Guarded, Model
 
 # Relative distance from a jump at which the force on each side is taken: larger than the rounding
@@ -61,7 +61,7 @@ class Elastoplastic(ContactLaw):
       overlap of first yield and Hertz's stiffness;
     - `exponent(d_max, c)`, if the exponent of unloading is not 3/2;
     - `jumps(c)`, if the loading curve jumps;
-    - `plastic_overlap(c)` and `phases`, if the law has a fully plastic range;
+    - `plastic_overlap(c)`, if the law has a fully plastic range;
     - `loss_rises_from(c)`, if its formulas show that the loss increases from an overlap on.
 
     Unloading and reloading follow F = K (d - d_r)^n through (d_max, F_max). The energy correction
@@ -70,7 +70,6 @@ class Elastoplastic(ContactLaw):
     """
 
     varying_exponent: ClassVar[bool] = False
-    phases: ClassVar[tuple[str, ...]] = tuple(phase for phase in PHASES if phase != "plastic")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "name" in cls.__dict__:

@@ -28,8 +28,6 @@ class PermanentIndentation(Elastoplastic):
         Quantity("stiffness", "N/m^1.5", "K, loading"),
         Quantity("dent_share", "1", "1 - e^2, residual indentation divided by largest overlap"),
     )
-    # Any overlap leaves a residual indentation, which is the same fraction of it.
-    phases = ("open", "elastoplastic", "unloading", "reloading")
     validity = "the first impact at a contact point"
     status = "verified: the first impact has the nominal restitution"
 

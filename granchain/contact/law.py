@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from granchain.contact.model import Functions, Model, reads_rate
-from granchain.errors import LawError
+from granchain.errors import GranchainError, LawError
 
 # Overlaps up to this value are open contact [m]. It is far below any meaningful length (an atom is
 # 1e-10 m), and so far above the smallest normal double (2.2e-308) that its powers in the laws stay
@@ -291,7 +291,7 @@ class ContactLaw:
         Order in time of the scheme with this law: 1 if the force jumps at an overlap that `jumps`
         does not return, otherwise 2.
     phases : tuple of str
-        Contact states that occur. Default: open and elastic.
+        Contact states that occur. Determined from the example inputs; you need not set it.
     fixed_units : bool
         Whether the constants of the source are valid in its units only, so that the force does not
         scale with the metre, the kilogram, and the second.
@@ -512,16 +512,18 @@ def check_law(cls: type[ContactLaw]) -> None:
             if names is not None
             for twice in sorted(set(names))
         ),
+        *(
+            (
+                both in (groups["history"] or ()),
+                f"inputs: {both} is also a history quantity. The names must differ, because a "
+                "result has both. Rename one of them.",
+            )
+            for both in groups["inputs"] or ()
+        ),
         (
             cls.onset_jump and ONSET_HISTORY[0].name not in (groups["history"] or ()),
             "onset_jump: the onset weight is missing. A law whose force jumps at the onset needs "
             "it. Begin its history with ONSET_HISTORY, as KelvinVoigt does.",
-        ),
-        (
-            not set(cls.phases) <= set(PHASES)
-            or ("plastic" in cls.phases) != cls.has_full_plasticity(),
-            f"phases: {', '.join(cls.phases)} not valid. They must be from {', '.join(PHASES)}; "
-            "plastic is required if plastic_overlap is defined, and not allowed otherwise.",
         ),
         *(
             (
@@ -540,10 +542,42 @@ def check_law(cls: type[ContactLaw]) -> None:
         ),
     ]
     problems = [sentence for is_wrong, sentence in wrong if is_wrong]
+    if not problems:
+        occurring = states_that_occur(cls)
+        if "phases" in cls.__dict__ and set(cls.phases) != set(occurring):
+            problems = [
+                f"phases: {', '.join(cls.phases)} not valid. They must be {', '.join(occurring)}, "
+                "the contact states that occur at the example inputs. Leave phases out."
+            ]
+        cls.phases = occurring
     if problems:
         raise LawError(
             "\n".join(f"contact law {cls.__qualname__}: {problem}" for problem in problems)
         )
+
+
+def states_that_occur(law: type[ContactLaw]) -> tuple[str, ...]:
+    """Return the states that a contact passes when it is loaded slowly, unloaded, and reloaded.
+
+    The pair and the inputs are the examples. All states are returned if they do not suit the law.
+    """
+    names = [quantity.name for quantity in law.history]
+    if not {"elastic_limit", "residual_overlap"} <= set(names):
+        return ContactLaw.phases
+    # Imported here, because the examples need the declarations of this module.
+    from granchain.contact.examples import example_inputs, example_pair
+
+    try:
+        inputs = example_inputs(law)
+        model = law.model(inputs)
+        own = [float(value) for value in law.coefficients_of(example_pair(), inputs)]
+        c = (*own, *[0.0] * model.windows)
+        fresh = model.functions.history_of(c)[names.index("elastic_limit")]
+        full = law.plastic_overlap(c)
+    except (ArithmeticError, ValueError, GranchainError):
+        return PHASES
+    occurs = {"elastic": fresh > OPEN, "elastoplastic": full > fresh, "plastic": full < math.inf}
+    return tuple(state for state in PHASES if occurs.get(state, True))
 
 
 def registered() -> dict[str, type[ContactLaw]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from granchain.contact import elementary
 from granchain.contact.guard import Elastoplastic
-from granchain.contact.law import AS_PRINTED, DENTS, PHASES, PSI, XI, Quantity, Source
+from granchain.contact.law import AS_PRINTED, DENTS, PSI, XI, Quantity, Source
 from granchain.contact.pair import Pair, hertz_contact_radius, ma_liu_constants, ma_liu_points
 
 
@@ -61,7 +61,6 @@ class MaLiu(Elastoplastic):
         AS_PRINTED,
         DENTS,
     )
-    phases = PHASES
     coefficients = (
         Quantity("yield_overlap", "m", "d_y, first yield"),
         Quantity("plastic_overlap", "m", "d_p, full plasticity"),

@@ -261,21 +261,16 @@ def _cell_value(cell: types.CellType) -> Any:
 
 
 def calls(function: Any) -> Iterator[Any]:
-    """Yield the plain functions that a plain function reads.
-
-    Functions in tuples, and the plain functions of compiled ones, are included.
-    """
+    """Yield the plain functions that a plain function reads, also those of compiled functions."""
     stack = [
         *(read.value for read in reads(function)),
         *(function.__defaults__ or ()),
         *(function.__kwdefaults__ or {}).values(),
     ]
-    for value in stack:  # The list grows by the entries of tuples.
+    for value in stack:
         if isinstance(value, types.FunctionType):
             if library_name(value) is None:
                 yield value
-        elif isinstance(value, tuple):
-            stack.extend(value)
         elif (own := plain_of(value)) is not None:
             yield own
 
@@ -413,6 +408,8 @@ class Reach:
         ):
             return b"n" + with_length(value.dtype.str.encode()) + value.tobytes()
         if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
+            if any(map(callable, value)):  # Numba cannot compile a call of one of them.
+                raise refusal(value, function, chain, "a tuple with a function")
             fields = repr(getattr(value, "_fields", ())).encode()
             return (
                 b"t"
@@ -550,6 +547,8 @@ def refusal(value: Any, function: Callable, chain: NameChain, what: str = "") ->
         what, instead = "a class", "Move its functions and numbers to the top level of the file"
     elif callable(value):
         instead = "Use a plain function instead"
+    elif isinstance(value, tuple):
+        instead = "Call each function by its own name"
     else:
         instead = "Use constants, a tuple, or a NumPy array of numbers instead"
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")

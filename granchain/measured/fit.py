@@ -19,8 +19,8 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.case.document import NO_PHYSICS, quantity_of, value_at
-from granchain.certificates.examples import example
 from granchain.contact import laws as known_laws
+from granchain.contact.examples import example
 from granchain.errors import CaseError, RunError, TraceError
 from granchain.keys import Problems, shown
 from granchain.measured.about import about_entry

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from granchain import theory
-from granchain.certificates.examples import factors_of
 from granchain.contact import laws as known_laws
+from granchain.contact.examples import factors_of
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.errors import CaseError, GranchainError, LawError, TraceError

@@ -14,10 +14,10 @@ from granchain.certificates.faults import CREATION
 from granchain.certificates.measure import ASKED, Certificate
 from granchain.certificates.words import delivered_words, findings, toml
 from granchain.contact import families
+from granchain.contact.examples import EXAMPLE_PAIR, example_pair
 from granchain.contact.guard import GUARD
 from granchain.contact.law import PHASES, ContactLaw, docstring_of
 from granchain.pages.blocks import Block, Grid, Heading, Link, Paragraph, Same, paragraphs
-from granchain.two_body import EXAMPLE_PAIR, example_pair
 
 # --------------------------------------------------------------------------------------------------
 # One law

@@ -266,7 +266,6 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
 # The same for what Python runs and Numba does not compile: a plain loop follows too.
 PLAIN_ONLY: dict[str, tuple[Files, Files]] = {
     "default argument by keyword": _pair(CALL, "def shape(x, *, k={}):\n    return k * x"),
-    "tuple of functions": _pair("K[0](d) / d", "def one(x):\n    return {} * x\nK = (one, abs)"),
     "array in a tuple": _pair("K[1][0]", "K = (1.0, np.array([{}]))"),
     "bytes": _pair("K[0]", "K = {}", values=("b'a'", "b'b'")),
     "set in the code": _pair("2.0 if c[0] in {{}} else 3.0", values=("1e6, 2e6", "2e6, 3e6")),

@@ -1,17 +1,23 @@
 """Hashes of what short runs compute, law by law, set-up by set-up: a change of the shape of the
 engine moves none of `pinned_states.json`.
 
-As a script it prints them anew, for a change of numbers that is meant and stands in the changelog
-under Results changed: `NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python -m support.pinned_states >
-pinned_states.json`
+`python tests/support/pinned_states.py NAME` writes those of one law, which is new or whose numbers
+change; a change of numbers stands in the changelog under Results changed. Without NAME, it writes
+those of all laws.
 """
 
 import hashlib
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+if __name__ == "__main__":
+    # Plain Python has the same bits, and needs no loop for each law.
+    os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+    sys.path[:0] = [str(folder) for folder in Path(__file__).parents[1:3]]
 
 import numpy as np
 
@@ -153,13 +159,13 @@ def run(law_name: str, set_up: str, broken_at: int | None = None, recorded: bool
     return state
 
 
-def pins() -> dict[str, Any]:
-    """Of every law."""
-    return {
-        "laws": {law: {name: hash_of(run(law, name)) for name in set_ups(law)} for law in laws()},
-    }
+def pins(names: list[str]) -> dict[str, dict[str, str]]:
+    """Of these laws, or of all; the others as they are in the file."""
+    pinned = json.loads(FILE.read_text())["laws"] if names else {}
+    pinned |= {law: {name: hash_of(run(law, name)) for name in set_ups(law)}
+               for law in names or laws()}  # fmt: skip
+    return {law: pinned[law] for law in laws() if law in pinned}
 
 
 if __name__ == "__main__":
-    json.dump(pins(), sys.stdout, indent=1)
-    print()
+    FILE.write_text(json.dumps({"laws": pins(sys.argv[1:])}, indent=1) + "\n")

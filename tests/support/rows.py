@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from granchain.certificates import example_inputs
-from granchain.certificates.examples import EXAMPLE_INPUTS_BY_NAME
 from granchain.chain import Chain, End
 from granchain.contact import laws
+from granchain.contact.examples import EXAMPLE_INPUTS_BY_NAME
 from granchain.contact.law import ContactLaw
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.engine.state import Recording, State

@@ -9,8 +9,11 @@ from typing import Any
 
 from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw, Quantity
+from granchain.contact.pair import Pair
 from granchain.errors import CaseError, LawError
 
+EXAMPLE_RADIUS = 2.38e-3
+EXAMPLE_PAIR = "two steel beads of 2.38 mm, Wang, Liu & Liu 2022, table 8"
 # Restitution, psi, xi, and striker speed of the steel chain of Wang, Liu & Liu 2022, sec. 5.2,
 # doi:10.1016/j.ijmecsci.2022.107214.
 EXAMPLE_INPUTS_BY_NAME: dict[str, float] = {
@@ -36,6 +39,28 @@ DIMENSIONS: dict[str, tuple[float, float, float]] = {
 }  # fmt: skip
 # Value of n in a unit such as N/m^n: that of Hertz.
 EXPONENT = 1.5
+
+
+def example_pair() -> Pair:
+    """Return two steel beads, with all quantities that laws may require.
+
+    The beads are those of the 70-bead chain of Wang, Liu & Liu 2022, table 8,
+    doi:10.1016/j.ijmecsci.2022.107214. The hardness is 2.8 times the yield stress, Kogut & Etsion
+    2002, doi:10.1115/1.1490373. The length of a line contact is the diameter of the bead.
+    """
+    return Pair(
+        effective_radius=1.19e-3,
+        effective_modulus=193e9 / (2.0 * (1.0 - 0.3 * 0.3)),
+        effective_mass=2.25e-4,
+        yield_stress=900e6,
+        poissons_ratio=0.3,
+        youngs_modulus=193e9,
+        hardness=2.8 * 900e6,
+        density=7968.8,
+        radius_1=EXAMPLE_RADIUS,
+        radius_2=EXAMPLE_RADIUS,
+        length=4.76e-3,
+    )
 
 
 def example_inputs(law: type[ContactLaw], **changes: Any) -> SimpleNamespace:
