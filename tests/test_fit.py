@@ -30,8 +30,9 @@ from granchain.measured.noise import (
     sines_of_common_source,
     statistical_inefficiency,
 )
-from granchain.measured.ranking import differences
+from granchain.measured.ranking import differences, ranking_of
 from granchain.pages.report import report
+from granchain.store import Label
 
 KEYS = ["contact.psi", "striker.speed"]
 # of the case steel-chain
@@ -394,6 +395,46 @@ def test_a_short_quiet_stretch_is_said_and_widens_the_interval():
     assert short.interval_degrees[0] < long.interval_degrees[0]
 
 
+def concluding(law, describes, degrees=3.0, **values):
+    """A fit with values and errors of keys."""
+    data = {"describes": describes, "degrees_of_freedom": degrees, "key": list(values), "aic": 0.0}
+    units = {"contact.restitution": "1", "striker.speed": "m/s"}
+    for key, (value, error) in values.items():
+        data |= {key: value, f"{key}_error": error}
+    labels = {
+        name: Label((), units[name.removesuffix("_error")], "") for name in data if "." in name
+    }
+    return gc.Fit(data, law=law, labels=labels)
+
+
+def test_a_report_begins_with_the_answer_in_one_sentence():
+    values = {"contact.restitution": (0.80052, 0.00048), "striker.speed": (1.2996, 0.00096)}
+    tsuji = concluding("tsuji", True, **values)
+    rest = "restitution 0.8005 +- 0.0005, speed 1.300 +- 0.001 m/s"
+    assert tsuji.conclusion == f"tsuji describes the measurement: {rest}."
+    flores, hertz = (
+        concluding(law, False, **{"striker.speed": (1.2, math.inf)}) for law in ("flores", "hertz")
+    )
+    assert flores.conclusion == (
+        "flores does not describe the measurement: speed 1.2 m/s (not determined)."
+    )
+    assert concluding("hertz", True, 0.0).conclusion.startswith("hertz reproduces the measurement")
+
+    def ranked(entries, ranks):
+        places = list(enumerate(ranks))
+        return ranking_of(entries, places, ("aic", "describes"), (), {}).conclusion
+
+    assert ranked([tsuji, flores, hertz], [1, 2, 3]) == (
+        f"tsuji describes the measurement: {rest}; flores and hertz do not."
+    )
+    lun = concluding("lun-savage", True, **values)
+    assert ranked([tsuji, lun, hertz], [1, 1, 3]).endswith(
+        "; lun-savage describes it equally well; hertz does not."
+    )
+    assert ranked([tsuji, lun], [1, 2]).endswith("; lun-savage describes it with a larger AIC.")
+    assert ranked([flores, hertz], [1, 2]).endswith("(not determined); hertz does not either.")
+
+
 # By what law a trace is made, and which is fitted to it. The last three leave 1 to 2 % of the
 # peaks, which a chi squared of all samples tells in few draws: they are told by their shape.
 WRONG = (
@@ -495,6 +536,9 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     lines = obeyed(*command, "--out", "kept.h5", "--figure", "fit.png").out.splitlines()
     assert any(line.startswith("contact.psi") and " to " in line for line in lines)
     kept = gc.open(here / "kept.h5")
+    assert lines[0] == kept.conclusion and lines[0].startswith(
+        "ma-liu describes the measurement: psi"
+    )
     found = gc.fit(short(**{"contact.psi": 2.75}), "rig", ["contact.psi"])
     assert type(kept) is gc.Fit and kept.values == pytest.approx(found.values, rel=1e-9)
     ends = [kept["contact.psi_low"][1], kept["contact.psi_high"][1]]
@@ -524,6 +568,8 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     assert np.isnan(kept["contact.psi"]).tolist() == [False, True]
     page = report([here / "laws.h5"])
     # of the ranking, and of the pulses under each of the two laws
+    assert kept.conclusion.endswith("; hertz does not.")
+    assert b"<p>ma-liu describes the measurement: speed 1.7" in page and b"hertz does not." in page
     assert b"Ranking: made up" in page and page.count(b'<figure class="picture">') == 3
     assert b"distinguishable" in page and b"Figure not available" not in page
     assert re.search(rb"<td[^>]*>ma-liu</td><t[dh][^>]*>1<", page)

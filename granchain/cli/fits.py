@@ -33,6 +33,7 @@ def fit_tables(fit: gc.Fit) -> list[Block]:
         "arrival [us]", "+-", "fitted", "error [us]", "normalized residual",
     )  # fmt: skip
     blocks: list[Block] = [
+        Paragraph(fit.conclusion),
         Paragraph(f"{fit.title}: {fit.about.kind_text}. Fitted to {fit.measure}."),
         values_grid(fit, "Fitted values"),
     ]
@@ -119,6 +120,7 @@ def fits_tables(ranking: gc.Ranking[gc.Fit]) -> list[Block]:
     )
     columns = ("law", "other law", "difference of AIC", "+-", "conclusion")
     return [
+        Paragraph(ranking.conclusion),
         Paragraph(
             f"{ranking.title}: {ranking[0].about.kind_text}. Laws fitted to {ranking.measure}."
         ),

@@ -173,6 +173,18 @@ class Fit(Answer):
         return self._by_key("_start")
 
     @property
+    def conclusion(self) -> str:
+        """Answer in one sentence: whether the law describes the measurement, and its values."""
+        verb = "describes" if self.degrees_of_freedom else "reproduces"
+        verb = verb if self.describes else "does not describe"
+        values = (
+            f"{key.rpartition('.')[2].replace('_', ' ')} "
+            + with_error(value, self.errors[key], self.variables[key].unit)
+            for key, value in self.values.items()
+        )
+        return f"{self.law.partition(', ')[0]} {verb} the measurement: {', '.join(values)}."
+
+    @property
     def covariance(self) -> np.ndarray:
         """Covariance in the order of the keys; infinite or nan if a key is not determined."""
         errors = np.array(list(self.errors.values()))
@@ -235,6 +247,18 @@ class Fit(Answer):
             key: (value - half, value + half)
             for (key, value), half in zip(self.values.items(), halves, strict=True)
         }
+
+
+def with_error(value: float, error: float, unit: str) -> str:
+    """Return a value with its error, both rounded to the first digit of the error, and the unit."""
+    unit = "" if unit == "1" else f" {unit}"
+    if not 0.0 < error < math.inf:
+        return f"{value:.6g}{unit}" + (" (not determined)" if error else "")
+    rounded = float(f"{error:.1g}")
+    larger = max(abs(value), rounded)
+    digits = math.floor(math.log10(larger)) - math.floor(math.log10(rounded)) + 1
+    text = f"{value:#.{digits}g}".replace(".e", "e").rstrip(".")
+    return f"{text} +- {rounded:g}{unit}"
 
 
 def half_width(error: float, degrees: float, level: float) -> float:

@@ -96,6 +96,28 @@ class Ranking(Answer, Generic[_Entry]):
         return tuple(entry.case for entry in self if entry.case is not None)
 
     @property
+    def conclusion(self) -> str:
+        """Answer of fits in one sentence; empty for equivalents."""
+        if "describes" not in self.variables:
+            return ""
+        best: Any = self[0]
+        verbs = [
+            ("describe{s} it equally well" if rank == 1 else "describe{s} it with a larger AIC")
+            if yes
+            else ("do{es} not" if best.describes else "do{es} not either")
+            for rank, yes in zip(self.rank, self.describes, strict=True)
+        ][1:]
+        clauses = [best.conclusion.rstrip(".")]
+        for verb in dict.fromkeys(verbs):
+            laws = [
+                law for law, of_law in zip(self["law"][1:], verbs, strict=True) if of_law == verb
+            ]
+            listed = " and ".join(filter(None, [", ".join(laws[:-1]), laws[-1]]))
+            single = len(laws) == 1
+            clauses.append(f"{listed} {verb.format(s='s' * single, es='es' * single)}")
+        return "; ".join(clauses) + "."
+
+    @property
     def about(self) -> AboutTable | None:
         """Description and source of the measured trace, of fits."""
         return about_in(self.provenance)

@@ -217,6 +217,7 @@ def view_of(answer: Any) -> View:
         answer.law,
         answer.provenance,
         figures_of(answer),
+        getattr(answer, "conclusion", ""),
         tables=[*grids(answer.variables), *inner],
         inputs=getattr(answer, "inputs", {}) if "restitution_impulse" in answer.variables else {},
     )
