@@ -420,6 +420,9 @@ def test_a_report_begins_with_the_answer_in_one_sentence():
     )
     assert concluding("hertz", True, 0.0).conclusion.startswith("hertz reproduces the measurement")
 
+    huge = concluding("hertz", True, **{"striker.speed": (1.7e308, 1.7e308)})
+    assert huge.conclusion.endswith("speed 2e+308 +- 2e+308 m/s.")
+
     def ranked(entries, ranks):
         places = list(enumerate(ranks))
         return ranking_of(entries, places, ("aic", "describes"), (), {}).conclusion

@@ -252,13 +252,12 @@ class Fit(Answer):
 def with_error(value: float, error: float, unit: str) -> str:
     """Return a value with its error, both rounded to the first digit of the error, and the unit."""
     unit = "" if unit == "1" else f" {unit}"
-    if not 0.0 < error < math.inf:
+    if not (0.0 < error < math.inf and math.isfinite(value)):
         return f"{value:.6g}{unit}" + (" (not determined)" if error else "")
-    rounded = float(f"{error:.1g}")
-    larger = max(abs(value), rounded)
-    digits = math.floor(math.log10(larger)) - math.floor(math.log10(rounded)) + 1
+    exponent = int(f"{error:.0e}".partition("e")[2])
+    digits = max(math.floor(math.log10(max(abs(value), error))) - exponent, 0) + 1
     text = f"{value:#.{digits}g}".replace(".e", "e").rstrip(".")
-    return f"{text} +- {rounded:g}{unit}"
+    return f"{text} +- {error:.1g}{unit}"
 
 
 def half_width(error: float, degrees: float, level: float) -> float:
