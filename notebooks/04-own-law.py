@@ -41,7 +41,7 @@ plt.rcParams.update(
 
 file = Path("../docs/examples/my_law.py")
 load_law_module(str(file))
-law = gc.laws()["walton-braun"]
+law = gc.laws()["latching-spring"]
 print(law.summary())
 print([f"{quantity.name} [{quantity.unit}]: {quantity.range}" for quantity in law.inputs])
 
@@ -53,7 +53,7 @@ print([f"{quantity.name} [{quantity.unit}]: {quantity.range}" for quantity in la
 # of the units. It lists no problem.
 
 # %%
-certificate = gc.certificate("walton-braun")
+certificate = gc.certificate("latching-spring")
 for asked, clamped, _ in certificate.delivered:
     print(f"nominal {asked:.1f}, effective {clamped:.6f}")
 print("problems:", certificate.problems or "none")
@@ -72,7 +72,7 @@ pair = gc.Pair(
     yield_stress=900e6,
 )
 impacts = [
-    gc.impact(law="walton-braun", pair=pair, speed=1.77, restitution=e, stiffness=1e7)
+    gc.impact(law="latching-spring", pair=pair, speed=1.77, restitution=e, stiffness=1e7)
     for e in (0.9, 0.7, 0.5)
 ]
 figure, axes = plt.subplots()
@@ -96,7 +96,7 @@ plt.show()
 
 # %%
 case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
-own = {"contact.law": "walton-braun", "contact.restitution": 0.84, "contact.stiffness": 1e7}
+own = {"contact.law": "latching-spring", "contact.restitution": 0.84, "contact.stiffness": 1e7}
 results = [gc.run(case), gc.run(case.replace(**own))]
 figure, rows = figures.force_traces(*results, sensors=[9, 24, 63])
 display(figure)
@@ -109,16 +109,16 @@ display(figure)
 # energy is wrong.
 
 # %%
-text = file.read_text().replace('name = "walton-braun"', 'name = "walton-braun-broken"')
+text = file.read_text().replace('name = "latching-spring"', 'name = "latching-spring-broken"')
 text = text.replace("return 0.5 * c[0] * d * d", "return 0.6 * c[0] * d * d").replace(
-    "class WaltonBraun", "class Broken"
+    "class LatchingSpring", "class Broken"
 )
 # The folder with the file is deleted at the end of the notebook.
 folder = TemporaryDirectory()
 law_file = Path(folder.name, "broken_law.py")
 law_file.write_text(text)
 load_law_module(law_file)
-broken = gc.certificate("walton-braun-broken")
+broken = gc.certificate("latching-spring-broken")
 print("\n\n".join(broken.problems))
 
 # %% [markdown]
@@ -130,7 +130,7 @@ print("\n\n".join(broken.problems))
 # %%
 assert certificate.problems == []
 assert all(abs(clamped - asked) < 1e-4 for asked, clamped, _ in certificate.delivered)
-fast = gc.impact(law="walton-braun", pair=pair, speed=10.0, restitution=0.7, stiffness=1e7)
+fast = gc.impact(law="latching-spring", pair=pair, speed=10.0, restitution=0.7, stiffness=1e7)
 assert (
     abs(fast.restitution - 0.7) < 1e-4
     and abs(fast.residual_overlap / fast.max_overlap - (1 - 0.7**2)) < 1e-3

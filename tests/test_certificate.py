@@ -196,7 +196,7 @@ WRONG = {
     ),
     "work that is not the loading force's": (
         OWN.read_text()
-        .replace('"walton-braun"', '"wrong"')
+        .replace('"latching-spring"', '"wrong"')
         .replace("0.5 * c[0] * d * d", "0.6 * c[0] * d * d"),
         "the loading force is not the derivative of the work (recoverable energy plus losses)",
     ),

@@ -214,7 +214,9 @@ def test_wrong_input_is_told_in_a_sentence(here, obeyed):
 def test_the_example_law_has_its_closed_forms(plain_loop):
     load_law_module(Path(__file__).parents[1] / "docs" / "examples" / "my_law.py")
     stiffness, speed, e = 1e7, 1.77, 0.7
-    found = impact(law="walton-braun", speed=speed, refine=2.0, stiffness=stiffness, restitution=e)
+    found = impact(
+        law="latching-spring", speed=speed, refine=2.0, stiffness=stiffness, restitution=e
+    )
     # of the example pair; 25 times the errors of a tenth of the automatic step
     beat = math.sqrt(2.25e-4 / stiffness)
     assert found.restitution == pytest.approx(e, rel=2.5e-5)

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
+from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 from support.kinds import PLAIN_ALONE
 from support.running import Running
 
+import granchain as gc
 from granchain.certificates import contact as certificates
 from granchain.certificates import example_inputs, pair_with
 from granchain.contact import laws
@@ -379,3 +380,119 @@ def test_vu_quoc_and_zhangs_force_solves_its_equation_for_rare_constants(f_y, c_
         force = made.law.loading(x * made.unit, made.c)
         a = (0.75 * RADIUS / MODULUS * force) ** (1.0 / 3.0) + c_a * (force - f_y)
         assert a * a / ((1.0 + k_c * (force - f_y)) * RADIUS) == near(x * made.unit, 2e-14)
+
+
+def latching_chain(loading, unloading, mass, speed, end, n):
+    """Positions of n bodies with latching springs between them, integrated with DOP853.
+
+    The first body strikes the others. The largest overlaps are unknowns of the equations: each
+    grows with its overlap while the contact is loaded for the first time.
+    """
+
+    def slope(_, y):
+        u, v, top = y[:n], y[n : 2 * n], y[2 * n :]
+        d, rate = u[:-1] - u[1:], v[:-1] - v[1:]
+        # 1e-13 m, 1e-8 of the overlaps, above the error of the integration
+        virgin = (d >= top - 1e-13) & (rate > 0.0)
+        force = np.where(
+            virgin,
+            loading * d,
+            np.maximum(unloading * (d - np.maximum(top, d) * (1.0 - loading / unloading)), 0.0),
+        )
+        push = np.diff(force, prepend=0.0, append=0.0)
+        return np.concatenate([v, -push / mass, np.where(virgin, rate, 0.0)])
+
+    start = np.zeros(3 * n - 1)
+    start[n] = speed
+    found = solve_ivp(slope, (0.0, end), start, "DOP853", max_step=end / 4000.0, rtol=1e-10)
+    return found.y[:n, -1]
+
+
+@pytest.mark.parametrize("restitution", [0.3, 0.65, 1.0])
+def test_walton_braun_has_the_restitution_and_duration_of_its_closed_form(restitution):
+    # Two half-quarters of oscillators with K_1 and K_2 = K_1/e^2.
+    loading, mass = 1e7, 2.25e-4
+    impact = gc.impact(
+        law="walton-braun",
+        speed=1.77,
+        pair=pair(),
+        loading_stiffness=loading,
+        unloading_stiffness=loading / restitution**2,
+        refine=10.0,
+    )
+    duration = 0.5 * math.pi * math.sqrt(mass / loading) * (1.0 + restitution)
+    assert impact.restitution == pytest.approx(restitution, abs=2e-6)
+    assert impact.duration == near(duration, 2e-6)
+
+
+def test_a_chain_of_walton_braun_converges_to_an_independent_integration_with_order_two():
+    loading, unloading, mass, speed, end = 1e7, 2.4e7, 0.45e-3, 1.77, 4e-5
+    expected = latching_chain(loading, unloading, mass, speed, end, 4)
+    case = gc.Case(
+        chain={"beads": 3, "radius": 2.38e-3, "mass": mass, "material": "steel-316"},
+        striker={"speed": speed},
+        contact={
+            "law": "walton-braun",
+            "loading_stiffness": loading,
+            "unloading_stiffness": unloading,
+        },
+        time={"end": end},
+    )
+    errors = [
+        np.abs(gc.run(case.replace(**{"time.step": step})).final_displacement - expected).max()
+        for step in (end / 200.0, end / 1600.0)
+    ]
+    assert math.log(errors[0] / errors[1], 8.0) == pytest.approx(2.0, abs=0.15)
+    assert errors[1] < 5e-6 * np.abs(expected).max()
+
+
+@pytest.mark.plain
+def test_walton_braun_refuses_a_softer_unloading():
+    with pytest.raises(LawError, match="unloading_stiffness: 9e\\+06 is out of range"):
+        gc.impact(
+            law="walton-braun",
+            speed=1.0,
+            pair=pair(),
+            loading_stiffness=1e7,
+            unloading_stiffness=9e6,
+        )
+
+
+RATED = [name for name in NAMES if "rate_sensitivity" in {q.name for q in laws()[name].inputs}]
+
+
+@pytest.mark.parametrize("name", on_grids(RATED))
+def test_a_rate_sensitivity_is_a_higher_yield_stress(name):
+    law, sensitivity, speed, reference = laws()[name], 0.035, 1.77, 1e-3
+    # Johnson & Cook 1985 with the strain rate v/(R1 + R2) of Burgoyne & Daraio 2014.
+    factor = 1.0 + sensitivity * math.log(speed / (2.0 * 2.38e-3) / reference)
+    inputs = vars(example_inputs(law))
+    rated = inputs | {"rate_sensitivity": sensitivity, "impact_speed": speed}
+    static = SimpleNamespace(**inputs | {"rate_sensitivity": 0.0})
+    expected = law.coefficients_of(pair(yield_stress=factor * YIELD_STRESS), static)
+    found = law.coefficients_of(pair(), SimpleNamespace(**rated))
+    assert np.array(found) == near(np.array(expected), 1e-12)
+    unchanged = law.coefficients_of(pair(), static)
+    slow = SimpleNamespace(**rated | {"impact_speed": 1e-6})
+    assert np.array_equal(law.coefficients_of(pair(), slow), unchanged)
+
+
+@pytest.mark.plain
+def test_a_rate_sensitivity_raises_the_hardness_too_and_needs_a_speed():
+    law = laws()["brake"]
+    inputs = vars(example_inputs(law)) | {"rate_sensitivity": 0.1, "impact_speed": 1.0}
+    soft, hard = (
+        law.coefficients_of(pair(hardness=2.5e9), SimpleNamespace(**inputs | {"impact_speed": v}))
+        for v in (1.0, 100.0)
+    )
+    assert all(np.array(hard[:2]) > np.array(soft[:2]))
+    with pytest.raises(LawError, match="impact_speed: missing"):
+        law.coefficients_of(pair(), SimpleNamespace(**inputs | {"impact_speed": 0.0}))
+
+
+def test_only_laws_that_read_a_yield_stress_have_a_rate_sensitivity():
+    assert set(NAMES) - set(RATED) == {
+        "vu-quoc-zhang",
+        "lankarani-nikravesh-plastic",
+        "gharib-hurmuzlu-plastic",
+    }

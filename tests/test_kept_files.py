@@ -37,7 +37,7 @@ def here(tmp_path, monkeypatch):
     with h5py.File("measured.h5", "w") as file:
         file["force"] = [0.0, 1.0, 0.0]
     Path("linked.h5").symlink_to("case.toml")
-    Path("kept_law.py").write_text(LAW.replace("walton-braun", "kept-law"))
+    Path("kept_law.py").write_text(LAW.replace("latching-spring", "kept-law"))
     return tmp_path
 
 

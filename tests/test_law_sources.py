@@ -34,8 +34,8 @@ def test_a_docstring_that_python_removed_is_read_from_the_source(monkeypatch):
 
 def test_the_content_of_a_law_file_is_that_of_its_loading(tmp_path):
     file = tmp_path / "a_law.py"
-    text = LAW.read_text().replace("walton-braun", "walton-braun-copy")
-    file.write_text(text.replace("class WaltonBraun", "class WaltonBraunCopy"))
+    text = LAW.read_text().replace("latching-spring", "latching-spring-copy")
+    file.write_text(text.replace("class LatchingSpring", "class LatchingSpringCopy"))
     assert loaded_content(file) is None
     load_law_module(file)
     content = loaded_content(file)

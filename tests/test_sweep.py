@@ -610,7 +610,9 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
     # another name than other tests give it in this process
     file = tmp_path / "law_of_a_worker.py"
     text = (gc.case.document.CASES.parents[1] / "docs" / "examples" / "my_law.py").read_text()
-    file.write_text(text.replace('name = "walton-braun"', 'name = "walton-braun-of-a-worker"'))
+    file.write_text(
+        text.replace('name = "latching-spring"', 'name = "latching-spring-of-a-worker"')
+    )
     (law,) = load_law_module(file).values()
     case = short(**{"contact.law": "hertz"})
     required = {f"contact.{q.name}": 0.8 for q in law.inputs if q.required}

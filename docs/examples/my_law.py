@@ -1,19 +1,19 @@
-"""A contact law of one's own, in a file outside the package: `granchain laws walton-braun
+"""A contact law of one's own, in a file outside the package: `granchain laws latching-spring
 --law-module docs/examples/my_law.py`."""
 
 from granchain import Elastoplastic, Quantity, Source
 
 
-class WaltonBraun(Elastoplastic):
-    """Walton and Braun with constant stiffnesses: K d while loading, K/e^2 (d - d_r) while
-    unloading and reloading.
+class LatchingSpring(Elastoplastic):
+    """Walton and Braun with a restitution: K d while loading, K/e^2 (d - d_r) while unloading and
+    reloading. The built-in law `walton-braun` has both stiffnesses as inputs.
 
     Both lines meet at the largest overlap, so the dent is d_r = (1 - e^2) d_max and the work given
     back e^2 of the work taken: an impact returns the asked restitution at every speed. Rate
     independent. The contact ends at d = d_r.
     """
 
-    name = "walton-braun"
+    name = "latching-spring"
     source = Source("Walton & Braun 1986", "", "10.1122/1.549893")
     inputs = (
         Quantity("stiffness", "N/m", "K, loading", above=0.0),

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from granchain.contact import elementary
-from granchain.contact.guard import Elastoplastic
+from granchain.contact.guard import AT_RATE, Elastoplastic, at_rate
 from granchain.contact.law import AS_PRINTED, DENTS, REVIEW, Quantity, Source, positive
 from granchain.contact.pair import Pair, hertz_contact_radius, yield_force, yield_overlap
 from granchain.errors import LawError
@@ -169,6 +169,7 @@ class Thornton(ConstantPressure):
             "ratio of contact yield pressure to yield stress, p_y/s_y",
             default=YIELD_PRESSURE,
         ),
+        *AT_RATE,
         AS_PRINTED,
         DENTS,
     )
@@ -178,11 +179,12 @@ class Thornton(ConstantPressure):
         COMPLIANCE,
         YIELD_WORK,
     )
-    validity = "elastic, perfectly plastic spheres without hardening; strain-rate effects neglected"
+    validity = "elastic, perfectly plastic spheres without hardening; one strain rate per contact"
     status = fitted_to_steel("0.043", "1.26", "verified against its closed-form restitution")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        pair = at_rate(pair, inputs)
         pressure = inputs.yield_pressure_factor * pair.yield_stress
         *line, work_y = constant_pressure(pair, pressure)
         return *line, 2.0 * math.pi * pressure, 0.75 / pair.effective_modulus, work_y
@@ -227,6 +229,7 @@ class Stronge(Elastoplastic):
             below=HARDNESS,
             default=1.1,
         ),
+        *AT_RATE,
         AS_PRINTED,
         DENTS,
     )
@@ -239,11 +242,12 @@ class Stronge(Elastoplastic):
         Quantity("plastic_factor", "1", "2.8/theta"),
         YIELD_WORK,
     )
-    validity = "metal spheres; strain-rate effects neglected"
+    validity = "metal spheres; one strain rate per contact"
     status = fitted_to_steel("0.020", "2.37")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        pair = at_rate(pair, inputs)
         # A mean pressure theta s_y is a largest Hertz pressure of 1.5 theta s_y: d_y = R (3 pi
         # theta s_y/(4 E))^2.
         pressure = 1.5 * inputs.theta * pair.yield_stress
@@ -497,7 +501,7 @@ class KogutEtsion(Elastoplastic):
         "",
         "10.1115/1.1490373",
     )
-    inputs = (HARDNESS_FACTOR, AS_PRINTED, DENTS)
+    inputs = (HARDNESS_FACTOR, *AT_RATE, AS_PRINTED, DENTS)
     coefficients = (
         Quantity("critical_overlap", "m", "d_c, first yield"),
         Quantity("critical_force", "N", "F_c, Hertz force at d_c"),
@@ -513,6 +517,7 @@ class KogutEtsion(Elastoplastic):
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        pair = at_rate(pair, inputs)
         pressure = (0.454 + 0.41 * pair.poissons_ratio) * hardness(pair, inputs)
         return yield_overlap(pair, pressure), yield_force(pair, pressure), pair.hertz_stiffness
 
@@ -598,7 +603,7 @@ class JacksonGreen(Elastoplastic):
         "",
         "10.1115/1.1866166",
     )
-    inputs = (AS_PRINTED, DENTS)
+    inputs = (*AT_RATE, AS_PRINTED, DENTS)
     coefficients = (
         Quantity("critical_overlap", "m", "d_c, first yield"),
         Quantity("critical_force", "N", "F_c, Hertz force at d_c"),
@@ -612,6 +617,7 @@ class JacksonGreen(Elastoplastic):
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        pair = at_rate(pair, inputs)
         strain = pair.yield_stress / pair.effective_modulus
         factor = 1.295 * elementary.over(elementary.exp, 0.736 * pair.poissons_ratio)
         d_c = yield_overlap(pair, factor * pair.yield_stress)
@@ -691,12 +697,13 @@ class DuWang(ConstantPressure):
     source = Source(
         f"Du & Wang 2009, Journal of Applied Mechanics 76(6); {REVIEW}, table 3", "", ""
     )
-    inputs = (AS_PRINTED, DENTS)
-    validity = "elastic, perfectly plastic spheres at low speed; strain-rate effects neglected"
+    inputs = (*AT_RATE, AS_PRINTED, DENTS)
+    validity = "elastic, perfectly plastic spheres at low speed; one strain rate per contact"
     status = fitted_to_steel("0.012", "2.51")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        pair = at_rate(pair, inputs)
         return constant_pressure(pair, (1.0 + 0.5 * math.pi) * pair.yield_stress)
 
     @staticmethod
@@ -719,7 +726,7 @@ class Brake(Elastoplastic):
 
     name = "brake"
     source = Source(f"Brake 2012; {REVIEW}, table 3", "", "10.1016/j.ijsolstr.2012.06.013")
-    inputs = (HARDNESS_FACTOR, AS_PRINTED, DENTS)
+    inputs = (HARDNESS_FACTOR, *AT_RATE, AS_PRINTED, DENTS)
     coefficients = (
         YIELD_OVERLAP,
         YIELD_FORCE,
@@ -734,11 +741,12 @@ class Brake(Elastoplastic):
         YIELD_WORK,
         Quantity("plastic_work", "J", "work done up to d_p"),
     )
-    validity = "metal spheres of constant hardness; strain-rate effects neglected"
+    validity = "metal spheres of constant hardness; one strain rate per contact"
     status = fitted_to_steel("0.19", "1.44")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        pair = at_rate(pair, inputs)
         radius, hertz, p0 = pair.effective_radius, pair.hertz_stiffness, hardness(pair, inputs)
         pressure = YIELD_PRESSURE * pair.yield_stress
         d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
@@ -806,9 +814,9 @@ class BurgoyneDaraio(Elastoplastic):
     hardness 2.8 s_y, the contact area at first yield is Hertz's (pi R d_y), and full plasticity
     begins at 60 d_y. With these defaults, the law is stiffer than Hertz's law just above first
     yield, and up to 3.3 d_y the published law returns up to 16 % more energy than is supplied. The
-    energy correction prevents this. In the source, the yield stress increases with the strain rate;
-    granchain uses a constant yield stress. The table omits the exponent 1.5 of the bracket in the
-    unloading radius, which is Thornton's.
+    energy correction prevents this. In the source, the yield stress follows the strain rate in each
+    step; granchain multiplies it by a constant factor (`rate_sensitivity`). The table omits the
+    exponent 1.5 of the bracket in the unloading radius, which is Thornton's.
     """
 
     name = "burgoyne-daraio"
@@ -827,6 +835,7 @@ class BurgoyneDaraio(Elastoplastic):
             default=None,
         ),
         positive("d_p", "m", "overlap of full plasticity; default 60 d_y", default=None),
+        *AT_RATE,
         AS_PRINTED,
         DENTS,
     )
@@ -849,6 +858,7 @@ class BurgoyneDaraio(Elastoplastic):
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        pair = at_rate(pair, inputs)
         radius = pair.effective_radius
         pressure = YIELD_PRESSURE * pair.yield_stress
         d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)

@@ -1,6 +1,7 @@
 """Elastoplastic laws: a law declares its loading curve, and this module derives the rest.
 
 The derived parts are the history, the force, its update, the energy, and the energy correction.
+`at_rate` increases a yield stress with the strain rate.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from granchain.contact import elementary
-from granchain.contact.law import OPEN, ContactLaw, Quantity
+from granchain.contact.law import IMPACT_SPEED, OPEN, ContactLaw, Quantity, positive
 from granchain.contact.model import Guarded, Model
+from granchain.contact.pair import Pair
+from granchain.errors import LawError
 
 # Relative distance from a jump at which the force on each side is taken: larger than the rounding
 # of the overlap, and so small that the force changes only by the jump, which is at least a few
@@ -37,6 +42,28 @@ GUARD = tuple(
     )
 )
 
+# Inputs of laws whose yield stress increases with the strain rate. The reference rate is that of
+# Burgoyne & Daraio 2014, doi:10.1103/PhysRevE.89.032203, in the function f_contact.m of their data.
+AT_RATE = (
+    Quantity(
+        "rate_sensitivity",
+        "1",
+        "C of Johnson and Cook: the yield stress is multiplied by 1 + C ln(strain rate/reference "
+        "rate), at least by 1",
+        low=0.0,
+        default=0.0,
+    ),
+    positive(
+        "reference_rate", "1/s", "strain rate of the yield stress of the material", default=1e-3
+    ),
+    replace(
+        IMPACT_SPEED,
+        meaning="approach speed in the strain rate, with rate_sensitivity: the speed of the "
+        "striker, or a number",
+        choices=("striker",),
+    ),
+)
+
 ELASTOPLASTIC_HISTORY = (
     Quantity(
         "elastic_limit",
@@ -48,6 +75,29 @@ ELASTOPLASTIC_HISTORY = (
     Quantity("unloading_stiffness", "N/m^n", "factor of the unloading curve", output=True),
     Quantity("unloading_exponent", "1", "exponent of the unloading curve"),
 )
+
+
+def at_rate(pair: Pair, inputs: SimpleNamespace) -> Pair:
+    """Return the pair with yield stress and hardness at the strain rate of the impact.
+
+    Johnson & Cook 1985, doi:10.1016/0013-7944(85)90052-9: the factor is 1 + C ln(rate/reference).
+    Burgoyne & Daraio 2014 use the strain rate v/(R1 + R2), which is v/(4 R) for equal spheres, and
+    a factor of at least 1. The factor of a contact is constant.
+    """
+    sensitivity = getattr(inputs, "rate_sensitivity", 0.0)
+    if sensitivity == 0.0:
+        return pair
+    speed = inputs.impact_speed
+    if isinstance(speed, str) or not speed > 0.0:
+        raise LawError(
+            "impact_speed: missing. With rate_sensitivity, the law needs the approach speed [m/s], "
+            "a number above 0, because nothing strikes the chain. Give impact_speed."
+        )
+    ratio = speed / (4.0 * pair.effective_radius * inputs.reference_rate)
+    logs = np.maximum(elementary.over(elementary.log, ratio), 0.0)
+    factor = 1.0 + sensitivity * logs
+    rising = {"yield_stress", "hardness"} & set(pair.items())
+    return Pair(**{**pair.items(), **{name: factor * pair.items()[name] for name in rising}})
 
 
 class Elastoplastic(ContactLaw):
