@@ -315,7 +315,7 @@ TASKS: dict[str, tuple[str, ...]] = {
         *("read_trace", "Trace", "Sensor", "compare", "Comparison", "fit", "Fit", "Ranking"),
         *("equivalent", "Equivalent", "compare_impacts", "ImpactComparison"),
     ),
-    "Figures and analysis": ("figures", "animate", "analysis"),
+    "Figures and analysis": ("figures", "animate", "explore", "analysis"),
     "Files and errors": ("open", "save", "report", "errors"),
 }
 # Modules whose functions are public.

@@ -40,6 +40,7 @@ from granchain.orbits.orbit import Orbit as Orbit
 from granchain.orbits.orbit import orbit as orbit
 from granchain.pages.report import report as report
 from granchain.progress import ProgressLine as ProgressLine
+from granchain.show.explore import explore as explore
 from granchain.simulation import run as run
 from granchain.store import Result as Result
 from granchain.store.answer import open as open

@@ -142,7 +142,7 @@ class _Missing:
     Other code that imports it gets Python's own message.
     """
 
-    PACKAGES = ("scipy", "matplotlib", "pandas", "xarray", "h5netcdf")
+    PACKAGES = ("scipy", "matplotlib", "pandas", "xarray", "h5netcdf", "bokeh")
 
     @classmethod
     def find_spec(cls, name: str, path: object = None, target: object = None) -> None:

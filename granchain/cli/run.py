@@ -328,6 +328,34 @@ class Progress(ProgressLine):
 
 
 # --------------------------------------------------------------------------------------------------
+# The interactive page
+
+
+@app.command()
+def explore(
+    case: CaseArgument = "steel-chain",
+    trace: Annotated[
+        str | None,
+        typer.Option("--trace", metavar="DIR", help="Plot a measured trace with the forces."),
+    ] = None,
+    port: Annotated[
+        int,
+        typer.Option("--port", metavar="N", min=0, max=65535, help="Port. Default: a free one."),
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, but open no browser.")
+    ] = False,
+    law_module: LawModuleOption = None,
+) -> None:
+    """Open an interactive page with sliders for the parameters of a case."""
+    load_laws(law_module)
+    explorer = gc.explore(case, trace, port=port, browser=not no_browser)
+    print_text(explorer.url)
+    notify("press Ctrl-C to stop")
+    explorer.wait()
+
+
+# --------------------------------------------------------------------------------------------------
 # A mechanism
 
 
@@ -407,25 +435,12 @@ def summary_of(result: gc.Result) -> dict[str, Any]:
 
 def numbers_of(result: gc.Result) -> str:
     """Return the numbers of a run in columns, or the checks of a mechanism."""
-    from granchain.pages.numbers import check_grid
+    from granchain.pages.numbers import check_grid, run_numbers
 
     if "crank_angle" not in result.variables:
         return run_numbers(gc.analysis.summary(result))
     grid = check_grid(checks_or_notice(result))
     return text_table([grid.columns, *grid.rows], grid.alignment) if grid.rows else ""
-
-
-def run_numbers(summary: gc.analysis.Summary) -> str:
-    """Return peaks, arrivals, wave speed, and energy balance as text."""
-    from granchain.pages.blocks import Grid
-    from granchain.pages.numbers import number_blocks
-
-    return "\n".join(
-        text_table([row[:3] for row in (block.columns, *block.rows)], block.alignment[:3])
-        if isinstance(block, Grid)
-        else block.text
-        for block in number_blocks(summary)
-    )
 
 
 def checks_or_notice(result: gc.Result) -> list[Check]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from granchain.analysis import Summary, speed_in_words
+from granchain.markup import text_table
 from granchain.pages.blocks import Grid, Paragraph, number_grid, number_text
 
 if TYPE_CHECKING:
@@ -89,6 +90,16 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
             )
         )
     return blocks
+
+
+def run_numbers(summary: Summary) -> str:
+    """Return peaks, arrivals, wave speed, and energy balance of a run as text."""
+    return "\n".join(
+        text_table([row[:3] for row in (block.columns, *block.rows)], block.alignment[:3])
+        if isinstance(block, Grid)
+        else block.text
+        for block in number_blocks(summary)
+    )
 
 
 def check_grid(checks: Sequence[Check]) -> Grid:

@@ -1,0 +1,1 @@
+"""Interactive page of a case."""

@@ -1,0 +1,276 @@
+"""Plots of the interactive page: their data from a result, and their figures in Bokeh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from bokeh.models import (
+    ColorBar,
+    ColumnDataSource,
+    DataRange1d,
+    HoverTool,
+    InlineStyleSheet,
+    Legend,
+    LinearAxis,
+    LinearColorMapper,
+)
+from bokeh.palettes import Plasma256, Viridis256
+from bokeh.plotting import figure
+
+from granchain.analysis import Summary
+from granchain.measured import Trace, time_shift
+from granchain.store import Result
+
+# Largest numbers of points of a line, and of bodies and times of the map: more than a screen shows.
+MOST_POINTS, MOST_BODIES, MOST_TIMES = 1500, 400, 600
+# Colours of ordered lines, without those that are too dark or too pale on a screen.
+ORDERED = Plasma256[60:210]
+# Colours for colour-blind readers: Okabe and Ito 2008, Color universal design.
+DISTINCT = ("#0072B2", "#E69F00", "#D55E00", "#009E73", "#56B4E9", "#CC79A7")
+# A loop is plotted from this overlap on, as a fraction of the largest one (our choice).
+SEPARATED = -0.05
+ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp", "elements_viscous")
+# Colour that is readable on a light and on a dark page.
+GREY = "#808080"
+REFERENCE = {"line_dash": "dashed", "line_color": GREY}
+NO_LINES: dict[str, list[Any]] = {"xs": [], "ys": [], "name": [], "color": []}
+
+Columns = dict[str, Any]
+
+
+def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest value of each interval of a long line, in order."""
+    if x.size <= MOST_POINTS:
+        return x, y
+    count = MOST_POINTS // 2
+    length = -(-x.size // count)
+    starts = np.arange(0, x.size, length)
+    padded = np.pad(y, (0, starts.size * length - y.size), mode="edge").reshape(-1, length)
+    ends = np.sort([padded.argmin(axis=1), padded.argmax(axis=1)], axis=0) + starts
+    chosen = np.unique(np.minimum(ends, x.size - 1))
+    return x[chosen], y[chosen]
+
+
+def lines(x: np.ndarray, columns: Mapping[str, np.ndarray], colors: Sequence[str]) -> Columns:
+    """Return lines over the same x, with a name and a colour each."""
+    pairs = [thinned(x, y) for y in columns.values()]
+    return {
+        "xs": [pair[0] for pair in pairs],
+        "ys": [pair[1] for pair in pairs],
+        "name": [*columns],
+        "color": [*colors],
+    }
+
+
+def ordered_colors(count: int) -> list[str]:
+    """Return colours of ordered lines."""
+    return [ORDERED[int(k)] for k in np.linspace(0, len(ORDERED) - 1, max(count, 2))][:count]
+
+
+def sensor_lines(
+    time: np.ndarray, force: np.ndarray, beads: Iterable[int], shift: float = 0.0
+) -> Columns:
+    """Return force [N] versus time [us] at each sensor."""
+    columns = {f"bead {bead}": force[:, k] for k, bead in enumerate(beads)}
+    return lines(1e6 * (time + shift), columns, ordered_colors(len(columns)))
+
+
+def measured_lines(trace: Trace, result: Result) -> tuple[Columns, str]:
+    """Return the forces of a trace, shifted to those of a result, and a note about the shift."""
+    beads = [*result.sensor_bead] if "sensor_force" in result.variables else []
+    common = [bead for bead in trace.sensor_bead.tolist() if bead in beads]
+    shift, note = 0.0, "measured trace: not shifted, because it has no sensor of the case"
+    if common:
+        interval = float(np.mean(np.diff(trace.time)))
+        grid = np.arange(0.0, result.time[-1], interval)
+        computed = [
+            np.interp(grid, result.time, result.sensor_force[:, beads.index(bead)])
+            for bead in common
+        ]
+        measured = trace.sensor_force[:, [[*trace.sensor_bead].index(bead) for bead in common]]
+        shift = -time_shift(interval, measured, np.transpose(computed)).value
+        note = f"measured trace: shifted by {1e6 * shift:.6g} us to the computed forces"
+    return sensor_lines(trace.time, trace.sensor_force, trace.sensor_bead, shift), note
+
+
+def plot_data(result: Result, summary: Summary, contact: int) -> dict[str, Columns]:
+    """Return the data of all plots, by the name of their source.
+
+    Times are in us, overlaps in um, and energies in mJ.
+
+    Parameters
+    ----------
+    result : Result
+    summary : Summary
+        Its numbers.
+    contact : int
+        Label of the contact whose force and overlap are plotted.
+    """
+    names = result.variables
+    data: dict[str, Columns] = {"forces": NO_LINES, "loop": NO_LINES, "energy": NO_LINES}
+    if "sensor_force" in names:
+        data["forces"] = sensor_lines(result.time, result.sensor_force, result.sensor_bead)
+    if "contact_force" in names and contact in result.sensor_contact:
+        k = [*result.sensor_contact].index(contact)
+        overlap, force = 1e6 * result.contact_overlap[:, k], result.contact_force[:, k]
+        near = np.flatnonzero(overlap >= SEPARATED * overlap.max())
+        near = near[:: -(-near.size // MOST_POINTS) or 1]
+        data["loop"] = {
+            "xs": [overlap[near]],
+            "ys": [force[near]],
+            "name": [f"contact {contact}"],
+            "color": DISTINCT[:1],
+        }
+    if "energy_time" in names:
+        columns = {
+            name.replace("_", ", ").replace("clamp", "cutoff"): 1e3 * result[f"energy_{name}"]
+            for name in ENERGIES
+            if f"energy_{name}" in names
+        }
+        data["energy"] = lines(1e6 * result.energy_time, columns, DISTINCT[: len(columns)])
+    arrived = [pulse for pulse in summary.sensors if pulse.complete]
+    data["peaks"] = {
+        "bead": [pulse.bead for pulse in arrived],
+        "peak": [pulse.peak for pulse in arrived],
+        "arrival": [1e6 * pulse.arrival for pulse in arrived],
+    }
+    rows = np.unique(np.linspace(0, result.bead.size - 1, MOST_BODIES).astype(int))
+    times = np.unique(np.linspace(0, result.snapshot_time.size - 1, MOST_TIMES).astype(int))
+    velocity = result.velocity[np.ix_(times, rows)].T.astype(np.float32)
+    data["map"] = {
+        "image": [velocity],
+        "x": [0.0],
+        "y": [float(result.bead[0]) - 0.5],
+        "dw": [1e6 * float(result.snapshot_time[-1])],
+        "dh": [float(result.bead.size)],
+    }
+    return data
+
+
+class Plots:
+    """The five plots: figures, and the data that they show.
+
+    Parameters
+    ----------
+    style : InlineStyleSheet
+        Style sheet of the figures.
+    measured : bool
+        Whether there is a measured record.
+    """
+
+    def __init__(self, style: InlineStyleSheet, measured: bool):
+        empty_peaks: Columns = {"bead": [], "peak": [], "arrival": []}
+        empty = {
+            "forces": NO_LINES,
+            "loop": NO_LINES,
+            "energy": NO_LINES,
+            "peaks": empty_peaks,
+            "map": {"image": [], "x": [], "y": [], "dw": [], "dh": []},
+            "measured": NO_LINES,
+        }
+        self.sources = {name: ColumnDataSource(data=data) for name, data in empty.items()}
+        self.references = {
+            name: ColumnDataSource(data=empty[name])
+            for name in ("forces", "loop", "energy", "peaks")
+        }
+        self.style = style
+        self.mapper = LinearColorMapper(palette=Viridis256, low=0.0, high=1.0)
+        self.figures = {
+            "map": self._map(),
+            "forces": self._lines("forces", "Force at the sensors", "time [\u00b5s]", "force [N]"),
+            "loop": self._lines("loop", "Force versus overlap", "overlap [\u00b5m]", "force [N]"),
+            "energy": self._lines("energy", "Energy", "time [\u00b5s]", "energy [mJ]"),
+            "peaks": self._peaks(),
+        }
+        if measured:
+            self.figures["forces"].multi_line(
+                "xs", "ys", source=self.sources["measured"], line_color="color",
+                line_dash="dotted", line_width=2, legend_label="measured",
+            )  # fmt: skip
+        for plot in self.figures.values():
+            for legend in plot.select(Legend):
+                legend.update(
+                    label_text_font_size="8pt", spacing=0, padding=3, glyph_width=14, margin=3,
+                    background_fill_alpha=0.0, border_line_color=None, label_text_color=GREY,
+                )  # fmt: skip
+        self.figures["energy"].legend.location = "center_right"
+        self.figures["peaks"].legend.location = "top_center"
+
+    def show(self, data: Mapping[str, Columns]) -> None:
+        """Show the data of a run."""
+        image = data["map"]["image"][0]
+        self.mapper.update(low=float(image.min()), high=max(float(image.max()), 1e-30))
+        for name, columns in data.items():
+            self.sources[name].data = columns
+
+    def keep(self) -> None:
+        """Lay the present run under the next ones."""
+        for name, source in self.references.items():
+            source.data = dict(self.sources[name].data)
+
+    def _figure(self, name: str, title: str, x: str, y: str) -> Any:
+        plot = figure(
+            name=name, title=title, x_axis_label=x, y_axis_label=y, height=290,
+            sizing_mode="stretch_width", tools="pan,box_zoom,wheel_zoom,reset,save",
+            background_fill_color=None, border_fill_color=None, outline_line_color=None,
+            stylesheets=[self.style],
+        )  # fmt: skip
+        plot.toolbar.logo = None
+        return plot
+
+    def _lines(self, name: str, title: str, x: str, y: str) -> Any:
+        plot = self._figure(name, title, x, y)
+        plot.multi_line("xs", "ys", source=self.references[name], **REFERENCE)
+        label = {} if name == "loop" else {"legend_field": "name"}
+        drawn = plot.multi_line(
+            "xs", "ys", source=self.sources[name], line_color="color", line_width=1.6, **label
+        )
+        (x_name, x_unit), (y_name, y_unit) = (text.rstrip("]").split(" [") for text in (x, y))
+        rows = [("", "@name"), (x_name, f"$snap_x{{0.[000]}} {x_unit}")]
+        rows.append((y_name, f"$snap_y{{0.[0000]}} {y_unit}"))
+        plot.add_tools(HoverTool(renderers=[drawn], tooltips=rows))
+        return plot
+
+    def _map(self) -> Any:
+        plot = self._figure("map", "Velocity of each bead", "time [\u00b5s]", "bead")
+        drawn = plot.image(
+            "image", x="x", y="y", dw="dw", dh="dh", source=self.sources["map"],
+            color_mapper=self.mapper,
+        )  # fmt: skip
+        plot.scatter(
+            "arrival", "bead", source=self.sources["peaks"], color="white", size=5,
+            line_color="black",
+        )  # fmt: skip
+        plot.x_range.range_padding = plot.y_range.range_padding = 0.0
+        bar = ColorBar(
+            color_mapper=self.mapper, title="m/s", width=10, background_fill_color=None,
+            title_text_color=GREY, major_label_text_color=GREY,
+        )  # fmt: skip
+        plot.add_layout(bar, "right")
+        rows = [("time", "$x{0.[00]} \u00b5s"), ("bead", "$y{0}"), ("velocity", "@image m/s")]
+        plot.add_tools(HoverTool(renderers=[drawn], tooltips=rows))
+        return plot
+
+    def _peaks(self) -> Any:
+        plot = self._figure("peaks", "Peaks and arrivals along the chain", "bead", "peak [N]")
+        plot.extra_y_ranges = {"arrival": DataRange1d()}
+        plot.add_layout(LinearAxis(y_range_name="arrival", axis_label="arrival [\u00b5s]"), "right")
+        colors = {"peak": DISTINCT[0], "arrival": DISTINCT[2]}
+        drawn: dict[str, list[Any]] = {name: [] for name in colors}
+        for source, look in ((self.references, GREY), (self.sources, None)):
+            for name, color in colors.items():
+                axis = {"y_range_name": "arrival"} if name == "arrival" else {}
+                marker = {"marker": "circle" if name == "peak" else "square"}
+                label = {} if look else {"legend_label": name}
+                points = plot.scatter(
+                    "bead", name, source=source["peaks"], color=look or color, size=7,
+                    fill_alpha=0.4 if look else 1.0, **axis, **marker, **label,
+                )  # fmt: skip
+                drawn[name].append(points)
+        plot.y_range.renderers = drawn["peak"]
+        plot.extra_y_ranges["arrival"].renderers = drawn["arrival"]
+        rows = [("bead", "@bead"), ("peak", "@peak N"), ("arrival", "@arrival{0.[000]} \u00b5s")]
+        plot.add_tools(HoverTool(renderers=[drawn["peak"][1], drawn["arrival"][1]], tooltips=rows))
+        return plot
