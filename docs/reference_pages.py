@@ -313,6 +313,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "Measured data": (
         *("read_trace", "Trace", "Sensor", "compare", "Comparison", "fit", "Fit", "Ranking"),
+        *("likelihood", "Likelihood"),
         *("equivalent", "Equivalent", "compare_impacts", "ImpactComparison"),
     ),
     "Figures and analysis": ("figures", "animate", "explore", "analysis"),

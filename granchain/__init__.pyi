@@ -29,6 +29,8 @@ from granchain.measured.fit import fit as fit
 from granchain.measured.fitted import Fit as Fit
 from granchain.measured.impacts import ImpactComparison as ImpactComparison
 from granchain.measured.impacts import compare_impacts as compare_impacts
+from granchain.measured.likelihood import Likelihood as Likelihood
+from granchain.measured.likelihood import likelihood as likelihood
 from granchain.measured.ranking import Ranking as Ranking
 from granchain.measured.sensor import Sensor as Sensor
 from granchain.mechanisms.case import MechanismCase as MechanismCase

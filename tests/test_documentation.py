@@ -100,7 +100,16 @@ HOW_TO = (
     *("band-gaps", "bands", "bands-and-measurements", "branches", "breathers", "chained-sweeps"),
     *("compare", "design", "energy-spreading", "equivalent", "fit", "fit-laws", "import-a-trace"),
     *("long-runs", "many", "materials-and-laws", "measured-impacts", "motion-and-forces", "orbits"),
-    *("own-case", "plot", "read-the-file", "report", "several-laws", "sweep", "sweep-files"),
+    *(
+        "own-case",
+        "plot",
+        "read-the-file",
+        "report",
+        "several-laws",
+        "sample",
+        "sweep",
+        "sweep-files",
+    ),
     *("testing-a-structure", "two-bodies", "waves"),
 )
 EXPLANATION = (

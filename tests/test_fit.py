@@ -186,7 +186,7 @@ def covered(measures, kind, draws):
         if not asked:
             break
         trace = with_noise(kind, seed)
-        read = module._measured(start(), trace, None)
+        read = module.measured_pulses(start(), trace, None)
         with pytest.MonkeyPatch.context() as patch:
             # a trace is read once for all measures
             patch.setattr(module, "Measured", lambda *_, read=read: read)
@@ -278,7 +278,7 @@ def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
 
 
 def before_any_run(trace, case, cutoff=None, measure="traces"):
-    return module.Against(case, module._measured(case, trace, cutoff), measure, KEYS, 1)
+    return module.Against(case, module.measured_pulses(case, trace, cutoff), measure, KEYS, 1)
 
 
 def test_noise_that_is_stated_goes_through_the_filter_too():

@@ -14,7 +14,7 @@ from granchain.engine import setup
 from granchain.engine.mixture import mixed_model, run_ends
 from granchain.errors import CaseError
 from granchain.measured.equivalent import checked_search
-from granchain.measured.fit import _free_quantities
+from granchain.measured.fit import free_quantities
 from granchain.simulation import prepare
 
 HERTZ = {"law": "hertz"}
@@ -215,7 +215,7 @@ def test_studies_reach_the_inputs_of_a_segment_and_of_a_wall() -> None:
         assert about_key(case, key) == about_key(case.replace(contact=TSUJI), "contact.restitution")
         near = [momentum(gc.run(case.replace(**{key: value}))) for value in (0.599, 0.601)]
         assert slopes[key] == pytest.approx((near[1] - near[0]) / 0.002, rel=1e-4)
-        assert _free_quantities(case, [key], "peaks")[key].high == 1.0
+        assert free_quantities(case, [key], "peaks")[key].high == 1.0
     seen = case.replace(**{"sensors.beads": [2]})
     _, (one,) = checked_search(seen, "hertz", ["hertz"], {keys[0]: (0.5, 0.9)}, "peaks")
     assert one.change(one.low) == {"contact.law": "hertz", keys[0]: pytest.approx(0.5)}

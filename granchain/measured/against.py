@@ -178,23 +178,30 @@ class Against:
         (model,) = self._computed([point])
         if model is None:
             return
-        # scale and shift the computed pulse to the measured one
-        force = self.measured.force
+        modelled, gain, shift = self.scaled_to_measured(model)
+        reverse = 2.0 * modelled - self.measured.force
+        read = 0.5 * (np.array([self.peak, self.arrival]) + self.read(reverse))
+        if np.isnan(read).any():
+            # pulses that the reversed noise hides
+            read = np.where(np.isnan(read), self.read(modelled), read)
+        self.peak_read = np.nan_to_num(read[0] / gain - model.peaks)
+        self.arrival_read = np.nan_to_num(read[1] - model.arrivals - shift)
+
+    def scaled_to_measured(self, model: Computed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return computed pulses with the measured peaks and arrivals, at the measured times.
+
+        The arrays are the forces (sample, sensor) [N], and the gain [1] and shift [s] of each
+        sensor.
+        """
         gain, shift = self.peak / model.peaks, self.apart(model)
         finite = np.isfinite(gain) & np.isfinite(shift)
         gain, shift = np.where(finite, gain, 1.0), np.where(finite, shift, self.mean_shift(model))
         modelled = gain * np.column_stack(
             [model.at(self.trace.time - one)[:, k] for k, one in enumerate(shift)]
         )
-        modelled = np.nan_to_num(modelled)
-        read = 0.5 * (np.array([self.peak, self.arrival]) + self._read(2.0 * modelled - force))
-        if np.isnan(read).any():
-            # pulses that the reversed noise hides
-            read = np.where(np.isnan(read), self._read(modelled), read)
-        self.peak_read = np.nan_to_num(read[0] / gain - model.peaks)
-        self.arrival_read = np.nan_to_num(read[1] - model.arrivals - shift)
+        return np.nan_to_num(modelled), gain, shift
 
-    def _read(self, force: np.ndarray) -> np.ndarray:
+    def read(self, force: np.ndarray) -> np.ndarray:
         """Return the peaks [N] and arrivals [s] of forces, read with the noise of the trace.
 
         The shapes are (sample, sensor) for the forces and (2, sensor) for the result.

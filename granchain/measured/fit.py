@@ -149,12 +149,12 @@ def fit(
     """
     threads = check_members([case], threads)
     if laws is None:
-        asked = [(case, _free_quantities(case, free, measure))]
+        asked = [(case, free_quantities(case, free, measure))]
     else:
         asked = _asked_of_laws(case, free, laws, measure)
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
-    measured = _measured(case, trace, cutoff)
+    measured = measured_pulses(case, trace, cutoff)
     rivals = [
         Against(of_law, measured, measure, tuple(quantities), threads)
         for of_law, quantities in asked
@@ -218,14 +218,14 @@ def _asked_of_laws(
         changes |= {} if case.contact.law == law else {"contact.law": law}
         try:
             of_law = case.replace(**changes)
-            found.append((of_law, _free_quantities(of_law, list(keys), measure)))
+            found.append((of_law, free_quantities(of_law, list(keys), measure)))
         except CaseError as error:
             problems.repeat(f"{law}: {sentence}" for sentence in error.problems)
     problems.close()
     return found
 
 
-def _measured(case: Case, trace: Trace, cutoff: float | None) -> Measured:
+def measured_pulses(case: Case, trace: Trace, cutoff: float | None) -> Measured:
     """Return the pulses at the sensors of the trace, or report an error in filter or chain."""
     if cutoff is not None and not (is_number(cutoff) and cutoff >= 0.0):
         raise TraceError(
@@ -282,7 +282,7 @@ def _descended(against: Against, quantities: Mapping[str, Any], whose: str) -> t
     return found, concluded(against, found, began, low, high, size)
 
 
-def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
+def free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
     """Return the free quantities, or report every error in the request."""
     problems = Problems()
     check_measure(measure, FITTED_TO, problems)

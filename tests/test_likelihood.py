@@ -1,0 +1,237 @@
+"""Likelihood: the posterior density of case parameters, given a trace, for samplers."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+from support.noise_kinds import noisy
+from support.short_chains import short
+from support.traces import changed
+
+import granchain as gc
+from granchain.errors import CaseError, TraceError
+from granchain.measured import Trace
+
+FREE = {"contact.psi": gc.uniform(2.0, 4.0), "striker.speed": gc.normal(1.75, 0.2)}
+# of the case steel-chain
+TRUE = [2.84, 1.77]
+INTERVAL, QUIET, CLOCK = 1e-6, 150, 1.3e-5
+
+
+@cache
+def recorded(**changes):
+    return gc.run(short(**changes))
+
+
+def record(kind="white", seed=1, level=0.01, said=None, gains=1.0, delays=0.0, **changes):
+    """Return a trace of a run with noise of a kind, relative to the largest force."""
+    run = recorded(**changes)
+    _, force = gc.Sensor(interval=INTERVAL).read(run.time, run.sensor_force)
+    force = np.vstack([np.zeros((QUIET, force.shape[1])), force])
+    time = INTERVAL * np.arange(len(force))
+    delays = np.broadcast_to(delays, force.shape[1])
+    moved = [np.interp(time - one, time, row) for one, row in zip(delays, force.T, strict=True)]
+    force = noisy(gains * np.array(moved).T, INTERVAL, kind, level * force.max(), seed)
+    about = {"title": "made up", "kind": "synthetic", "uncertainty": said or {}}
+    return Trace(time=time + CLOCK, force=force, beads=run.sensor_bead, about=about)
+
+
+@cache
+def problem():
+    return gc.likelihood(short(), record(), FREE)
+
+
+def grid_about(problem, count=13, reach=4.5):
+    """Return points of a grid that covers the posterior, and their posterior probabilities."""
+    near = problem.start(64, 0)
+    axes = [
+        np.linspace(max(mid - reach * wide, low), min(mid + reach * wide, high), count)
+        for mid, wide, (low, high) in zip(
+            near.mean(axis=0),
+            near.std(axis=0),
+            [prior.support() for prior in problem._priors],
+            strict=True,
+        )
+    ]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    density = problem(points)
+    return points, np.exp(density - logsumexp(density))
+
+
+def moments(points, weights):
+    mean = weights @ points
+    return mean, np.sqrt(weights @ (points - mean) ** 2)
+
+
+def test_standard_deviations_are_those_of_a_fit():
+    # far wider priors than the posterior, so that it is that of the noise alone
+    fit = gc.fit(short(), record(), list(FREE), "traces")
+    mean, wide = moments(*grid_about(problem()))
+    # the errors of a fit contain a factor of the scatter above 1
+    errors = np.array(list(fit.errors.values())) / max(fit.scatter, 1.0)
+    assert wide == pytest.approx(errors, rel=0.05)
+    assert abs(mean - list(fit.values.values())) == pytest.approx(
+        [0.0, 0.0], abs=0.3 * errors.min()
+    )
+
+
+def test_clocks_and_gains_are_integrated_out():
+    # the same integral as a sum over a grid, of the residuals of a fit
+    found = gc.likelihood(short(), record(said={"common_gain": 0.03}, gains=1.02), FREE, threads=1)
+    against = found._against
+    (model,) = against._computed([np.array(TRUE)])
+
+    def square(clock, gain):
+        off = against.off(model, np.full(3, clock), np.full(3, 1.0 + gain))
+        return float(off @ off)
+
+    arrival = np.median(against.arrival - model.arrivals)
+    middle = min(arrival + np.linspace(-5e-7, 5e-7, 101), key=lambda clock: square(clock, 0.02))
+    clocks, gains = middle + np.linspace(-1e-7, 1e-7, 41), np.linspace(-0.01, 0.05, 41)
+    density = -0.5 * np.array([[square(clock, gain) for gain in gains] for clock in clocks])
+    density += stats.norm.logpdf(gains, scale=0.03)
+    # the clock has a normal prior with the duration of the record as its deviation
+    density += stats.norm.logpdf(clocks, scale=np.ptp(against.trace.time))[:, None]
+    density -= sum(np.log(np.diag(one.root)).sum() for one in against.foretold.values())
+    density -= 0.5 * against.count * math.log(2.0 * math.pi)
+    cell = np.diff(clocks)[0] * np.diff(gains)[0]
+    expected = logsumexp(density) + math.log(cell)
+    assert found.log_likelihood(TRUE) == pytest.approx(expected, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("said", "more"),
+    [
+        ({"gain": 0.05}, {"gains": [1.05, 0.95, 1.0]}),
+        ({"time": 3e-7}, {"delays": [3e-7, -3e-7, 0.0]}),
+    ],
+)
+def test_errors_of_each_sensor_widen_the_posterior(said, more):
+    plain, aware = (gc.likelihood(short(), record(said=one, **more), FREE) for one in (None, said))
+    points, weights = grid_about(aware)
+    mean, wide = moments(points, weights)
+    assert (abs(mean - TRUE) < 3.0 * wide).all()
+    # the record is that of no point without them
+    assert aware.log_likelihood(TRUE) > plain.log_likelihood(TRUE) + 20.0
+    assert (wide > 1.2 * moments(*grid_about(plain))[1]).any()
+
+
+def test_points_are_independent_of_their_neighbours():
+    found = gc.likelihood(short(), record(), FREE, threads=2)
+    good = found.start(20, 1)
+    bad = [[math.nan, 1.77], [2.84, -1.0], [2.84, 1e-9], [math.inf, 1.77]]
+    before = found.failed
+    values = found.log_likelihood(np.vstack([good[:7], bad, good[7:]]))
+    # not a number, out of range, a pulse that arrives after the end, infinite
+    assert np.isneginf(values[7:11]).all() and found.failed == before + 4
+    alone = gc.likelihood(short(), record(), FREE, threads=1)
+    assert values[[*range(7), *range(11, 24)]].tolist() == [
+        float(alone.log_likelihood(point)) for point in good
+    ]
+    # of the posterior, points outside the prior are not failures
+    before = found.failed
+    assert np.isneginf(found([[1.9, 1.77], [math.nan, 1.77]])).all()
+    assert found.failed == before + 1
+
+
+def test_posterior_is_the_product_of_prior_and_likelihood():
+    points = problem().start(5, 0)
+    prior = FREE["contact.psi"].logpdf(points[:, 0]) + FREE["striker.speed"].logpdf(points[:, 1])
+    assert problem().log_prior(points) == pytest.approx(prior)
+    assert problem()(points) == pytest.approx(prior + problem().log_likelihood(points))
+    assert problem().names == ("contact.psi", "striker.speed")
+    # one point gives a number
+    assert problem()(points[0]) == problem()(points)[0]
+    assert problem().prior_transform([0.25, 0.5]) == pytest.approx([2.5, 1.75])
+    assert problem().prior_transform([[0.25, 0.5]]).shape == (1, 2)
+    with pytest.raises(CaseError, match=r"theta: the shape \(3,\) is not valid. It must be \(k,\)"):
+        problem()([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("kind", ["white", "AR(1)"])
+def test_simulated_numbers_have_the_noise_of_the_record(kind):
+    found = gc.likelihood(short(), record(kind, said={"common_gain": 0.01}), FREE)
+    plain = found.simulate(TRUE)
+    rows = found.simulate([TRUE] * 400, seed=3)
+    assert rows.shape == (400, len(found.measured)) and (found.simulate([TRUE])[0] == plain).all()
+    # noise, and the gain times the force
+    covariance = np.cov(rows.T)
+    roots = [np.linalg.inv(inverse) for _, inverse in found._whitening]
+    variances = np.concatenate([np.sum(root**2, axis=1) for root in roots])
+    expected = variances + (0.01 * plain) ** 2
+    assert np.mean(np.diag(covariance) / expected) == pytest.approx(1.0, abs=0.05)
+    # 3 standard deviations of the mean of a row's squares
+    whitened = [inverse @ (found.measured - plain)[where] for where, inverse in found._whitening]
+    assert np.mean(np.concatenate(whitened) ** 2) == pytest.approx(1.0, abs=0.5)
+    assert np.isnan(found.simulate([2.84, -1.0])).all()
+
+
+def test_sensors_with_halves_of_equal_mass_need_no_masses():
+    # the other way to compute forces, from those of the contacts
+    half = 0.5 * float(recorded().mass[1])
+    about = record().about.model_copy(
+        update={"sensor": record().about.sensor.model_copy(update={"front_mass": half})}
+    )
+    halves = gc.likelihood(short(), changed(record(), about=about), FREE)
+    assert halves.log_likelihood(TRUE) == pytest.approx(problem().log_likelihood(TRUE), abs=1e-6)
+
+
+def test_both_sides_go_through_a_filter():
+    found = gc.likelihood(short(), record(), FREE, cutoff=1e5)
+    mean, wide = moments(*grid_about(found))
+    assert (abs(mean - TRUE) < 3.0 * wide).all()
+
+
+def test_emcee_samples_the_posterior():
+    emcee = pytest.importorskip("emcee")
+    sampler = emcee.EnsembleSampler(16, 2, problem(), vectorize=True)
+    sampler.random_state = np.random.RandomState(0).get_state()
+    sampler.run_mcmc(problem().start(16, 0), 250)
+    chain = sampler.get_chain(discard=50, flat=True)
+    mean, wide = moments(*grid_about(problem()))
+    # 3,200 points, of which one in 30 is independent: 100, so that means have an error of 0.1
+    # deviations, and deviations of 7 %
+    assert abs(chain.mean(axis=0) - mean) / wide == pytest.approx([0.0, 0.0], abs=0.35)
+    assert chain.std(axis=0) == pytest.approx(wide, rel=0.25)
+
+
+def test_dynesty_gives_the_evidence():
+    dynesty = pytest.importorskip("dynesty")
+    free = {"striker.speed": gc.uniform(1.7, 1.85)}
+    found = gc.likelihood(short(), record(), free, threads=1)
+    sampler = dynesty.NestedSampler(
+        found.log_likelihood, found.prior_transform, 1, nlive=60, rstate=np.random.default_rng(0)
+    )
+    sampler.run_nested(dlogz=0.1, print_progress=False)
+    speeds = np.linspace(1.7, 1.85, 801)[:, None]
+    # trapezoids, whose ends are negligible
+    evidence = logsumexp(found.log_likelihood(speeds)) - math.log(800)
+    assert sampler.results.logz[-1] == pytest.approx(
+        evidence, abs=3.0 * sampler.results.logzerr[-1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"free": {}}, "free: missing. It must be a mapping of at least one key to its prior"),
+        ({"free": ["contact.psi"]}, "free: a list is not valid. It must be a mapping"),
+        ({"free": {"contact.psi": 2.8}}, "free.contact.psi: 2.8 is not valid. The prior must be"),
+        ({"free": {"contact.phi": gc.normal(1.0, 0.1)}}, "contact.phi: "),
+        ({"free": {"contact.psi": stats.norm(2.8, -1.0)}}, "norm.* is out of range"),
+        ({"free": FREE, "measure": "peak"}, "measure: "),
+    ],
+)
+def test_invalid_arguments_are_reported(arguments, message):
+    with pytest.raises(CaseError, match=message):
+        gc.likelihood(short(), record(), **arguments)
+
+
+def test_a_record_without_pulses_is_rejected():
+    trace = record()
+    flat = changed(trace, force=trace.sensor_force[:100].mean() + 0.0 * trace.sensor_force)
+    with pytest.raises(TraceError, match="trace: no sensor has traces to compare"):
+        gc.likelihood(short(), flat, FREE)
