@@ -121,6 +121,8 @@ def random_inputs(rng, law, pair, speed):
         elif quantity.required:
             size = math.prod(scales[unit] ** power for unit, power in factors_of(quantity.unit))
             values[quantity.name] = rng.uniform(0.05, 0.5) * size
+    if law.name == "walton-braun":
+        values["loading_stiffness"] = rng.uniform(0.05, 1.0) * values["unloading_stiffness"]
     if law.name == "power":
         values["stiffness"] = force / overlap ** values["exponent"]
     return values
