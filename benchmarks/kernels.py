@@ -23,7 +23,7 @@ from racing import Answer, Contender
 from steel_chain import BARE, Run
 
 from granchain.engine.state import State
-from granchain.jit.options import VECTOR
+from granchain.jit.compile import VECTOR
 
 SOURCE = Path(__file__).with_name("kernels.c")
 OPTIONS = (

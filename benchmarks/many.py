@@ -40,7 +40,7 @@ from granchain.contact import laws
 from granchain.engine.batch import Stack
 from granchain.engine.fields import page_aligned
 from granchain.engine.state import State
-from granchain.jit.options import VECTOR
+from granchain.jit.compile import VECTOR
 
 LAWS = ("hertz", "flores", "tsuji", "ma-liu")
 IN_C = {"hertz": "hertz_across", "ma-liu": "ma_liu_across"}

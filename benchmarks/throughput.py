@@ -48,7 +48,7 @@ from steel_chain import (
 from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.engine.state import Recording, State
-from granchain.jit.options import VECTOR
+from granchain.jit.compile import VECTOR
 
 # Hertz, Ma-Liu, and dashpots: those in the form of the naive loops, the one that Wang, Liu & Liu
 # 2022 use instead of Ma-Liu, doi:10.1016/j.ijmecsci.2022.107214, and two with an onset weight.

@@ -48,7 +48,7 @@ from granchain.errors import (
     LawError,
     RunError,
 )
-from granchain.jit.cache import compiling
+from granchain.jit.compile import compiling
 from granchain.keys import Problems, check_integer
 from granchain.set_up import contacts_of_cases
 from granchain.status import Message, Status

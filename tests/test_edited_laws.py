@@ -41,9 +41,9 @@ from granchain.contact.user import load_law_module
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
-from granchain.jit import cache as loops
+from granchain.jit import compile as loops
+from granchain.jit.compile import fingerprint, frozen
 from granchain.jit.fingerprint import REACHABLE, Reach, calls
-from granchain.jit.options import fingerprint, frozen
 
 pytestmark = pytest.mark.usefixtures("own_laws")
 

@@ -10,8 +10,8 @@ import pytest
 
 from granchain.contact import elementary
 from granchain.contact.elementary import LARGEST, SMALLEST, exp, log, over, power
+from granchain.jit.compile import OPTIONS, fingerprint, frozen, jitable, rows
 from granchain.jit.fingerprint import LOWERED
-from granchain.jit.options import OPTIONS, fingerprint, frozen, jitable, rows
 
 # What the functions promise in their docstrings.
 LOG_ERROR, EXP_ERROR, POWER_ERROR, NEAR_POWER_ERROR = 3e-16, 2e-16, 2e-15, 4e-16
@@ -36,7 +36,7 @@ def swept(function: Callable) -> Callable:
             for k in range(x.size):
                 result[k] = copy(x[k], y[k])
 
-    jitable(swept_rows)
+    jitable(swept_rows, key="swept")
 
     @numba.njit(**OPTIONS)
     def sweep(x, y, result):  # type: ignore[no-untyped-def]

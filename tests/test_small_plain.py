@@ -44,9 +44,8 @@ from granchain.engine.setup import (
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import GranchainWarning, LawError
-from granchain.jit import cache
-from granchain.jit.cache import compiled
-from granchain.jit.options import VECTOR
+from granchain.jit import compile as jit_compile
+from granchain.jit.compile import VECTOR, compiled
 from granchain.status import Status
 
 pytestmark = [pytest.mark.plain, PLAIN_ALONE, pytest.mark.usefixtures("plain_loop")]
@@ -393,16 +392,16 @@ def test_a_number_that_is_none_is_found_also_where_no_force_shows_it():
 def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_said(
     tmp_path, jit, monkeypatch
 ):
-    def no_folder(function, key):
+    def no_folder(function):
         # what Numba raises where it finds no folder for a function's cache
         raise RuntimeError("cannot cache function 'loop': no locator available for file '<string>'")
 
     def caches_in(folder):
-        return lambda function, key: SimpleNamespace(cache_path=str(folder))
+        return lambda function: SimpleNamespace(cache_path=str(folder))
 
     def with_compile(function):
         # of a compiled function's attributes those that are asked for
-        function.compile = lambda signature: None
+        function.compile, function.py_func = lambda signature: None, function
         return function
 
     monkeypatch.setattr(numba, "njit", lambda **_: with_compile)
@@ -413,13 +412,13 @@ def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_s
         (caches_in(tmp_path / "file" / "cache"), "Not a directory"),
         (caches_in("/proc"), "/proc"),
     ):
-        monkeypatch.setattr(cache, "_LOOP_CACHE", keeper)
+        monkeypatch.setattr(jit_compile, "LoopCache", keeper)
         with pytest.warns(
             GranchainWarning,
             match=f"compiled loops are not saved to disk: .*{reason}.*Set NUMBA_CACHE_DIR to a wri",
         ):
             assert compiled(lambda x: three * x)(2.0) == 6.0
-    monkeypatch.setattr(cache, "_LOOP_CACHE", caches_in(new))
+    monkeypatch.setattr(jit_compile, "LoopCache", caches_in(new))
     assert compiled(lambda x: three * x)._cache.cache_path == str(new)
     assert list(new.iterdir()) == []
 

@@ -13,9 +13,9 @@ from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
 from granchain.engine.loop import loop_of
 from granchain.errors import LawError
-from granchain.jit import cache
+from granchain.jit import compile as jit_compile
 from granchain.jit.accessors import gatherer, store_rows
-from granchain.jit.options import fingerprint, frozen
+from granchain.jit.compile import fingerprint, frozen
 
 
 @pytest.mark.plain
@@ -70,12 +70,10 @@ def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: 
 
 @pytest.mark.plain
 def test_the_cache_folder_is_named_or_why_there_is_none(monkeypatch) -> None:
-    assert Path(cache.cache_folder()).is_absolute()
+    assert Path(jit_compile.cache_folder()).is_absolute()
 
-    def nowhere(function, key) -> None:
+    def nowhere(function) -> None:
         raise RuntimeError("no folder can be written")
 
-    monkeypatch.setattr(cache, "_LOOP_CACHE", nowhere)
-    assert cache.cache_folder() == "none: no folder can be written"
-    monkeypatch.setattr(cache, "_LOOP_CACHE", None)
-    assert cache.cache_folder() == "none: this Numba has no cache that can be checked"
+    monkeypatch.setattr(jit_compile, "LoopCache", nowhere)
+    assert jit_compile.cache_folder() == "none: no folder can be written"

@@ -21,7 +21,7 @@ from granchain.engine.state import Recording, State
 from granchain.engine.tiles import Bands, in_wavefront, threads_joined
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
-from granchain.jit.options import VECTOR
+from granchain.jit.compile import VECTOR
 from granchain.status import Status
 
 # Compiled, each is two loops more: the one that test_front.py has as well. Plain, one with rate and

@@ -23,8 +23,7 @@ from granchain.contact.model import reads_rate
 from granchain.contact.user import PREFIX, blame, file_of, load_law_module
 from granchain.engine import chain_sweep
 from granchain.errors import FileError, LawError
-from granchain.jit.cache import compiled
-from granchain.jit.options import frozen, refusal_of
+from granchain.jit.compile import compiled, frozen, refusal_of
 
 LAW = '''
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive

@@ -33,7 +33,7 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.engine.setup import record_of
 from granchain.errors import GranchainError
-from granchain.jit.options import fingerprint
+from granchain.jit.compile import fingerprint
 from granchain.store import Answer, Label
 from granchain.two_body import (
     NeverOpens,

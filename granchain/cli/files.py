@@ -240,7 +240,7 @@ def about_system() -> dict[str, str]:
 
     Only the cache folder may identify the user or the machine.
     """
-    from granchain.jit.cache import cache_folder
+    from granchain.jit.compile import cache_folder
     from granchain.store.schema import source_hash, versions
 
     packages = ("llvmlite", "scipy", "matplotlib", "pydantic", "typer")

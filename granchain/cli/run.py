@@ -274,7 +274,7 @@ class Progress(ProgressLine):
 
     def tell_of_compiling(self, law: str) -> None:
         """Report that a loop is compiled, because there is no progress line until then."""
-        from granchain.jit.cache import compiling
+        from granchain.jit.compile import compiling
 
         words = f"compiling {law} (only once, {COMPILING})"
         compiling.on_compiling = partial(notify, words) if self._shown else None

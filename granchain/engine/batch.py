@@ -22,7 +22,7 @@ from granchain.engine.fields import (
     member_of,
 )
 from granchain.engine.state import Memory, State
-from granchain.jit.cache import compiled
+from granchain.jit.compile import compiled
 
 # Minimum number of members for a compiled loop over them, which takes a second or two to compile.
 # Below it, Python calls the loop of each member.

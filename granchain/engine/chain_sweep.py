@@ -27,7 +27,7 @@ from granchain.engine.fields import motion_of, write_changed
 from granchain.engine.jumps import moving, note_jump
 from granchain.engine.mixture import UNTIL
 from granchain.jit.accessors import rows_from, store_rows
-from granchain.jit.options import VECTOR, hot, one_by_one, rows, shared
+from granchain.jit.compile import VECTOR, hot, rows, shared
 
 # Step number that no run reaches.
 NEVER = 2**62
@@ -251,10 +251,6 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
                     u[k] += dt * v[k]
                     left = f
             return clamped
-
-        # With several laws in a vector, LLVM cannot carry the force on the left of a body.
-        if ADVANCES and features.laws and coefficients_at is step.coefficients_at:
-            one_by_one(sweep)
 
         @hot
         def sweep_contacts(row, first, count, dt, half_dt, pending):

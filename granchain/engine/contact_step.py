@@ -17,7 +17,7 @@ from granchain.contact.guard import ASIDE
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions, Model
 from granchain.jit.accessors import gatherer
-from granchain.jit.options import hot
+from granchain.jit.compile import hot
 
 # Relative step of the numerical derivatives of a force: the square root of the rounding error of a
 # double, 2^-26, balances truncation and rounding.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from granchain.engine.contact_step import ContactStep, predicted
 from granchain.engine.energy import added
 from granchain.engine.fields import FORCE, motion_of
-from granchain.jit.options import shared
+from granchain.jit.compile import shared
 
 
 def drive_at(knots, spline, t):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from granchain.engine.chain_sweep import drift
 from granchain.engine.energy import added
-from granchain.jit.options import shared
+from granchain.jit.compile import shared
 
 
 @shared

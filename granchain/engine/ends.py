@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 from granchain.contact import elementary
 from granchain.engine.contact_step import ContactStep
-from granchain.jit.options import shared
+from granchain.jit.compile import shared
 
 # Largest number of iterations of the force of a wall without mass, and its relative error: some
 # roundings. A nearly linear equation takes three to five.

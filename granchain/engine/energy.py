@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from granchain.engine.contact_step import ContactStep, dissipated, overlap_of, past_rate
 from granchain.engine.fields import motion_of
-from granchain.jit.options import hot, rows, shared
+from granchain.jit.compile import hot, rows, shared
 from granchain.status import Status
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from granchain.engine.contact_step import overlap_of
 from granchain.jit.accessors import rows_as
+from granchain.jit.compile import hot, shared
 from granchain.jit.fingerprint import NAMED_TUPLES
-from granchain.jit.options import hot, shared
 
 # Kind of a drive, as a number for the loop.
 DISPLACEMENT, FORCE = range(2)

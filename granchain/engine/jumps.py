@@ -9,7 +9,7 @@ from granchain.engine.contact_step import ContactStep, Features, moved_by_jump, 
 from granchain.engine.drives import work_of_jump
 from granchain.engine.ends import move_ends
 from granchain.engine.fields import motion_of, write_changed
-from granchain.jit.options import shared
+from granchain.jit.compile import shared
 
 
 @shared

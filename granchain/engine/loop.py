@@ -30,8 +30,7 @@ from granchain.engine.energy import COMPLETE, RUNNING, account, added, dissipate
 from granchain.engine.fields import beads_of
 from granchain.engine.jumps import correcting
 from granchain.jit.accessors import by_address
-from granchain.jit.cache import compiled
-from granchain.jit.options import hot, shared
+from granchain.jit.compile import compiled, hot, shared
 
 
 @cache

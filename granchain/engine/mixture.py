@@ -19,7 +19,7 @@ import numpy as np
 
 from granchain.contact.law import ONSET_HISTORY, PHASES, ContactLaw, Quantity
 from granchain.contact.model import Functions, Guarded, Model
-from granchain.jit.options import VECTOR, frozen
+from granchain.jit.compile import VECTOR, frozen
 
 # Modules of the laws of granchain.
 BUILT_IN = "granchain.contact."

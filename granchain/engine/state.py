@@ -22,7 +22,7 @@ from granchain.engine.loop import loop_of
 from granchain.engine.mixture import UNTIL, run_ends
 from granchain.engine.setup import Contacts, alike, record_of
 from granchain.engine.timestep import TimeStep
-from granchain.jit.options import VECTOR, frozen
+from granchain.jit.compile import VECTOR, frozen
 from granchain.status import Status
 
 

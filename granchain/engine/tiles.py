@@ -21,8 +21,7 @@ from granchain.engine.fields import beads_of
 from granchain.engine.loop import next_stops
 from granchain.engine.state import State
 from granchain.jit.accessors import by_address
-from granchain.jit.cache import compiled
-from granchain.jit.options import VECTOR
+from granchain.jit.compile import VECTOR, compiled
 from granchain.status import Status
 
 # Groups of tiles per band. With two threads, each then waits a few per cent of a block for the

@@ -11,10 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.core.imputils import impl_ret_borrowed
 from numba.extending import (
     lower_builtin,
     lower_getattr_generic,
@@ -145,7 +142,7 @@ def rows_as(kind: Any) -> Callable:
 
 def _write_rows(context, builder, signature, arguments):
     table = context.make_array(signature.args[0])(context, builder, arguments[0])
-    rows = cgutils.create_struct_proxy(signature.return_type)(context, builder)
+    rows = context.make_helper(builder, signature.return_type)
     rows.data, rows.width = table.data, builder.extract_value(table.shape, 1)
     rows.length = rows.width
     return rows._getvalue()
@@ -153,14 +150,14 @@ def _write_rows(context, builder, signature, arguments):
 
 @lower_getattr_generic(Rows)
 def _write_row(context, builder, kind, value, field):
-    rows = cgutils.create_struct_proxy(kind)(context, builder, value)
+    rows = context.make_helper(builder, kind, value)
     number = context.get_constant(types.intp, kind.fields.index(field))
     row = context.make_array(kind.dtype)(context, builder)
     row.data, row.nitems = builder.gep(rows.data, [builder.mul(number, rows.width)]), rows.length
     # The elements are float64 or int64.
     row.itemsize = context.get_constant(types.intp, 8)
-    row.shape = cgutils.pack_array(builder, [row.nitems])
-    row.strides = cgutils.pack_array(builder, [row.itemsize])
+    row.shape = context.make_tuple(builder, types.UniTuple(types.intp, 1), [row.nitems])
+    row.strides = context.make_tuple(builder, types.UniTuple(types.intp, 1), [row.itemsize])
     return row._getvalue()
 
 
@@ -185,14 +182,18 @@ def by_address(arrays):
 
 
 def _write_by_address(context, builder, signature, arguments):
-    return cgutils.alloca_once_value(builder, arguments[0])
+    # at the start of the function, so that a loop does not grow the stack
+    with builder.goto_entry_block():
+        address = builder.alloca(arguments[0].type)
+    builder.store(arguments[0], address)
+    return address
 
 
 @lower_getattr_generic(ByAddress)
 def _write_field(context, builder, kind, value, field):
     number = kind.fields.index(field)
-    array = builder.load(cgutils.gep_inbounds(builder, value, 0, number))
-    return impl_ret_borrowed(context, builder, kind[number], array)
+    index = [context.get_constant(types.int32, place) for place in (0, number)]
+    return builder.load(builder.gep(value, index, inbounds=True))
 
 
 lowered(
@@ -213,7 +214,7 @@ def rows_from(rows, first):
 
 def _write_rows_from(context, builder, signature, arguments):
     value, first = arguments
-    rows = cgutils.create_struct_proxy(signature.return_type)(context, builder, value)
+    rows = context.make_helper(builder, signature.return_type, value)
     rows.data, rows.length = builder.gep(rows.data, [first]), builder.sub(rows.length, first)
     return rows._getvalue()
 
@@ -226,7 +227,6 @@ lowered(rows_from, lambda rows, first: rows(rows, types.intp), _write_rows_from)
 # Python, would be calls, and LLVM vectorizes no loop with such a call. Only unsigned shifts are
 # used, because LLVM does not vectorize signed ones.
 
-WORD, DOUBLE = ir.IntType(64), ir.DoubleType()
 # IEEE 754: 52 bits of mantissa, then the exponent plus 1023.
 MANTISSA, TWO_52, BIAS = (1 << 52) - 1, 0x433 << 52, 2.0**52 + 1023.0
 # Bits of sqrt(1/2), whose exponent is -1, and of 1.
@@ -234,25 +234,28 @@ ROOT_OF_HALF, ONE = 0x3FE6A09E667F3BCD, 0x3FF << 52
 
 
 def _write_mantissa_exponent(context, builder, signature, arguments):
+    word, double = map(context.get_value_type, (types.uint64, types.float64))
     # Relative to the binary form of sqrt(1/2), the carry gives the exponent of a mantissa from
     # sqrt(1/2) on.
-    bits = builder.add(builder.bitcast(arguments[0], WORD), WORD(ONE - ROOT_OF_HALF))
-    m = builder.add(builder.and_(bits, WORD(MANTISSA)), WORD(ROOT_OF_HALF))
+    bits = builder.add(builder.bitcast(arguments[0], word), word(ONE - ROOT_OF_HALF))
+    m = builder.add(builder.and_(bits, word(MANTISSA)), word(ROOT_OF_HALF))
     # The last bits of 2^52 + n are the integer n.
-    n = builder.bitcast(builder.or_(builder.lshr(bits, WORD(52)), WORD(TWO_52)), DOUBLE)
-    both = builder.bitcast(m, DOUBLE), builder.fsub(n, DOUBLE(BIAS))
+    n = builder.bitcast(builder.or_(builder.lshr(bits, word(52)), word(TWO_52)), double)
+    both = builder.bitcast(m, double), builder.fsub(n, double(BIAS))
     return context.make_tuple(builder, signature.return_type, both)
 
 
 def _write_power_of_two(context, builder, signature, arguments):
-    bits = builder.bitcast(builder.fadd(arguments[0], DOUBLE(BIAS)), WORD)
-    return builder.bitcast(builder.shl(bits, WORD(52)), DOUBLE)
+    word, double = map(context.get_value_type, (types.uint64, types.float64))
+    bits = builder.bitcast(builder.fadd(arguments[0], double(BIAS)), word)
+    return builder.bitcast(builder.shl(bits, word(52)), double)
 
 
 def _write_leading(context, builder, signature, arguments):
+    word, double = map(context.get_value_type, (types.uint64, types.float64))
     # 27 of the 52 mantissa bits are set to zero.
-    bits = builder.and_(builder.bitcast(arguments[0], WORD), WORD(-(1 << 27) % (1 << 64)))
-    return builder.bitcast(bits, DOUBLE)
+    bits = builder.and_(builder.bitcast(arguments[0], word), word(-(1 << 27) % (1 << 64)))
+    return builder.bitcast(bits, double)
 
 
 TWO_DOUBLES = types.UniTuple(types.float64, 2)

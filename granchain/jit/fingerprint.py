@@ -22,9 +22,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import is_jitted
 
 from granchain.errors import LawError
-from granchain.jit.private import private, where_available
 
 # Libraries that Numba can compile: their functions and types are hashed by name.
 LIBRARIES = ("builtins", "math", "cmath", "operator", "_operator", "numpy", "numba")
@@ -275,10 +275,6 @@ def calls(function: Any) -> Iterator[Any]:
             yield own
 
 
-_DISPATCHER: Any = where_available(
-    lambda: private("numba.core.dispatcher", "Dispatcher"),
-    "a law that reaches @njit functions is refused",
-)
 # Options of plain @njit; `cache` may be set as well.
 _BARE = {"nopython": True, "boundscheck": None}
 
@@ -288,7 +284,7 @@ def plain_of(value: Any) -> Any:
 
     It is None for anything else, and for functions with other options of @njit.
     """
-    if _DISPATCHER is None or not isinstance(value, _DISPATCHER):
+    if not is_jitted(value):
         return None
     bare = value.targetoptions == _BARE and not value.locals and value._can_compile
     return value.py_func if bare or value in LOOPS else None

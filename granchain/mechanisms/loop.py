@@ -27,8 +27,7 @@ from granchain.engine.energy import (
     UNSTABLE,
 )
 from granchain.jit.accessors import gatherer, store_rows
-from granchain.jit.cache import compiled
-from granchain.jit.options import hot
+from granchain.jit.compile import compiled, hot
 from granchain.mechanisms.linkages import Linkage, pin_at, rubbing
 
 

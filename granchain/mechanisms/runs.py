@@ -14,8 +14,7 @@ from granchain.engine.fields import rows_of
 from granchain.engine.setup import Contacts, record_of
 from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
-from granchain.jit.cache import compiling
-from granchain.jit.options import frozen
+from granchain.jit.compile import compiling, frozen
 from granchain.mechanisms.case import ENTRIES, MechanismCase, SliderCrankCase
 from granchain.mechanisms.linkages import SCOTCH_YOKE, SLIDER_CRANK, ideal
 from granchain.mechanisms.loop import mechanism_loop

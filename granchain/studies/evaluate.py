@@ -26,7 +26,7 @@ from granchain.case.checks import MEMORY
 from granchain.case.document import about_key, differences
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
-from granchain.jit.options import fingerprint
+from granchain.jit.compile import fingerprint
 from granchain.keys import Problems
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of

@@ -15,7 +15,7 @@ from granchain.contact.law import ContactLaw, Functions
 from granchain.contact.model import Model
 from granchain.engine.mixture import with_copies
 from granchain.engine.setup import PLAIN_KINDS, compiled_scan, over_kinds
-from granchain.jit.options import frozen
+from granchain.jit.compile import frozen
 
 # A law with constants in its own file (`top`), a neighbour (`near`) and a package (`sub`).
 LAW = """
