@@ -98,6 +98,12 @@ class Against:
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
         self.count = len(self.kinds)
+        # the part of each error that noise causes, which is tiny in exact records; all of the error
+        # if the shape of the pulse is unknown
+        shares = np.array([one.by_noise for one in readings]).T
+        shares = np.clip(shares / [self.peak_error, self.arrival_error], 1e-6, 1.0)
+        shares = np.nan_to_num(shares, nan=1.0)
+        self.noise_share = shares[self.kinds, self.labels]
         has = np.bincount(self.labels, minlength=count) > 0
         # a gain does not affect times, and a clock does not affect peaks
         gains = measure != "arrivals"

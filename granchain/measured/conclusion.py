@@ -223,21 +223,33 @@ def _variances(
         for one in against.known
     ]
     kinds = np.array([*against.kinds, *of_known])
+    share = np.append(against.noise_share, np.ones(len(of_known)))
     variances, freedom, covariance = [], [], np.zeros((len(linear), len(linear)))
     for kind in np.unique(kinds):
-        scale, known = rest.scatter(kinds == kind)
+        those = kinds == kind
+        scale, known = rest.scatter(those)
+        quiet, rows = float(against.quiet_degrees.sum()), linear[:, those]
         if kind == STATED or not known:
             scale, known = 1.0, 0.0
         # the noise of complete traces is known from many samples, so larger scatter is a model
-        # error. The uncertainties of a few peaks or arrivals are less certain, and are upper bounds
-        # if they come from the shape of a pulse, so the scatter determines their size.
-        if kind != STATED and against.measure == "traces":
-            scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
-        rows = scale * linear[:, kinds == kind]
+        # error
+        elif against.measure == "traces":
+            scale, known = max(scale, 1.0), quiet
+        # The errors of peaks and arrivals are those of their noise, which many samples tell, as
+        # long as noise explains the residuals. The parts from the shape of a pulse are upper bounds
+        # and alike at all sensors, so beyond noise the scatter determines their size.
+        elif _explained(rest.residual[those] / share[those], known):
+            scale, known, rows = 1.0, quiet, rows * share[those]
+        rows = scale * rows
         variances.append(np.sum(rows[:count] ** 2, axis=1))
         freedom.append(known or math.inf)
         covariance = covariance + rows @ rows.T
     return (np.array(variances), np.array(freedom)), covariance
+
+
+def _explained(residual: np.ndarray, degrees: float) -> bool:
+    """Return whether chance explains residuals [standard deviations]."""
+    return bool(scipy_stats().chi2.sf(float(residual @ residual), degrees) >= ACCUSED)
 
 
 def _words_of_keys(

@@ -82,6 +82,9 @@ class SensorReading:
     top, before, after : float
         Time of the peak, and duration of the pulse before and after it [s]. They are nan if there
         is no pulse, or if the pulse does not end.
+    by_noise : tuple of float
+        Errors of peak [N] and arrival [s] from noise alone. The shape of the pulse may change
+        their errors, too.
     baseline : Baseline
     sound : bool
         Whether the shape of the pulse was recorded. It is False if the pulse is clipped, truncated,
@@ -104,6 +107,7 @@ class SensorReading:
     top: float = math.nan
     before: float = math.nan
     after: float = math.nan
+    by_noise: tuple[float, float] = (math.nan, math.nan)
     baseline: Baseline = NO_BASELINE
     sound: bool = False
     small: float = math.nan
@@ -285,7 +289,7 @@ def _numbers_of_pulse(
     if any(lacks.values()):
         messages.append(next(sentence for sentence, holds in lacks.items() if holds))
         return SensorReading(baseline=baseline)
-    peak, place, of_peak = top_of(force, top, max(min(halves), 1.0), noise)
+    peak, place, of_peak, of_place = top_of(force, top, max(min(halves), 1.0), noise)
     place = _rival_tops(found, pulse, place)
     flat = flat_top(force, found, noise, top, right - left, SURELY)
     has_baseline = baseline.samples > 0
@@ -324,6 +328,10 @@ def _numbers_of_pulse(
     )
     arrival = Number(
         float(time[0]) + interval * place.value, interval * math.hypot(place.error, tilt)
+    )
+    by_noise = (
+        math.hypot(noise.of_sum(of_peak.row), baseline.uncertainty(top)),
+        interval * math.hypot(noise.of_sum(of_place.row), tilt),
     )
     of_top, fraction = arrival.value, ARRIVALS[definition]
     if fraction is not None:
@@ -378,6 +386,7 @@ def _numbers_of_pulse(
         top=of_top,
         before=interval * (place.value - begin),
         after=interval * (end - place.value),
+        by_noise=by_noise if fraction is None else (by_noise[0], arrival.error),
         baseline=baseline,
         sound=True,
     )

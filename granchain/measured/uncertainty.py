@@ -209,8 +209,8 @@ def _beyond(difference: float, by_noise: float) -> float:
 
 def top_of(
     force: np.ndarray, top: float, reach: float, noise: Noise
-) -> tuple[Number, Number, Weights]:
-    """Return the peak of a pulse [N], its position [samples], and its weights.
+) -> tuple[Number, Number, Weights, Weights]:
+    """Return the peak of a pulse [N], its position [samples], and the weights of both.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def top_of(
                 hidden = reach * math.sqrt(2.0 * below / max(peak.value, below))
     alone = math.hypot(place.error, LEAST_PLACE)
     at = Number(place.value, max(alone, HIDDEN_KINK * hidden, away / 3.0))
-    return peak, at, _weights(fits, peak.value, 1)
+    return peak, at, _weights(fits, peak.value, 1), _weights(fits, place.value, 0)
 
 
 def _misfit(fit: _LocalFit, force: np.ndarray) -> float:
