@@ -43,7 +43,7 @@ from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
 from granchain.jit import compile as loops
 from granchain.jit.compile import fingerprint, frozen
-from granchain.jit.fingerprint import REACHABLE, Reach, calls
+from granchain.jit.reach import REACHABLE, Reach, calls
 
 pytestmark = pytest.mark.usefixtures("own_laws")
 

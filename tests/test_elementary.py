@@ -11,7 +11,7 @@ import pytest
 from granchain.contact import elementary
 from granchain.contact.elementary import LARGEST, SMALLEST, exp, log, over, power
 from granchain.jit.compile import OPTIONS, fingerprint, frozen, jitable, rows
-from granchain.jit.fingerprint import LOWERED
+from granchain.jit.reach import LOWERED
 
 # What the functions promise in their docstrings.
 LOG_ERROR, EXP_ERROR, POWER_ERROR, NEAR_POWER_ERROR = 3e-16, 2e-16, 2e-15, 4e-16

@@ -20,7 +20,7 @@ import numpy as np
 from granchain.engine.contact_step import overlap_of
 from granchain.jit.accessors import rows_as
 from granchain.jit.compile import hot, shared
-from granchain.jit.fingerprint import NAMED_TUPLES
+from granchain.jit.reach import NAMED_TUPLES
 
 # Kind of a drive, as a number for the loop.
 DISPLACEMENT, FORCE = range(2)

@@ -43,7 +43,7 @@ from granchain.engine.mixture import (
 from granchain.errors import CaseError, LawError, finite_force
 from granchain.jit.accessors import gatherer, store_rows
 from granchain.jit.compile import compiled, frozen, rows
-from granchain.jit.fingerprint import Reach
+from granchain.jit.reach import Reach
 from granchain.jit.syntax import code_by_syntax
 
 # All contacts of a chain.

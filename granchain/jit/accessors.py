@@ -21,7 +21,7 @@ from numba.extending import (
 )
 
 from granchain.contact import elementary
-from granchain.jit.fingerprint import LOWERED
+from granchain.jit.reach import LOWERED
 
 
 def lowered(function: Callable, typed: Callable, *forms: Callable) -> None:

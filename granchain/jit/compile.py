@@ -29,7 +29,7 @@ from numba.core.errors import NumbaError
 from numba.extending import lower_builtin, register_jitable, type_callable
 
 from granchain.errors import GranchainWarning, LawError
-from granchain.jit.fingerprint import LOOPS, LOWERED, NAMED_TUPLES, Reach, calls
+from granchain.jit.reach import LOOPS, LOWERED, NAMED_TUPLES, Reach, calls
 
 # Doubles of an AVX-512 vector; rows are padded to complete vectors.
 VECTOR = 8
@@ -209,7 +209,7 @@ def fingerprint(*functions: Callable) -> str:
     Raises
     ------
     LawError
-        If they reach something that cannot be hashed (granchain.jit.fingerprint).
+        If they reach something that cannot be hashed (granchain.jit.reach).
     """
     # The key of Numba's cache contains the versions of Numba and Python, and the processor, but not
     # the following.
@@ -229,7 +229,7 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
         return functions
     reach = reach_of(*functions)
     if reach.fingerprint not in _frozen:
-        _frozen[reach.fingerprint] = reach.copies()
+        _frozen[reach.fingerprint] = reach.copies
         _copies.add(_frozen[reach.fingerprint])
     return _frozen[reach.fingerprint]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from granchain.jit.fingerprint import constant_bytes, hash_of_code, with_length
+from granchain.jit.reach import constant_bytes, hash_of_code, with_length
 
 # Maximum number of cached files: those of a law and its imports.
 FILES = 64

@@ -8,6 +8,7 @@ together with the hash, so that no later edit, reload, or assignment can change 
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import dis
 import enum
@@ -189,6 +190,8 @@ class Read(NamedTuple):
     Parameters
     ----------
     chain : NameChain
+    space : dict or cell
+        Where the first name is: the globals of the function, or a cell.
     place : tuple of str
         First names of the chain, up to `owner`.
     owner : object
@@ -198,6 +201,7 @@ class Read(NamedTuple):
     """
 
     chain: NameChain
+    space: Any
     place: tuple[str, ...]
     owner: Any
     value: Any
@@ -209,28 +213,39 @@ def reads(function: Callable) -> list[Read]:
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     found = []
     for chain in chains(code):
-        first, *rest = chain.names
-        if not chain.free:
-            value = _outside(function.__globals__, first)
-        elif first in cells:
-            value = _cell_value(cells[first])
-        else:
+        if chain.free and chain.names[0] not in cells:
             continue  # A variable of the function itself, read by a function inside it
-        place, owner = [first], MISSING
-        for name in rest:
-            if not holds_constant(value, name):
+        space: Any = cells[chain.names[0]] if chain.free else function.__globals__
+        value, place, owner = MISSING, 0, MISSING
+        for length in range(1, len(chain.names) + 1):
+            if length > 1 and not holds_constant(value, chain.names[length - 1]):
                 break
-            if (
-                owner is MISSING
-                and isinstance(value, types.ModuleType)
-                and _is_library(value.__name__)
-            ):
-                owner = value
-            value = getattr(value, name, MISSING)
+            value = _value_at(space, chain.names[:length])
             if owner is MISSING:
-                place.append(name)
-        found.append(Read(chain, tuple(place), value if owner is MISSING else owner, value))
+                place = length
+                if isinstance(value, types.ModuleType) and _is_library(value.__name__):
+                    owner = value
+        found.append(
+            Read(chain, space, chain.names[:place], value if owner is MISSING else owner, value)
+        )
     return found
+
+
+def _value_at(space: Any, names: tuple[str, ...]) -> Any:
+    """Return the value of a chain of names, up to the first object that is not constant."""
+    first, *attributes = names
+    if isinstance(space, types.CellType):
+        try:
+            value = space.cell_contents
+        except ValueError:
+            return MISSING
+    else:
+        value = space[first] if first in space else vars(builtins).get(first, MISSING)
+    for name in attributes:
+        if not holds_constant(value, name):
+            break
+        value = getattr(value, name, MISSING)
+    return value
 
 
 def holds_constant(value: Any, name: str) -> bool:
@@ -246,18 +261,6 @@ def holds_constant(value: Any, name: str) -> bool:
         return False
     frozen: bool = value.__dataclass_params__.frozen  # type: ignore[attr-defined]
     return frozen and name in {field.name for field in dataclasses.fields(value)}
-
-
-def _outside(space: dict[str, Any], name: str) -> Any:
-    """Return the value that a name of a module has in its functions."""
-    return space[name] if name in space else sys.modules["builtins"].__dict__.get(name, MISSING)
-
-
-def _cell_value(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
 
 
 def calls(function: Any) -> Iterator[Any]:
@@ -291,7 +294,7 @@ def plain_of(value: Any) -> Any:
 
 
 class Reach:
-    """Everything that given plain functions reach.
+    """Everything that given plain functions reach, hashed and copied.
 
     Parameters
     ----------
@@ -305,13 +308,15 @@ class Reach:
     fingerprint : str
         SHA-256 of their code and of everything that it reads. It is the same in every process, and
         for functions that do the same.
-        members : list of callable
-            All plain functions that are reached, in the order of discovery.
-        checkable : bool
-            True if `stands` can detect every change. This requires that only functions, numbers,
-            text, and tuples of them are read. Arrays can change in place, and compiled objects have
-            other rules, so both must be hashed again.
-        rules, has to be hashed again.
+    members : list of callable
+        All plain functions that are reached, in the order of discovery.
+    copies : tuple of callable
+        Copies of the given functions and of everything that they reach, which nothing else can
+        change.
+    checkable : bool
+        True if `stands` can detect every change. This requires that only functions, numbers, text,
+        and tuples of them are read. Arrays can change in place, and compiled objects have other
+        rules, so both must be hashed again.
 
     Raises
     ------
@@ -324,15 +329,10 @@ class Reach:
         self._code = code or (lambda function: hash_of_code(function.__code__))
         self.members: list[Any] = []
         self.checkable = True
-        self._functions = functions
-        self._number: dict[Callable, int] = {}
-        self._reads: dict[Callable, list[Read]] = {}
-        self._as_hashed: dict[Callable, tuple[types.CodeType, tuple[Any, ...] | None]] = {}
-        self._seen: list[
-            tuple[
-                Any, types.CodeType, tuple[Any, ...] | None, list[tuple[Any, tuple[str, ...], Any]]
-            ]
-        ] = []
+        self._copies: dict[Callable, Any] = {}
+        # functions with their code and defaults, and what they read, as it was hashed
+        self._hashed: list[tuple[Any, types.CodeType, Any]] = []
+        self._read: list[tuple[Any, tuple[str, ...], Any]] = []
         digest = hashlib.sha256()
         for function in functions:
             if not isinstance(function, types.FunctionType):
@@ -340,37 +340,41 @@ class Reach:
                     f"contact law: {function!r} is not valid. The functions of a law must be plain "
                     "Python functions."
                 )
-            digest.update(self._met(function))
+            digest.update(self._met(function)[0])
         for function in self.members:  # The list grows as functions are found.
             digest.update(with_length(self._described(function)))
         self.fingerprint = digest.hexdigest()
+        self.copies = tuple(self._copies[function] for function in functions)
 
-    def _met(self, function: Callable) -> bytes:
-        """Return the number of a function; a new function is added to the members."""
-        if function not in self._number:
-            self._number[function] = len(self.members)
+    def _met(self, function: Any) -> tuple[bytes, Any]:
+        """Return the number of a function and its copy; a new function is added to the members."""
+        if function not in self._copies:
+            self._copies[function] = function if function in LOWERED else _empty_copy(function)
             self.members.append(function)
-        return b"f%d;" % self._number[function]
+        return b"f%d;" % self.members.index(function), self._copies[function]
 
     def _described(self, function: Any) -> bytes:
-        """Return the code of a function and the values that it reads; functions are numbers."""
+        """Return the code of a function and the values that it reads, and fill its copy."""
         if function in LOWERED:
-            parts = (function, *LOWERED[function])
-            self._as_hashed |= {part: (part.__code__, part.__defaults__) for part in parts}
-            return b"".join(self._code(part) + repr(part.__defaults__).encode() for part in parts)
-        code, defaults = function.__code__, function.__defaults__
-        self._as_hashed[function] = code, defaults
-        contents = [self._code(function)]
+            forms = (function, *LOWERED[function])
+            self._hashed += [(form, form.__code__, form.__defaults__) for form in forms]
+            return b"".join(self._code(form) + repr(form.__defaults__).encode() for form in forms)
+        self._hashed.append((function, function.__code__, function.__defaults__))
         self.checkable &= not function.__kwdefaults__
-        for name, value in (
-            *enumerate(defaults or ()),
-            *sorted((function.__kwdefaults__ or {}).items()),
-        ):
-            chain = NameChain((f"default {name}",), False, code.co_firstlineno)
-            contents += [str(name).encode(), self._encoded(value, function, chain)]
-        self._reads[function] = reads(function)
+        copy, contents = self._copies[function], [self._code(function)]
+        named = function.__kwdefaults__ or {}
+        defaults: dict[Any, Any] = {}
+        for name, value in (*enumerate(function.__defaults__ or ()), *sorted(named.items())):
+            chain = NameChain((f"default {name}",), False, function.__code__.co_firstlineno)
+            encoded, defaults[name] = self._taken(value, function, chain)
+            contents += [str(name).encode(), encoded]
+        if function.__defaults__ is not None:
+            copy.__defaults__ = tuple(v for name, v in defaults.items() if isinstance(name, int))
+        copy.__kwdefaults__ = {name: defaults[name] for name in named} or None
+        enclosed: dict[str, Any] = {}
         # Sorted by name, because the order in the bytecode depends on the version of Python.
-        for read in sorted(self._reads[function], key=lambda read: read.chain.names):
+        for read in sorted(reads(function), key=lambda read: read.chain.names):
+            self._read.append((read.space, read.chain.names, read.value))
             if isinstance(read.value, enum.IntEnum) and len(read.place) < len(read.chain.names):
                 raise refusal(read.value, function, read.chain)
             if (
@@ -380,48 +384,55 @@ class Reach:
             ):
                 what = "a function that replaced a library function"
                 raise refusal(read.value, function, read.chain, what)
-            contents += [
-                repr(read.chain[:2]).encode(),
-                self._encoded(read.value, function, read.chain),
-            ]
+            encoded, value = self._taken(read.value, function, read.chain)
+            contents += [repr(read.chain[:2]).encode(), encoded]
+            bound = read.owner if isinstance(read.owner, types.ModuleType) else value
+            if bound is not MISSING:
+                _bind_at(enclosed if read.chain.free else copy.__globals__, read.place, bound)
+        for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
+            if name in enclosed:
+                cell.cell_contents = enclosed[name]
         return b"".join(map(with_length, contents))
 
-    def _encoded(self, value: Any, function: Callable, chain: NameChain) -> bytes:
-        """Return bytes that identify a value uniquely."""
+    def _taken(self, value: Any, function: Callable, chain: NameChain) -> tuple[bytes, Any]:
+        """Return bytes that identify a value uniquely, and a copy that cannot change."""
         if type(value) in _PLAIN:
-            return _number_or_text(value)
+            return _number_or_text(value), value
         if value is MISSING:
-            return b"missing"
+            return b"missing", MISSING
         if isinstance(value, enum.IntEnum):
-            return _number_or_text(int(value))
+            return _number_or_text(int(value)), int(value)
         name = library_name(value)
         if name is not None:
-            return b"library " + name.encode()
+            return b"library " + name.encode(), value
         if isinstance(value, types.FunctionType):
             return self._met(value)
         if isinstance(value, np.generic) and value.dtype.itemsize <= _SCALARS.get(
             value.dtype.kind, 0
         ):
-            return b"n" + with_length(value.dtype.str.encode()) + value.tobytes()
+            return b"n" + with_length(value.dtype.str.encode()) + value.tobytes(), value
         if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
             if any(map(callable, value)):  # Numba cannot compile a call of one of them.
                 raise refusal(value, function, chain, "a tuple with a function")
-            fields = repr(getattr(value, "_fields", ())).encode()
+            entries = [self._taken(entry, function, chain) for entry in value]
+            fields = with_length(repr(getattr(value, "_fields", ())).encode())
+            copies = tuple(copy for _, copy in entries)
             return (
-                b"t"
-                + with_length(fields)
-                + b"".join(with_length(self._encoded(part, function, chain)) for part in value)
+                b"t" + fields + b"".join(with_length(encoded) for encoded, _ in entries),
+                copies if type(value) is tuple else type(value)(*copies),
             )
         self.checkable = False
         if type(value) is np.ndarray and not value.dtype.hasobject:
+            copied = np.array(value, order="K")
+            copied.flags.writeable = False
             order = (value.flags.c_contiguous, value.flags.f_contiguous)
             facts = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape, order))
-            return b"a" + with_length(facts.encode()) + value.tobytes()
+            return b"a" + with_length(facts.encode()) + value.tobytes(), copied
         if isinstance(value, type) and value in NAMED_TUPLES:
-            fields = value._fields  # type: ignore[attr-defined]
-            return b"r" + with_length(repr((value.__qualname__, fields)).encode())
-        if (own := plain_of(value)) is not None:
-            return self._met(own)
+            named = repr((value.__qualname__, value._fields))  # type: ignore[attr-defined]
+            return b"r" + with_length(named.encode()), value
+        if (python_function := plain_of(value)) is not None:
+            return self._met(python_function)
         raise refusal(value, function, chain)
 
     def stands(self) -> bool:
@@ -429,85 +440,16 @@ class Reach:
 
         Objects that cannot change in place are compared by identity.
         """
-        if not self.checkable:
-            return False
-        if not self._seen:
-            seen = []
-            for function, (code, defaults) in self._as_hashed.items():
-                cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-                places = [
-                    (
-                        cells[read.chain.names[0]] if read.chain.free else function.__globals__,
-                        read.chain.names,
-                        read.value,
-                    )
-                    for read in self._reads.get(function, ())
-                ]
-                seen.append((function, code, defaults, places))
-            self._seen = seen  # Set only when complete, because another thread may read it.
-        for function, code, defaults, places in self._seen:
-            if (
-                function.__code__ is not code
-                or function.__defaults__ is not defaults
-                or function.__kwdefaults__
-            ):
-                return False
-            for space, names, before in places:
-                value = (
-                    _cell_value(space)
-                    if isinstance(space, types.CellType)
-                    else _outside(space, names[0])
-                )
-                for name in names[1:]:
-                    if not holds_constant(value, name):
-                        break
-                    value = getattr(value, name, MISSING)
-                if value is not before:
-                    return False
-        return True
-
-    def copies(self) -> tuple[Callable, ...]:
-        """Copy the given functions with everything that they reach, so that it cannot change."""
-        made: dict[int, Any] = {}
-
-        def copied(value: Any) -> Any:
-            if id(value) in made:
-                return made[id(value)]
-            if (own := plain_of(value)) is not None:
-                return made[id(own)]
-            if isinstance(value, enum.IntEnum):
-                return int(value)
-            if isinstance(value, tuple):
-                parts = tuple(map(copied, value))
-                return parts if type(value) is tuple else type(value)(*parts)
-            if type(value) is np.ndarray:
-                made[id(value)] = copy = np.array(value, order="K")
-                copy.flags.writeable = False
-                return copy
-            return value
-
-        for function in self.members:
-            made[id(function)] = function if function in LOWERED else _empty_copy(function)
-        for function in self._reads:
-            copy = made[id(function)]
-            copy.__defaults__ = copied(function.__defaults__)
-            copy.__kwdefaults__ = function.__kwdefaults__ and {
-                name: copied(value) for name, value in function.__kwdefaults__.items()
-            }
-        for function, found in self._reads.items():
-            copy = made[id(function)]
-            enclosed: dict[str, Any] = {}
-            for read in found:
-                if read.owner is not MISSING:
-                    _bind_at(
-                        enclosed if read.chain.free else copy.__globals__,
-                        read.place,
-                        copied(read.owner),
-                    )
-            for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
-                if name in enclosed:
-                    cell.cell_contents = enclosed[name]
-        return tuple(made[id(function)] for function in self._functions)
+        return (
+            self.checkable
+            and all(
+                function.__code__ is code
+                and function.__defaults__ is defaults
+                and not function.__kwdefaults__
+                for function, code, defaults in self._hashed
+            )
+            and all(_value_at(space, names) is value for space, names, value in self._read)
+        )
 
 
 def _empty_copy(function: Any) -> Any:
