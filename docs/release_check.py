@@ -1,7 +1,6 @@
 """List the items that only people can provide and that are missing before a release.
 
-They are names, addresses, tracker, authorship, and funding. CONTRIBUTING has the complete list,
-under "Before the first release".
+They are names, addresses, tracker, authorship, and funding. docs/release.md has the complete list.
 
     python docs/release_check.py [TAG]
 
@@ -20,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 # Placeholder for text that a person must write.
 OPEN = "TO FILL IN"
 # Pages with text that only the authors can write.
-PAGES = ("paper.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CITATION.cff")
+PAGES = ("README.md", "paper.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CITATION.cff")
 URLS = ("Homepage", "Repository", "Issues", "Documentation")
 
 
@@ -39,6 +38,8 @@ def missing(tag: str) -> Iterator[str]:
     for name in URLS:
         if not project.get("urls", {}).get(name, "").startswith("https://"):
             yield f"pyproject.toml: [project.urls] {name}: the address"
+    if "developers" in text(".zenodo.json"):
+        yield ".zenodo.json: creators: names and ORCID of people"
     if "family-names" not in text("CITATION.cff"):
         yield "CITATION.cff: authors: family-names, given-names and ORCID of people"
     if "repository-code" not in text("CITATION.cff"):

@@ -1,6 +1,7 @@
 """What is written for a release: what people have to fill in is asked for, the paper names what its
 list has, the recipe what the project needs, and the table of README is of what ran."""
 
+import json
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ def test_a_release_is_refused_until_people_have_filled_in_what_is_theirs() -> No
     told = done.stdout.splitlines()
     marks = {"pyproject.toml": "developers", "CITATION.cff": "developers"}
     marks |= {"paper.md": "TO FILL IN", "SECURITY.md": "TO FILL IN"}
+    marks |= {".zenodo.json": "developers", "README.md": "TO FILL IN"}
     pages = [page for page, mark in marks.items() if mark in (ROOT / page).read_text("utf-8")]
     assert all(any(line.startswith(page) for line in told) for page in pages)
     assert done.returncode == 1 and "tag: v9.9.9 does not match the version. It must" in done.stdout
@@ -31,10 +33,40 @@ def test_the_paper_names_what_its_list_has() -> None:
     assert named == set(re.findall(r"^@\w+\{([a-z-]+-\d{4}),", listed, re.MULTILINE))
 
 
+def test_the_paper_has_the_sections_that_joss_requires_in_their_order() -> None:
+    # https://joss.readthedocs.io/en/latest/paper.html, for submissions from 2026 on
+    required = [
+        "Summary",
+        "Statement of need",
+        "State of the field",
+        "Software design",
+        "Research impact statement",
+        "AI usage disclosure",
+        "Acknowledgements",
+        "References",
+    ]
+    paper = (ROOT / "paper.md").read_text("utf-8")
+    assert re.findall(r"^# (.+)$", paper, re.MULTILINE) == required
+    # its limits, of the text without the metadata
+    assert 750 <= len(paper.split("---\n", 2)[2].split()) <= 1750
+
+
+def test_the_record_of_zenodo_agrees_with_the_citation_file() -> None:
+    record = json.loads((ROOT / ".zenodo.json").read_text("utf-8"))
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    abstract, license = (
+        re.search(f"^{key}: (.+)$", citation, re.MULTILINE)[1] for key in ("abstract", "license")
+    )
+    assert (record["description"], record["license"]) == (abstract, license)
+    assert record["keywords"] == re.findall(r"^  - (?!name)(.+)$", citation, re.MULTILINE)
+    names = re.findall(r"^  - name: (.+)$", citation, re.MULTILINE)
+    assert [creator["name"] for creator in record["creators"]] == names
+
+
 def test_the_recipe_of_conda_asks_for_what_the_project_needs_in_its_lowest_version() -> None:
     assert len(lowest()) >= 8 and len(locked()) > 60
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    recipe = (ROOT / "docs" / "release.md").read_text(encoding="utf-8")
     host, run = re.findall(r"^  (?:host|run):\n((?:    - .*\n)+)", recipe, re.MULTILINE)
     for asked, needs in (
         (host, project["build-system"]["requires"]),
