@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gallery import PAIR, to_draw
+from gallery import PAIR, palette, save, to_draw
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 import granchain as gc
-from granchain import figures
 from granchain.contact.examples import example_inputs
 from granchain.contact.onset import onset_weight
-from granchain.figures.frame import new_figure, palette, styled
+from granchain.figures.style import styled
 from granchain.two_body import contact_of_two, two_bodies
 
 STEPS = np.unique(np.round(np.geomspace(11, 1100, 19)).astype(int))
@@ -56,7 +55,7 @@ def onset_run(power: float, n_steps: int, weighted: bool) -> float:
 @styled
 def onset_weights() -> Figure:
     """Plot the onset weight versus theta, and the speed error with and without it."""
-    figure = new_figure(7.4, 3.1)
+    figure = Figure(figsize=(7.4, 3.1), layout="constrained")
     left, right = figure.subplots(1, 2)
     theta = np.linspace(0.01, 1.0, 200)
     for power, label, colour in zip(
@@ -155,7 +154,7 @@ def force_jump() -> Figure:
 
     Both are plotted with and without the correction.
     """
-    figure = new_figure(7.4, 3.1)
+    figure = Figure(figsize=(7.4, 3.1), layout="constrained")
     left, right = figure.subplots(1, 2)
     times = np.linspace(0.0, 0.8, 400)
     left.plot(
@@ -202,7 +201,7 @@ def energy_guard() -> Figure:
     def after(model: Any, d_max: float) -> tuple:
         return model.functions.update((d_max, 0.0, 0.0, 1.0), c, model.functions.history_of(c))
 
-    figure = new_figure(7.4, 3.1)
+    figure = Figure(figsize=(7.4, 3.1), layout="constrained")
     left, right = figure.subplots(1, 2)
     overlaps = np.linspace(1.001, 4.5, 300)
     for model, label, colour, style in (
@@ -255,7 +254,7 @@ def largest_stable(ratio: float) -> float:
 @styled
 def time_steps() -> Figure:
     """Plot the stability limit with the time steps used, and impact errors versus the step."""
-    figure = new_figure(7.4, 3.1)
+    figure = Figure(figsize=(7.4, 3.1), layout="constrained")
     left, right = figure.subplots(1, 2)
     ratio = np.geomspace(1e-2, 1e2, 200)
     left.loglog(ratio, 2.0 / (ratio + np.sqrt(ratio**2 + 1.0)), color=palette()[2], label="limit")
@@ -319,7 +318,7 @@ FIGURES: tuple[Callable[[], Figure], ...] = (onset_weights, force_jump, energy_g
 def drawn_by_pages() -> dict[Path, list[str]]:
     """Return the explanation pages whose code saves figures, with the names of the figures."""
     pages = sorted((Path(__file__).resolve().parent / "explanation").glob("*.md"))
-    saved = r'^gc\.figures\.save\(figure, "([\w-]+\.png)"\)$'
+    saved = r'^figure\.savefig\("([\w-]+\.png)", dpi=150\)$'
     found = {page: re.findall(saved, page.read_text(), re.MULTILINE) for page in pages}
     return {page: names for page, names in found.items() if names}
 
@@ -339,7 +338,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     draws = {folder / f"{draw.__name__.replace('_', '-')}.png": draw for draw in FIGURES}
     for target in to_draw(draws, __file__):
-        figures.save(draws[target](), target)
+        save(draws[target](), target)
     for page, names in drawn_by_pages().items():
         if to_draw([folder / name for name in names], str(page)):
             # The process changes its working directory.

@@ -19,6 +19,7 @@ from scipy.signal import find_peaks
 
 import granchain as gc
 from granchain import figures
+from granchain.figures.style import SHEET, context_of, image_of
 
 # Folder of a clone of the project.
 DATA = Path(__file__).parents[1] / "data"
@@ -112,8 +113,15 @@ def energy() -> Any:
 
 
 def losses() -> Any:
-    """Energy dissipated in each contact. `granchain plot` plots this figure."""
-    return figures.losses(steel_chain())
+    """Energy dissipated in each contact, by plastic deformation and by damping."""
+    result = steel_chain()
+    figure, axes = plt.subplots(layout="constrained")
+    losses = {"plastic": result.contact_plastic, "viscous": result.contact_viscous}
+    scaled = [1e6 * loss for loss in losses.values()]
+    axes.stackplot(result.contact, *scaled, labels=list(losses), step="mid")
+    axes.set(xlabel="contact (k joins bodies k and k + 1)", ylabel="energy lost [µJ]")
+    axes.legend()
+    return figure
 
 
 def overlaps() -> Any:
@@ -129,10 +137,23 @@ def comparison() -> Any:
 
 
 def pulse_numbers() -> Any:
-    """Peaks and arrivals of this comparison versus the sensor. `granchain report` plots this
-    figure."""
+    """Peaks and arrivals of this comparison versus the sensor. Bars are one standard deviation."""
     trace = gc.read_trace(DATA / "synthetic2026")
-    return figures.pulse_numbers(gc.compare(steel_chain(), trace=trace))
+    sensors = gc.compare(steel_chain(), trace=trace).results[0].sensors
+    beads = [sensor.bead for sensor in sensors]
+    figure, axes = plt.subplots(2, sharex=True, layout="constrained")
+    for panel, name in zip(axes, ("peak", "arrival"), strict=True):
+        pulses = [getattr(sensor, name) for sensor in sensors]
+        measured = np.array([pulse.measured for pulse in pulses])
+        computed = np.array([pulse.computed for pulse in pulses])
+        error = [pulse.error for pulse in pulses]
+        zero = measured if name == "arrival" else 0.0
+        panel.errorbar(beads, measured - zero, error, fmt="ko", mfc="none", label="measured")
+        panel.plot(beads, computed - zero, label="computed")
+    axes[0].set(ylabel="peak force [N]")
+    axes[1].set(xlabel="bead", ylabel="delay relative to measurement [s]")
+    axes[0].legend()
+    return figure
 
 
 @cache
@@ -172,9 +193,9 @@ def impact_comparison() -> Any:
 
 def equivalence() -> Any:
     """Dashpots that approximate Ma and Liu's law, and the difference that remains. `granchain
-    equivalent` plots this figure."""
+    equivalent ... --figure` plots this figure."""
     laws = ["flores", "hunt-crossley", "tsuji", "lankarani-nikravesh"]
-    return figures.equivalence(gc.equivalent(gc.load_case("steel-chain"), laws=laws))
+    return figures.fit(gc.equivalent(gc.load_case("steel-chain"), laws=laws))
 
 
 def fit() -> Any:
@@ -194,7 +215,7 @@ def fits() -> Any:
     """Two laws fitted to the same trace, and whether the trace distinguishes them. `granchain fit
     --law ... --law ... --figure` plots this figure."""
     laws = {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}
-    return figures.fits(gc.fit(gc.load_case("steel-chain"), DATA / "synthetic2026", laws=laws))
+    return figures.fit(gc.fit(gc.load_case("steel-chain"), DATA / "synthetic2026", laws=laws))
 
 
 @cache
@@ -229,16 +250,6 @@ def spectrum() -> Any:
     """Transmission of a chain, and frequency versus wavenumber with the dispersion relation.
     `granchain spectrum ... --figure` plots this figure."""
     return figures.spectrum(spectrum_of_a_diatomic_chain())
-
-
-def transmission() -> Any:
-    """Transmission with the passband edges."""
-    return figures.transmission(spectrum_of_a_diatomic_chain())
-
-
-def wave_map() -> Any:
-    """Power versus wavenumber and frequency."""
-    return figures.wave_map(spectrum_of_a_diatomic_chain())
 
 
 def local_resonances() -> Any:
@@ -372,7 +383,7 @@ def reflections_of_structures() -> Any:
     axes[1, 0].set(xlabel="thickness [mm]", ylabel="amplitude [1]")
     axes[0, 1].set(title="part of 10 g on a spring")
     axes[1, 1].set(xlabel="stiffness [N/m]")
-    return figure, axes
+    return figure
 
 
 @cache
@@ -389,58 +400,61 @@ def impacts() -> list[gc.ImpactResult]:
 def impact_loops() -> Any:
     """Impact of two steel beads at 1.77 m/s with an elastoplastic law and two dashpots. `granchain
     impact ... --figure` plots this figure."""
-    return figures.impact_loops(impacts())
+    return figures.impact_loops(*impacts())
 
 
 def impact_history() -> Any:
-    """The same impact versus time: the force of a dashpot with its elastic and damping parts.
-    `granchain impact ... --figures` plots this figure."""
-    return figures.impact_history(impacts())
+    """The same impact versus time: the force of a dashpot with its elastic and damping parts."""
+    figure, axes = plt.subplots(2, 3, sharex=True, figsize=(9.6, 5.6), layout="constrained")
+    units = {"overlap": "m", "rate": "m/s", "acceleration": "m/s²"}
+    units |= {"force": "N", "elastic_force": "N", "damping_force": "N"}
+    for panel, (name, unit) in zip(axes.flat, units.items(), strict=True):
+        for impact in impacts():
+            panel.plot(1e6 * impact.time, getattr(impact, name), label=impact.law)
+        panel.set(xlabel="time [µs]", ylabel=f"{name.replace('_', ' ')} [{unit}]")
+    axes[0, 0].legend()
+    return figure
 
 
 def phase_curve() -> Any:
-    """Rate versus overlap of the same impact. `granchain impact ... --figures` plots this figure."""
-    return figures.phase_curve(impacts())
+    """Rate versus overlap of the same impact."""
+    figure, axes = plt.subplots(layout="constrained")
+    for impact in impacts():
+        axes.plot(1e6 * impact.overlap, impact.rate, label=impact.law)
+    axes.axhline(0.0, color="grey", linewidth=0.5)
+    axes.set(xlabel="overlap [µm]", ylabel="rate [m/s]")
+    axes.legend()
+    return figure
 
 
 def restitution_against_speed() -> Any:
     """Restitution versus speed. It decreases if the beads yield, and is constant with a dashpot.
     `granchain impact ... --vary speed=...` plots this figure."""
     speeds = np.geomspace(0.05, 20.0, 25)
-
-    def curve(law: str, **inputs: float) -> list[tuple[float, float]]:
-        return [
-            (float(v), gc.impact(law=law, pair=PAIR, speed=float(v), **inputs).restitution)
-            for v in speeds
-        ]
-
-    return figures.restitution_against_speed(
-        {"ma-liu": curve("ma-liu", psi=2.84, xi=13.0), "flores": curve("flores", restitution=0.84)}
-    )
+    inputs = {"psi": 2.84, "xi": 13.0, "restitution": 0.84}
+    study = gc.impacts(["ma-liu", "flores"], PAIR, {"speed": speeds}, **inputs)
+    return figures.restitution_against_speed(study)
 
 
 def restitution_delivered() -> Any:
     """Effective versus nominal restitution of dashpots. `granchain impact ... --vary
     restitution=...` plots this figure."""
-    asked = np.linspace(0.1, 1.0, 19)
-
-    def curve(law: str) -> list[tuple[float, float]]:
-        return [
-            (float(e), gc.impact(law=law, pair=PAIR, speed=1.0, restitution=float(e)).restitution)
-            for e in asked
-        ]
-
-    return figures.restitution_delivered(
-        {law: curve(law) for law in ("hunt-crossley", "lankarani-nikravesh", "flores")}, speed=1.0
-    )
+    laws = ["hunt-crossley", "lankarani-nikravesh", "flores"]
+    study = gc.impacts(laws, PAIR, {"restitution": np.linspace(0.1, 1.0, 19)}, speed=1.0)
+    return figures.study_curves(study, "delivered_restitution", "restitution", lines="law")
 
 
 def damping_transition() -> Any:
     """Damping of `lee-wang-transition` versus overlap, from the closed form
     `gc.theory.lee_wang_transition`. Compare with fig. 3 of Autiero et al. 2022
-    (doi:10.3390/machines10110966): with a
-    larger q, the damping rises later and more steeply."""
-    return figures.damping_transition()
+    (doi:10.3390/machines10110966): with a larger q, the damping rises later and more steeply."""
+    overlap = np.linspace(0.0, 2.0, 601)[1:]
+    figure, axes = plt.subplots(layout="constrained")
+    for q in (2.0, 3.0, 4.0):
+        axes.plot(overlap, gc.theory.lee_wang_transition(overlap, q, 1.0), label=f"q = {q:g}")
+    axes.set(xlabel="overlap / ε", ylabel="active fraction of the dashpot")
+    axes.legend()
+    return figure
 
 
 def study_curves() -> Any:
@@ -455,7 +469,13 @@ def study_power_law() -> Any:
     speed, which corresponds to 1/6 for the force."""
     case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
     study = gc.sweep(case, {"striker.speed": {"log": [0.1, 10, 9]}})
-    return figures.study_power_law(study, "wave_speed", "striker.speed")
+    speed = study["striker.speed"].values
+    fit = gc.analysis.power_law(speed, study["wave_speed"].values)
+    figure = figures.study_curves(study, "wave_speed", "striker.speed")
+    label = f"exponent {fit.value:.4f} ± {fit.error:.0e}"
+    figure.axes[0].loglog(speed, fit.factor * speed**fit.value, "--", label=label)
+    figure.axes[0].legend()
+    return figure
 
 
 def study_map() -> Any:
@@ -493,13 +513,29 @@ def study_hysteresis() -> Any:
     )
     up = [40e3 + 40.0 * i for i in range(25)]
     study = gc.sweep(case, {"ends.left.frequency": up + up[-2::-1]}, chained=True)
-    return figures.study_hysteresis(study)
+    figure, axes = plt.subplots(layout="constrained")
+    for way, label in ((slice(0, len(up)), "up"), (slice(len(up) - 1, None), "down")):
+        runs = study.isel(run=way, sensor_bead=-1)
+        x, y = runs["ends.left.frequency"], runs["force_amplitude"]
+        axes.errorbar(x, y, runs["force_amplitude_error"], label=label)
+    axes.set(xlabel="frequency [Hz]", ylabel="force amplitude [N]")
+    axes.legend()
+    return figure
 
 
 def slider_acceleration() -> Any:
     """Acceleration of the slider of a slider-crank with clearance, compared with the mechanism
-    without clearance. `granchain plot` plots this figure."""
-    return figures.slider_acceleration(slider_crank())
+    without clearance. The lower panel has the scale of the latter."""
+    result = slider_crank()
+    angle, ideal = np.degrees(result.crank_angle), result.ideal_acceleration
+    figure, axes = plt.subplots(2, sharex=True, layout="constrained")
+    for panel in axes:
+        panel.plot(angle, result.slider_acceleration, label="with clearance")
+        panel.plot(angle, ideal, "k--", label="without clearance")
+        panel.set(ylabel="acceleration [m/s²]")
+    axes[1].set(ylim=(2.2 * ideal.min(), 2.2 * ideal.max()), xlabel="crank angle [deg]")
+    axes[0].legend()
+    return figure
 
 
 def joint_orbit() -> Any:
@@ -508,8 +544,19 @@ def joint_orbit() -> Any:
 
 
 def crank_energy() -> Any:
-    """Energy supplied by the crank, and its losses. `granchain plot` plots this figure."""
-    return figures.crank_energy(slider_crank())
+    """Energy supplied by the crank, and its losses."""
+    result = slider_crank()
+    figure, axes = plt.subplots(2, sharex=True, layout="constrained")
+    moving = result.energy_kinetic - result.energy_kinetic[0]
+    axes[0].plot(result.energy_time, moving, label="kinetic energy, relative to start")
+    axes[0].plot(result.energy_time, result.energy_external, "k--", label="work of the crank")
+    axes[1].plot(result.energy_time, result.energy_viscous, label="damping")
+    axes[1].plot(result.energy_time, result.energy_friction, label="friction")
+    axes[0].set(ylabel="energy [J]")
+    axes[1].set(xlabel="time [s]", ylabel="energy lost [J]")
+    for panel in axes:
+        panel.legend()
+    return figure
 
 
 def joint_force() -> Any:
@@ -526,15 +573,27 @@ def joint_force_at_the_impact() -> Any:
 
 
 def joint_penetration() -> Any:
-    """Penetration of the pin. `granchain plot` plots this figure for a single law. Compare with
-    fig. 12 of Autiero et al. 2022: the order of the laws by their penetration."""
-    return figures.joint_penetration(*scotch_yokes())
+    """Penetration of the pin in the second revolution. Compare with fig. 12 of Autiero et al. 2022:
+    the order of the laws by their penetration."""
+    figure, axes = plt.subplots(layout="constrained")
+    for result in scotch_yokes():
+        axes.plot(np.degrees(result.crank_angle), 1e6 * result.penetration, label=result.law)
+    axes.set(xlim=(360.0, 720.0), xlabel="crank angle [deg]", ylabel="penetration [µm]")
+    axes.legend()
+    return figure
 
 
 def joint_impact() -> Any:
-    """Force versus penetration in one impact. `granchain plot` plots this figure for a single law.
-    Compare with fig. 15 of Autiero et al. 2022: the slope of each loading curve."""
-    return figures.joint_impact(*scotch_yokes())
+    """Force versus penetration between 450 and 490 degrees. Compare with fig. 15 of Autiero et al.
+    2022: the slope of each loading curve."""
+    figure, axes = plt.subplots(layout="constrained")
+    for result in scotch_yokes():
+        angle = np.degrees(result.crank_angle)
+        shown = (angle > 450.0) & (angle < 490.0)
+        axes.plot(1e6 * result.penetration[shown], result.contact_force[shown], label=result.law)
+    axes.set(xlabel="penetration [µm]", ylabel="contact force [N]")
+    axes.legend()
+    return figure
 
 
 def slider_kinematics() -> Any:
@@ -578,8 +637,6 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     fit,
     fits,
     spectrum,
-    transmission,
-    wave_map,
     local_resonances,
     dispersion_curves,
     mode_shapes,
@@ -654,9 +711,9 @@ def lines_of(draw: Callable[[], Any]) -> str:
     # Include the comments in between.
     own = source.splitlines()[body[0].lineno - 1 : last.end_lineno]
     text = textwrap.dedent("\n".join(own))
-    given = "moving" if draw is animation else "figure, axes"
+    given = "moving" if draw is animation else "figure"
     start, _, end = text.rpartition("return ")
-    blocks.append(f"{start}{given} = {end}")
+    blocks.append(start.rstrip() if end == given else f"{start}{given} = {end}")
     code = "\n".join(blocks)
     used = {one.id for one in ast.walk(ast.parse(code)) if isinstance(one, ast.Name)}
     return "\n".join([line for name, line in IMPORTS.items() if name in used] + ["", code])
@@ -730,4 +787,15 @@ def put(draw: Callable[[], Any], target: Path) -> None:
     if draw is animation:
         draw().save(target, writer="pillow", fps=20, dpi=100)
     else:
-        figures.save(draw()[0], target)
+        save(draw(), target)
+
+
+def save(figure: Any, target: Path) -> None:
+    """Save a figure in granchain's style."""
+    with context_of(SHEET):
+        target.write_bytes(image_of(figure, ".png", 150))
+
+
+def palette() -> list[str]:
+    """Return the colours of lines."""
+    return list(plt.rcParams["axes.prop_cycle"].by_key()["color"])

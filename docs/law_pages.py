@@ -16,9 +16,8 @@ from pathlib import Path
 import loops
 from equations import Symbol, equations, latex, symbols_of
 from equations.notation import CONDITIONS, Equation, quantity_of
-from gallery import to_draw
+from gallery import save, to_draw
 
-from granchain import figures
 from granchain.contact import Family, families
 from granchain.contact.law import ContactLaw, in_unit
 from granchain.pages.blocks import escaped_markdown, paragraphs
@@ -193,4 +192,4 @@ def write(folder: Path) -> None:
         for law in family.laws
     }
     for target in to_draw(draws, str(loops.__file__)):
-        figures.save(loops.picture(*draws[target]), target)
+        save(loops.picture(*draws[target]), target)

@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from gallery import palette
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -18,7 +19,7 @@ from granchain.contact import laws
 from granchain.contact.examples import example_inputs, example_pair
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.errors import CaseError
-from granchain.figures.frame import new_figure, palette, styled
+from granchain.figures.style import styled
 from granchain.two_body import contact_of_two, two_bodies
 
 # Speed of the striker of the steel chain [m/s]: Wang, Liu & Liu 2022, sec. 5.2,
@@ -122,9 +123,8 @@ def reference(cylinders: bool) -> tuple[str, Loop]:
 @styled
 def picture(law: type[ContactLaw], cylinders: bool) -> Figure:
     """Plot the loop of a law on the grey loop of Hertz, or of Johnson for cylinders."""
-    figure = new_figure(4.2, 2.9)
     # All labels have the same size, so no layout is computed.
-    figure.set_layout_engine("none")
+    figure = Figure(figsize=(4.2, 2.9))
     axes = figure.add_axes((0.125, 0.155, 0.855, 0.825))
     grey, colour = "#b4b4b4", palette()[0]
     name, other = reference(cylinders)

@@ -14,6 +14,7 @@ matplotlib.use("Agg")
 from matplotlib.figure import Figure
 
 import granchain as gc
+from granchain.figures.style import SHEET, context_of
 
 FILE = Path(__file__).with_suffix(".png")
 
@@ -25,15 +26,10 @@ def draw() -> Figure:
     """
     case = gc.load_case("steel-chain")
     yielding, elastic = gc.run(case), gc.run(case.replace(**{"contact.law": "hertz"}))
-    with matplotlib.rc_context(gc.figures.style()):
+    with context_of(SHEET):
         figure = Figure(figsize=(9.6, 3.8), layout="constrained")
         left, right = figure.subfigures(1, 2, width_ratios=(1.0, 1.0))
-        _, row = gc.figures.space_time(yielding, ax=left.subplots())
-        legend = row.get_legend()
-        assert legend is not None
-        speed = " ".join(legend.get_texts()[0].get_text().split()).rsplit(": ", 1)[1]
-        legend.remove()
-        row.text(0.04, 0.96, f"front of the wave: {speed}", transform=row.transAxes, va="top")
+        gc.figures.space_time(yielding, ax=left.subplots())
         rows = right.subplots(4, 1, sharex=True, sharey=True)
         gc.figures.force_traces(yielding, elastic, sensors=[9, 24, 40, 63], ax=rows)
     return figure

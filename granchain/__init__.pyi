@@ -16,7 +16,7 @@ from granchain.contact.law import ContactLaw as ContactLaw
 from granchain.contact.law import Quantity as Quantity
 from granchain.contact.law import Source as Source
 from granchain.contact.pair import Pair as Pair
-from granchain.figures.motion import animate as animate
+from granchain.figures.run import animate as animate
 from granchain.material import Material as Material
 from granchain.material import materials as materials
 from granchain.measured import Comparison as Comparison

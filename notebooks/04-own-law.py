@@ -98,7 +98,7 @@ plt.show()
 case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
 own = {"contact.law": "latching-spring", "contact.restitution": 0.84, "contact.stiffness": 1e7}
 results = [gc.run(case), gc.run(case.replace(**own))]
-figure, rows = figures.force_traces(*results, sensors=[9, 24, 63])
+figure = figures.force_traces(*results, sensors=[9, 24, 63])
 display(figure)
 
 # %% [markdown]

@@ -126,13 +126,12 @@ def jit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are made and not rendered, which takes most of their time: their files hold the
     first bytes of their kind. What is rendered is looked at in test_figures.py and test_plot.py."""
-    from granchain.figures import frame
+    from granchain.figures import style
 
     def blank(figure: Any, ending: str, dpi: float | None = None) -> bytes:
-        return frame.FORMATS[ending]
+        return style.FORMATS[ending]
 
-    for module in (frame, sys.modules["granchain.figures"]):
-        monkeypatch.setattr(module, "image_of", blank)
+    monkeypatch.setattr(style, "image_of", blank)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, figures, theory
-from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
+from granchain.pages.numbers import run_numbers
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -258,7 +258,7 @@ def test_what_is_not_known_is_none_in_json():
     ahead = synthetic().sensor_force * [1.0, 0.0, 1.0] + np.outer(range(750), [0.0, 6e-24, 0.0])
     early = synthetic(change={"sensor_force": ahead})
     assert re.search(r"\n +8 +- +not yet\n", run_numbers(analysis.summary(early)))
-    assert figures.pulses.first_pulses(early)[1] == ["omitted (no pulse): bead 8"]
+    assert figures.run.first_pulses(early)[1] == ["omitted (no pulse): bead 8"]
 
 
 def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():

@@ -411,7 +411,7 @@ def test_a_pulse_that_has_not_come_is_no_number():
     ) as told:
         found = gc.bands(short, {"striker.speed": 0.02}, n=64, sensitivity=True)
     (note,) = json.loads(found.attrs["messages"])
-    assert "had not arrived, or not ended" in str(gc.figures.band_traces(found)[0].get_label())
+    assert "had not arrived, or not ended" in str(gc.figures.band_traces(found).get_label())
     assert len(told) == 1
     assert str(told[0].message).removeprefix("bands: ") == note
     assert note in view_of(found).messages

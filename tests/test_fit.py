@@ -564,7 +564,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     assert kept.case.contact.psi == kept["contact.psi"] and kept["contact.psi_start"] == 2.75
     assert json.loads(kept.provenance["start_case_json"])["tables"]["contact"]["psi"] == 2.75
     # all that a figure takes is in the file
-    assert (here / "fit.png").exists() and gc.figures.fit(kept)[1][0].has_data()
+    assert (here / "fit.png").exists() and gc.figures.fit(kept).axes[0].has_data()
     assert obeyed("plot", "kept.h5").out == "kept-fit.png\n"
     assert "data-made-up" in obeyed("cite", "kept.h5").out
     assert obey([*begun, "--free", "contact.psy"]) == 2
@@ -591,7 +591,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     assert b"Ranking: made up" in page and page.count(b'<figure class="picture">') == 3
     assert b"distinguishable" in page and b"Figure not available" not in page
     assert re.search(rb"<td[^>]*>ma-liu</td><t[dh][^>]*>1<", page)
-    assert obeyed("plot", "laws.h5").out == "laws-ranking.png\n"
+    assert obeyed("plot", "laws.h5").out == "laws-fit.png\n"
     cited = obeyed("cite", "laws.h5").out
     assert all(name in cited for name in ("law ma-liu", "law hertz", "data-made-up"))
     assert (

@@ -78,7 +78,7 @@ def test_figures_are_replaced_where_it_is_asked_for(here, obeyed, capsys):
         "are overwritten only on request. Choose another folder with --out,"
     )
     for command, said in (
-        (["plot", "run.h5", "--only", "energy,losses", "--out", "figures"], kept),
+        (["plot", "run.h5", "--only", "energy,overlaps", "--out", "figures"], kept),
         ([*impact, "figures/loop.pdf"], "--overwrite"),
         ([*impact, "figures/loop.svg"], "--overwrite"),
     ):

@@ -176,7 +176,7 @@ def test_the_rms_of_a_quantity_with_a_unit_has_it(tmp_path):
     of_time = [row.replace(",show,", ",rank,") for row in rows if ",duration," in row]
     (tmp_path / "impacts.csv").write_text("\n".join([heading, *of_time]))
     shutil.copy(CROQUET / "about.toml", tmp_path)
-    figure, _ = impact_comparison(compare_impacts("hertz", tmp_path))
+    figure = impact_comparison(compare_impacts("hertz", tmp_path))
     assert "rms error [s] over the cases" in str(figure.get_label())
 
 
@@ -215,7 +215,7 @@ def test_a_comparison_from_its_file_is_plotted_and_cited_like_the_one_in_memory(
     answer.save(tmp_path / "impacts.h5")
     opened = gc.open(tmp_path / "impacts.h5")
     assert opened.equals(answer) and opened.laws == answer.laws
-    figures = [impact_comparison(one)[0].get_label() for one in (answer, opened)]
+    figures = [impact_comparison(one).get_label() for one in (answer, opened)]
     assert figures[0] == figures[1] and answer.who in figures[0]
     cited = gc.cite(opened)
     assert "% contact law hertz" in cited

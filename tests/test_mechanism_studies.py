@@ -7,7 +7,7 @@ import pytest
 
 import granchain as gc
 from granchain.errors import CaseError, FileError
-from granchain.figures.studies import study_figures
+from granchain.figures.catalogue import figures_of
 from granchain.mechanisms.measures import MEASURED, measures_of
 
 CLEARANCE = "joint.clearance"
@@ -65,9 +65,9 @@ def test_a_sweep_of_a_mechanism_has_the_numbers_of_single_runs_and_labels(tmp_pa
     assert study.attrs["title"] == crank().title and study.attrs["law"] == "wang-liu-hysteretic"
     again = gc.open(file)
     assert again.identical(study)
-    drawn = study_figures(again)
+    drawn = figures_of(again)
     assert {"impacts-over-joint-clearance", "largest_acceleration-map"} <= set(drawn)
-    _, axes = drawn["largest_contact_force-over-joint-clearance"]()
+    (axes,) = drawn["largest_contact_force-over-joint-clearance"]().axes
     assert axes.get_xlabel().startswith("joint clearance [")
     assert axes.get_ylabel().startswith("largest contact force [")
     with pytest.raises(FileError, match="exists"):

@@ -45,7 +45,7 @@ def test_an_opened_orbit_is_plotted_and_is_a_guess(hertz, tmp_path):
         assert values.dtype == complex and len(values) == 16
     assert opened.vectors.tobytes() == hertz.vectors.tobytes()
     assert opened.variables["vector_velocity_imag"].unit == "1/s"
-    assert gc.figures.orbit(opened)[1].size == 3
+    assert len(gc.figures.orbit(opened).axes) == 3
     assert gc.orbit(row(), guess=opened).shots == 1
 
 

@@ -14,6 +14,7 @@ from support.synthetic import synthetic
 import granchain as gc
 from granchain import errors
 from granchain.cli import obey
+from granchain.figures.catalogue import figures_of
 from granchain.measured.sensor import Sensor
 from granchain.pages.answer import answer_blocks, view_of
 from granchain.pages.report import report
@@ -86,7 +87,7 @@ def test_a_page_holds_all_it_needs(computed):
     # peaks of the run itself
     assert page.count("<img ") >= 4
     compared = page.partition("Bead 9 is clipped.")[2]
-    assert compared.count('<figure class="picture">') == 2 and "Figure not available" not in page
+    assert compared.count('<figure class="picture">') == 1 and "Figure not available" not in page
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -146,7 +147,7 @@ def test_small_waves_are_saved_plotted_cited_and_reported(
     name = f"{command}-{draw.__name__.replace('_', '-')}.png"
     assert obeyed("plot", file).out == f"{name}\n"
     drawn = [
-        np.concatenate([line.get_xydata() for axes in draw(one)[0].axes for line in axes.lines])
+        np.concatenate([line.get_xydata() for axes in draw(one).axes for line in axes.lines])
         for one in (opened, call(case))
     ]
     assert np.array_equal(*drawn)
@@ -164,7 +165,8 @@ def test_only_answers_and_datasets_are_saved():
 
 
 def test_the_axes_of_mode_shapes_have_whole_numbers():
-    shapes = gc.figures.mode_shapes(gc.modes(SMALL.replace(**{"chain.precompression": 20.0})))[1][1]
+    modes = gc.modes(SMALL.replace(**{"chain.precompression": 20.0}))
+    shapes = gc.figures.mode_shapes(modes).axes[1]
     assert all(float(tick).is_integer() for tick in shapes.get_xticks())
 
 
@@ -178,12 +180,12 @@ def test_a_comparison_names_every_law_of_a_result_and_is_drawn_where_numbers_are
     cited = gc.cite(found)
     assert all(f"% contact law {law}:" in cited for law in ("hertz", "flores"))
     assert "doi = {10.1234/made-up}" in cited
-    texts = {text.get_text() for text in gc.figures.comparison(found)[0].findobj(Text)}
-    assert "no simulated pulse" in texts
+    texts = {text.get_text() for text in gc.figures.comparison(found).findobj(Text)}
+    assert "bead 13\nno simulated pulse" in texts
     # a result without a number next to one with all
     both = compared(complete, early)
-    texts = {text.get_text() for text in gc.figures.comparison(both)[0].findobj(Text)}
-    assert any(text.startswith("hertz: residual") for text in texts)
+    texts = {text.get_text() for text in gc.figures.comparison(both).findobj(Text)}
+    assert any(text.startswith("bead 3\nhertz: residual") for text in texts)
     assert both.nearest[3] == ("hertz",)
 
 
@@ -193,7 +195,7 @@ def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_pat
     speeds = [0.05, 5.0]
     with pytest.warns(errors.GranchainWarning, match="Increase time.end"):
         study = gc.sweep(case, {"striker.speed": speeds}, out=tmp_path / "study.h5")
-    drawn = [str(draw()[0].get_label()) for draw in gc.figures.study_figures(study).values()]
+    drawn = [str(draw().get_label()) for draw in figures_of(study).values()]
     assert ["had not arrived, or not ended" in label for label in drawn] == [True]
     # the striker is as large as the beads where nothing else is given
     page = answer_blocks(view_of(study), "study.h5")

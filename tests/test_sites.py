@@ -16,7 +16,7 @@ from granchain.case import Case
 from granchain.engine.loop import time_loop
 from granchain.engine.state import State
 from granchain.errors import CaseError, RunError
-from granchain.figures.motion import contact_forces
+from granchain.figures.run import contact_forces
 from granchain.set_up import chain_of
 from granchain.simulation import prepare, recording_of
 from granchain.studies.measures import can_transmit
@@ -113,8 +113,8 @@ def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes(
             sum(found.terms[name] for name in held), rel=1e-9
         )
         assert contact_forces(runs[0], np.array([0, 1])) is None
-        _, axes = figures.energy(runs[0])
-        assert "dashpots of elements" in axes[0].get_legend_handles_labels()[1]
+        ledger = figures.energy(runs[0]).axes[0]
+        assert "dashpots" in ledger.get_legend_handles_labels()[1]
 
 
 @pytest.mark.plain

@@ -214,12 +214,12 @@ def test_transmission_is_large_in_a_band_and_small_in_the_gap(found):
     assert np.median(found.transmission[inside]) > 0.5
     assert np.median(found.transmission[gap]) < 0.03
     # of two, such as both directions of a row, a line each, of one unit
-    _, axes = gc.figures.transmission(found, changed(found, transmission=2.0 * found.transmission))
-    drawn = [line for line in axes.get_lines() if not line.get_label().startswith(("_", "coh"))]
+    both = gc.figures.spectrum(found, changed(found, transmission=2.0 * found.transmission))
+    drawn = [line for line in both.axes[0].get_lines() if not line.get_label().startswith("_")]
     one, two = (np.nanmax(line.get_ydata()) for line in drawn)
     assert two == 2.0 * one and drawn[0].get_color() != drawn[1].get_color()
-    with pytest.raises(gc.errors.GranchainError, match="At most 9 spectra with the same unit"):
-        gc.figures.transmission(found, changed(found, unit="N/m"))
+    with pytest.raises(gc.errors.GranchainError, match="must have the same unit"):
+        gc.figures.spectrum(found, changed(found, unit="N/m"))
     assert np.median(found.coherence[inside]) > 0.95 > 0.5 > np.median(found.coherence[gap])
     assert (found.source, found.sensor, found.unit) == ("bead 3", "bead 36", "1")
 
@@ -308,7 +308,7 @@ def test_a_spectrum_without_a_cell_or_a_map_is_saved_and_plotted(beads, pressed,
     found.save(tmp_path / "a.h5")
     opened = gc.open(tmp_path / "a.h5")
     assert opened.equals(found) and repr(opened) == repr(found)
-    assert len(gc.figures.spectrum(opened)[1]) == (3 if found.power.size else 2)
+    assert len(gc.figures.spectrum(opened).axes) == (3 if found.power.size else 2)
 
 
 @pytest.mark.parametrize(("asked", "said"), refused("spectrum"))
@@ -339,7 +339,7 @@ def test_the_command_draws_and_prints(run, found, tmp_path, obeyed, monkeypatch)
     assert again.equals(found) and again.dispersion.equals(gc.dispersion(run.case))
     assert again.provenance["law_sha256"] == run.provenance["law_sha256"]
     assert print_spectrum(again) == print_spectrum(found)
-    drawn = [[line.get_xydata() for axes in gc.figures.spectrum(one)[1] for line in axes.lines]
+    drawn = [[line.get_xydata() for axes in gc.figures.spectrum(one).axes for line in axes.lines]
              for one in (again, found)]  # fmt: skip
     assert len(drawn[0]) > 5 and all(map(partial(np.array_equal, equal_nan=True), *drawn))
     assert obeyed("plot", "waves.h5").out == "waves-spectrum.png\n"

@@ -236,7 +236,7 @@ def equivalent(
         case,
         asked,
         lambda: gc.equivalent(asked, to, laws, shared | own or None, measure, threads=threads),
-        gc.figures.equivalence,
+        gc.figures.fit,
         equivalence_tables,
         figure,
         out,
@@ -317,7 +317,7 @@ def fit(
         lambda: gc.fit(
             asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
         ),
-        gc.figures.fits if laws else gc.figures.fit,
+        gc.figures.fit,
         fits_tables if laws else fit_tables,
         figure,
         out,

@@ -33,7 +33,6 @@ from granchain.markup import text_table
 from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
-    from granchain.figures.registry import Draw
     from granchain.keys import Problems, Table
 
 # Names of the tables of the two bodies.
@@ -70,15 +69,6 @@ def impact(
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
     out: AnswerOption = None,
-    figures_to: Annotated[
-        str | None,
-        typer.Option(
-            "--figures",
-            metavar="DIR",
-            help="Folder for all figures as PNG: loops, histories, and phase curves, and "
-            "restitution versus speed or nominal restitution.",
-        ),
-    ] = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -88,7 +78,6 @@ def impact(
     """
     load_laws(law_module)
     from granchain.case.document import set_values
-    from granchain.cli.plot import draw_all, new_pictures
     from granchain.keys import Problems
     from granchain.store.answer import plain_answer
 
@@ -101,25 +90,20 @@ def impact(
         source, pair, changed, plate = read_pair(document, problems)
         inputs = read_inputs(laws, document, numbers, problems)
         problems.close()
-        if figures_to is not None:
-            new_pictures(pictures((), numbers), figures_to, "png", overwrite, "--figures")
         rows = collisions(laws, inputs, pair, plate, numbers)
-        drawn = pictures(rows, numbers)
-        answer = answer_of(rows, numbers, pair) if as_json or out is not None else None
+        wanted = as_json or out is not None or figure is not None
+        answer = answer_of(rows, numbers, pair) if wanted else None
         if out is not None:
             gc.save(answer, out, overwrite=overwrite)
-        save_figure(next(iter(drawn.values())), figure, overwrite)
-    written: list[str] = []
-    if figures_to is not None:
-        draw_all(drawn, figures_to, "png", overwrite, report=written.append)
-    files = {"figure": figure, "figures": written, "out": out}
+        save_figure(partial(draw_impacts, rows, answer), figure, overwrite)
+    files = {"figure": figure, "out": out}
     facts = {**plain_answer(answer), **files} if as_json else files
 
     def text() -> str:
         but = f" (except {', '.join(changed)})" if changed else ""
         bodies = f"Two bodies: {source}{but}: {pair_words(pair)}."
         lines = [bodies, *(inputs_words(name, own, numbers) for name, own in inputs.items())]
-        return "\n".join([*map(paragraph, lines), impact_table(rows, numbers), *written])
+        return "\n".join([*map(paragraph, lines), impact_table(rows, numbers)])
 
     print_result("impact", facts, as_json, text, [row.problem for row in rows if row.problem])
 
@@ -463,24 +447,13 @@ def answer_of(
     return dataset_of_impacts(names, values, found, reasons, pair, stated)
 
 
-def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> dict[str, Draw]:
-    """Return the figures of impacts by the names of their files, the one for --figure first.
+def draw_impacts(rows: Sequence[ImpactRow], answer: Any) -> Any:
+    """Plot the restitutions of varied speeds or inputs, otherwise the loops of the impacts."""
+    from granchain.figures.catalogue import figures_of
 
-    They are restitutions versus speed or nominal restitution, loops, histories, and phase curves.
-    """
-    keys, draw = several_values(numbers), gc.figures
+    curves = figures_of(answer) if any(row.place for row in rows) else {}
     results = [row.result for row in rows if row.result is not None]
-    curves: dict[str, list[tuple[float, float]]] = {}
-    for row in rows if keys else ():
-        curves.setdefault(row.law, []).append((row.place[0], row.restitution))
-    found: list[partial[Any]] = [
-        partial(one, results) for one in (draw.impact_loops, draw.impact_history, draw.phase_curve)
-    ]
-    if keys == ["speed"]:
-        found.insert(0, partial(draw.restitution_against_speed, curves))
-    elif keys == ["restitution"]:
-        found.insert(0, partial(draw.restitution_delivered, curves, numbers["speed"][0]))
-    return {one.func.__name__.replace("_", "-"): one for one in found}
+    return next(iter(curves.values()), partial(gc.figures.impact_loops, *results))()
 
 
 def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:

@@ -245,7 +245,9 @@ def wanted_files(figure: str | None, out: str | None, overwrite: bool) -> Iterat
     from granchain.store.files import check_new
 
     if figure is not None:
-        check_new(figure, gc.figures.FORMATS, overwrite)
+        from granchain.figures.style import FORMATS
+
+        check_new(figure, FORMATS, overwrite)
     with claimed(out, overwrite):
         yield
 
@@ -255,7 +257,7 @@ def conclude(
     name: str,
     case: gc.Case,
     find: Callable[[], Any],
-    draw: Callable[..., tuple[Any, Any]],
+    draw: Callable[..., Any],
     tables: Callable[[Any], Iterable[Block]],
     figure: str | None,
     out: str | None,
@@ -279,20 +281,20 @@ def conclude(
 
 
 def save_figure(
-    draw: Callable[..., tuple[Any, Any]],
-    target: str | None,
-    overwrite: bool,
-    *drawn: Any,
-    title: bool = True,
-    traces: int | None = None,
+    draw: Callable[..., Any], target: str | None, overwrite: bool, *drawn: Any, title: bool = True
 ) -> None:
     """Draw a figure and save it, if a file is given."""
     if target is None:
         return
+    from granchain.figures.style import FORMATS, SHEET, context_of, image_of
+    from granchain.store.files import file_ending, write_atomically
 
-    with gc.figures.page(title, traces):
-        figure, _ = draw(*drawn)
-    gc.figures.save(figure, target, overwrite)
+    ending = file_ending(target, FORMATS)
+    with context_of(SHEET):
+        figure = draw(*drawn)
+        if not title:
+            figure.suptitle("")
+        write_atomically(target, image_of(figure, ending), overwrite, (FORMATS[ending],))
 
 
 def load_laws(law_module: str | None) -> None:

@@ -3,9 +3,11 @@ whose bands a spectrum is compared with, and `modes`."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -53,7 +55,7 @@ WANTED = {
     "contact",
 }
 
-Draw = Callable[[], tuple[Any, Any]]
+Draw = Callable[..., Any]
 
 
 @app.command()
@@ -95,9 +97,10 @@ def plot(
     no_verify: NoVerifyOption = False,
 ) -> None:
     """Plot result files: runs, mechanisms, and studies."""
-    from granchain.figures.frame import labels_of
+    from granchain.figures.catalogue import several_figures
+    from granchain.figures.style import FORMATS, RUN_FIGURES, labels_of
 
-    known_name(f".{ending}", gc.figures.FORMATS, "--format", CaseError)
+    known_name(f".{ending}", FORMATS, "--format", CaseError)
     if label is not None and len(label) != len(files):
         raise CaseError(
             f"--label: {len(label)} labels for {len(files)} files. One label per file is required."
@@ -115,9 +118,14 @@ def plot(
     if len(found) > 1 and found[0].kind.startswith("the run"):
         results = [one.content for one in found]
         labels = labels_of(results, label, otherwise=stems)
+        groups = [(stem, several_figures(results, labels))]
+        for name, one in zip(stems, found, strict=True):
+            alone = {key: draw for key, draw in one.figures.items() if not RUN_FIGURES[key].several}
+            groups.append((name, alone))
+        laws = list(dict.fromkeys(result.law for result in results))
         groups = [
-            (stem, gc.figures.several_figures(results, labels)),
-            *zip(stems, map(gc.figures.single_figures, results), strict=True),
+            (name, {key: in_law_colours(draw, laws) for key, draw in group.items()})
+            for name, group in groups
         ]
     figures = {
         f"{stem}-{hyphened(name)}": draw
@@ -139,7 +147,32 @@ def plot(
             f"--only: {only[:60]} cannot be plotted, because the files do not contain the "
             "required variables. Record more variables in the case, or choose other figures."
         )
-    draw_all(figures, out, ending, overwrite, title=not no_title, traces=traces)
+    if traces is not None:
+        figures = {name: with_traces(draw, traces) for name, draw in figures.items()}
+    draw_all(figures, out, ending, overwrite, title=not no_title)
+
+
+def with_traces(draw: Draw, count: int) -> Draw:
+    """Return a figure of a number of sensors, beads, or contacts, if it has such an option."""
+    names = {"sensors", "beads", "contacts"} & inspect.signature(draw).parameters.keys()
+    return partial(draw, **dict.fromkeys(names, count))
+
+
+def in_law_colours(draw: Any, laws: Sequence[str]) -> Draw:
+    """Return a figure of results in which each law has the colour of its place in a list."""
+    import matplotlib
+    from cycler import cycler
+
+    @wraps(draw.func)
+    def coloured(*args: Any, **options: Any) -> Any:
+        cycle = matplotlib.rcParams["axes.prop_cycle"].by_key()
+        first = [laws.index(law) for law in dict.fromkeys(result.law for result in draw.args)]
+        order = [*first, *(i for i in range(len(cycle["color"])) if i not in first)]
+        looks = {key: [values[i % len(values)] for i in order] for key, values in cycle.items()}
+        with matplotlib.rc_context({"axes.prop_cycle": cycler(**looks)}):
+            return draw(*args, **options)
+
+    return coloured
 
 
 class Drawable(NamedTuple):
@@ -158,12 +191,11 @@ class Drawable(NamedTuple):
 
 def drawable(content: Any, file: str) -> Drawable:
     """Return the figures of the content of a file."""
-    from granchain.figures.studies import LEAST_DISTRIBUTION
-    from granchain.pages.answer import figures_of
+    from granchain.figures.catalogue import LEAST_DISTRIBUTION, figures_of, lacking, run_figures
     from granchain.store import Answer
 
+    figures = figures_of(content)
     if hasattr(content, "data_vars"):
-        figures: Mapping[str, Draw] = gc.figures.study_figures(content)
         lack = {
             "figure": f"A distribution requires {LEAST_DISTRIBUTION} runs. A curve requires a key "
             "with several values, or several sensors. Sweep more values."
@@ -172,26 +204,24 @@ def drawable(content: Any, file: str) -> Drawable:
         return Drawable(content, "a study", figures, known, {} if figures else lack)
     if isinstance(content, Answer) and not isinstance(content, gc.Result):
         kind = type(content).__name__
-        figures = figures_of(content)
         known = [*map(hyphened, figures)]
         lack = {"figure": f"{kind} has no figure. Use granchain report to show it."}
         return Drawable(content, kind, figures, known, {} if figures else lack)
     kind = f"the run of a {'mechanism' if 'crank_angle' in content.variables else 'chain'}"
-    known = [*map(hyphened, gc.figures.known_figures(content))]
-    return Drawable(
-        content, kind, gc.figures.all_figures(content), known, gc.figures.lacking(content)
-    )
+    known = [*map(hyphened, run_figures(content.variables))]
+    return Drawable(content, kind, figures, known, lacking(content))
 
 
 def opened_alike(files: Sequence[str], verify: bool) -> list[Drawable]:
     """Return the figures of files, which must have the same kind."""
+    from granchain.figures.catalogue import plotted_variables
     from granchain.store import Answer
 
     kinds: dict[str, list[str]] = {}
     found, problems = [], []
     for file in files:
         try:
-            content = gc.open(file, gc.figures.drawn, verify=verify)
+            content = gc.open(file, plotted_variables, verify=verify)
             if isinstance(content, Answer) and not isinstance(content, gc.Result):
                 content = gc.open(file, verify=verify)
             found.append(drawable(content, file))
@@ -229,12 +259,10 @@ def hyphened(name: str) -> str:
     return name.replace("_", "-")
 
 
-def new_pictures(
-    names: Iterable[str], out: str, ending: str, overwrite: bool, option: str = "--out"
-) -> list[str]:
+def new_pictures(names: Iterable[str], out: str, ending: str, overwrite: bool) -> list[str]:
     """Return the files of figures in a folder.
 
-    Raise an error with `option`, which sets the folder, if a file exists and is not overwritten.
+    Raise an error if a file exists and is not overwritten.
     """
     from granchain.case.document import first_few
 
@@ -243,7 +271,7 @@ def new_pictures(
     if there and not overwrite:
         raise FileError(
             f"{first_few(there, 1)}: the figures already exist and were not changed. Existing "
-            f"files are overwritten only on request. Choose another folder with {option}, or "
+            f"files are overwritten only on request. Choose another folder with --out, or "
             "use --overwrite."
         )
     return targets
@@ -254,9 +282,7 @@ def draw_all(
     out: str,
     ending: str,
     overwrite: bool,
-    report: Callable[[str], Any] = print_text,
     title: bool = True,
-    traces: int | None = None,
 ) -> None:
     """Draw figures into a folder, and report each file name.
 
@@ -269,14 +295,14 @@ def draw_all(
         targets = new_pictures(figures, str(folder), ending, overwrite)
         for target, draw in zip(targets, figures.values(), strict=True):
             try:
-                save_figure(draw, target, overwrite, title=title, traces=traces)
+                save_figure(draw, target, overwrite, title=title)
             except FileError:
                 raise
             except GranchainError as error:
                 # If one figure cannot be drawn, the others still are.
                 problems.append(error)
             else:
-                report(target)
+                print_text(target)
     if problems:
         raise type(problems[0])("\n".join(dict.fromkeys(map(str, problems))))
 
@@ -312,7 +338,7 @@ def animate(
 
     Displacements are magnified, and colours show forces.
     """
-    from granchain.figures.motion import MOVING
+    from granchain.figures.run import MOVING
     from granchain.store.files import check_new
 
     target = out if out is not None else f"{Path(file).stem}.gif"
@@ -432,8 +458,7 @@ def spectrum(
             found.append(gc.spectrum(result, start, stop, segments=segments))
             if out is not None:
                 found[0].save(out, overwrite)
-        draw = gc.figures.spectrum if len(files) == 1 else gc.figures.transmission
-        save_figure(draw, figure, overwrite, *found, title=not no_title)
+        save_figure(gc.figures.spectrum, figure, overwrite, *found, title=not no_title)
     each = [{"file": file, **one.as_dict()} for file, one in zip(files, found, strict=True)]
     facts = {**(each[0] if len(files) == 1 else {"files": each}), "figure": figure, "out": out}
     messages = dict.fromkeys(message for one in found for message in one.messages)

@@ -1,4 +1,4 @@
-"""Figures that compare measurements with simulations."""
+"""Figures that compare measurements with simulations: traces, fits, and impacts."""
 
 from __future__ import annotations
 
@@ -8,312 +8,360 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from granchain.figures.frame import (
-    BLACK,
-    LETTER,
-    Axes,
-    Figure,
-    Sheet,
+from granchain.figures.studies import sensor_panels
+from granchain.figures.style import (
+    SHEET,
+    Lines,
+    Panels,
     body_name,
+    evenly_spaced,
+    label_axis,
     largest,
-    look,
-    name_sensor,
-    palette,
-    panel_each,
-    scaled,
-    set_panel,
+    named_laws,
+    panel_title,
+    plain,
+    quantity,
+    share_limits,
     styled,
-    time_unit,
+    text_look,
+    whole_ticks,
+    write_label,
+    zero_line,
 )
 
 if TYPE_CHECKING:
-    from matplotlib.lines import Line2D
-
-    from granchain.measured import Comparison, Trace
+    from granchain.measured import Comparison
+    from granchain.measured.equivalent import Equivalent
     from granchain.measured.fitted import Fit
     from granchain.measured.impacts import ImpactComparison
+    from granchain.measured.ranking import Ranking
 
-
-# Style of computed values next to a measured impact.
-TICK: dict[str, Any] = {"marker": "|", "ls": "", "mew": 1.8}
 # Largest number of plotted samples of a measured trace in one panel.
-MOST_SAMPLES_DRAWN = 60
-# Largest number of laws in a figure of measured impacts; more marks next to one measured value
-# are not distinguishable.
-MOST_LAWS = 6
-# Style of measured values, and of the bars of their uncertainty.
-MEASURED: dict[str, Any] = {"color": BLACK, "marker": "o", "ls": "", "mfc": "none"}
-BAR: dict[str, Any] = {"elinewidth": 0.8, "capsize": 2.0, "zorder": 3}
+MOST_SAMPLES = 60
+# Largest number of laws in a figure of measured impacts, and of fits: more marks next to a measured
+# value are not distinguishable.
+MOST_LAWS, MOST_FITS = 6, 3
+# Largest number of fitted pulses; with more, single samples would not be visible.
+MOST_PULSES = 8
+# Height of the row of a case, with its share of axes, legend, and heading [inch]; our choice.
+CASE_ROW = 0.25
+
+
+def measured_look(axes: Any, size: float = 0.7) -> dict[str, Any]:
+    """Return the style of measured values: open rings in the colour of the text."""
+    marker = {"marker": "o", "markerfacecolor": "none", "linestyle": ""}
+    size *= rcParams["lines.markersize"]
+    return {**marker, "color": axes.title.get_color(), "markersize": size}
 
 
 @styled
-def comparison(
-    found: Comparison, ax: Sequence[Axes] | np.ndarray | None = None
-) -> tuple[Figure, np.ndarray]:
+def comparison(comparison: Comparison, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot measured and computed forces at each sensor, with residuals below.
 
     The residual is the computed minus the measured force.
 
     Time starts at the measured peak of each sensor, and the computed time includes the common
     shift, so that a computed peak next to the measured one arrived earlier or later. Markers are
-    measured and lines are computed values. The grey band is twice the noise of the filtered trace
+    measured and lines are computed values. Dotted lines are twice the noise of the filtered trace
     on each side. A coloured band contains 95 % of the computed forces within the tolerances.
 
     Parameters
     ----------
-    found : Comparison
+    comparison : Comparison
     ax : array of Axes (n_panels, 2), optional
-        Matplotlib axes to draw into. The heading is then set on their figure.
+        Matplotlib axes to draw into: forces and residuals of as many sensors.
+    style : optional
+        See `granchain.figures`.
 
     Returns
     -------
-    Figure, array of Axes (n_panels, 2)
-        Forces and residuals, in the order of the sensors.
+    Figure
     """
-    from matplotlib.lines import Line2D
-
-    sensors = found.results[0].sensors
-    beads = np.array([sensor.bead for sensor in sensors])
-    sheet, places, columns, note = panel_each(ax, beads, 1.3, [3.0, 1.3], head=0.25)
-    factor, unit = time_unit(largest(*(sensor.time for sensor in sensors)) / 10.0)
-    panels = sheet.panels.reshape(-1, 2)
-    for i, (k, (force, rest)) in enumerate(zip(places, panels, strict=True)):
-        if not sheet.on_callers_axes:
-            force.sharex(rest)
-        _forces_and_residuals(force, rest, found, k, factor)
-        if i % columns == 0 or sheet.on_callers_axes:
-            force.set_ylabel("force [N]")
-            rest.set_ylabel("difference [N]")
-        if sheet.on_callers_axes:
-            rest.set_xlabel(f"time from peak [{unit}]")
+    sensors = comparison.results[0].sensors
+    panels, places = sensor_panels(ax, len(sensors), each=2)
+    pairs = panels.in_pairs()
+    lines = Lines([result.label for result in comparison.results])
+    for k, (force, residual) in zip(places, pairs, strict=True):
+        _forces_and_residuals(force, residual, comparison, k, lines)
+    forces, residuals = zip(*pairs, strict=True)
+    share_limits(forces, "y", 0.04, 0.06)
+    share_limits(residuals, "y", 0.06, 0.06)
+    share_limits(panels.axes, "x", 0.02, 0.02)
+    for force, residual in pairs[:: panels.columns] if panels.new else pairs:
+        label_axis(force.yaxis, "force", "N")
+        label_axis(residual.yaxis, "difference", "N")
+    panels.label_columns("time from peak", "s")
     noisy = any(sensor.noise > 0.0 for sensor in sensors)
-    caption = found.trace.words + (" (band: twice the noise)" if noisy else "")
-    handles = [
-        Line2D([], [], **MEASURED, ms=3.0, mew=0.6, label=caption),
-        *(Line2D([], [], **look(i), label=one.label) for i, one in enumerate(found.results)),
-    ]
-    if not sheet.on_callers_axes:
-        sheet.figure.supxlabel(f"time from the measured peak [{unit}]", fontsize="medium")
-    add_legend(sheet, handles, 5)
-    about, sensor = found.trace.about, found.sensor
-    cutoff = sensor.cutoff
-    figure, _ = write_trace_heading(
-        sheet,
-        found.trace,
+    caption = comparison.trace.words + (" (dotted: twice the noise)" if noisy else "")
+    measured = Line2D([], [], **measured_look(panels.first, 0.4), label=caption)
+    named = panels.first.get_legend_handles_labels()[0]
+    panels.legend([measured, *(line for line in named if line.get_label() != "measured")])
+    about, cutoff = comparison.trace.about, comparison.sensor.cutoff
+    band = comparison.sensor.band
+    return finish_trace(
+        panels,
+        comparison.trace,
         about.who,
         about.figure,
         about.doi,
-        "" if cutoff is None else f"low-pass filtered (half amplitude at {1e-3 * cutoff:.4g} kHz)",
-        f"simulation with instrument filter, {sensor.band}" if sensor.band else "",
+        "" if cutoff is None else f"low-pass filtered (half amplitude at {quantity(cutoff, 'Hz')})",
+        f"simulation with instrument filter, {band}" if band else "",
         *(
-            f"time shift of {one.label}: {factor * one.time_shift:+.4g} {unit}"
-            for one in found.results
+            f"time shift of {each.label}: {quantity(each.time_shift, 's')}"
+            for each in comparison.results
         ),
         *(
-            f"band of {one.label}: {100.0 * found.in_band:g} % of {one.members} members with "
-            "tolerances"
-            for one in found.results
-            if one.members
+            f"band of {each.label}: {100.0 * comparison.in_band:g} % of {each.members} members "
+            "with tolerances"
+            for each in comparison.results
+            if each.members
         ),
-        note,
+        f"{len(places)} of {len(sensors)} sensors" if len(places) < len(sensors) else "",
     )
-    return figure, panels
 
 
-def write_trace_heading(
-    sheet: Sheet, trace: Trace | Fit, *phrases: str, indent: float = 46.0
-) -> tuple[Figure, Any]:
-    """Write the heading for a trace; a synthetic trace is labelled as such, in red."""
+def finish_trace(panels: Panels, trace: Any, *phrases: str) -> Figure:
+    """Write the heading for a trace; it begins with the kind of the trace, such as synthetic."""
     about = trace.about
-    title, synthetic = about.title or "untitled trace", about.kind == "synthetic"
-    return sheet.write(title, about.kind_text, *phrases, failed=synthetic, indent=indent)
-
-
-def add_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:
-    """Add a legend under the heading, or at the best position of the caller's axes."""
-    corner = {"loc": "lower left", "bbox_to_anchor": (0.0, 0.0), "borderaxespad": 0.0}
-    under = None if sheet.on_callers_axes else {**corner, "ncols": min(most, len(handles))}
-    sheet.legend(sheet.top, handles=handles, inside=under)
-
-
-@styled
-def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Plot measured and computed peaks of first pulses versus the bead.
-
-    The differences of their arrivals are plotted below.
-
-    Bars are one standard deviation of the measured values.
-
-    Parameters
-    ----------
-    found : Comparison
-    ax : sequence of Axes, optional
-        Two Matplotlib axes to draw into. The heading is then set on their figure.
-
-    Returns
-    -------
-    Figure, array of Axes (2,)
-    """
-    sheet = Sheet(ax, 7.0, 4.6, [3.0, 2.0], sharex=True)
-    peaks, arrivals = sheet.panels
-    sensors = sorted(found.results[0].sensors, key=lambda one: one.bead)
-    beads, peak, peak_error, arrival, arrival_error = np.array([
-        [one.bead, one.peak.measured, one.peak.error,
-         one.arrival.measured, one.arrival.error]
-        for one in sensors
-    ]).T  # fmt: skip
-    factor, unit = time_unit(largest(arrival) / 10.0)
-    peaks.errorbar(beads, peak, peak_error, label="measured", ms=4.0, **MEASURED, **BAR)
-    arrivals.errorbar(beads, 0.0 * beads, factor * arrival_error, ms=4.0, **MEASURED, **BAR)
-    for i, result in enumerate(found.results):
-        ours = sorted(result.sensors, key=lambda one: one.bead)
-        peaks.plot(beads, [one.peak.computed for one in ours], **look(i), label=result.label)
-        times = np.array([one.arrival.computed for one in ours])
-        arrivals.plot(beads, factor * (times - arrival), **look(i))
-    peaks.set(ylim=(0.0, None), ylabel="peak force [N]")
-    set_panel(
-        arrivals,
-        integer="x",
-        ylabel=f"delay relative to measurement [{unit}]",
-        xlabel="sensor bead",
-    )
-    for panel in (peaks, arrivals):
-        panel.margins(x=0.03)
-    sheet.legend(peaks, inside={"ncols": 2})
-    return write_trace_heading(sheet, found.trace, "bars: one standard deviation")
+    return panels.finish(about.title or "untitled trace", *phrases, kind=about.kind_text)
 
 
 def _forces_and_residuals(
-    force: Axes, rest: Axes, found: Comparison, k: int, factor: float
+    force: Any, residual: Any, comparison: Comparison, k: int, lines: Lines
 ) -> None:
     """Plot the measured and computed forces at one sensor, and the residuals below."""
-    sensor = found.results[0].sensors[k]
-    ours = [agreement.sensors[k] for agreement in found.results]
-    noise = 2.0 * max(sensor.noise, 0.0)
-    rest.axhspan(-noise, noise, color="#d8d8d8", linewidth=0.0, zorder=0)
+    sensor = comparison.results[0].sensors[k]
+    computed = [agreement.sensors[k] for agreement in comparison.results]
+    zero_line(residual)
+    for level in (-2.0 * sensor.noise, 2.0 * sensor.noise) if sensor.noise > 0.0 else ():
+        residual.axhline(level, linestyle=":", color=residual.title.get_color())
     # If no pulse was measured, time starts at the first computed one.
-    arrivals = [sensor.arrival.measured, *(agreement.arrival.computed for agreement in ours), 0.0]
+    arrivals = [sensor.arrival.measured, *(each.arrival.computed for each in computed), 0.0]
     origin = next(at for at in arrivals if math.isfinite(at))
-    longest = max(ours, key=lambda agreement: len(agreement.time))
+    longest = max(computed, key=lambda agreement: len(agreement.time))
     # Measured samples are below the lines, and few enough to see the lines.
-    every = max(1, math.ceil(len(longest.time) / MOST_SAMPLES_DRAWN))
+    every = max(1, math.ceil(len(longest.time) / MOST_SAMPLES))
     force.plot(
-        factor * (longest.time - origin),
+        longest.time - origin,
         longest.measured,
+        **measured_look(force, 0.4),
         label="measured",
-        **MEASURED,
-        ms=2.4,
-        mew=0.6,
         markevery=every,
-        zorder=2,
+        zorder=1.9,
     )
-    nearest = found.nearest.get(sensor.bead, ())
-    for i, (agreement, result) in enumerate(zip(ours, found.results, strict=True)):
-        # The nearest law is on top.
-        near = result.label in nearest
-        line: dict[str, Any] = look(i) | {"label": result.label, "zorder": 4 if near else 3}
-        since, left = factor * (agreement.time - origin), agreement.computed - agreement.measured
-        force.plot(since, agreement.computed, linewidth=1.5 if near else 1.0, **line)
-        rest.plot(since, left, linewidth=0.9, **line)
+    for i, (agreement, result) in enumerate(zip(computed, comparison.results, strict=True)):
+        time, difference = agreement.time - origin, agreement.computed - agreement.measured
+        line = lines.plot(force, i, time, agreement.computed, label=result.label)
+        lines.plot(residual, i, time, difference, label=result.label)
         if agreement.force_band is not None:
             low, high = agreement.force_band.low, agreement.force_band.high
-            for axes, zero in ((force, 0.0), (rest, agreement.measured)):
-                area = {"color": line["color"], "alpha": 0.22, "zorder": 1, "linewidth": 0.0}
-                axes.fill_between(since, low - zero, high - zero, **area)
+            for axes, zero in ((force, 0.0), (residual, agreement.measured)):
+                area = {"color": line.get_color(), "alpha": 0.22, "linewidth": 0.0}
+                axes.fill_between(time, low - zero, high - zero, **area)
+    nearest = comparison.nearest.get(sensor.bead, ())
     if nearest:
-        smallest = np.nanmin([agreement.residual.computed for agreement in ours])
-        before = f"{' or '.join(nearest)}: " if len(ours) > 1 else ""
-        words = f"{before}residual {100.0 * smallest:.2g} %"
+        smallest = np.nanmin([agreement.residual.computed for agreement in computed])
+        before = f"{' or '.join(nearest)}: " if len(computed) > 1 else ""
+        text = f"{before}residual {100.0 * smallest:.2g} %"
     else:
-        missing = [agreement for agreement in ours if math.isnan(agreement.arrival.computed)]
-        words = "no simulated pulse" if len(missing) == len(ours) else "incomplete pulse"
-        words = words if math.isfinite(sensor.arrival.measured) else "no measured pulse"
-    # The two texts do not fit on one line.
-    merged = ", merged" if any(agreement.merged for agreement in ours) else ""
-    words = textwrap.shorten(words, 44)
-    name_sensor(force, body_name(sensor.bead) + merged, words)
-    force.tick_params(axis="x", labelbottom=False)
-    set_panel(force, zero=True, xmargin=0.02, ticks="y", most=4)
-    set_panel(rest, zero=True, xmargin=0.02, ticks="xy", most=4)
+        missing = [each for each in computed if math.isnan(each.arrival.computed)]
+        text = "no simulated pulse" if len(missing) == len(computed) else "incomplete pulse"
+        text = text if math.isfinite(sensor.arrival.measured) else "no measured pulse"
+    merged = ", merged" if any(agreement.merged for agreement in computed) else ""
+    panel_title(force, body_name(sensor.bead) + merged, textwrap.shorten(text, 44))
+
+
+@styled
+def fit(fit: Fit | Ranking[Any] | Equivalent, *, ax: Any = None, style: Any = SHEET) -> Figure:
+    """Plot a fit, or the best three laws of a ranking.
+
+    The panels show the measured and fitted pulses, the peaks at every sensor, and the residuals of
+    both below. Fitted pulses use the clock of the trace and the fitted calibration. Of laws that
+    approximate another law, the figure shows the differences at every sensor.
+
+    Parameters
+    ----------
+    fit : Fit, Equivalent, or Ranking
+    ax : Axes or sequence of Axes, optional
+        Four Matplotlib axes to draw into: pulses, peaks (or arrivals, if only these were fitted),
+        residual of each sample, and residual at each sensor. Of an equivalent, one.
+    style : optional
+        See `granchain.figures`.
+
+    Returns
+    -------
+    Figure
+    """
+    answers: list[Any] = [fit] if "key" in fit.variables else list(fit)
+    if "per_bead" in answers[0].variables:
+        return _differences(answers, ax)
+    answers = answers[:MOST_FITS]
+    first = answers[0]
+    panels = Panels(ax, 2, 2, tall=1.3, sharex="col", height_ratios=[2.0, 1.0])
+    force, values, difference, residual = panels.axes
+    lines = Lines([answer.law for answer in answers])
+    note = _pulses_and_residuals(force, difference, answers, lines)
+    by_time = first.measure == "arrivals"
+    quantity_name = "arrival" if by_time else "peak"
+    measured, error = (first[f"{quantity_name}_{name}"] for name in ("measured", "error"))
+    ring = measured_look(values) | {"label": "measured"}
+    values.errorbar(first.sensor_bead, measured, 2.0 * error, **ring)
+    zero_line(residual)
+    for level in (-2.0, 2.0):
+        residual.axhline(level, linestyle=":", color=residual.title.get_color())
+    for i, answer in enumerate(answers):
+        computed = answer[f"{quantity_name}_computed"]
+        lines.plot(values, i, answer.sensor_bead, computed, label=answer.law)
+        look = {"linestyle": "", "marker": "o", "markersize": 0.7 * rcParams["lines.markersize"]}
+        lines.plot(residual, i, answer.sensor_bead, answer.residuals, label=answer.law, **look)
+    label_axis(values.yaxis, quantity_name, "s" if by_time else "N")
+    most = 1.15 * max(3.0, largest(*(answer.residuals for answer in answers)))
+    residual.set(ylim=(-most, most), xlabel="bead")
+    write_label(residual.yaxis, "normalized residual")
+    whole_ticks(residual.xaxis)
+    panels.legend(values.get_legend_handles_labels()[0])
+    of_keys = [
+        f"{key} {number:.4g} \N{PLUS-MINUS SIGN} {answer.errors[key]:.2g}"
+        if math.isfinite(answer.errors[key])
+        else f"{key} {number:.4g}, not determined"
+        for answer in answers
+        for key, number in answer.values.items()
+    ]
+    laws = named_laws([answer.law for answer in answers])
+    return finish_trace(
+        panels, first, laws, f"fitted to {first.measure}, bars: two deviations", note, *of_keys
+    )
+
+
+def _pulses_and_residuals(force: Any, difference: Any, fits: Sequence[Fit], lines: Lines) -> str:
+    """Plot the measured and fitted pulses of the sensors, and the differences below.
+
+    The pulses are side by side. Return a note if some pulses are not plotted.
+    """
+    samples = fits[0].samples
+    places = evenly_spaced(len(samples), MOST_PULSES)
+    zero_line(difference)
+    if not places:
+        middle = {"xycoords": "axes fraction", "ha": "center", **text_look(force)}
+        force.annotate("no complete pulse", (0.5, 0.5), **middle)
+    spans = [float(np.ptp(samples[k]["time"])) for k in places]
+    step, centres = 1.15 * max(spans, default=1.0), []
+    every = max(
+        1, math.ceil(max((len(samples[k]["time"]) for k in places), default=1) / MOST_SAMPLES)
+    )
+    for n, k in enumerate(places):
+        centres.append(n * step)
+        time = np.asarray(samples[k]["time"], dtype=float)
+        time = time - 0.5 * (time[0] + time[-1]) + centres[-1]
+        look = measured_look(force, 0.4) | {"markevery": every, "zorder": 1.9}
+        force.plot(time, samples[k]["measured"], **look, label="_measured")
+        for i, fit in enumerate(fits):
+            computed = np.asarray(fit.samples[k]["computed"], dtype=float)
+            line = lines.plot(force, i, time, computed, label="_fit")
+            lines.plot(difference, i, time, computed - samples[k]["measured"], label="_fit")
+            line.set_zorder(2.0)
+    label_axis(force.yaxis, "force", "N")
+    label_axis(difference.yaxis, "difference", "N")
+    names = [f"{samples[k]['bead']}" for k in places]
+    difference.set_xticks(centres, names)
+    duration = f", {quantity(step, 's')} each" if places else ""
+    write_label(difference.xaxis, f"pulse at bead{duration}")
+    return f"{len(places)} of {len(samples)} pulses" if len(places) < len(samples) else ""
+
+
+def _differences(answers: Sequence[Equivalent], ax: Any) -> Figure:
+    """Plot the differences of laws from the law that they approximate, at every sensor."""
+    answers = [answer for answer in answers if answer.inputs][:MOST_LAWS]
+    panels = Panels(ax)
+    axes, lines = panels.first, Lines([answer.law for answer in answers])
+    zero_line(axes)
+    for i, answer in enumerate(answers):
+        inputs = ", ".join(f"{name} {value:.3g}" for name, value in answer.inputs.items())
+        label = f"{answer.law}: {100.0 * answer.residual:.2g} % with {inputs}"
+        lines.plot(axes, i, answer.sensor_bead, 100.0 * answer.per_bead, label=label)
+    axes.set(xlabel="bead", ylabel=f"difference in the {answers[0].measure} [%]" if answers else "")
+    whole_ticks(axes.xaxis)
+    panels.legend()
+    to, laws = answers[0].to if answers else "a law", named_laws([each.law for each in answers])
+    return panels.finish(f"Laws that approximate {to}", laws)
 
 
 @styled
 def impact_comparison(
-    found: ImpactComparison, ax: Sequence[Axes] | None = None
-) -> tuple[Figure, np.ndarray]:
+    comparison: ImpactComparison, *, ax: Any = None, style: Any = SHEET
+) -> Figure:
     """Plot measured and computed impacts, with a panel for each quantity.
 
-    Each case has a line.
-
-    Measured values are circles, with a bar if the uncertainty is known. Computed values are ticks,
-    one below the other, with the best law first. Rows that determine the ranking are in bold.
+    Each case has a row. Measured values are circles, with a bar if the uncertainty is known.
+    Computed values are ticks, one below the other, with the best law first. Rows that determine the
+    ranking are in bold.
 
     Parameters
     ----------
-    found : ImpactComparison
+    comparison : ImpactComparison
     ax : sequence of Axes, optional
-        Matplotlib axes to draw into, one for each quantity. The heading is then set on their
-        figure.
+        Matplotlib axes to draw into, one for each quantity.
+    style : optional
+        See `granchain.figures`.
 
     Returns
     -------
-    Figure, array of Axes (n_quantities,)
+    Figure
     """
-    from matplotlib.lines import Line2D
-
-    laws = [one for one in found.laws.values() if any(row.computed is not None for row in one.rows)]
-    shown = laws[:MOST_LAWS]
+    laws = [
+        law for law in comparison.laws.values() if any(row.computed is not None for row in law.rows)
+    ]
+    plotted = laws[:MOST_LAWS]
+    # Rows that determine the ranking are first if not all fit.
+    width, height = rcParams["figure.figsize"]
+    most = len(comparison.rows) if ax is not None else int(min(1.4 * height, width) / CASE_ROW)
+    order = sorted(range(len(comparison.rows)), key=lambda k: comparison.rows[k].use == "show")
     groups: dict[str, list[int]] = {}
-    for k, row in enumerate(found.rows):
-        groups.setdefault(row.quantity, []).append(k)
-    # Long names such as jankowski-both-phases leave space for three columns.
-    lines = math.ceil((len(shown) + 1) / 3)
-    height = 1.2 + 0.25 * lines + 0.5 * len(groups) + 0.26 * len(found.rows)
+    for k in sorted(order[:most]):
+        groups.setdefault(comparison.rows[k].quantity, []).append(k)
+    cases = sum(map(len, groups.values()))
+    fewer = f"{cases} of {len(order)} cases" if cases < len(order) else ""
+    tall = 0.8 + 0.05 * cases
     ratios = [len(group) + 1.0 for group in groups.values()]
-    sheet = Sheet(ax, 7.2, height, ratios, head=0.3 + 0.8 * lines)
-    letters = 0
-    for axes, (quantity, group) in zip(sheet.panels, groups.items(), strict=True):
-        rows = [found.rows[k] for k in group]
-        si = found.variables[f"{quantity}_measured"].unit.removeprefix("1")
-        factor, unit = scaled(max(row.measured for row in rows), si) if si else (1.0, "")
-        for j, (one, colour) in enumerate(zip(shown, palette(), strict=False)):
-            at = np.arange(len(group)) - 0.3 + 0.6 * (j + 0.5) / len(shown)
-            values = np.array([one.rows[k].computed for k in group], dtype=float)
-            axes.plot(factor * values, at, ms=5.0, color=colour, label=one.law, zorder=2, **TICK)
+    panels = Panels(ax, len(groups), tall=tall, height_ratios=ratios)
+    lines = Lines([law.law for law in plotted])
+    handles: list[Any] = []
+    for axes, (name, group) in zip(panels.axes, groups.items(), strict=True):
+        rows = [comparison.rows[k] for k in group]
+        handles = []
+        for j, law in enumerate(plotted):
+            at = np.arange(len(group)) - 0.3 + 0.6 * (j + 0.5) / len(plotted)
+            values = np.array([law.rows[k].computed for k in group], dtype=float)
+            label = law.law + ("" if law.rms is None else f": {law.rms:.3g}")
+            tick = {"marker": "|", "linestyle": "", "markeredgewidth": 1.8, "label": label}
+            handles.append(lines.plot(axes, j, values, at, **tick))
         measured, spread = (
-            factor * np.array([getattr(row, name) for row in rows], dtype=float)
-            for name in ("measured", "uncertainty")
+            np.array([getattr(row, field) for row in rows], dtype=float)
+            for field in ("measured", "uncertainty")
         )
-        ring = MEASURED | BAR | {"ms": 5.0, "mew": 0.9, "label": "measured"}
-        axes.errorbar(measured, range(len(group)), xerr=spread, **ring)
-        cases = [row.case for row in rows]
-        axes.set_yticks(range(len(group)), cases, fontsize=7, parse_math=False)
-        letters = max(letters, *map(len, cases))
+        ring = measured_look(axes) | {"label": comparison.kind}
+        handles.insert(0, axes.errorbar(measured, range(len(group)), xerr=spread, **ring))
+        axes.set_yticks(range(len(group)), [plain(row.case) for row in rows])
         for label, row in zip(axes.get_yticklabels(), rows, strict=True):
             label.set_fontweight("bold" if row.use != "show" else "normal")
-        for line in range(len(group) - 1):
-            axes.axhline(line + 0.5, color="#e4e4e4", linewidth=0.5, zorder=0)
-        label = quantity.replace("_", " ") + (f" [{unit}]" if unit else "")
-        axes.set(ylim=(len(group) - 0.4, -0.6), xlabel=label, xmargin=0.04)
-    words = [one.law + ("" if one.rms is None else f": {one.rms:.3g}") for one in shown]
-    handles = [
-        Line2D([], [], **MEASURED, ms=5.0, mew=0.9, label=found.kind),
-        *(
-            Line2D([], [], color=colour, ms=8.0, label=word, **TICK)
-            for word, colour in zip(words, palette(), strict=False)
-        ),
-    ]
-    add_legend(sheet, handles, 3)
-    fit = {
+        axes.set_ylim(len(group) - 0.4, -0.6)
+        unit = comparison.variables[f"{name}_measured"].unit
+        label_axis(axes.xaxis, name.replace("_", " "), unit)
+    panels.legend(handles)
+    fitted = {
         "yield_stress_ratio": "fitted ratio of hardness to yield stress",
         "damping": "one fitted damping constant",
-    }.get(found.fit, "no fitted parameter")
-    hidden = f"{len(laws) - len(shown)} more laws not shown" if len(laws) > len(shown) else ""
-    ranked = {
-        found.variables[f"{row.quantity}_measured"].unit for row in found.rows if row.use != "show"
+    }.get(comparison.fit, "no fitted parameter")
+    hidden = f"{len(laws) - len(plotted)} more laws" if len(laws) > len(plotted) else ""
+    units = {
+        comparison.variables[f"{row.quantity}_measured"].unit
+        for row in comparison.rows
+        if row.use != "show"
     }
-    of_rms = "".join(f" [{unit}]" for unit in ranked - {"1"})
-    parts = found.who, fit, f"after each law: rms error{of_rms} over the cases in bold", hidden
-    # The names of cases, in 7-point type, move the axes to the right.
-    return sheet.write(found.title, *parts, indent=16.0 + LETTER * 7.0 * letters)
+    of_rms = "".join(f" [{unit}]" for unit in units - {"1"})
+    ranking = f"after each law: rms error{of_rms} over the cases in bold"
+    return panels.finish(comparison.title, fitted, ranking, hidden, fewer, kind=comparison.who)

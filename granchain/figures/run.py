@@ -1,12 +1,22 @@
-"""Figures of a run."""
+"""Figures of a run: forces, pulses, velocities, loops, energy, overlaps, and an animation."""
 
 from __future__ import annotations
 
 import math
+import os
+import tempfile
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import matplotlib
 import numpy as np
+from matplotlib import rcParams
+from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, FuncAnimation, PillowWriter
+from matplotlib.collections import EllipseCollection
+from matplotlib.colors import FuncNorm, Normalize, PowerNorm
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from granchain.analysis import (
     ENERGIES_OF_ELEMENTS,
@@ -15,202 +25,451 @@ from granchain.analysis import (
     between_snapshots,
     driven_without_pulse,
     first_pulse,
+    front_of,
     in_motion_and_store,
     ledger_in,
     moving_energy,
     out_of_order,
+    power_law,
     residual_share,
+    sensor_pulses,
     speed_in_words,
+    speeds_between,
     supplied_energy,
 )
+from granchain.analysis.pulse import PULSE_BEGINS
+from granchain.analysis.results import SensorPulse, measured_pulses
+from granchain.case.document import first_few
 from granchain.case.signals import highest
 from granchain.errors import GranchainError
-from granchain.figures.frame import (
-    GREY,
+from granchain.figures.laws import draw_loop, loop_styles
+from granchain.figures.style import (
     MOST_LINES,
-    Axes,
-    Figure,
-    Loop,
-    Sheet,
+    SHEET,
+    Lines,
+    Panels,
+    add_bar,
     body_name,
-    chosen_labels,
-    colour_map,
-    draw_loops,
+    context_of,
+    full_height,
+    label_axis,
     labels_of,
     largest,
-    look,
-    number_words,
-    over_time,
-    palette,
-    scaled,
-    set_panel,
-    small_type,
-    time_unit,
+    log_axis,
+    mark_values,
+    need,
+    of_runs,
+    panel_title,
+    quantity,
+    selected,
+    share_limits,
+    styled,
+    text_look,
+    title_of,
+    whole_ticks,
+    write_label,
+    zero_line,
 )
-from granchain.figures.registry import of_results
-from granchain.store import Result
+from granchain.store import Result, write_atomically
 from granchain.store.answer import case_of
+from granchain.store.files import check_new
 
+# Smallest height of a row of force traces [inch]: two lines of text.
+ROW = 0.4
+# Fraction of the largest force. If the force before the wave is a larger fraction, it is
+# subtracted, because the wave would take up less than half of the panel. Our choice.
+AT_REST = 0.5
+# Largest relative deviation of a bead from a fitted power law that is plotted; our choice.
+MOST_MISFIT = 0.1
+# Smallest relative change of a fitted power law from the first to the last bead that counts as
+# decay: our choice, about ten times the error of a peak with the step `fast`.
+NO_CHANGE = 0.01
+# Smallest number of sensors for a power-law fit, our choice: two leave no residual, and three only
+# one degree of freedom for two fitted values.
+LEAST_FITTED_BEADS = 4
+# Largest number of beads in a note.
+MOST_NAMED_BEADS = 6
 # Fraction of the largest velocity of a chain below which motion is not visible: one of 256 colours
 # on a square-root scale, 1/256^2.
 SEEN = 1.5e-5
-# Largest number of legend entries that fit next to the loops of a hysteresis figure.
-IN_A_CORNER = 8
-# Width of the line of a wave front, and of its white outline [points].
-FRONT = 1.2, 2.8
 # Points of a plotted curve: about four per dot of a printed figure two columns wide.
 COURSE = 4000
 # Labels of the energy losses, and of the energies of elements.
-LOST = {
-    "plastic": "plastic (residual indentation)",
-    "viscous": "viscous (damping)",
-    "clamp": "no-tension cutoff (damping that did not occur)",
+ENERGY_NAMES = {
+    "clamp": "no-tension cutoff",
+    "elements": "springs",
+    "elements_viscous": "dashpots",
 }
-OF_ELEMENTS = {"elements": "springs of elements", "elements_viscous": "dashpots of elements"}
+CONTACT_LABEL = "contact (k joins bodies k and k + 1)"
 
 
-@of_results("velocity", "snapshot_time", "bead")
+@of_runs("sensor_force", "sensor_bead", "time")
+def force_traces(
+    *results: Result,
+    sensors: Sequence[int] | int | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Any = None,
+    style: Any = SHEET,
+) -> Figure:
+    """Plot force versus time at every sensor, one row each, with common axes.
+
+    Parameters
+    ----------
+    *results : Result
+        One or more results. The rows are the sensors of the first result; a result without such a
+        sensor is not in that row.
+    sensors : sequence of int, or int, optional
+        Labels of the beads, from top to bottom, or the number of evenly spaced sensors. By default
+        as many as fit, or one for each of the axes `ax`.
+    labels : sequence of str, optional
+        A label for each result. By default its law, or what differs between the cases.
+    ax : sequence of Axes, optional
+        Matplotlib axes to draw into, one for each row.
+    style : optional
+        See `granchain.figures`.
+
+    Returns
+    -------
+    Figure
+    """
+    width, height = rcParams["figure.figsize"]
+    most = int(min(1.4 * height, width) / ROW) if ax is None else np.size(ax)
+    places = selected(results[0].sensor_bead, sensors, most)
+    beads = results[0].sensor_bead[places].tolist()
+    panels = Panels(ax, len(beads), tall=0.4 + 0.13 * len(beads), sharex=True, sharey=True)
+    static = largest(*(result.sensor_force[0] for result in results))
+    beyond = static > AT_REST * largest(*(result.sensor_force for result in results))
+    lines, words = Lines([result.law for result in results]), labels_of(results, labels)
+    pulses = measured_pulses(results[0])
+    for axes, bead, place in zip(panels.axes, beads, places, strict=True):
+        zero_line(axes)
+        for i, (result, label) in enumerate(zip(results, words, strict=True)):
+            for column in np.flatnonzero(result.sensor_bead == bead)[:1].tolist():
+                force = result.sensor_force[:, column]
+                force = force - force[0] if beyond else force
+                lines.plot(axes, i, result.time, force, label=label)
+        text = body_name(bead)
+        if len(results) == 1 and not beyond:
+            pulse = pulses.record(place)
+            missing = why_missing(pulse.peak, largest(results[0].sensor_force))
+            text += f"\n{pulse.peak:.3g} N" if pulse.complete else f"\n{missing}"
+            text += ", merged" if pulse.merged else ""
+        axes.annotate(
+            text,
+            (1.0, 0.5),
+            xytext=(3.0, 0.0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="center",
+            **text_look(axes),
+        )
+    share_limits(panels.axes, "y", 0.06, 0.12)
+    share_limits(panels.axes, "x")
+    name = "sensor force minus static force" if beyond else "sensor force"
+    for i, axes in enumerate(panels.axes):
+        axes.locator_params(axis="y", nbins=3)
+        label_axis(axes.yaxis, name if i == len(beads) // 2 else "", "N")
+    panels.label_columns("time", "s")
+    if len(results) > 1:
+        panels.legend()
+    return panels.finish(title_of(results), results=results)
+
+
+def why_missing(force: float, most: float) -> str:
+    """Return why a pulse with this largest force so far has no peak.
+
+    A small signal ahead of a wave, compared with the largest peak of the chain, is not a pulse.
+    """
+    return "no pulse" if force <= PULSE_BEGINS**2 * most else "still rising"
+
+
+def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
+    """Return the complete and unmerged first pulses of a result, in the order of the beads.
+
+    Also return notes on the omitted sensors and the reasons.
+    """
+    contacts = set(np.asarray(result.contact).tolist())
+    seen, pulses = [], sorted(sensor_pulses(result), key=lambda pulse: pulse.bead)
+    most = max((pulse.peak for pulse in pulses), default=0.0)
+    omitted: dict[str, list[str]] = {}
+    for pulse in pulses:
+        # The force of a sensor is the mean of its two contacts.
+        why = "" if {pulse.bead - 1, pulse.bead} <= contacts else "only one contact"
+        if pulse.merged:
+            why = "merged"
+        elif not pulse.complete:
+            why = why_missing(pulse.peak, most)
+        if why:
+            omitted.setdefault(why, []).append(str(pulse.bead))
+        else:
+            seen.append(pulse)
+    return seen, [
+        f"omitted ({why}): bead {first_few(beads, MOST_NAMED_BEADS)}"
+        for why, beads in omitted.items()
+    ]
+
+
+def without_course(result: Result) -> str:
+    """Return why the first pulse of a result cannot be followed along the chain."""
+    if len(result.sensor_bead) < 2:
+        return (
+            "peaks: only one sensor. At least two sensors are required. Add beads under "
+            "[sensors] in the case."
+        )
+    if driven := driven_without_pulse(result):
+        return (
+            f"peaks: a run driven with {driven} has no first pulse. A pulse is required. Use "
+            "granchain spectrum."
+        )
+    seen, omitted = first_pulses(result)
+    if len(seen) < 2:
+        return (
+            f"peaks: only {len(seen)} sensors have a complete, separate first pulse "
+            f"({'; '.join(omitted)}). At least two are required. Plot force-traces, or "
+            "record other beads."
+        )
+    return ""
+
+
+def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:
+    """Fit a power law of the bead number to values.
+
+    Return it as text with its error and largest deviation, and the beads and values of the fitted
+    curve, which are empty if there is no fit.
+    """
+    good = np.isfinite(values) & (bead > 0.0) & (values > 0.0)
+    bead, values, none = bead[good], values[good], np.zeros(0)
+    if len(np.unique(bead)) < LEAST_FITTED_BEADS:
+        return f"{len(bead)} values, too few for a fit", none, none
+    fit = power_law(bead, values)
+    line = fit.factor * bead**fit.value
+    off = float(np.abs(values / line - 1.0).max())
+    percent = f"{100.0 * off:.2g} %" if off < 0.995 else f"{100.0 * off:.0f} %"
+    # As many digits as the error justifies, at least two.
+    places = 2 if not fit.error > 0.0 else min(max(2, -math.floor(math.log10(fit.error))), 6)
+    number = f"{round(fit.value, places) + 0.0:.{places}f}".replace("-", "\N{MINUS SIGN}")
+    error = f"{fit.error:.{places}f}"
+    error = error if float(error) else f"{fit.error:.0e}"
+    text = f"exponent {number} \N{PLUS-MINUS SIGN} {error}".replace(" ", "\N{NO-BREAK SPACE}")
+    if abs(line[-1] / line[0] - 1.0) < NO_CHANGE:
+        trend = "no decay" if off < NO_CHANGE else f"no trend, scatter {percent}"
+        return f"{text}: {trend}", bead, line
+    if off > MOST_MISFIT:
+        return f"no power law, best fit deviates by {percent}", none, none
+    if not abs(fit.value) > 2.0 * fit.error:
+        return f"{text}: no power law", none, none
+    return f"{text}, deviation {percent}", bead, line
+
+
+@of_runs("sensor_force", "sensor_bead", "time", "contact", unless=without_course)
+def peaks(
+    *results: Result, labels: Sequence[str] | None = None, ax: Any = None, style: Any = SHEET
+) -> Figure:
+    """Plot numbers of the first pulse versus the sensor bead, with power laws.
+
+    The numbers are the peak force, the arrival, the width, and the local speed.
+
+    The power law of the bead number is fitted to the logarithms by least squares. The figure shows
+    the standard error of its exponent and the largest deviation of a bead. It also reports if the
+    line changes by less than 1 % along the chain, or if the exponent is closer to 0 than two
+    errors. Sensors whose pulse has not ended or has merged with another pulse are omitted.
+
+    Parameters
+    ----------
+    *results : Result
+        One or more results with at least two sensors each.
+    labels : sequence of str, optional
+        A label for each result. By default its law, or what differs between the cases.
+    ax : sequence of Axes, optional
+        Four Matplotlib axes to draw into: peak, arrival, width, and speed.
+    style : optional
+        See `granchain.figures`.
+
+    Returns
+    -------
+    Figure
+    """
+    panels = Panels(ax, 2, 2, tall=1.3, sharex=True)
+    lines, names = Lines([result.law for result in results]), labels_of(results, labels)
+    alone = len(results) == 1
+    notes, fitted = list[str](), False
+    for i, (result, name) in enumerate(zip(results, names, strict=True)):
+        seen, omitted = first_pulses(result)
+        notes += [note if alone else f"{name}: {note}" for note in omitted]
+        bead, position, peak, arrival, width = (
+            np.array([getattr(pulse, field) for pulse in seen], dtype=float)
+            for field in ("bead", "position", "peak", "arrival", "width")
+        )
+        speeds = 0.5 * (bead[:-1] + bead[1:]), speeds_between(position, arrival)
+        courses = (bead, peak), (bead, arrival), (bead, width), speeds
+        for axes, (x, values) in zip(panels.axes, courses, strict=True):
+            line = lines.plot(axes, i, x, values, label=name)
+            mark_values(line)
+            if axes is panels.axes[1]:
+                front = math.isfinite(front_of(seen)[0])
+                text = speed_in_words(position, arrival) if front else "no fit"
+            else:
+                text, *curve = decay_of(x, values)
+                fitted = fitted or len(curve[0]) > 0
+                axes.plot(*curve, ":", color=line.get_color(), label="_fit")
+            if alone:
+                panel_title(axes, text)
+            elif axes is panels.first:
+                line.set_label(f"{name}: peak {text.partition(',')[0]}")
+    quantities = ("peak force", "N"), ("arrival", "s"), ("width at half height", "s")
+    for axes, (name, unit) in zip(
+        panels.axes, (*quantities, ("speed to the next", "m/s")), strict=True
+    ):
+        values = np.concatenate([line.get_ydata() for line in axes.get_lines()])
+        axes.set_ylim(full_height(np.asarray(values)))
+        if axes.get_ylim()[0] > 0.0:
+            log_axis(axes.yaxis)
+        label_axis(axes.yaxis, name, unit)
+    for axes in panels.axes if ax is not None else panels.axes[:1]:
+        axes.set_xlim(0.9 * axes.dataLim.x0, 1.1 * axes.dataLim.x1)
+        log_axis(axes.xaxis, integer=True)
+    panels.label_columns("bead")
+    if not alone:
+        panels.legend(panels.first.get_legend_handles_labels()[0])
+    notes = ["dotted: power law" * fitted, *notes]
+    return panels.finish(title_of(results), *notes, results=results)
+
+
+@of_runs("velocity", "snapshot_time", "bead")
 def bead_velocities(
-    result: Result, beads: Sequence[int] | None = None, ax: Axes | None = None
-) -> tuple[Figure, Axes]:
+    result: Result,
+    beads: Sequence[int] | int | None = None,
+    *,
+    ax: Any = None,
+    style: Any = SHEET,
+) -> Figure:
     """Plot the velocity of beads versus time.
 
-    Velocities are interpolated between snapshots with their velocities and displacements.
-
-    If the snapshots are too far apart to resolve the motion, they are joined by straight lines, and
-    the figure reports this.
+    Velocities are interpolated between snapshots with their velocities and displacements. If the
+    snapshots are too far apart to resolve the motion, they are joined by straight lines, and the
+    figure reports this.
 
     Parameters
     ----------
     result : Result
         Result with snapshots.
-    beads : sequence of int, optional
-        Labels of the beads. By default the striker and the sensors, or all beads if there are no
-        sensors; at most 10, evenly spaced.
+    beads : sequence of int, or int, optional
+        Labels of the beads, or the number of evenly spaced ones. By default ten of the striker and
+        the sensors, or of all beads if there are no sensors.
     ax : Axes, optional
-        Matplotlib axes to draw into. The heading is then set on their figure.
+        Matplotlib axes to draw into.
+    style : optional
+        See `granchain.figures`.
 
     Returns
     -------
-    Figure, Axes
+    Figure
     """
-    note = ""
-    if beads is None:
-        bodies = result.bead
-        if "sensor_bead" in result.variables and len(result.sensor_bead):
-            bodies = bodies[(bodies == 0) | np.isin(bodies, result.sensor_bead)]
-        places, note = chosen_labels(None, bodies, MOST_LINES, "beads")
-        beads = [int(bodies[place]) for place in places]
-    places, _ = chosen_labels(beads, result.bead, MOST_LINES, "beads")
-    factor, unit = time_unit(float(result.snapshot_time[-1]))
-    sheet = Sheet(ax, 7.0, 4.0)
+    bodies = result.bead
+    if isinstance(beads, int | None) and "sensor_bead" in result.variables:
+        recorded = bodies[(bodies == 0) | np.isin(bodies, result.sensor_bead)]
+        bodies = recorded if len(result.sensor_bead) else bodies
+    labels = bodies[selected(bodies, beads, MOST_LINES)]
+    panels = Panels(ax)
+    places = np.searchsorted(result.bead, labels)
     time, velocity, how = _course(result, places)
-    for i, (bead, course) in enumerate(zip(beads, velocity.T, strict=True)):
-        sheet.top.plot(factor * time, course, **look(i), label=body_name(bead))
-    over_time(sheet.top, unit, zero=True, ylabel="velocity [m/s]")
-    sheet.legend(sheet.top, beside=True)
-    return sheet.head([result], _interval(result.snapshot_time), how, note)
+    zero_line(panels.first)
+    colours = panels.shades(labels, "bead (0 is the striker)" if labels[0] == 0 else "bead")
+    for bead, course, colour in zip(labels, velocity.T, colours, strict=True):
+        panels.first.plot(time, course, color=colour, label=body_name(int(bead)))
+    label_axis(panels.first.yaxis, "velocity", "m/s")
+    panels.label_columns("time", "s")
+    return panels.finish(title_of([result]), how, results=[result])
 
 
-def _course(result: Result, places: Sequence[int]) -> tuple[np.ndarray, np.ndarray, str]:
+def _course(result: Result, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
     """Return times, velocities of bodies, and how they were interpolated between snapshots."""
     time, velocity = np.asarray(result.snapshot_time), np.asarray(result.velocity)[:, places]
     if "displacement" not in result.variables or len(time) < 3 or not np.isfinite(velocity).all():
         return time, velocity, ""
-    found = between_snapshots(
+    between = between_snapshots(
         time, np.asarray(result.displacement)[:, places], velocity, max(1, COURSE // len(time))
     )
-    if found is None:
-        return (
-            time,
-            velocity,
-            "linear between snapshots, because their interval is too long for these pulses",
-        )
-    return *found, "interpolated from displacement and velocity"
+    if between is None:
+        return time, velocity, "straight lines between snapshots, whose interval is long"
+    return *between, ""
 
 
-def _interval(time: np.ndarray) -> str:
-    """Return the time between snapshots as text; a pulse may be shorter."""
-    if len(time) < 2:
+def enough_snapshots(result: Result) -> str:
+    """Return why the snapshots of a result are too few for a map."""
+    if min(len(result.snapshot_time), len(result.bead)) > 1:
         return ""
-    every = float(np.median(np.diff(time)))
-    factor, unit = scaled(every, "s")
-    return f"one value every {factor * every:.3g} {unit}"
+    return (
+        "space_time: too few snapshots or beads. At least two of each are required. "
+        "Increase the end time, or record more."
+    )
 
 
-@of_results("velocity", "snapshot_time", "bead")
-def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
+@of_runs("velocity", "snapshot_time", "bead", unless=enough_snapshots)
+def space_time(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot the bead velocity versus time and position in the chain.
 
-    A line shows the wave front.
-
-    The front is the arrival of the first pulse at each bead if that pulse has ended. Its speed is
-    that of the least-squares line through all arrivals.
+    A line shows the wave front: the arrival of the first pulse at each bead if that pulse has
+    ended. Its speed is that of the least-squares line through all arrivals.
 
     Parameters
     ----------
     result : Result
         Result with snapshots.
     ax : Axes, optional
-        Matplotlib axes to draw into. The heading is then set on their figure.
+        Matplotlib axes to draw into.
+    style : optional
+        See `granchain.figures`.
 
     Returns
     -------
-    Figure, Axes
+    Figure
     """
-    from matplotlib.colors import FuncNorm, PowerNorm
-    from matplotlib.patheffects import withStroke
-
     time, beads, values = result.snapshot_time, result.bead, result.velocity
-    if len(time) < 2 or len(beads) < 2:
-        raise GranchainError(
-            "space_time: too few snapshots or beads. At least two of each are required. "
-            "Increase the end time, or record more."
-        )
-    factor, unit = time_unit(float(time[-1]))
-    sheet = Sheet(ax, 7.0, 4.6)
-    axes, (fast, speed_unit) = sheet.top, scaled(largest(values) or 1.0, "m/s")
-    shown, top = fast * values, fast * (largest(values) or 1.0)
+    panels = Panels(ax)
+    axes, top = panels.first, largest(values) or 1.0
     # On a square-root scale, a decaying wave stays visible.
-    name = f"bead velocity [{speed_unit}], square-root scale"
-    if np.nanmin(shown) < -0.1 * top:
+    norm: Any = PowerNorm(0.5, 0.0, top, clip=False)
+    colours, extend = rcParams["image.cmap"], "min" if np.nanmin(values) < 0.0 else "neither"
+    if np.nanmin(values) < -0.1 * top:
         # Both signs occur; white is rest.
-        root_and_square = (
-            lambda one: np.sign(one) * np.sqrt(np.abs(one)),
-            lambda one: np.sign(one) * np.square(one),
-        )
-        norm: Any = FuncNorm(root_and_square, -top, top)
-        colours: dict[str, Any] = {"norm": norm, "cmap": "RdBu_r"}
-        extend = "neither"
-    else:
-        colours = {"norm": PowerNorm(0.5, 0.0, top, clip=False), "cmap": "magma_r"}
-        extend = "min" if np.nanmin(shown) < 0.0 else "neither"
-    colour_map(
-        sheet, factor * time, beads, shown.T, name, colours, aspect=30, pad=0.02, extend=extend
+        norm = FuncNorm((_signed_root, _signed_square), -top, top)
+        colours, extend = "RdBu_r", "neither"
+    mesh = axes.pcolormesh(
+        time, beads, values.T, shading="nearest", rasterized=True, norm=norm, cmap=colours
     )
-    driven = driven_without_pulse(result)
-    seen = largest(values) * SEEN
+    add_bar(axes, mesh, "velocity", "m/s", extend=extend)
+    driven, seen = driven_without_pulse(result), top * SEEN
     arrivals = np.array(
         [math.nan if driven else _arrival(time, column, seen) for column in values.T]
     )
     passed = beads[np.isfinite(arrivals)]
     # Approximate width at half height.
     high = values > 0.5 * np.nanmax(values, axis=0, initial=0.0)
-    note = f"no wave front, because the run is driven with {driven}" if driven else ""
+    note = f"no wave front: driven with {driven}" if driven else ""
     if len(passed) > 1:
         if out_of_order(beads, arrivals, np.median(np.diff(time)) * high.sum(axis=0)) is not None:
-            note = "no wave front, because the pulses have more than one front"
+            note = "no wave front: the pulses have several"
         else:
-            speed = speed_in_words(result.position, arrivals)
-            label = f"wave front from peaks of velocity, beads {passed[0]} to {passed[-1]}: {speed}"
             # A black line with a white outline is visible on every colour of the map.
-            line: dict[str, Any] = {"color": "black", "linewidth": FRONT[0], "label": label}
-            line["path_effects"] = [withStroke(linewidth=FRONT[1], foreground="white")]
-            axes.plot(factor * arrivals, beads, "--", **line)
-            sheet.legend(axes)
-    label = "bead (0 is the striker)" if beads[0] == 0 else "bead"
-    over_time(axes, unit, integer="y", xlim=(factor * time[0], factor * time[-1]), ylabel=label)
-    return sheet.head([result], _interval(time), note)
+            width = rcParams["lines.linewidth"]
+            outline = [withStroke(linewidth=2.5 * width, foreground="white")]
+            axes.plot(arrivals, beads, "--", color="black", path_effects=outline, label="front")
+            speed = speed_in_words(result.position, arrivals)
+            note = f"dashed: front of velocity peaks, {speed}"
+    axes.set(xlim=(time[0], time[-1]), ylim=(beads[0] - 0.5, beads[-1] + 0.5))
+    whole_ticks(axes.yaxis)
+    axes.set_ylabel("bead (0 is the striker)" if beads[0] == 0 else "bead")
+    panels.label_columns("time", "s")
+    return panels.finish(title_of([result]), "square-root colours", note, results=[result])
+
+
+def _signed_root(values: Any) -> Any:
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def _signed_square(values: Any) -> Any:
+    return np.sign(values) * np.square(values)
 
 
 def _arrival(time: np.ndarray, values: np.ndarray, seen: float) -> float:
@@ -225,51 +484,58 @@ def _arrival(time: np.ndarray, values: np.ndarray, seen: float) -> float:
     return pulse.top if pulse.complete and not pulse.merged else math.nan
 
 
-@of_results("contact_force", "contact_overlap", "sensor_contact")
+@of_runs("contact_force", "contact_overlap", "sensor_contact")
 def hysteresis(
     *results: Result,
-    contacts: Sequence[int] | None = None,
+    contacts: Sequence[int] | int | None = None,
     labels: Sequence[str] | None = None,
-    ax: Axes | None = None,
-) -> tuple[Figure, Axes]:
+    ax: Any = None,
+    style: Any = SHEET,
+) -> Figure:
     """Plot force versus overlap of contacts.
 
-    Lines are solid for loading and dashed for unloading, with a mark at the residual overlap.
+    Lines are solid for loading and dashed for unloading, with a mark at the residual overlap. The
+    contacts of a single result have the colours of a sequential map. Each law of several results
+    has a colour, and their contacts are paler one after the other.
 
     Parameters
     ----------
     *results : Result
         One or more results with contacts.
-    contacts : sequence of int, optional
-        Labels of the contacts. By default all contacts of each result; at most as many as there are
-        colours, evenly spaced.
+    contacts : sequence of int, or int, optional
+        Labels of the contacts, or the number of evenly spaced ones. By default at most ten, and of
+        several results at most three each.
     labels : sequence of str, optional
-        A label for each result. By default its law, or its title if the laws are the same.
+        A label for each result. By default its law, or what differs between the cases.
     ax : Axes, optional
-        Matplotlib axes to draw into. The heading is then set on their figure.
+        Matplotlib axes to draw into.
+    style : optional
+        See `granchain.figures`.
 
     Returns
     -------
-    Figure, Axes
+    Figure
     """
-    loops, notes = [], []
-    # Limit the contacts so that every loop has a colour; dashes already mean unloading.
-    most = max(1, len(palette()) // len(results))
-    for result, word in zip(results, labels_of(results, labels), strict=True):
-        places, note = chosen_labels(contacts, result.sensor_contact, most, "contacts")
-        notes.append(note)
-        for place in places:
-            contact = int(result.sensor_contact[place])
-            label = f"contact {contact}" + (f", {word}" if len(results) > 1 else "")
+    panels = Panels(ax)
+    axes, alone = panels.first, len(results) == 1
+    lines, names = Lines([result.law for result in results]), labels_of(results, labels)
+    handles, residuals = [], []
+    zero_line(axes)
+    for i, (result, name) in enumerate(zip(results, names, strict=True)):
+        places = selected(result.sensor_contact, contacts, MOST_LINES if alone else 3)
+        chosen = result.sensor_contact[places]
+        shades = panels.shades(chosen, "contact") if alone else [None] * len(places)
+        for k, (place, contact, shade) in enumerate(zip(places, chosen, shades, strict=True)):
             overlap, force = result.contact_overlap[:, place], result.contact_force[:, place]
-            loops.append(Loop(label, overlap, force, _residual(result, contact)))
-    sheet = Sheet(ax, 6.4, 4.4)
-    handles = draw_loops(sheet.top, loops, "loading", "unloading")
-    if len(handles) > IN_A_CORNER:
-        sheet.legend(sheet.top, beside=True, handles=handles)
-    else:
-        sheet.top.legend(handles=handles, loc="best")
-    return sheet.head(results, *dict.fromkeys(notes))
+            residuals.append(_residual(result, int(contact)))
+            look = {"color": shade} if alone else {"alpha": 1.0 - 0.6 * k / len(places)}
+            line = draw_loop(lines, axes, i, overlap, force, residuals[-1], **look)
+            line.set_label(f"contact {contact}" if alone else name)
+            handles += [] if alone or k else [line]
+    panels.legend(handles + loop_styles(axes, "loading", "unloading", any(residuals)))
+    label_axis(axes.xaxis, "overlap", "m")
+    label_axis(axes.yaxis, "contact force", "N")
+    return panels.finish(title_of(results), results=results)
 
 
 def _residual(result: Result, contact: int) -> float:
@@ -277,12 +543,11 @@ def _residual(result: Result, contact: int) -> float:
     # If there are many contacts, the variable is not read for figures.
     if not {"residual_overlap", "contact"} <= result.variables.keys():
         return 0.0
-    left = result.variables["residual_overlap"].data[result.contact == contact]
-    return max(0.0, float(left.sum()))
+    return max(0.0, float(result.residual_overlap[result.contact == contact].sum()))
 
 
-@of_results("energy_time")
-def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
+@of_runs("energy_time")
+def energy(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot the parts of the energy balance versus time as a stack.
 
     The balance error is plotted below on a logarithmic axis.
@@ -292,12 +557,13 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     result : Result
         Result with an energy balance.
     ax : sequence of Axes, optional
-        Two Matplotlib axes to draw into. The heading is then set on their figure.
+        Two Matplotlib axes to draw into: the balance and its error.
+    style : optional
+        See `granchain.figures`.
 
     Returns
     -------
-    Figure, array of Axes (2,)
-        Energy balance and residual.
+    Figure
     """
     names = [
         name
@@ -307,56 +573,55 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     energies = {name: getattr(result, f"energy_{name}") for name in names}
     kinetic, stored = in_motion_and_store(ledger_in(result))
     supplied = supplied_energy(kinetic, result.energy_external, stored)
-    size = residual_share(result.energy_residual, supplied, stored)
     static = supplied == 0.0 and bool(np.any(energies["recoverable"] > 0.0))
     moving = moving_energy(result)
     energies["recoverable"], total = moving.recoverable, moving.total
-    rests = moving.resting > OF_ROUNDING * energies["kinetic"].max()
-    (by, unit), static_work = scaled(moving.resting, "J"), largest(moving.static_work)
-    beyond_rest = (
-        f"relative to the state at rest, with {by * moving.resting:.4g} {unit} in the contacts"
-    )
-    by, unit = scaled(static_work, "J")
-    apart = f"without static work of up to {by * static_work:.3g} {unit}"
+    static_work = largest(moving.static_work)
+    notes = []
+    if moving.resting > OF_ROUNDING * energies["kinetic"].max():
+        notes.append(
+            f"relative to the state at rest, with {quantity(moving.resting, 'J')} in the contacts"
+        )
+    if static_work > 0.0:
+        notes.append(f"without static work of up to {quantity(static_work, 'J')}")
     each, undersampled = _entries_of_a_mean(result)
     if each > 1:
         energies = {name: moving_mean(values, each) for name, values in energies.items()}
         total = moving_mean(total, each)
-    factor, unit = time_unit(float(result.energy_time[-1]))
-    scale, joule = scaled(largest(total, sum(energies.values())), "J")
-    time = factor * result.energy_time
-    sheet = Sheet(ax, 7.0, 5.0, [3.0, 1.3], sharex=True)
-    ledger, rest = sheet.panels
-    # Each part has the same colour in all runs.
-    colours = dict(zip(names, palette(), strict=False))
-    shown = [name for name in names if np.any(energies[name] != 0.0)]
+    panels = Panels(ax, 2, tall=1.2, sharex=True, height_ratios=[3.0, 1.3])
+    ledger, error = panels.axes
+    time, parts = result.energy_time, [name for name in names if np.any(energies[name] != 0.0)]
+    # Shades of the sequential map, because colours mean laws; each part has one shade in all runs.
+    shades = dict(
+        zip(
+            names,
+            matplotlib.colormaps[rcParams["image.cmap"]](np.linspace(0.1, 0.9, len(names))),
+            strict=True,
+        )
+    )
     ledger.stackplot(
         time,
-        *(scale * energies[name] for name in shown),
-        labels=[(LOST | OF_ELEMENTS).get(name, name) for name in shown],
-        colors=[colours[name] for name in shown],
-        alpha=0.85,
-        linewidth=0.0,
+        *(energies[name] for name in parts),
+        labels=[ENERGY_NAMES.get(name, name) for name in parts],
+        colors=[shades[name] for name in parts],
     )
-    ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="energy supplied")
-    low = 0.0 if all(energies[name].min() >= 0.0 for name in names) else None
-    ledger.set(ylabel=f"energy [{joule}]", ylim=(low, None))
-    draw_residual(rest, time, size)
+    ledger.plot(time, total, "--", color=ledger.title.get_color(), label="energy supplied")
+    if all(energies[name].min() >= 0.0 for name in names):
+        ledger.set_ylim(0.0, None)
+    label_axis(ledger.yaxis, "energy", "J")
+    draw_residual(error, time, residual_share(result.energy_residual, supplied, stored))
     if (case := case_of(result)) is not None and supplied > 0.0:
-        rest.axhline(
+        error.axhline(
             case.energy.bound,
-            color=palette()[2],
-            linewidth=0.9,
             linestyle=":",
+            color=error.title.get_color(),
             label="bound of the run",
         )
     if not supplied > 0.0:
-        of_held = f"balance error / {OF_ROUNDING:g}\nof stored energy"
-        rest.set_ylabel(of_held if static else "balance error [J]")
-    over_time(rest, unit)
-    sheet.legends(ledger, rest, reverse=True)
-    notes = beyond_rest if rests else "", apart if static_work > 0.0 else "", undersampled
-    return sheet.head([result], *notes)
+        error.set_ylabel(f"error / {OF_ROUNDING:g}\nof stored" if static else "error [J]")
+    panels.label_columns("time", "s")
+    panels.legend()
+    return panels.finish(title_of([result]), *notes, undersampled, results=[result])
 
 
 def _entries_of_a_mean(result: Result) -> tuple[int, str]:
@@ -373,15 +638,14 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     if every <= limit * (1.0 + 1e-3):
         return 1, ""
     each = max(8, len(result.energy_time) // 25)
-    (by, unit), (less, small) = time_unit(each * every), scaled(limit, "s")
     # Phase change of a squared sine per entry, in turns without whole ones. If the entries of a
     # mean cover less than one turn, the mean is of one phase only and useless.
     turns = every / (4.0 * limit)
     one_phase = each * abs(turns - round(turns)) < 1.0
     what = "the samples are in phase with the drive" if one_phase else "means over "
-    what += "" if one_phase else f"{by * each * every:.3g} {unit}"
+    what += "" if one_phase else quantity(each * every, "s")
     return 1 if one_phase else each, (
-        f"{what}; to resolve the cycle, set energy.interval to {less * limit:.2g} {small}"
+        f"{what}; to resolve the cycle, set energy.interval to {quantity(limit, 's')}"
     )
 
 
@@ -392,136 +656,385 @@ def moving_mean(values: np.ndarray, each: int) -> np.ndarray:
     return np.asarray(np.convolve(values, window, "same") / counts)
 
 
-def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
+def draw_residual(axes: Any, x: np.ndarray, size: np.ndarray) -> None:
     """Plot the error of an energy balance on a logarithmic axis."""
     axes.set_yscale("log")
-    seen = np.where(size > 0.0, size, math.nan)
-    axes.plot(x, seen, color=GREY, linewidth=1.0, label="balance error")
+    axes.plot(x, np.where(size > 0.0, size, math.nan), label="balance error")
     if not np.any(size > 0.0):
         axes.set_ylim(1e-18, 1.0)
-        axes.text(
-            0.5,
-            0.5,
-            "exactly 0 at all times",
-            fontsize=small_type(),
-            transform=axes.transAxes,
-            ha="center",
-            va="center",
-        )
-    axes.set_ylabel("balance error\n/ supplied")
-    axes.grid(axis="y")
-    axes.yaxis.set_major_formatter(lambda value, place: number_words(value))
+        middle = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+        axes.text(0.5, 0.5, "exactly 0 at all times", **middle, **text_look(axes))
+    write_label(axes.yaxis, "relative error")
 
 
-@of_results(
-    *(f"contact_{name}" for name in LOST),
-    "contact",
-    unless=lambda result: (
-        ""
-        if any(np.any(getattr(result, f"contact_{name}") != 0.0) for name in LOST)
-        else "losses: no contact lost energy. A law with losses is required. Plot the energy "
-        "instead."
-    ),
-)
-def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Plot the energy losses of each contact as a stack.
-
-    They are plastic deformation, damping, and the energy of the no-tension cutoff.
-
-    Parameters
-    ----------
-    result : Result
-        Result with an energy balance.
-    ax : Axes, optional
-        Matplotlib axes to draw into. The heading is then set on their figure.
-
-    Returns
-    -------
-    Figure, Axes
-    """
-    lost = {name: getattr(result, f"contact_{name}") for name in LOST}
-    scale, joule = scaled(largest(sum(lost.values())), "J")
-    sheet = Sheet(ax, 7.0, 4.0)
-    edges = np.append(result.contact, result.contact[-1] + 1) - 0.5
-    below = np.zeros(len(result.contact))
-    for name, values in lost.items():
-        if np.any(values != 0.0):
-            above = below + scale * values
-            sheet.top.stairs(
-                above,
-                edges,
-                baseline=below,
-                fill=True,
-                # The same colours as in the figure of the energy balance versus time.
-                color=palette()[LEDGER_ENERGIES.index(name)],
-                alpha=0.85,
-                linewidth=0.0,
-                label=LOST[name],
-            )
-            below = above
-    sheet.legend(sheet.top, beside=True)
-    set_panel(
-        sheet.top,
-        integer="x",
-        xlim=(edges[0], edges[-1]),
-        xlabel="contact (k joins body k and k + 1)",
-        ylabel=f"energy lost [{joule}]",
-    )
-    return sheet.head([result])
+def closed_contacts(result: Result) -> str:
+    """Return why the overlaps of a result are not plotted."""
+    if np.any(result.largest_overlap > 0.0):
+        return ""
+    return "overlaps: no contact closed. At least one closed contact is required. Run longer."
 
 
-@of_results(
-    "largest_overlap",
-    "residual_overlap",
-    "contact",
-    unless=lambda result: (
-        ""
-        if np.any(result.largest_overlap > 0.0)
-        else "overlaps: no contact closed. At least one closed contact is required. Run longer."
-    ),
-)
-def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
+@of_runs("largest_overlap", "residual_overlap", "contact", unless=closed_contacts)
+def overlaps(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot the largest overlap and the residual overlap of each contact along the chain.
 
     Parameters
     ----------
     result : Result
     ax : Axes, optional
-        Matplotlib axes to draw into. The heading is then set on their figure.
+        Matplotlib axes to draw into.
+    style : optional
+        See `granchain.figures`.
 
     Returns
     -------
-    Figure, Axes
+    Figure
     """
-    scale, metre = scaled(largest(result.largest_overlap), "m")
-    sheet = Sheet(ax, 7.0, 4.0)
+    panels = Panels(ax)
+    axes, dent = panels.first, result.residual_overlap
     edges = np.append(result.contact, result.contact[-1] + 1) - 0.5
-    dent = scale * result.residual_overlap
+    outline = axes.stairs(result.largest_overlap, edges, baseline=None, label="largest overlap")
     if np.any(dent != 0.0):
-        sheet.top.stairs(
-            dent,
-            edges,
-            fill=True,
-            color=palette()[1],
-            alpha=0.85,
-            linewidth=0.0,
-            label="residual overlap",
+        colour = outline.get_edgecolor()
+        axes.stairs(dent, edges, fill=True, color=colour, alpha=0.4, label="residual overlap")
+        panels.legend()
+    axes.set(xlim=(edges[0], edges[-1]), ylim=(min(0.0, 1.05 * float(dent.min())), None))
+    whole_ticks(axes.xaxis)
+    axes.set_xlabel(CONTACT_LABEL)
+    label_axis(axes.yaxis, "overlap", "m")
+    none = "" if np.any(dent != 0.0) else "no residual indentation"
+    return panels.finish(title_of([result]), none, results=[result])
+
+
+# --------------------------------------------------------------------------------------------------
+# Animation
+
+# Largest number of bodies for which the panel of the chain is high.
+FEW_BODIES = 40
+# Default and largest number of frames: 100 last five seconds, and more than 600 take too much
+# memory.
+FRAMES, MOST_FRAMES = 100, 600
+# Frames per second, and dots per inch of a file.
+RATE, DOTS_PER_INCH = 20, 100.0
+# Automatic magnification: largest magnified overlap, and largest magnified displacement of a body,
+# in diameters.
+SEEN_OVERLAP, SEEN_WAY = 0.35, 3.0
+# First bytes of a file: GIF89a specification (CompuServe 1990), section 17. For MP4, a box of 32
+# bytes with the format's name, ISO/IEC 14496-12, 4.3, as ffmpeg writes it.
+MOVING = {".gif": b"GIF8", ".mp4": b"\x00\x00\x00\x20ftyp"}
+
+
+class Motion(NamedTuple):
+    """Quantities of a result that are plotted.
+
+    Parameters
+    ----------
+    time : array (n_frames,)
+        Times of the frames [s].
+    position, radius : array (n_bodies,)
+        Initial positions of the centres, and radii [m].
+    displacement : array (n_frames, n_bodies)
+        Displacements [m].
+    force : array (n_frames, n_bodies) or None
+        Mean of the two contact forces of a body, without the static ones [N]; None if it cannot
+        be computed.
+    velocity : array (n_frames, n_bodies)
+        Velocities [m/s], plotted if there is no force.
+    interval : float
+        Time over which a force is averaged [s].
+    """
+
+    time: np.ndarray
+    position: np.ndarray
+    radius: np.ndarray
+    displacement: np.ndarray
+    force: np.ndarray | None
+    velocity: np.ndarray
+    interval: float
+
+
+def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
+    """Return the contact forces between bodies without the static ones [N], (rows, n_bodies - 1).
+
+    Each force is the mean over the time from the previous to the next snapshot. The momentum
+    balance gives it exactly for every law: if all other forces on the bodies on one side of a
+    contact are constant, only the contact force changes their momentum. This holds on a side that
+    ends freely, under a precompression, or under gravity. Return None if both ends are walls or
+    driven, if beads are driven, or if the chain has on-site springs or attached masses.
+    """
+    # Without a case: a wall has a contact beyond the last body on its side.
+    free = [result.bead[0] - 1 not in result.contact, result.bead[-1] not in result.contact]
+    if (case := case_of(result)) is not None:
+        free = [not case.drive and end == "free" for end in (case.ends.left, case.ends.right)]
+        if case.chain.holds_or_carries():
+            return None
+    if not any(free):
+        return None
+    time, last = result.snapshot_time, len(result.snapshot_time) - 1
+    before, after = np.maximum(rows - 1, 0), np.minimum(rows + 1, last)
+    change = (
+        result.mass
+        * (result.velocity[after] - result.velocity[before])
+        / (time[after] - time[before])[:, None]
+    )
+    if free[0]:
+        return np.asarray(-np.cumsum(change, axis=1)[:, :-1])
+    return np.asarray(np.cumsum(change[:, ::-1], axis=1)[:, ::-1][:, 1:])
+
+
+def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motion:
+    """Return evenly spaced snapshots of the bodies between two labels."""
+    need(result, "displacement", "velocity", "snapshot_time", "bead", "radius")
+    time = np.asarray(result.snapshot_time)
+    if len(time) < 2:
+        raise GranchainError(
+            "animation: only one snapshot. At least two snapshots are required. Reduce "
+            "`interval` under [snapshots] in the case."
         )
-    sheet.top.stairs(
-        scale * result.largest_overlap,
-        edges,
-        baseline=None,
-        color=palette()[0],
-        linewidth=1.2,
-        label="largest overlap",
+    rows = np.unique(
+        np.searchsorted(time, np.linspace(time[0], time[-1], frames) - 1e-9 * (time[-1] - time[0]))
+    ).clip(0, len(time) - 1)
+    low, high = (int(bead) for bead in (result.bead[[0, -1]] if beads is None else beads))
+    chosen = np.flatnonzero((result.bead >= low) & (result.bead <= high))
+    if not len(chosen) or low < result.bead[0] or high > result.bead[-1]:
+        raise GranchainError(
+            f"beads: {low} to {high} is out of range. It must be a first and a last bead from "
+            f"{result.bead[0]} to {result.bead[-1]}."
+        )
+    forces = contact_forces(result, rows)
+    mean = None
+    if forces is not None:
+        # Average the two contacts of a body; a missing contact counts as 0.
+        padded = np.pad(forces, ((0, 0), (1, 1)))
+        mean = 0.5 * (padded[:, :-1] + padded[:, 1:])[:, chosen]
+    position, radius = np.asarray(result.position)[chosen], np.asarray(result.radius)[chosen]
+    moved, speed = result.displacement[np.ix_(rows, chosen)], result.velocity[np.ix_(rows, chosen)]
+    if not (np.isfinite(moved).all() and np.isfinite(speed).all()):
+        raise GranchainError(
+            "animation: the motion contains values that are not finite (status "
+            f"{result.status.label}). All values must be finite. See why the run failed."
+        )
+    interval = float(
+        np.median(time[np.minimum(rows + 1, len(time) - 1)] - time[np.maximum(rows - 1, 0)])
     )
-    sheet.legend(sheet.top, beside=True)
-    set_panel(
-        sheet.top,
-        integer="x",
-        xlim=(edges[0], edges[-1]),
-        ylim=(min(0.0, 1.05 * float(dent.min())), None),
-        xlabel="contact (k joins body k and k + 1)",
-        ylabel=f"overlap [{metre}]",
+    return Motion(time[rows], position, radius, moved, mean, speed, interval)
+
+
+def magnification(motion: Motion) -> float:
+    """Return the magnification of displacements: 1, 2, or 5 times a power of ten.
+
+    It is large enough that overlaps are visible, and bodies stay near their positions.
+    """
+    diameter = 2.0 * float(np.median(motion.radius))
+    overlap = float(np.max(-np.diff(motion.displacement, axis=1), initial=0.0))
+    way = largest(motion.displacement)
+    most = min(
+        SEEN_OVERLAP * diameter / overlap if overlap > 0.0 else math.inf,
+        SEEN_WAY * diameter / way if way > 0.0 else math.inf,
     )
-    return sheet.head([result], "" if np.any(dent != 0.0) else "no residual indentation")
+    if math.isinf(most):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(most))
+    return float(max(step * power for step in (1, 2, 5) if step * power <= most * (1.0 + 1e-12)))
+
+
+@styled
+def animation(
+    result: Result,
+    magnify: float | None = None,
+    frames: int = FRAMES,
+    beads: Sequence[int] | None = None,
+    *,
+    ax: Any = None,
+    style: Any = SHEET,
+) -> FuncAnimation:
+    """Animate the motion of the chain with magnified displacements.
+
+    Contact forces are shown as colours and as a line.
+
+    The forces are computed from the momenta in the snapshots. Each is the mean between two
+    snapshots, without the static force. If both ends of the chain are walls or driven, the colours
+    show velocities.
+
+    Parameters
+    ----------
+    result : Result
+        With snapshots.
+    magnify : float, optional
+        Factor by which displacements are magnified. By default it is chosen so that overlaps are
+        visible.
+    frames : int
+        Number of frames, 2 to 600, at most the number of snapshots.
+    beads : (first, last), optional
+        Labels of the first and the last body to draw. By default all bodies.
+    ax : sequence of Axes, optional
+        Two Matplotlib axes to draw into: the chain, and the force or velocity.
+    style : optional
+        See `granchain.figures`.
+
+    Returns
+    -------
+    matplotlib.animation.FuncAnimation
+        To write it to a file, use `granchain.animate`. In a notebook, display it with
+        `IPython.display.HTML(moving.to_jshtml())`.
+
+    Raises
+    ------
+    GranchainError
+        If the result has no snapshots.
+    """
+    return animated(result, magnify, frames, beads, ax)[1]
+
+
+def animated(
+    result: Result, magnify: float | None, frames: int, beads: Sequence[int] | None, ax: Any
+) -> tuple[Figure, FuncAnimation]:
+    """Return the figure of an animation, and the animation."""
+    if not isinstance(frames, int) or not 2 <= frames <= MOST_FRAMES:
+        raise GranchainError(
+            f"frames: {frames!r} is not valid. It must be a whole number, 2 to {MOST_FRAMES}."
+        )
+    if magnify is not None and not (math.isfinite(magnify) and magnify > 0.0):
+        raise GranchainError(
+            f"magnify: {magnify!r} is not valid. It must be a number greater than 0. Omit it "
+            "for an automatic magnification."
+        )
+    if beads is not None and len(beads) != 2:
+        raise GranchainError(
+            f"beads: {list(beads)[:6]} is not valid. It must be two labels, the first and the "
+            "last bead to plot."
+        )
+    motion = motion_of(result, frames, beads)
+    times = magnification(motion) if magnify is None else float(magnify)
+    x, radius = motion.position + times * motion.displacement, motion.radius
+    norm: Normalize
+    if motion.force is not None:
+        values, name, unit, colours = motion.force, "force", "N", rcParams["image.cmap"]
+        norm = PowerNorm(0.5, 0.0, float(values.max(initial=0.0)) or 1.0)
+        how = f"forces: mean over {quantity(motion.interval, 's')}, in addition to static forces"
+    else:
+        values, name, unit, colours = motion.velocity, "velocity", "m/s", "RdBu_r"
+        norm = Normalize(-(largest(values) or 1.0), largest(values) or 1.0)
+        how = "both ends fixed: velocities, because forces cannot be derived from momenta"
+    # The panel is low if there are many beads, because they are round.
+    low = 0.15 if len(radius) > FEW_BODIES else 1.0
+    panels = Panels(ax, 2, tall=0.8, sharex=True, height_ratios=[low, 1.6])
+    row, line = panels.axes
+    level = np.zeros(len(radius))
+    bodies = EllipseCollection(
+        2.0 * radius,
+        2.0 * radius,
+        level,
+        offsets=np.column_stack([x[0], level]),
+        offset_transform=row.transData,
+        units="xy",
+        edgecolors=row.title.get_color(),
+        linewidths=0.3,
+        cmap=colours,
+        norm=norm,
+    )
+    row.add_collection(bodies)
+    row.set(yticks=[], xlim=(float((x - radius).min()), float((x + radius).max())))
+    row.set_ylim(-1.15 * float(radius.max()), 1.15 * float(radius.max()))
+    (curve,) = line.plot(x[0], values[0])
+    line.set(xlim=row.get_xlim(), ylim=full_height(np.append(values, 0.0)))
+    zero_line(line)
+    label_axis(line.yaxis, name, unit)
+    panels.label_columns("position", "m")
+    add_bar(line, bodies, name, unit)
+    clock = line.text(
+        0.99, 0.96, "", transform=line.transAxes, ha="right", va="top", **text_look(line)
+    )
+    panels.finish(
+        title_of([result]),
+        f"displacements magnified {times:g} times",
+        how,
+        "" if beads is None else f"bodies {beads[0]} to {beads[1]}",
+        results=[result],
+    )
+
+    def show(i: int) -> tuple[Any, ...]:
+        bodies.set_offsets(np.column_stack([x[i], level]))
+        bodies.set_array(values[i])
+        curve.set_data(x[i], values[i])
+        clock.set_text(quantity(motion.time[i], "s"))
+        return bodies, curve, clock
+
+    show(0)
+    if panels.new:
+        # One layout for all frames: nothing moves, and each frame takes a fifth of the time.
+        panels.figure.draw_without_rendering()
+        panels.figure.set_layout_engine("none")
+    # Equal scales, so that beads are round.
+    box = row.get_window_extent()
+    reach = 0.5 * float(np.ptp(row.get_xlim())) * box.height / box.width
+    row.set_ylim(-reach, reach)
+    moving = FuncAnimation(
+        panels.figure,
+        show,
+        frames=len(motion.time),
+        interval=1000.0 / RATE,
+        blit=False,
+        cache_frame_data=False,
+    )
+    return panels.figure, moving
+
+
+def animate(
+    result: Result,
+    path: str | os.PathLike[str],
+    magnify: float | None = None,
+    frames: int = FRAMES,
+    beads: Sequence[int] | None = None,
+    *,
+    title: bool = True,
+    overwrite: bool = False,
+    style: Any = SHEET,
+) -> None:
+    """Write an animation of a chain as GIF or MP4.
+
+    Parameters
+    ----------
+    result : Result
+        Result of a run with snapshots.
+    path : str or path
+        Output file with the ending .gif, or .mp4 if Matplotlib finds ffmpeg.
+    magnify, frames, beads, style : optional
+        Options of `figures.animation`.
+    title : bool
+        Whether the animation has a title and a heading.
+    overwrite : bool
+        Overwrite an existing animation.
+
+    Raises
+    ------
+    GranchainError
+        If the result has no snapshots; the message contains the keys that record them. If the
+        ending is .mp4 and ffmpeg is not found.
+    FileError
+        If the ending is not supported or the file cannot be written.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> result = gc.open("chain.h5")  # doctest: +SKIP
+    >>> gc.animate(result, "chain.gif", frames=50)  # doctest: +SKIP
+    """
+    ending = check_new(path, MOVING, overwrite)
+    writer: AbstractMovieWriter = PillowWriter(fps=RATE)
+    if ending == ".mp4":
+        if not FFMpegWriter.isAvailable():
+            raise GranchainError(
+                "animation: ffmpeg is missing. Matplotlib requires it for MP4 files. Install "
+                "ffmpeg, or use a .gif file."
+            )
+        # No date is written.
+        writer = FFMpegWriter(fps=RATE, codec="h264", extra_args=["-bitexact"])
+    with context_of(style):
+        figure, moving = animated(result, magnify, frames, beads, None)
+    if not title:
+        figure.suptitle("")
+    with tempfile.TemporaryDirectory() as folder:
+        film = Path(folder, f"animation{ending}")
+        moving.save(film, writer=writer, dpi=DOTS_PER_INCH)
+        write_atomically(path, film.read_bytes(), overwrite, marks=(MOVING[ending],))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,27 +22,8 @@ from granchain.case.document import flattened, keys_that_differ, toml_text
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, docstring_of
 from granchain.errors import CaseError, RunError
-from granchain.figures import (
-    all_figures,
-    bifurcation,
-    comparison,
-    dispersion_curves,
-    equivalence,
-    fit,
-    fits,
-    impact_comparison,
-    impact_history,
-    impact_loops,
-    lacking,
-    mode_shapes,
-    orbit,
-    phase_curve,
-    pulse_numbers,
-    several_figures,
-    spectrum,
-    study_figures,
-)
-from granchain.figures.frame import MOST_LINES, evenly_spaced, labels_of
+from granchain.figures.catalogue import ANSWER_FIGURES, figures_of, lacking, several_figures
+from granchain.figures.style import MOST_LINES, evenly_spaced, labels_of
 from granchain.keys import declared, table_in
 from granchain.markup import NUMBER_PATTERN, is_number_cell
 from granchain.mechanisms.case import MECHANISM_KINDS
@@ -84,24 +65,6 @@ IDENTIFIED = (
 )
 
 
-def ranking(answer: Any) -> Any:
-    """Plot a ranking of fits or of equivalents."""
-    return (fits if "aic" in answer.variables else equivalence)(answer)
-
-
-# Functions that plot an answer, by its class.
-FIGURES: dict[str, Sequence[Callable[[Any], Any]]] = {
-    "Branch": (bifurcation,),
-    "Orbit": (orbit,),
-    "Dispersion": (dispersion_curves,),
-    "Spectrum": (spectrum,),
-    "Fit": (fit,),
-    "Modes": (mode_shapes,),
-    "Comparison": (comparison, pulse_numbers),
-    "Ranking": (ranking,),
-    "ImpactComparison": (impact_comparison,),
-    "ImpactResult": (impact_loops, impact_history, phase_curve),
-}
 # Captions of figures whose names are too short.
 CAPTIONS = {
     "force_traces": "Force versus time at each sensor",
@@ -109,21 +72,14 @@ CAPTIONS = {
     "power-law fits versus bead number",
     "space_time": "Velocity of each body versus time and position",
     "bead_velocities": "Velocities of bodies versus time",
-    "hysteresis": "Contact force versus overlap at the recorded contacts, or of a chained sweep",
+    "hysteresis": "Contact force versus overlap at the recorded contacts",
     "energy": "Kinetic, recoverable, and dissipated energy versus time, and error of the energy "
     "balance",
-    "losses": "Energy dissipated in each contact",
     "overlaps": "Largest and residual overlap of each contact",
-    "slider_acceleration": "Acceleration of the slider versus crank angle, with and without "
-    "clearance",
     "slider_kinematics": "Position, velocity, and acceleration of the slider versus crank angle",
     "joint_force": "Contact force in the joint versus crank angle",
-    "joint_penetration": "Penetration in the joint versus crank angle",
     "joint_orbit": "Path of the journal centre relative to the bearing centre, within the "
     "clearance circle",
-    "joint_impact": "Contact force versus penetration in one impact",
-    "crank_energy": "Work of the crank, kinetic energy, dissipated energy, and error of the "
-    "energy balance",
     "band_traces": "First pulse at each sensor: the nominal case as a line, and uncertainty bands",
     "sensitivities": "Sensitivity of the peak to each parameter: first-order and total indices",
     "frequencies": "Frequencies of the modes",
@@ -135,17 +91,12 @@ CAPTIONS = {
     "gaps are grey",
     "spectrum": "Amplitude ratio of sensor to source, its coherence, and, if it was computed, "
     "frequency versus wavenumber",
-    "fit": "Measured and fitted pulses and their difference, pulse properties at each sensor, and "
-    "correlations of the fitted parameters",
+    "fit": "Measured and fitted pulses, and their peaks or arrivals at each sensor, with the "
+    "residuals below; of laws that approximate another, the differences at each sensor",
     "mode_shapes": "Number of participating beads in each mode, and mode shapes",
     "comparison": "Measured and simulated force at each sensor, and their difference",
-    "pulse_numbers": "Measured and simulated peak force and arrival time of the first pulse "
-    "versus sensor bead",
-    "ranking": "Ranking of the laws, and residual at each sensor",
     "impact_comparison": "Measured and computed impacts. Rows in bold rank the laws",
     "impact_loops": "Force versus overlap of the impact",
-    "impact_history": "Overlap, rate, acceleration, and forces versus time",
-    "phase_curve": "Rate versus overlap of the impact",
 }
 
 
@@ -208,7 +159,7 @@ def view_of(answer: Any) -> View:
     inner = [
         block
         for label, group in list(answer.groups.items())[:MOST_GROUPS]
-        if type(group).__name__ in FIGURES
+        if type(group).__name__ in ANSWER_FIGURES
         for block in (Heading(label, 2), *pictures(figures_of(group)), *grids(group.variables))
     ]
     return View(
@@ -232,7 +183,7 @@ def view_of_result(result: Result) -> View:
         result.messages,
         result.law,
         result.provenance,
-        all_figures(result),
+        figures_of(result),
         f"{until} law {result.law}, time step {result.time_step:.6g} s: {result.status.label}.",
         numbers=numbers_of(result),
         tables=[
@@ -256,7 +207,7 @@ def view_of_study(study: Any) -> View:
         study.attrs,
         {
             f"{name} along the chain" if name == "peaks" else name: draw
-            for name, draw in study_figures(study).items()
+            for name, draw in figures_of(study).items()
         },
         f"{study.attrs['granchain_study'].replace('_', ' ').capitalize()}: {members}{status}.",
         tables=grids(variables_of(study)),
@@ -266,7 +217,9 @@ def view_of_study(study: Any) -> View:
 
 def view_of_ensemble(ensemble: Ensemble) -> View:
     """Return what a report shows of an ensemble: varied keys, wave speeds, and peaks of members."""
-    places, note = evenly_spaced(len(ensemble), MOST_MEMBERS, "members")
+    places = evenly_spaced(len(ensemble), MOST_MEMBERS)
+    fewer = len(places) < len(ensemble)
+    note = f"{len(places)} of {len(ensemble)} members shown" if fewer else ""
     results: dict[int, Result] = {}
     for place in places:
         # a member that could not be set up has no result
@@ -281,7 +234,7 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
         [table_of(origin["case_resolved_json"]) for origin in origins],
     )
     columns = {key: column_of(values) for key, values in varied.items()}
-    chosen = [beads[k] for k in evenly_spaced(len(beads), MOST_INNER, "")[0]]
+    chosen = [beads[k] for k in evenly_spaced(len(beads), MOST_INNER)]
     peaks = [
         [each[b].peak if b in each and each[b].complete else math.nan for b in chosen]
         for each in pulses.values()
@@ -304,7 +257,7 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
         "peak": np.reshape(peaks, (len(results), len(chosen))),
     }
     several = list(results.values())
-    lines = evenly_spaced(len(several), MOST_LINES, "")[0]
+    lines = evenly_spaced(len(several), MOST_LINES)
     words = labels_of(several) if several else []
     ended = [status.label for status in ensemble.status]
     counts = ", ".join(f"{ended.count(label)} {label}" for label in dict.fromkeys(ended))
@@ -318,11 +271,6 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
         numbers=grids(labelled(data, labels)),
         varied=varied,
     )
-
-
-def figures_of(answer: Any) -> dict[str, Callable[[], Any]]:
-    """Return functions that plot an answer, by the name of the figure."""
-    return {draw.__name__: partial(draw, answer) for draw in FIGURES.get(type(answer).__name__, ())}
 
 
 def pictures(figures: Mapping[str, Callable[[], Any]]) -> list[Block]:

@@ -84,7 +84,7 @@ class Grid:
 class Picture:
     """Figure that is drawn when the page is written, with its caption."""
 
-    draw: Callable[[], tuple[Figure, Any]]
+    draw: Callable[..., Figure]
     words: str
 
 
@@ -223,12 +223,13 @@ def image_in_html(picture: Picture) -> str:
     """
     import matplotlib
 
-    from granchain.figures import image_of, page, style
+    from granchain.figures.style import SHEET, context_of, image_of
 
     try:
         # letters as paths look the same with every font; equal figures give equal bytes
-        with page(title=False), matplotlib.rc_context(rc={**style(), "svg.fonttype": "path"}):
-            figure = picture.draw()[0]
+        with context_of(SHEET), matplotlib.rc_context({"svg.fonttype": "path"}):
+            figure = picture.draw()
+            figure.suptitle("")
             image = base64.b64encode(image_of(figure, ".svg")).decode("ascii")
     except STRANGE as error:
         reason = str(error) if isinstance(error, GranchainError) else "the data are not in the file"

@@ -12,7 +12,7 @@ from granchain.analysis import SUMMARISED
 from granchain.contact import laws as installed_laws
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainError
-from granchain.figures import drawn
+from granchain.figures.catalogue import plotted_variables
 from granchain.pages.answer import answer_blocks, law_blocks, view_of
 from granchain.pages.blocks import PAGE_MARK, PAGES, STRANGE, Block, Heading, Paragraph, document
 from granchain.store import Result, open_answer, write_atomically
@@ -115,7 +115,7 @@ def opened(path: str | os.PathLike[str], verify: bool) -> Any:
     def shown(headers: Mapping[str, Unread]) -> set[str]:
         if "crank_angle" in headers:
             return set(headers)
-        return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
+        return {*plotted_variables(headers), *(name for name in SUMMARISED if name in headers)}
 
     answer = open_answer(path, shown, verify=verify)
     if isinstance(answer, Result) or not getattr(answer, "unread", None):

@@ -33,7 +33,7 @@ from granchain.certificates import example_inputs
 from granchain.contact import families, law_named, laws
 from granchain.contact.user import file_of
 from granchain.errors import CaseError, GranchainError
-from granchain.figures import force_traces, save
+from granchain.figures import force_traces
 from granchain.jit.cache import compiling
 from granchain.markup import escaped
 from granchain.pages.numbers import run_numbers
@@ -433,8 +433,7 @@ class Page:
     def save_figure(self) -> None:
         """Save the forces at the sensors as a figure in the current folder of the server."""
         if self.result is not None:
-            figure, _ = force_traces(self.result)
-            self._save(".pdf", lambda path: save(figure, path))
+            self._save(".pdf", force_traces(self.result).savefig)
 
     def _save(self, ending: str, write: Callable[[Path], object]) -> None:
         """Save under the first name that is free. The page cannot choose it."""
