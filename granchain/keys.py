@@ -413,10 +413,11 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
         elif named:
             # the tag of one of several tables
             inner = named
-    if fault["type"] == "extra_forbidden":
-        unknown = ".".join([*place, str(fault["loc"][-1])])
-        return problems.add_unknown(unknown, (inner or [model])[0].model_fields)
     where, allowed, meaning = ".".join(place), about["allowed"], about["meaning"]
+    if fault["type"] == "extra_forbidden":
+        way = f"Remove it, or replace {where} by {allowed}" if " or " in allowed and inner else ""
+        unknown = f"{where}.{fault['loc'][-1]}" if where else str(fault["loc"][-1])
+        return problems.add_unknown(unknown, (inner or [model])[0].model_fields, way)
     if fault["type"] == "missing":
         return problems.add(where, "missing", give(meaning, allowed))
     requirement = f"{meaning[:1].upper()}{meaning[1:]} must be {allowed}"

@@ -611,7 +611,7 @@ def _kind_of_end(value: Any) -> str:
     """Return the tag of an end: "word", or the name of the table that has its keys."""
     if isinstance(value, Table):
         return type(value).__name__
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not value:
         return "word"
     tables = (DRIVE_TABLE, MassEndTable, PlateEndTable, RodEndTable, ModesEndTable)
     table_with = {name: table for table in tables for name in table.model_fields}
