@@ -45,18 +45,12 @@ def problem():
 
 
 def grid_about(problem, count=13, reach=4.5):
-    """Return points of a grid that covers the posterior, and their posterior probabilities."""
-    near = problem.start(64, 0)
-    axes = [
-        np.linspace(max(mid - reach * wide, low), min(mid + reach * wide, high), count)
-        for mid, wide, (low, high) in zip(
-            near.mean(axis=0),
-            near.std(axis=0),
-            [prior.support() for prior in problem._priors],
-            strict=True,
-        )
-    ]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    """Return points of a grid along the axes of the posterior, and their probabilities."""
+    near = problem.start(200, 0)
+    root = np.linalg.cholesky(np.atleast_2d(np.cov(near.T)))
+    axis = np.linspace(-reach, reach, count)
+    grid = np.stack(np.meshgrid(*[axis] * len(root), indexing="ij"), axis=-1)
+    points = near.mean(axis=0) + grid.reshape(-1, len(root)) @ root.T
     density = problem(points)
     return points, np.exp(density - logsumexp(density))
 

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
@@ -29,7 +28,6 @@ from granchain.measured.against import CLOCK_SHIFT, Against
 from granchain.measured.fit import free_quantities, measured_pulses
 from granchain.measured.folder import read_trace
 from granchain.measured.noise import RIPPLES
-from granchain.measured.sensor import Sensor
 from granchain.measured.sides import Computed, Measured
 from granchain.measured.trace import Trace
 from granchain.simulation import warns_of_fast_drives
@@ -56,9 +54,10 @@ COPIES = 100
 # Smallest error of a number of a record without noise, relative to the peak, and to the interval of
 # the samples; as for the samples in `foretold`.
 LEAST_ERROR = PULSE_BEGINS**3
-# Largest expected change of -2 ln L at the end of the search for clocks and gains, and maximum
-# number of steps. Two or three Gauss-Newton steps are enough unless the pulses are very different.
-SETTLED, MOST_STEPS = 1e-6, 30
+# Largest expected relative change of the sum of squares at the end of the search for clocks and
+# gains, and maximum number of Gauss-Newton steps. Three or four are enough unless a point is so far
+# from the record that only the order of its density matters.
+SETTLED, MOST_STEPS = 1e-6, 8
 # Number of points of the prior. The search for the maximum starts at the best of them, and stays
 # within this many standard deviations. Our choice: one of a billion points is outside.
 PRIOR_POINTS, LIMIT = 64, 6.0
@@ -76,8 +75,8 @@ CUBIC = np.array(
     ]
 ).T
 
-# Function of the clock of each number [s], (run, number), and the runs. It returns the computed
-# numbers without a gain, and their derivatives by the clock.
+# Function of the clock of each number [s], (run, number), and the indices of these runs. It returns
+# the computed numbers without a gain, and their derivatives by the clock.
 Numbers = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
@@ -164,6 +163,14 @@ def likelihood(
     return Likelihood(case, measured_pulses(case, trace, cutoff), free, measure, threads)
 
 
+class Run(NamedTuple):
+    """Interval [s] and forces (sample, sensor) [N] of a run, and its peaks [N] and arrivals [s]."""
+
+    interval: float
+    force: np.ndarray
+    pulse: tuple[np.ndarray, ...] = ()
+
+
 class Marginals(NamedTuple):
     """Comparison of runs with the record, at their most likely clocks and gains.
 
@@ -234,6 +241,7 @@ class Likelihood:
                 "least one number is required. Use another measure or another trace."
             )
         labels, kinds, nuisances = against.labels, against.kinds, against.nuisances
+        self._tops = np.array([reading.top for reading in measured.readings])
         if measure == "traces":
             windows = against._windows
             self._times = np.concatenate([measured.time[window] for window in windows.values()])
@@ -436,11 +444,11 @@ class Likelihood:
         table = np.full((len(points), len(self.measured)), math.nan)
         draws = np.random.default_rng(seed).standard_normal((len(table), size + table.shape[1]))
         draws *= seed is not None
-        for rows, numbers, arrivals in self._runs(points):
-            runs = np.arange(len(rows))
+        for rows, runs in self._runs(points):
             nuisances, common = draws[rows, :size], slice(self._against.times)
-            nuisances[:, common] = self._compared(numbers, arrivals, runs).nuisances[:, common]
-            values, _ = numbers(nuisances @ self._clocks, runs)
+            nuisances[:, common] = self._compared(runs).nuisances[:, common]
+            numbers, _ = self._numbers(runs)
+            values, _ = numbers(nuisances @ self._clocks, np.arange(len(runs)))
             table[rows] = (1.0 + nuisances @ self._gains) * values
         for where, inverse in self._whitening:
             table[:, where] += np.linalg.solve(inverse, draws[:, size:][:, where].T).T
@@ -480,22 +488,20 @@ class Likelihood:
             np.full((len(points), numbers + nuisances), math.nan),
             np.full((len(points), nuisances), math.nan),
         )
-        for rows, computed, arrivals in self._runs(points):
-            pieces = np.array_split(np.arange(len(rows)), math.ceil(len(rows) / PIECE))
+        for rows, runs in self._runs(points):
+            pieces = [runs[i : i + PIECE] for i in range(0, len(runs), PIECE)]
             with ThreadPoolExecutor(self._against.threads) as pool:
-                compared = pool.map(partial(self._compared, computed, arrivals), pieces)
-                for piece, values in zip(pieces, compared, strict=True):
-                    for table, value in zip(marginals, values, strict=True):
-                        table[rows[piece]] = value
+                compared = list(pool.map(self._compared, pieces))
+            for table, columns in zip(marginals, zip(*compared, strict=True), strict=True):
+                table[rows] = np.concatenate(columns)
         self.failed += int(np.isneginf(marginals.log_likelihood).sum())
         return marginals
 
-    def _runs(self, points: np.ndarray) -> Iterator[tuple[np.ndarray, Numbers, np.ndarray]]:
-        """Yield complete runs: their points, numbers, and arrivals, (run, sensor) [s]."""
+    def _runs(self, points: np.ndarray) -> Iterator[tuple[np.ndarray, list[Run]]]:
+        """Yield complete runs, and the indices of their points."""
         against, sensor = self._against, self._against.sensor
-        traces = against.measure == "traces"
         # forces are enough for samples, unless the halves of a sensor are unequal
-        forces = traces and sensor.front_mass is None
+        forces = against.measure == "traces" and sensor.front_mass is None
         for first in range(0, len(points), BATCH):
             cases = self._cases(points[first : first + BATCH])
             valid = [i for i, case in enumerate(cases) if case is not None]
@@ -507,31 +513,43 @@ class Likelihood:
                 threads=against.threads,
                 interruptible=False,
             )
-            rows = first + np.array(valid)[runs.complete]
-            if forces:
-                records = [filtered(sensor, *runs.traces[i]) for i in runs.complete]
-            else:
-                results: list[Any] = [runs.result(i) for i in runs.complete]
-                sides = [
-                    Computed(result, against.beads, sensor, sensor, against.messages_of_runs)
-                    for result in results
-                ]
-                records = [(side.interval, side.force) for side in sides]
-            if traces and records:
-                level = RIPPLES if sensor.cutoff else PULSE_BEGINS
-                arrivals = rough_arrivals(records, level, self._width)
-                yield rows, samples_of(records, self._times, against.labels), arrivals
-            elif records:
-                pulses = np.array([(side.peaks, side.arrivals) for side in sides])
-                yield rows, partial(shifted, pulses[:, against.kinds, against.labels]), pulses[:, 1]
+            sides: list[Run] = []
+            for i in runs.complete:
+                if forces:
+                    time, force = runs.traces[i]
+                    interval = float(time[-1]) / (len(time) - 1)
+                    above = force - force[0] if force[0].any() else force
+                    above = sensor.smooth(interval, sensor.instrument(interval, above))
+                    sides.append(Run(interval, above))
+                else:
+                    result: Any = runs.result(i)
+                    side = Computed(result, against.beads, sensor, sensor, against.messages_of_runs)
+                    sides.append(Run(side.interval, side.force, (side.peaks, side.arrivals)))
+            if sides:
+                yield first + np.array(valid)[runs.complete], sides
 
-    def _compared(self, computed: Numbers, arrivals: np.ndarray, runs: np.ndarray) -> Marginals:
-        """Return the comparison of some runs with the record."""
+    def _numbers(self, runs: Sequence[Run]) -> tuple[Numbers, np.ndarray]:
+        """Return the computed numbers of runs, and their arrivals, (run, sensor) [s]."""
+        against = self._against
+        if against.measure == "traces":
+            level = RIPPLES if against.sensor.cutoff else PULSE_BEGINS
+            arrivals = rough_arrivals(runs, level, self._width)
+            return samples_of(runs, self._times, against.labels), arrivals
+        pulses = np.array([run.pulse for run in runs])
+        numbers = pulses[:, against.kinds, against.labels]
+
+        def shifted(clocks: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return numbers[active] + clocks, np.ones(clocks.shape)
+
+        return shifted, pulses[:, 1]
+
+    def _compared(self, runs: Sequence[Run]) -> Marginals:
+        """Return the comparison of runs with the record."""
         against, nuisances = self._against, len(self._clocks)
+        computed, arrivals = self._numbers(runs)
         point, step = np.zeros((2, len(runs), nuisances))
         if against.times:
-            seen = np.unique(against.labels)
-            shifts = np.median((against.arrival - arrivals[runs])[:, seen], axis=1)
+            shifts = np.median((self._tops - arrivals)[:, np.unique(against.labels)], axis=1)
             step[:, 0] = shifts / np.ptp(against.trace.time)
         square = np.full(len(runs), math.inf)
         change, volume = np.zeros((2, len(runs)))
@@ -539,7 +557,7 @@ class Likelihood:
         active = np.flatnonzero(np.isfinite(step).all(axis=1))
         for _ in range(MOST_STEPS):
             trial = point[active] + step[active]
-            values, slopes = computed(product(trial, self._clocks), runs[active])
+            values, slopes = computed(product(trial, self._clocks), active)
             gains = 1.0 + product(trial, self._gains)
             by_clock = (gains * slopes)[:, :, np.newaxis] * self._clocks.T
             by_gain = values[:, :, np.newaxis] * self._gains.T
@@ -559,7 +577,7 @@ class Likelihood:
             step[better] = -np.linalg.solve(normal, gradient)[:, :, 0]
             change[better] = -np.sum(step[better] * gradient[:, :, 0], axis=1)
             volume[better] = np.linalg.slogdet(normal)[1]
-            active = active[np.isfinite(squares) & (change[active] > SETTLED)]
+            active = active[np.isfinite(squares) & (change[active] > SETTLED * square[active])]
             if not len(active):
                 break
         return Marginals(self._constant - 0.5 * (square - change + volume), residual, point)
@@ -570,21 +588,12 @@ def product(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return (rows[:, np.newaxis] @ matrix)[:, 0]
 
 
-def filtered(sensor: Sensor, time: np.ndarray, force: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the interval [s] of forces above the static force, and their reading [N]."""
-    interval = float(time[-1]) / (len(time) - 1)
-    return interval, sensor.smooth(interval, sensor.instrument(interval, force - force[0]))
-
-
-def rough_arrivals(
-    records: Sequence[tuple[float, np.ndarray]], level: float, width: float
-) -> np.ndarray:
+def rough_arrivals(runs: Sequence[Run], level: float, width: float) -> np.ndarray:
     """Return when the first pulses reach their peaks, within a sixteenth of their width.
 
     Parameters
     ----------
-    records : sequence of (float, array (n_samples, n_sensors))
-        Interval [s] and forces [N] of each run.
+    runs : sequence of Run
     level : float
         Fraction of the largest force at which a pulse starts.
     width : float
@@ -595,9 +604,9 @@ def rough_arrivals(
     array (run, sensor)
         Times [s], nan without a complete pulse.
     """
-    strides = [max(1, int(width / (ROUGH * interval))) for interval, _ in records]
-    steps = [stride * interval for stride, (interval, _) in zip(strides, records, strict=True)]
-    coarse = [force[::stride] for stride, (_, force) in zip(strides, records, strict=True)]
+    strides = [max(1, int(width / (ROUGH * run.interval))) for run in runs]
+    steps = [[stride * run.interval] for stride, run in zip(strides, runs, strict=True)]
+    coarse = [run.force[::stride] for stride, run in zip(strides, runs, strict=True)]
     force = padded_rows(coarse, 2)
     high = np.maximum.accumulate(force, axis=1)
     # rounding errors of the static force are not a pulse
@@ -607,49 +616,39 @@ def rough_arrivals(
     )
     ended = np.logical_or.accumulate(begun & (force < PULSE_ENDS * high), axis=1)
     top = np.argmax(np.where(ended | np.isnan(force), -math.inf, force), axis=1)
-    return np.where(ended.any(axis=1), np.array(steps)[:, np.newaxis] * top, math.nan)
+    return np.where(ended.any(axis=1), np.array(steps) * top, math.nan)
 
 
-def samples_of(
-    records: Sequence[tuple[float, np.ndarray]], times: np.ndarray, sensors: np.ndarray
-) -> Numbers:
+def samples_of(runs: Sequence[Run], times: np.ndarray, sensors: np.ndarray) -> Numbers:
     """Return the function of the clocks that interpolates computed forces at measured times.
 
     A force is 0 before its run, and nan after it.
 
     Parameters
     ----------
-    records : sequence of (float, array (n_samples, n_sensors))
-        Interval [s] and forces [N] of each run.
+    runs : sequence of Run
     times : array (number,)
         Time of each number on the clock of the record [s].
     sensors : array (number,)
         Index of the sensor of each number.
     """
-    flat = np.concatenate([force.ravel() for _, force in records])
-    intervals = np.array([[interval] for interval, _ in records])
-    counts = np.array([[len(force)] for _, force in records])
-    across = records[0][1].shape[1]
+    flat = np.concatenate([run.force.ravel() for run in runs])
+    intervals = np.array([[run.interval] for run in runs])
+    counts = np.array([[len(run.force)] for run in runs])
+    across = runs[0].force.shape[1]
     starts = across * (np.cumsum(counts, axis=0) - counts)
 
-    def samples(clocks: np.ndarray, runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        at = (times - clocks) / intervals[runs]
-        sample = np.clip(at, 2, counts[runs] - 4).astype(int)
-        first = starts[runs] + sensors + across * sample
+    def samples(clocks: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at, last = (times - clocks) / intervals[active], counts[active] - 1
+        sample = np.clip(at, 2, last - 3).astype(int)
+        first = starts[active] + sensors + across * sample
         six = flat[first[:, :, np.newaxis] + across * np.arange(-2, 4)]
         a, b, c, d = np.moveaxis(six @ CUBIC, 2, 0)
         x = at - sample
         values = a + x * (b + x * (c + x * d))
-        slopes = (b + x * (2.0 * c + 3.0 * x * d)) / -intervals[runs]
+        slopes = (b + x * (2.0 * c + 3.0 * x * d)) / -intervals[active]
         values[at < 0.0] = slopes[at < 0.0] = 0.0
-        values[at > counts[runs] - 1.0] = math.nan
+        values[at > last] = math.nan
         return values, slopes
 
     return samples
-
-
-def shifted(
-    numbers: np.ndarray, clocks: np.ndarray, runs: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return peaks and arrivals, (run, number), of runs on clocks, and derivatives by these."""
-    return numbers[runs] + clocks, np.ones(clocks.shape)
