@@ -30,7 +30,7 @@ import numpy as np
 
 import granchain as gc
 from granchain import theory
-from granchain.analysis import peak, pulse_width
+from granchain.analysis import first_pulse
 
 plt.rcParams.update(
     {
@@ -58,15 +58,15 @@ case = gc.load_case("steel-chain-hertz").replace(
 )
 result = gc.run(case)
 
-first, last = (peak(result.time, force) for force in result.contact_force.T)
-speed = (60 - 20) / (last.time - first.time)  # beads per second
+pulses = first_pulse(result.time, result.contact_force)
+speed = (60 - 20) / (pulses.arrival[1] - pulses.arrival[0])  # beads per second
 
 material = case.chain.material
 modulus = material.youngs_modulus / (2 * (1 - material.poissons_ratio**2))
 stiffness = theory.hertz_stiffness(modulus, case.chain.radius / 2)
-exact_speed = theory.solitary_speed(stiffness, case.chain.mass, peak_force=first.force)
+exact_speed = theory.solitary_speed(stiffness, case.chain.mass, peak_force=pulses.peak[0])
 long_wave_speed = theory.solitary_speed(
-    stiffness, case.chain.mass, peak_force=first.force, long_wave=True
+    stiffness, case.chain.mass, peak_force=pulses.peak[0], long_wave=True
 )
 
 diameter = 2 * case.chain.radius
@@ -86,14 +86,14 @@ for name, value in {
 # %%
 wave = theory.solitary_wave()
 velocity = result.velocity[:, 40]
-crest = peak(result.snapshot_time, velocity)
-distance = speed * (result.snapshot_time - crest.time)
+crest = first_pulse(result.snapshot_time, velocity)
+distance = speed * (result.snapshot_time - crest.arrival)
 near = np.abs(distance) < 4
 
 figure, axes = plt.subplots()
 axes.plot(
     distance[near],
-    velocity[near] / crest.force,
+    velocity[near] / crest.peak,
     lw=4,
     alpha=0.4,
     label="computed (simulated chain)",
@@ -104,7 +104,7 @@ axes.plot(
 axes.set(xlabel="distance from the crest (bead diameters)", ylabel="bead velocity / peak velocity")
 axes.legend(frameon=False, loc="upper right", fontsize=8)
 plt.show()
-misfit = np.abs(velocity[near] / crest.force - wave.bead_velocity(distance[near])).max()
+misfit = np.abs(velocity[near] / crest.peak - wave.bead_velocity(distance[near])).max()
 print(f"largest difference {misfit:.1e} of the peak")
 
 # %% [markdown]
@@ -123,10 +123,10 @@ for striker in strikers:
         "snapshots.interval": 1e-7 * scale,
     }
     one = gc.run(case.replace(**changes, **{"time.end": 0.45e-3 * scale}))
-    first_one, last_one = (peak(one.time, force) for force in one.contact_force.T)
-    forces.append(first_one.force)
-    speeds.append(40 / (last_one.time - first_one.time))
-    widths.append(speeds[-1] * pulse_width(one.snapshot_time, one.velocity[:, 40]))
+    pulses = first_pulse(one.time, one.contact_force)
+    forces.append(pulses.peak[0])
+    speeds.append(40 / (pulses.arrival[1] - pulses.arrival[0]))
+    widths.append(speeds[-1] * first_pulse(one.snapshot_time, one.velocity[:, 40]).width[0])
 exponent = np.polyfit(np.log(forces), np.log(speeds), 1)[0]
 
 figure, (left, right) = plt.subplots(1, 2, layout="constrained")

@@ -28,7 +28,7 @@ import numpy as np
 import xarray as xr
 
 import granchain as gc
-from granchain.analysis import peak
+from granchain.analysis import first_pulse
 
 plt.rcParams.update(
     {
@@ -71,17 +71,14 @@ plt.show()
 
 # %% [markdown]
 # The table lists the peak and the arrival of the first pulse at each sensor. The largest sample is
-# slightly lower than the peak. `granchain.analysis.peak` fits a parabola through three samples, as
+# slightly lower than the peak. `granchain.analysis.first_pulse` fits a parabola through three samples, as
 # `granchain run` does for its output.
 
 # %%
 largest = data.sensor_force.max("time")
-tops = [
-    peak(data.time.values, data.sensor_force.sel(sensor_bead=bead).values)
-    for bead in data.sensor_bead.values
-]
-peaks = xr.DataArray([top.force for top in tops], coords={"sensor_bead": data.sensor_bead})
-arrivals = xr.DataArray([top.time for top in tops], coords={"sensor_bead": data.sensor_bead})
+pulses = first_pulse(data.time.values, data.sensor_force.values)
+peaks = xr.DataArray(pulses.peak, coords={"sensor_bead": data.sensor_bead})
+arrivals = xr.DataArray(pulses.arrival, coords={"sensor_bead": data.sensor_bead})
 table = xr.Dataset(
     {"largest_sample": largest, "peak": peaks, "arrival": 1e6 * arrivals}
 ).to_dataframe()
