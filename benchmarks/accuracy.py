@@ -35,7 +35,8 @@ from steel_chain import N_BODIES, SPEED, Run, granchain, loop_of, run_to_bead_63
 
 import granchain as gc
 from granchain.analysis import peak
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 
 BEAD, WITHIN = 31, 1e-3
 # Steps [s] and relative tolerances of DOP853, tried from the coarsest.

@@ -41,7 +41,7 @@ from racing import (
 from steel_chain import BARE, N_BODIES, SPEED, Run, granchain, run_to_bead_63
 
 from granchain.analysis import peak
-from granchain.engine.state import Recording
+from granchain.engine.recording import Recording
 
 HERE = Path(__file__).parent
 ROUNDS = 9

@@ -13,8 +13,9 @@ from racing import Answer, Contender, small
 
 from granchain.chain import Chain
 from granchain.contact import laws
+from granchain.engine.recording import Recording
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
-from granchain.engine.state import Recording, State
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
 

@@ -47,7 +47,8 @@ from steel_chain import (
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.jit.compile import VECTOR
 
 # Hertz, Ma-Liu, and dashpots: those in the form of the naive loops, the one that Wang, Liu & Liu

@@ -57,7 +57,7 @@ PROMISES = {
         "writes, because its files are code",
     ),
     "R9": (
-        "A damaged or hostile file is refused with a message: no crash, no hang, no access to "
+        "A damaged file or a hostile result file is refused: no crash, no hang, no access to "
         "other files",
         "500 bit flips, 2000 in the long tests; files without a checksum; links, virtual datasets, "
         "huge shapes; no pickle. Not guaranteed: a file that is read with --no-verify, or whose "

@@ -13,12 +13,9 @@ if TYPE_CHECKING:
 
 WINDOWS = sys.platform == "win32"
 
-# Signals that end a process: Ctrl-C, a batch system, a closed terminal, and on Windows Ctrl-Break
-# or a closed console.
+# Signals that end a process: Ctrl-C, a batch system, and a closed terminal.
 ENDING = tuple(
-    getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
-    if hasattr(signal, name)
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 
 

@@ -26,9 +26,9 @@ from granchain.contact.certified import about_certificate
 from granchain.contact.law import OPEN, PHASES, Quantity
 from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Model
-from granchain.engine import fields
 from granchain.engine.drives import drive_at
 from granchain.engine.mixture import models_of
+from granchain.engine.recording import Energies, Recording
 from granchain.engine.setup import (
     Contacts,
     alike,
@@ -37,7 +37,7 @@ from granchain.engine.setup import (
     record_of,
     start_histories,
 )
-from granchain.engine.state import Recording, State, drive_of
+from granchain.engine.state import State, drive_of
 from granchain.engine.tiles import Bands
 from granchain.engine.timestep import FAST, Planned, TimeStep, time_steps_together
 from granchain.errors import (
@@ -224,7 +224,7 @@ def run(
         if watch is not None:
             watch.resume(fraction_of(state))
     try:
-        status = march(state, watch, journal, threads)
+        status = run_blocks(state, watch, journal, threads)
     except KeyboardInterrupt:
         # An interruption during the last step stops nothing.
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
@@ -250,7 +250,7 @@ def run_to_end(case: Case) -> Result:
     ((chain, contacts, time_step),) = prepare_together([case])
     state = State(contacts, chain, time_step, recording_of(case))
     journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, None)
-    return result_of(Ended(case, chain, state, march(state, None, journal)), journal)
+    return result_of(Ended(case, chain, state, run_blocks(state, None, journal)), journal)
 
 
 def result_of(run: Ended, journal: Journal) -> Result:
@@ -261,7 +261,7 @@ def result_of(run: Ended, journal: Journal) -> Result:
     return result
 
 
-def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1) -> Status:
+def run_blocks(state: State, watch: Watch | None, journal: Journal, threads: int = 1) -> Status:
     """Advance in blocks of steps until the end.
 
     Each block is so short that an interruption takes effect immediately.
@@ -342,13 +342,7 @@ class Journal:
         if self.checkpoint is None:
             raise FileError("resume: no checkpoint. Give the path of a checkpoint as checkpoint=.")
         saved = self.checkpoint.load(**self._whose)
-        try:
-            self.state.restore(saved.arrays)
-        except ValueError as error:
-            raise FileError(
-                f"{self.checkpoint.path}: the checkpoint cannot be used ({error}). Start the run "
-                "again."
-            ) from None
+        self.state.restore(saved.arrays)
         self.started, self.clock = saved.started, self.clock - saved.wall_time
 
 
@@ -524,7 +518,7 @@ def recording_of(case: Case) -> Recording:
 # the radius of two equal spheres at this ratio.
 DEEP = 0.05
 # Rows of the energies: losses by yielding; and external work, which its parts follow.
-_PLASTIC, _EXTERNAL = (fields.Energies._fields.index(name) for name in ("plastic", "external"))
+_PLASTIC, _EXTERNAL = (Energies._fields.index(name) for name in ("plastic", "external"))
 
 
 class Ended(NamedTuple):
@@ -581,6 +575,7 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
     """Return the state of a run, with the variable names of the output file."""
     chain, state = run.chain, run.state
     n, exists, records, plan = chain.n_bodies, chain.contacts, state.records, state.recording
+    largest = state.contacts.largest_overlap[exists]
     dt, samples, snapshots = state.time_step.value, int(state.clock.sample), state.clock.snapshot
     data: dict[str, np.ndarray] = {
         "bead": chain.body_labels,
@@ -591,7 +586,7 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         "final_velocity": state.bodies.v[1 : n + 1].copy(),
         "contact": chain.contact_labels[exists],
         "contact_peak_force": state.contacts.peak[exists].copy(),
-        "largest_overlap": np.where((reach := state.contacts.reach[exists]) > OPEN, reach, 0.0),
+        "largest_overlap": np.where(largest > OPEN, largest, 0.0),
         "residual_overlap": residual_overlaps(state.model, state.h[:, exists]).copy(),
     }
     if plan.sensor_beads or plan.sensor_contacts:
@@ -633,7 +628,7 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         if records.snapshot_at.size:
             data[f"{ATTACHED}_displacement"] = records.attached_displacement[:snapshots]
             data[f"{ATTACHED}_velocity"] = records.attached_velocity[:snapshots]
-    if records.snapshot_reach.size:
+    if records.snapshot_largest_overlap.size:
         data |= histories_of(run)
     models = models_of(state.model)
     which = state.c[0, exists].astype(np.int64) if len(models) > 1 else np.zeros(1, np.int64)
@@ -668,9 +663,9 @@ def histories_of(run: Ended) -> dict[str, np.ndarray]:
     shots, records = slice(int(state.clock.snapshot)), state.records
     h = records.snapshot_history[shots][..., exists]
     overlap, rate = records.snapshot_overlap[shots, exists], records.snapshot_rate[shots, exists]
-    reach = records.snapshot_reach[shots, exists]
+    largest = records.snapshot_largest_overlap[shots, exists]
     found = {
-        "snapshot_largest_overlap": np.where(reach > OPEN, reach, 0.0),
+        "snapshot_largest_overlap": np.where(largest > OPEN, largest, 0.0),
         "snapshot_residual_overlap": residual_overlaps(state.model, h),
     }
     if not run.status.failed:
@@ -683,7 +678,7 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
     entries = int(state.clock.entry)
     # one row for each energy
     table = np.array(state.records.energies[:entries].T, order="C")
-    energies = fields.Energies(*table)
+    energies = Energies(*table)
     # Yielding before the static start is not a loss of the run.
     table[_PLASTIC] -= energies.plastic[0]
     started = state.chain.start is not None or state.chain.is_displaced
@@ -885,7 +880,7 @@ def opened_contacts(state: State) -> list[str]:
 
 def deep(chain: Chain, state: State) -> list[Message]:
     """Return a warning if the largest relative overlap of a contact is too large."""
-    overlap, limits = state.contacts.reach[: chain.n_bodies + 1], chain.overlap_limits()
+    overlap, limits = state.contacts.largest_overlap[: chain.n_bodies + 1], chain.overlap_limits()
     with np.errstate(invalid="ignore"):
         share = np.where(chain.contact_exists, overlap / limits, 0.0)
     k = int(np.argmax(share))
@@ -961,7 +956,9 @@ def losses_for_good(states: Sequence[State], c: np.ndarray, h: np.ndarray) -> np
             or state.chain.start is not None
         ):
             # Yielding before the start is not a loss of the run.
-            before = state.first_history[:, present]
+            start = state.chain.start
+            before = state.prepared.history[:, :-1] if start is None else start.history
+            before = before[:, present]
             lost[own] -= over_contacts(model.functions.plastic, model, (), c[:, own], before)
     return lost
 
@@ -975,9 +972,9 @@ def contact_radii(
     coefficients and histories of all their contacts.
     """
     model = states[0].model
-    reach = np.concatenate([state.contacts.reach[state.chain.contacts] for state in states])
+    largest = [state.contacts.largest_overlap[state.chain.contacts] for state in states]
     radii = np.concatenate([chain.effective_radii()[chain.contacts] for chain in chains])
-    deepest = np.maximum(reach, 0.0)
+    deepest = np.maximum(np.concatenate(largest), 0.0)
     # history after one approach to this overlap, if the law forgets its residual indentation
     h = start_histories(model, c, deepest, deepest) if model.forgets else h
     found = np.zeros(deepest.size)

@@ -21,8 +21,9 @@ from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
 from granchain.contact.pair import OF_THE_SOFTER, PAIR_QUANTITIES, Pair
+from granchain.engine.recording import Recording
 from granchain.engine.setup import Contacts, RowInputs, contacts_together, record_of, settled
-from granchain.engine.state import Recording, State
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError, RunError, error_text, suggestion
 from granchain.keys import Problems, read_table, shown

@@ -13,7 +13,8 @@ import granchain as gc
 from granchain.case import Case
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError
 from granchain.simulation import prepare

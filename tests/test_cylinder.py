@@ -14,7 +14,8 @@ from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.cylinder import inverse_log_root
 from granchain.contact.pair import Pair
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
 from granchain.status import Status

@@ -58,7 +58,7 @@ def test_drag_comes_from_chain_and_segments_and_the_striker_has_none() -> None:
 
 @pytest.mark.plain
 def test_a_chain_with_drag_takes_whole_steps_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("granchain.engine.state.TILED_ABOVE", 0)
+    monkeypatch.setattr("granchain.engine.contact_step.TILED_ABOVE", 0)
     for drag in (0.0, DRAG):
         case = made(chain={**BASE["chain"], "drag": drag}, sensors={}, snapshots=None)
         row, contacts, step = prepare(case)

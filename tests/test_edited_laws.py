@@ -38,7 +38,8 @@ from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw, Functions, Quantity, Source
 from granchain.contact.user import load_law_module
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
 from granchain.jit import compile as loops

@@ -21,8 +21,9 @@ from support.rows import (
 from granchain.chain import RIGID, Chain, End
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
+from granchain.engine.recording import Recording
 from granchain.engine.setup import PLAIN_KINDS, largest_force
-from granchain.engine.state import Recording, State
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError
 from granchain.status import Status

@@ -125,6 +125,7 @@ def law_like(base: str, **body: Any) -> Any:
     return type("Other", (law,), body)
 
 
+@pytest.mark.plain
 def test_phases_that_cannot_occur_at_the_example_inputs_are_refused(own_laws):
     for base, stated, allowed in (
         ("hertz", ("open", "soft"), "open, elastic"),
@@ -138,6 +139,7 @@ def test_phases_that_cannot_occur_at_the_example_inputs_are_refused(own_laws):
     assert "other" not in laws()
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("function", "value", "missing"),
     [
@@ -154,11 +156,13 @@ def test_the_phases_follow_from_the_example_inputs(function, value, missing, own
     assert made.phases == tuple(phase for phase in PHASES if phase != missing)
 
 
+@pytest.mark.plain
 def test_all_phases_may_occur_where_the_example_inputs_do_not_suit_the_law(own_laws):
     unsuited = staticmethod(lambda pair, inputs: (1.0 / 0,))
     assert law_like("ma-liu", coefficients_of=unsuited).phases == PHASES
 
 
+@pytest.mark.plain
 def test_an_input_may_not_have_the_name_of_a_history_quantity(own_laws):
     inputs = (*laws()["ma-liu"].inputs, Quantity("residual_overlap", "m", default=1.0))
     with pytest.raises(LawError, match="inputs: residual_overlap is also a history quantity"):

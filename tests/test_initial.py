@@ -232,16 +232,16 @@ def test_contacts_that_open_are_found_in_samples_and_snapshots() -> None:
 def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
     state = pressed()
     # 5 % of 2.38 mm is allowed
-    state.contacts.reach[3] = 1.18e-4
+    state.contacts.largest_overlap[3] = 1.18e-4
     assert deep(state.chain, state) == []
-    state.contacts.reach[5] = 0.2 * 2.38e-3
+    state.contacts.largest_overlap[5] = 0.2 * 2.38e-3
     (said,) = deep(state.chain, state)
     words = "contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius"
     assert said.warning and said.text.startswith(words)
     # a^2 = R overlap with R = 1.19 mm, half the radius of equal spheres: sqrt(.5 .2) = .316 of it
     assert "the contact radius was 0.000753 m, 0.32 of the smaller radius" in said.text
     # there is no contact beyond a free end
-    state.contacts.reach[5], state.contacts.reach[BEADS] = 0.0, 1e-3
+    state.contacts.largest_overlap[5], state.contacts.largest_overlap[BEADS] = 0.0, 1e-3
     assert deep(state.chain, state) == []
 
 

@@ -45,16 +45,16 @@ CALLERS = (found_orbit, found_breather, verified)
 @pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize("after_the_end", [False, True])
 def test_an_interrupted_run_ends_the_function_that_asked_for_it(caller, after_the_end, monkeypatch):
-    march, calls = simulation.march, []
+    run_blocks, calls = simulation.run_blocks, []
 
     def interrupted(state, *arguments):
         calls.append(state)
         if after_the_end:
-            march(state, *arguments)
+            run_blocks(state, *arguments)
             assert state.step > state.time_step.n_steps
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(simulation, "march", interrupted)
+    monkeypatch.setattr(simulation, "run_blocks", interrupted)
     with pytest.raises(KeyboardInterrupt):
         caller()
     assert len(calls) == 1

@@ -29,7 +29,8 @@ from granchain.cli.run import run_numbers
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair, damping_ratio
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
 from granchain.store import Result

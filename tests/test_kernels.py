@@ -12,7 +12,8 @@ import pytest
 
 from granchain.certificates import example_inputs
 from granchain.contact import elementary, laws
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.status import Status
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -47,7 +48,7 @@ def test_every_form_has_the_engines_bits(law: str, kernels: ModuleType, librarie
     u, v = (row[1 : N_BODIES + 1] for row in (state.bodies.u, state.bodies.v))
     kept = [
         row[: N_BODIES + 1]
-        for row in (state.contacts.force, state.contacts.peak, state.contacts.reach)
+        for row in (state.contacts.force, state.contacts.peak, state.contacts.largest_overlap)
     ]
     # the pulse has come to the last bead, and the first contacts have opened
     assert v[-1] > 0.1 and kept[0][1] == 0.0 and (kept[1][1:N_BODIES] > 1.0).all()

@@ -15,7 +15,8 @@ from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
 from granchain.engine.energy import added
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.set_up import chain_of
 from granchain.simulation import relative_residual, run

@@ -123,6 +123,24 @@ def test_rows_are_named_in_compiled_code_as_in_plain_python(jit: Path) -> None:
 
 
 @pytest.mark.plain
+def test_rows_as_separate_arrays_are_those_of_the_table(jit: Path) -> None:
+    view, arrays = fields.bodies_view, fields.swept_bodies
+
+    def loop(table, total):  # type: ignore[no-untyped-def]
+        swept = arrays(view(table), 1)
+        total[0] = swept.u[0] + 10.0 * swept.loads[1]
+        swept.v[0] = 1.0 * swept.v.size
+
+    table = np.arange(3.0 * len(fields.BODY)).reshape(len(fields.BODY), 3)
+    plain, total = table.copy(), np.zeros((2, 1))
+    loop(plain, total[0])
+    compiled(loop)(table, total[1])
+    loads = fields.BodyRows._fields.index("loads")
+    assert total.tolist() == [[1.0 + 10.0 * (3 * loads + 2)]] * 2
+    assert np.array_equal(table, plain) and table[1].tolist() == [3.0, 2.0, 5.0]
+
+
+@pytest.mark.plain
 def test_arrays_that_are_held_are_those_that_were_given(jit: Path) -> None:
 
     def loop(drives):  # type: ignore[no-untyped-def]

@@ -12,7 +12,8 @@ import granchain as gc
 from granchain.engine import batch
 from granchain.engine.batch import Copies
 from granchain.engine.energy import RUNNING
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.errors import CaseError, RunError
 from granchain.orbits import shooting
 from granchain.simulation import prepare

@@ -15,7 +15,8 @@ from support.rows import SPEED, contacts_of, steel_row
 from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.status import Status
 

@@ -12,8 +12,9 @@ import granchain as gc
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.engine import setup
+from granchain.engine.recording import Recording
 from granchain.engine.setup import kinds_of_columns, own_coefficients
-from granchain.engine.state import Recording, State
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import LawError
 from granchain.simulation import Ended, outcomes_of

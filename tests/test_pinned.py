@@ -45,8 +45,8 @@ def test_a_compiled_run_has_the_pinned_bits_with_every_kind_of_end(law: str) -> 
     assert differing(law, [name for name in set_ups(law) if name not in SHARED]) == []
 
 
-# in the march, at the step before a sample (each third), snapshot (fifth) or entry of the ledger
-# (seventh), and at the last steps
+# between full steps, at the step before a sample (each third), snapshot (fifth) or entry
+# of the ledger (seventh), and at the last steps
 BROKEN_AT = (1, 74, 104, 211, N_STEPS - 1, N_STEPS)
 RESUMED = ("ma-liu", "tsuji", "kelvin-voigt")
 
@@ -71,7 +71,7 @@ def test_a_resumed_run_has_the_pinned_bits(law: str, broken_at: int) -> None:
     assert differing(law, list(names), broken_at) == []
 
 
-# What indexes: whole steps with driven ends and loads; and the march behind the front, with events.
+# What indexes: full steps with driven ends and loads; and those behind the front, with events.
 # Both record every bead, snapshots and the ledger. All laws run above as plain Python, which checks
 # every index anyway.
 every_index = pytest.mark.skipif(not BOUNDS_HERE, reason="without a check it shows nothing new")
@@ -85,7 +85,7 @@ def test_a_driven_run_with_every_index_checked_has_the_pinned_bits() -> None:
 
 @pytest.mark.bounds
 @every_index
-def test_a_march_with_events_and_every_index_checked_has_the_bits_of_plain_python(
+def test_steps_with_events_and_every_index_checked_has_the_bits_of_plain_python(
     own_laws: None, request: pytest.FixtureRequest
 ) -> None:
     # the least that has events: a law of the package takes half as long again to compile

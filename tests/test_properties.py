@@ -27,8 +27,9 @@ from support.rows import (
 
 from granchain.chain import RIGID, WALL, Chain, End
 from granchain.contact import laws
+from granchain.engine.recording import Recording
 from granchain.engine.setup import Contacts
-from granchain.engine.state import Recording, State
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import Material
 from granchain.status import Status

@@ -14,8 +14,9 @@ from support.running import Running
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
+from granchain.engine.recording import Recording
 from granchain.engine.setup import Contacts
-from granchain.engine.state import Recording, State
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.status import Status
 
@@ -138,7 +139,7 @@ def test_engine_equals_reference(
         "the pulse has not gone far enough to compare anything"
     )
     scale = course.largest_overlap
-    assert abs(state.contacts.reach.max() - scale) <= STATE_TOLERANCE * scale
+    assert abs(state.contacts.largest_overlap.max() - scale) <= STATE_TOLERANCE * scale
 
     def close(computed: Any, expected: Any, most: float) -> None:
         np.testing.assert_allclose(computed, expected, rtol=0.0, atol=most)
@@ -161,7 +162,7 @@ def bits(state: State) -> dict[str, bytes]:
         "acceleration": state.bodies.a,
         "force": state.contacts.force,
         "peak": state.contacts.peak,
-        "reach": np.maximum(state.contacts.reach, 0.0),
+        "reach": np.maximum(state.contacts.largest_overlap, 0.0),
         "history": state.h,
     }
     return {name: part.tobytes() for name, part in parts.items()}

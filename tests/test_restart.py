@@ -23,7 +23,8 @@ from granchain.chain import Chain, End
 from granchain.cli import obey
 from granchain.contact import laws
 from granchain.engine import fields
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError, GranchainWarning
 from granchain.status import Status

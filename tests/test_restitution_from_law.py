@@ -8,9 +8,10 @@ import pytest
 from support.rows import SPEED, run_row, steel_row, velocities
 
 from granchain.case import load_case
-from granchain.contact.examples import example_pair
+from granchain.contact import laws
+from granchain.contact.examples import example_inputs, example_pair
 from granchain.contact.law import SPEED_NODES
-from granchain.engine.setup import LawAtSpeeds, restitution_law, restitutions_at
+from granchain.engine.setup import LawAtSpeeds, restitutions_at
 from granchain.errors import CaseError, LawError, RunError
 from granchain.simulation import run
 from granchain.two_body import impact
@@ -24,7 +25,8 @@ def ma_liu(speed: float) -> float:
 
 
 def test_the_quasi_static_restitution_is_that_of_the_engine():
-    law, values = restitution_law(MA_LIU)
+    law = laws()["ma-liu"]
+    values = example_inputs(law, psi=2.84, xi=13.0)
     speeds = np.array([0.02, 0.2, 1.77, 10.0])
     (found,) = restitutions_at([LawAtSpeeds(law, values, PAIR, np.array([1e-3]), speeds)])
     found = found[:, 0]

@@ -12,6 +12,7 @@ from granchain.contact import laws
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
 from granchain.engine.loop import loop_of
+from granchain.engine.recording import Recording
 from granchain.errors import LawError
 from granchain.jit import compile as jit_compile
 from granchain.jit.accessors import gatherer, store_rows
@@ -25,7 +26,7 @@ def test_laws_with_the_same_functions_share_one_loop():
         for name in ("flores", "hunt-crossley", "lankarani-nikravesh")
     ]
     loops = {
-        loop_of(Functions(*frozen(*model.functions)), features_of(model, True, False, False))
+        loop_of(Functions(*frozen(*model.functions)), features_of(model, Recording()))
         for model in models
     }
     assert len(loops) == 1

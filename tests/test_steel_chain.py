@@ -25,7 +25,7 @@ from granchain import theory
 from granchain.analysis import first_pulse, observed_order, summary
 from granchain.case import load_case
 from granchain.contact.pair import Pair
-from granchain.engine.state import Recording
+from granchain.engine.recording import Recording
 from granchain.simulation import run
 from granchain.two_body import impact
 

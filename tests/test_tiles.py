@@ -16,8 +16,9 @@ import granchain as gc
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine import chain_sweep, state, tiles
-from granchain.engine.state import Recording, State
+from granchain.engine import chain_sweep, contact_step, state, tiles
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.tiles import Bands, in_wavefront, threads_joined
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
@@ -46,7 +47,7 @@ Maker = Callable[[], State]
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of any length are long, and tiles small."""
-    monkeypatch.setattr(state, "TILED_ABOVE", 0)
+    monkeypatch.setattr(contact_step, "TILED_ABOVE", 0)
     monkeypatch.setattr(state, "TILE_CONTACTS", TILE)
     monkeypatch.setattr(state, "TILE_STEPS", BAND)
 

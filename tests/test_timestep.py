@@ -12,7 +12,8 @@ from granchain import theory
 from granchain.case import load_case
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, RunError
 from granchain.simulation import prepare, run

@@ -17,10 +17,10 @@ from granchain.engine.fields import (
     ELEMENT,
     Field,
     Followed,
-    Records,
     Tables,
     member_of,
 )
+from granchain.engine.recording import Records
 from granchain.engine.state import Memory, State
 from granchain.jit.compile import compiled
 

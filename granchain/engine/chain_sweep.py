@@ -23,7 +23,7 @@ from granchain.engine.contact_step import (
     replaced,
 )
 from granchain.engine.energy import dissipate
-from granchain.engine.fields import motion_of, write_changed
+from granchain.engine.fields import motion_of, swept_bodies, swept_contacts, write_changed
 from granchain.engine.jumps import moving, note_jump
 from granchain.engine.mixture import UNTIL
 from granchain.jit.accessors import rows_from, store_rows
@@ -32,7 +32,7 @@ from granchain.jit.compile import VECTOR, hot, rows, shared
 # Step number that no run reaches.
 NEVER = 2**62
 # A tile advances several steps at a time. Its 0.5 to 0.9 MB fit in an L2 cache, so memory is read
-# once per TILE_STEPS steps. Long chains are tiled (TILED_ABOVE in state.py). A tile has more
+# once per TILE_STEPS steps. Long chains are tiled (TILED_ABOVE in contact_step.py). A tile has more
 # than the TILE_STEPS * VECTOR contacts that it moves back, so that tiles two apart share none.
 TILE_CONTACTS, TILE_STEPS = 2048, 32
 # An np.int64 instead of a literal, for which Numba would compile the called functions again.
@@ -55,17 +55,17 @@ def flags_of(features: Features) -> tuple[np.bool_, ...]:
 
 
 @rows
-def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, left, count, rate, loaded):
+def kick(b, force, left, count, scale, dt, rate, loaded):
     """Update the half-step velocities, and record the accelerations of the step.
 
     `left` is the force on the first body from its left.
     """
     for k in range(count):
         f = force[k]
-        total = net(left, f, loads[k], loaded)
-        acceleration = inverse_mass[k] * total
-        a[k] = acceleration
-        v[k] = kicked(v[k], scale, dt, dt_over_m[k], acceleration, total, rate)
+        total = net(left, f, b.loads[k], loaded)
+        acceleration = b.inverse_mass[k] * total
+        b.a[k] = acceleration
+        b.v[k] = kicked(b.v[k], scale, dt, b.dt_over_m[k], acceleration, total, rate)
         left = f
 
 
@@ -85,7 +85,7 @@ def raise_peaks(force, peak, count):
 @shared
 def kick_row(row, first, count, changed, corrected, scale, dt, flags):
     """Update the peaks and kick the bodies; with elements, update only the peaks."""
-    b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
+    k = rows_from(row.contacts, first)
     rate, loaded, _, elements = flags
     raise_peaks(k.force, k.peak, count)
     write_changed(row.contacts.force, row.contacts.kicked, row.events, first, changed)
@@ -94,10 +94,7 @@ def kick_row(row, first, count, changed, corrected, scale, dt, flags):
             k.force[i] = row.corrections.kick[i]
     if not elements:
         left = row.contacts.force[first - 1] if first > 0 else 0.0
-        kick(
-            b.v, b.a, scale, dt, b.dt_over_m, b.inverse_mass, b.loads, k.force, left, count,
-            rate, loaded,
-        )  # fmt: skip
+        kick(swept_bodies(row.bodies, first), k.force, left, count, scale, dt, rate, loaded)
 
 
 @hot
@@ -116,15 +113,15 @@ def behind_front(bodies, contacts, clock, steps):
     a step, one contact closes, and one more if a jump of the force moves the bodies. Both ends of
     the contact are then among the swept contacts.
     """
-    u, start, reach, front, last = (
+    u, start, largest, front, last = (
         bodies.u,
         contacts.start,
-        contacts.reach,
+        contacts.largest_overlap,
         clock.front,
         clock.n_bodies,
     )
     while front < last and (
-        reach[front] > OPEN or overlap_of(u[front], u[front + 1], start[front]) > OPEN
+        largest[front] > OPEN or overlap_of(u[front], u[front + 1], start[front]) > OPEN
     ):
         front += 1
     clock.front = front
@@ -209,22 +206,21 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
 
     def taking(coefficients_at, LOSES):
         @rows
-        def sweep(
-            u, v, a, dt_over_m, inverse_mass, loads, start, force, peak, reach, elastic, clamp,
-            viscous_work, clamp_work, c, h, dt, half_dt, pending, left, first, count,
-        ):  # fmt: skip
+        def sweep(b, contacts, c, h, dt, half_dt, pending, left, first, count):
             """Compute forces and, if ADVANCES, kick and drift in one pass.
 
             The force on the left of a body is carried in a scalar. A force that depends on the rate
             uses the rate predicted to the full step with the accelerations of the last step.
 
-            Rows begin at the contact `first`, and `left` is the force on its left. If the energy
-            balance is recorded, the losses of the previous step over `pending` [s] are added. The
-            result is the number of contacts in which the clamp acts.
+            Rows of bodies and contacts begin at the contact `first`, and `left` is the force on its
+            left. If the energy balance is recorded, the losses of the previous step over `pending`
+            [s] are added. The result is the number of contacts in which the clamp acts.
             """
+            u, v, a, force, clamp = b.u, b.v, b.a, contacts.force, contacts.clamp
+            largest, peak, elastic = contacts.largest_overlap, contacts.peak, contacts.elastic
             clamped = 0
             for k in range(count):
-                d = overlap_of(u[k], u[k + 1], start[k])
+                d = overlap_of(u[k], u[k + 1], contacts.start[k])
                 half, da = v[k] - v[k + 1], a[k] - a[k + 1]
                 rate = predicted(half, da, half_dt) if RATE else 0.0
                 f, still, lifted = force_terms(
@@ -232,33 +228,33 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
                 )
                 if LOSES:
                     mean = past_rate(half, da, half_dt)
-                    viscous_work[k] += dissipated(pending, mean, force[k], elastic[k], clamp[k])
+                    contacts.viscous_work[k] += dissipated(
+                        pending, mean, force[k], elastic[k], clamp[k]
+                    )
                     if CLAMPS:
-                        clamp_work[k] += pending * mean * clamp[k]
+                        contacts.clamp_work[k] += pending * mean * clamp[k]
                         clamp[k] = lifted
                         clamped += lifted > 0.0
                 if LEDGER:
                     elastic[k] = still
                 force[k] = f
-                reach[k] = d if d > reach[k] else reach[k]
+                largest[k] = d if d > largest[k] else largest[k]
                 if ADVANCES:
                     peak[k] = f if f > peak[k] else peak[k]
-                    total, acceleration = net(left, f, loads[k], LOADED), 0.0
+                    total, acceleration = net(left, f, b.loads[k], LOADED), 0.0
                     if RATE:
-                        acceleration = inverse_mass[k] * total
+                        acceleration = b.inverse_mass[k] * total
                         a[k] = acceleration
-                    v[k] = kicked(v[k], 1.0, dt, dt_over_m[k], acceleration, total, RATE)
+                    v[k] = kicked(v[k], 1.0, dt, b.dt_over_m[k], acceleration, total, RATE)
                     u[k] += dt * v[k]
                     left = f
             return clamped
 
         @hot
         def sweep_contacts(row, first, count, dt, half_dt, pending):
-            b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
             left = row.contacts.force[first - 1] if first > 0 else 0.0
             clamped = sweep(
-                b.u, b.v, b.a, b.dt_over_m, b.inverse_mass, b.loads, k.start, k.force, k.peak,
-                k.reach, k.elastic, k.clamp, k.viscous_work, k.clamp_work, row.c, row.h,
+                swept_bodies(row.bodies, first), swept_contacts(row.contacts, first), row.c, row.h,
                 dt, half_dt, pending, left, first, count,
             )  # fmt: skip
             return clamped, first + count
@@ -293,8 +289,8 @@ def detecting(step: ContactStep) -> Callable:
 
         @hot
         def detect_contacts(row, first, count, dt, half_dt, pending):
-            b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
-            return detect(b.u, b.v, b.a, k.start, row.c, row.h, dt, half_dt, first, count)
+            b, start = rows_from(row.bodies, first), rows_from(row.contacts, first).start
+            return detect(b.u, b.v, b.a, start, row.c, row.h, dt, half_dt, first, count)
 
         return detect_contacts
 
@@ -330,9 +326,8 @@ def renewal(step: ContactStep) -> Callable:
     def renew(row, clock, dt, half_dt, first, count, length):
         """Update the history of every contact with an event.
 
-        Contacts first..first + count - 1 are checked. Returns the number of contacts that need a
-        kick that differs from the recorded force, and the length of the list of contacts with an
-        event.
+        Contacts first..first + count - 1 are checked. Returns the number of contacts whose two
+        forces differ, and the length of the list of contacts with an event.
 
         A contact under load has an event at each step. The contacts with an event at the previous
         step therefore come first, from a list, so that the search of the entire chain usually finds
@@ -397,7 +392,7 @@ def renewal(step: ContactStep) -> Callable:
     return renew
 
 
-def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable:
+def tile_stepper(step: ContactStep, forces: Callable, renew: Callable) -> Callable:
     """Return a function that advances a tile by several steps; see `advance_tile`."""
     features, sweep, flags = step.features, sweep_of(step, True), flags_of(step.features)
     RATE, LEAPS, TILED = features.rate, features.leaps, features.tiled
@@ -410,14 +405,14 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
         A tile is a parallelogram that begins at `ahead` and moves back by VECTOR contacts per step.
         A contact needs its two bodies from the previous step. On the right, this tile has already
         advanced them to that step; on the left, the previous tile has. So advancing the tiles one
-        after another is bit-identical to complete steps. A chain that is not tiled does not move
+        after another is bit-identical to full steps. A chain that is not tiled does not move
         back, and its number of contacts grows with the front. The function stops before a step with
         a jump, which the caller completes.
 
-        Returns the number of steps done, the number of kicks of the next step that differ from the
-        recorded force, the length of the list of active contacts, the number of samples taken, the
-        number of contact-steps in which the clamp acted, and the time over which the last losses
-        are not yet in the energy balance.
+        Returns the number of steps done, the number of contacts whose two forces differ in the next
+        step, the length of the list of active contacts, the number of samples taken, the number of
+        contact-steps in which the clamp acted, and the time over which the last losses are not yet
+        in the energy balance.
         """
         bodies, contacts, events = row.bodies, row.contacts, row.events
         dt, tile, clamped = clock.dt, clock.tile, 0
@@ -471,26 +466,26 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
 
 
 def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
-    """Return the sweeps for a law: `march`, and `advance_tile` for one tile."""
+    """Return the sweeps for a law: `proceed`, and `advance_tile` for one tile."""
     features = step.features
     LEDGER, TILED = features.ledger, features.tiled
     EVENTS, MOVES = features.history or features.jumps, features.jumps and not features.kinks
     forces, renew, move = sweep_of(step, False), renewal(step), moving(features)
-    advance_tile = tile_march(step, forces, renew)
+    advance_tile = tile_stepper(step, forces, renew)
 
     @hot
-    def march(row, clock, records, steps, whole):
+    def proceed(row, clock, records, steps, full):
         """Advance several steps and sample their sensors.
 
-        Returns the number of steps done, the number of kicks of the next step that differ from the
-        recorded force, and the number of contacts swept in it. In a complete step or a step with a
-        jump, only the forces are computed; the caller does the rest.
+        Returns the number of steps done, the number of contacts whose two forces differ in the next
+        step, and the number of contacts swept in it. In a full step or a step with a jump, only the
+        forces are computed; the caller does the rest.
         """
         bodies, contacts = row.bodies, row.contacts
         done, changed, ahead, tile, length = 0, 0, 0, clock.tile, clock.n_active
         n = behind_front(bodies, contacts, clock, steps)
         pending, sample = clock.pending, clock.sample
-        if not whole:
+        if not full:
             if TILED and length > 0:
                 length = keep_on_list(row.events, 0, 0, 0, length)
             while ahead == 0 or (TILED and ahead < n + VECTOR * (steps - 1)):
@@ -515,7 +510,7 @@ def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
             n = behind_front(bodies, contacts, clock, A_STEP)
         dt = clock.dt
         half_dt = 0.5 * dt if clock.earlier + clock.step + done > 0 else 0.0
-        if whole and EVENTS:
+        if full and EVENTS:
             changed, clock.n_active = renew(row, clock, dt, half_dt, 0, n, length)
         b, k = bodies, contacts
         if MOVES and clock.n_jumps > 0:
@@ -533,7 +528,7 @@ def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
         clock.pending = 0.0
         return done, changed, n
 
-    return march, advance_tile
+    return proceed, advance_tile
 
 
 @shared

@@ -4,6 +4,12 @@ This module makes the scheme second order for every form of force. It contains t
 the full step, the approach speed interpolated to the onset, the onset weight, the end of a contact
 that pulls, and the kick at a jump of the force. The code that loops over contacts (a chain, or two
 bodies) calls these functions and adds no physics. Derivations: docs/explanation/contact-step.md.
+
+A contact has two forces. The recorded force is that of the law at this step: sensors, peaks, and
+the energy balance read it. The other force kicks the bodies. They are equal except in the steps
+after an onset or the end of a contact that pulls, whose kick has a weight, and next to a jump of
+the force, where the recorded force is corrected and the kick is not. Such contacts are listed in
+`events.changed`, with both forces in `contacts.kicked` and `contacts.recorded`.
 """
 
 from __future__ import annotations
@@ -11,13 +17,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from granchain.chain import Masses
 from granchain.contact.guard import ASIDE
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions, Model
 from granchain.jit.accessors import gatherer
 from granchain.jit.compile import hot
+
+if TYPE_CHECKING:
+    from granchain.engine.recording import Recording
 
 # Relative step of the numerical derivatives of a force: the square root of the rounding error of a
 # double, 2^-26, balances truncation and rounding.
@@ -52,7 +62,7 @@ class Features:
     tiled : bool
         Whether the chain is swept tile by tile, several steps at a time.
     elements : bool
-        Whether there are elements. Every step is then a complete step.
+        Whether there are elements. Every step is then a full step.
     ends : bool
         Whether some of them are compliant ends.
     laws : tuple of bool
@@ -78,26 +88,37 @@ class Features:
     laws: tuple[bool, ...] = ()
 
 
-def features_of(
-    model: Model, ledger: bool, loaded: bool, driven: bool, elements: bool = False,
-    ends: bool = False,
-) -> Features:  # fmt: skip
-    """Return the features of the loop for a law and a chain."""
+# Number of contacts above which a chain is swept tile by tile.
+TILED_ABOVE = 4096
+
+
+def features_of(model: Model, recording: Recording, chain: Masses | None = None) -> Features:
+    """Return the features of the loop for a law, a recording, and a chain.
+
+    Without a chain, they are those of contacts in a mechanism.
+    """
+    driven = chain is not None and bool(chain.drives)
+    ends = chain is not None and chain.end_elements.body.size > 0
+    elements = ends or (chain is not None and chain.elements.body.size > 0)
+    leaps = model.onset_jump or model.jumps_inside
+    long = chain is not None and chain.n_bodies + 1 > TILED_ABOVE
     return Features(
         rate=model.uses_rate,
         history=bool(model.history),
-        ledger=ledger and model.uses_rate,
-        loaded=loaded or driven,
+        ledger=recording.ledger and model.uses_rate,
+        loaded=driven or (chain is not None and bool(chain.loads.any())),
         driven=driven,
         forgets=model.forgets,
         jumps=model.jumps_inside,
         kinks=model.kinks,
-        leaps=model.onset_jump or model.jumps_inside,
+        leaps=leaps,
         weight=model.remembered("onset_weight"),
         lowest=model.coefficient("lowest_force") if model.uses_rate else -1,
         n_coefficients=len(model.coefficients),
         n_history=len(model.history),
-        elements=elements or ends,
+        # The loop stops at each jump of a force, and with a drive or elements every step is full.
+        tiled=long and not (leaps or driven or elements),
+        elements=elements,
         ends=ends,
         laws=tuple(one.uses_rate for one in getattr(model.law, "models", ())),
     )

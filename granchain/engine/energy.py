@@ -58,7 +58,7 @@ def stores(step: ContactStep) -> Callable:
 
 
 def account(row, half, back, drive_work, contacts_energy, elements_energy, n, ledger):
-    """Return the energies in the order of `fields.ENERGY`.
+    """Return the energies in the order of `recording.ENERGY`.
 
     `half` is the part of the step's time whose work belongs to this entry.
     """
@@ -126,8 +126,8 @@ def inspection(step: ContactStep) -> Callable:
         j = 0
         for k in range(n):
             ck = coefficients_at(row.c, k)
-            beyond_law = contacts.reach[k] > overlap_limit(ck)
-            if beyond_law or contacts.reach[k] > contacts.limit[k]:
+            beyond_law = contacts.largest_overlap[k] > overlap_limit(ck)
+            if beyond_law or contacts.largest_overlap[k] > contacts.limit[k]:
                 clock.where = k
                 return OUTSIDE_LAW if beyond_law else BEYOND_RADIUS
             d, half, _ = motion_of(row, k)

@@ -1,11 +1,10 @@
-"""Declarations of the state of a run: name, owner, initial value, and mutability of each quantity.
+"""Declarations of the state of a run: name, owner, meaning, and initial value of each quantity.
 
 Bodies are stored in padded rows: index 0 is the left wall (or nothing), 1..n are the bodies, n + 1
 is the right wall (or nothing), and the rest is padding at rest. Contact k joins the padded bodies k
 and k + 1 for every k. One sweep over complete vectors therefore serves every chain, without special
 cases at its ends. The declarations determine the rows that the compiled loop uses (`bodies.v[k]`,
-`contacts.force[k]`), the record of scalars (`clock.step`), the contents of a checkpoint, the checks
-of a resumed run, and the names in messages.
+`contacts.force[k]`), the record of scalars (`clock.step`), and the contents of a checkpoint.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.engine.contact_step import overlap_of
-from granchain.jit.accessors import rows_as
+from granchain.jit.accessors import arrays_as, rows_as
 from granchain.jit.compile import hot, shared
 from granchain.jit.reach import NAMED_TUPLES
 
@@ -43,10 +42,10 @@ class Field(NamedTuple):
         Value before the run is set up.
     kind : type
         float or int.
-    changes : bool
-        Whether a run changes the quantity. If so, a checkpoint contains it.
-    most : str
-        Upper limit of an integer that determines where the loop writes: a key of `State.limits`.
+    axes : tuple of str
+        Names of the axes of a record.
+    swept : bool
+        Whether the row is an argument of the sweeps.
     """
 
     name: str
@@ -54,18 +53,18 @@ class Field(NamedTuple):
     meaning: str
     start: float = 0.0
     kind: type = float
-    changes: bool = True
-    most: str = ""
+    axes: tuple[str, ...] = ()
+    swept: bool = False
 
 
 BODY = (
-    Field("u", "body", "displacement from the start [m]"),
-    Field("v", "body", "velocity at the half step [m/s]"),
-    Field("a", "body", "acceleration of the step before [m/s2]"),
+    Field("u", "body", "displacement from the start [m]", swept=True),
+    Field("v", "body", "velocity at the half step [m/s]", swept=True),
+    Field("a", "body", "acceleration of the step before [m/s2]", swept=True),
     Field("mass", "body", "[kg]"),
-    Field("inverse_mass", "body", "[1/kg]; 0 for walls"),
-    Field("dt_over_m", "body", "time step over mass [s/kg]"),
-    Field("loads", "body", "force from outside, steady and driven [N]"),
+    Field("inverse_mass", "body", "[1/kg]; 0 for walls", swept=True),
+    Field("dt_over_m", "body", "time step over mass [s/kg]", swept=True),
+    Field("loads", "body", "force from outside, steady and driven [N]", swept=True),
     Field("steady", "body", "its steady part: weight and precompression [N]"),
     Field("weight", "body", "its weight along the chain [N]"),
 )
@@ -77,20 +76,24 @@ CONTACT = (
         "overlap at zero displacement [m]: 0 touching, minus the gap, the static overlap, -inf: "
         "no contact",
         -np.inf,
+        swept=True,
     ),
-    Field("force", "contact", "of the last step, as recorded [N]"),
-    Field("peak", "contact", "largest force [N]"),
-    Field("reach", "contact", "largest overlap [m]", -np.inf),
-    Field("elastic", "contact", "elastic part of the force [N]"),
-    Field("clamp", "contact", "what the clamp at zero adds to it [N]"),
+    Field("force", "contact", "of the last step, as recorded [N]", swept=True),
+    Field("peak", "contact", "largest force [N]", swept=True),
+    Field("largest_overlap", "contact", "so far [m]", -np.inf, swept=True),
+    Field("elastic", "contact", "elastic part of the force [N]", swept=True),
+    Field("clamp", "contact", "what the clamp at zero adds to it [N]", swept=True),
     Field(
-        "viscous_work", "contact", "work of the viscous part since the last entry of the ledger [J]"
+        "viscous_work",
+        "contact",
+        "work of the viscous part since the last entry of the ledger [J]",
+        swept=True,
     ),
-    Field("clamp_work", "contact", "work of the clamp since then [J]"),
+    Field("clamp_work", "contact", "work of the clamp since then [J]", swept=True),
     Field("lost", "contact", "loss of dents that the contact has forgotten [J]"),
     Field("limit", "contact", "overlap at which the run stops [m]", np.inf),
-    Field("kicked", "contact", "force that kicks, where it was last not the one recorded [N]"),
-    Field("recorded", "contact", "force that was recorded there [N]"),
+    Field("kicked", "contact", "force that kicks, of a contact with two forces [N]"),
+    Field("recorded", "contact", "its recorded force [N]"),
     Field(
         "endwise",
         "contact",
@@ -108,9 +111,8 @@ EVENT = (
     Field(
         "changed",
         "event",
-        "contacts whose kick is not the recorded force",
+        "contacts whose two forces differ, see contact_step.py",
         kind=int,
-        most="contacts",
     ),
     Field(
         "active",
@@ -118,14 +120,12 @@ EVENT = (
         "contacts that had an event at the step before: those of a contact under load come at "
         "each step",
         kind=int,
-        most="contacts",
     ),
     Field(
         "listed",
         "contact",
         "1 where the contact is among the active ones",
         kind=int,
-        most="contacts",
     ),
 )
 
@@ -134,7 +134,7 @@ CORRECTION = (
     Field(
         "excess",
         "contact",
-        "by how much the kick of the step before exceeded the recorded force [N]",
+        "force that kicked at the step before, less the recorded force [N]",
     ),
     Field(
         "past",
@@ -182,22 +182,21 @@ DRIVEN = (
     Field("rest", "drive", "what its rounding has left out [J]"),
 )
 DRIVE = (
-    Field("body", "drive", "its body, as an index", changes=False),
-    Field("kind", "drive", "DISPLACEMENT or FORCE", changes=False),
+    Field("body", "drive", "its body, as an index"),
+    Field("kind", "drive", "DISPLACEMENT or FORCE"),
     Field(
         "sign",
         "drive",
         "1 where what it follows is positive to the right, else -1",
         1.0,
-        changes=False,
     ),
-    Field("damping", "drive", "of the elements of its body [kg/s]", changes=False),
-    Field("first", "drive", "place of its first knot", changes=False),
-    Field("after", "drive", "one more than that of its last", changes=False),
+    Field("damping", "drive", "of the elements of its body [kg/s]"),
+    Field("first", "drive", "place of its first knot"),
+    Field("after", "drive", "one more than that of its last"),
 )
 
 RUN = (
-    Field("dt", "run", "time step [s]", changes=False),
+    Field("dt", "run", "time step [s]"),
     Field("allowed_step", "run", "step that the state at the end of the blocks allows [s]", np.inf),
     Field(
         "pending", "run", "time over which the last forces' losses are not yet in the ledger [s]"
@@ -208,99 +207,48 @@ RUN = (
     Field("elements_rest", "run", "what its rounding has left out [J]"),
     Field("ends_work", "run", "energy that compliant ends have taken [J]"),
     Field("ends_rest", "run", "what its rounding has left out [J]"),
-    Field("n_steps", "run", "steps to the end", kind=int, changes=False),
+    Field("n_steps", "run", "steps to the end", kind=int),
     Field(
         "earlier",
         "run",
         "steps before the first, of the runs that this one goes on from",
         kind=int,
-        changes=False,
     ),
-    Field("n_bodies", "run", "striker and beads", kind=int, changes=False),
-    Field("stride", "run", "steps from sample to sample", kind=int, changes=False),
+    Field("n_bodies", "run", "striker and beads", kind=int),
+    Field("stride", "run", "steps from sample to sample", kind=int),
     Field(
         "tile",
         "run",
         "contacts that are swept over several steps at a time",
         kind=int,
-        changes=False,
     ),
-    Field("band", "run", "steps at a time at most", kind=int, changes=False),
-    Field("step", "run", "steps done", kind=int, most="steps"),
-    Field("front", "run", "contacts behind the front of the wave", kind=int, most="contacts"),
-    Field("sample", "run", "samples taken", kind=int, most="samples"),
-    Field("snapshot", "run", "snapshots taken", kind=int, most="snapshots"),
-    Field("entry", "run", "entries of the ledger", kind=int, most="entries"),
-    Field("clamped", "run", "contact-steps in which the clamp acted", kind=int, most="any number"),
-    Field("where", "run", "body or contact of a failure, as an index", kind=int, most="contacts"),
-    Field("n_active", "run", "length of the list of active contacts", kind=int, most="contacts"),
+    Field("band", "run", "steps at a time at most", kind=int),
+    Field("step", "run", "steps done", kind=int),
+    Field("front", "run", "contacts behind the front of the wave", kind=int),
+    Field("sample", "run", "samples taken", kind=int),
+    Field("snapshot", "run", "snapshots taken", kind=int),
+    Field("entry", "run", "entries of the ledger", kind=int),
+    Field("clamped", "run", "contact-steps in which the clamp acted", kind=int),
+    Field("where", "run", "body or contact of a failure, as an index", kind=int),
+    Field("n_active", "run", "length of the list of active contacts", kind=int),
     Field(
         "n_jumps",
         "run",
         "jumps of the force in this step; none between two steps",
         kind=int,
-        most="none",
     ),
     Field(
         "echoes",
         "run",
-        "1 where the kicks of the step before were not the recorded forces",
+        "1 where two forces differed at the step before",
         kind=int,
-        most="one",
     ),
 )
 
-# Rows of samples, snapshots, and entries; `energies` has one column for each energy.
-RECORD = (
-    Field("sensor_force", "sample", "mean force of a bead's two contacts [N]"),
-    Field("contact_force", "sample", "of the recorded contacts [N]"),
-    Field("contact_overlap", "sample", "of the recorded contacts [m]"),
-    Field("jump_force", "sample", "of a sensor beside a jump since the sample before [N]", np.nan),
-    Field("jump_time", "sample", "of that jump [s]", np.nan),
-    Field("displacement", "snapshot", "of every body [m]"),
-    Field("velocity", "snapshot", "of every body at the step [m/s]"),
-    Field("snapshot_reach", "snapshot", "largest overlap of every contact until then [m]"),
-    Field("snapshot_overlap", "snapshot", "of every contact [m]"),
-    Field("snapshot_rate", "snapshot", "of every contact [m/s]"),
-    Field("snapshot_history", "snapshot", "of every contact, a row for each quantity"),
-    Field("energies", "entry", "in the order of ENERGIES [J]"),
-    Field("drive_work", "entry", "of each drive, of a chain that has several [J]"),
-    Field("attached_displacement", "snapshot", "of every attached mass [m]"),
-    Field("attached_velocity", "snapshot", "of every attached mass at the step [m/s]"),
-)
-ENERGY = (
-    Field("kinetic", "entry", "of the bodies and the attached masses [J]"),
-    Field("recoverable", "entry", "of the contacts [J]"),
-    Field("plastic", "entry", "lost in dents [J]"),
-    Field("viscous", "entry", "taken by damping [J]"),
-    Field("clamp", "entry", "taken by the clamp at zero force [J]"),
-    Field("elements", "entry", "of the springs of elements [J]"),
-    Field("elements_viscous", "entry", "taken by the dashpots of elements [J]"),
-    Field("external", "entry", "work from outside [J]: the sum of the three parts that follow"),
-    Field("gravity", "entry", "[J]"),
-    Field("precompression", "entry", "[J]"),
-    Field("drives", "entry", "[J]"),
-    Field("radiated", "entry", "taken by compliant ends [J]: a part of elements_viscous"),
-)
-
-# Plan of the records: positions and steps. A run does not change it.
-PLAN = (
-    Field(
-        "sensor_left",
-        "sample",
-        "index of the left contact of each sensor bead",
-        kind=int,
-        changes=False,
-    ),
-    Field("sensor_right", "sample", "of its right contact", kind=int, changes=False),
-    Field("recorded", "sample", "indices of the recorded contacts", kind=int, changes=False),
-    Field("snapshot_at", "snapshot", "steps of the snapshots", kind=int, changes=False),
-    Field("energy_at", "entry", "steps of the entries of the ledger", kind=int, changes=False),
-)
 # Tables of the drives, one after another.
 FOLLOWED = (
-    Field("knots", "run", "instants of the drives' tables [s]", changes=False),
-    Field("spline", "run", "coefficients behind each, highest power first", changes=False),
+    Field("knots", "run", "instants of the drives' tables [s]"),
+    Field("spline", "run", "coefficients behind each, highest power first"),
 )
 
 
@@ -322,9 +270,7 @@ CorrectionRows = named_tuple_of("CorrectionRows", CORRECTION)
 JumpRows = named_tuple_of("JumpRows", STEP_JUMP)
 ElementRows = named_tuple_of("ElementRows", ELEMENT)
 DrivenRows, DriveRows = named_tuple_of("DrivenRows", DRIVEN), named_tuple_of("DriveRows", DRIVE)
-Records = named_tuple_of("Records", (*RECORD, *PLAN))
 Followed = named_tuple_of("Followed", FOLLOWED)
-Energies = named_tuple_of("Energies", ENERGY)
 
 
 class Tables(NamedTuple):
@@ -372,6 +318,10 @@ def record_type(fields: tuple[Field, ...]) -> np.dtype:
 
 
 CLOCK = record_type(RUN)
+# Rows that the sweeps take, as separate arrays.
+SweptBodies = named_tuple_of("SweptBodies", tuple(field for field in BODY if field.swept))
+SweptContacts = named_tuple_of("SweptContacts", tuple(field for field in CONTACT if field.swept))
+swept_bodies, swept_contacts = arrays_as(SweptBodies), arrays_as(SweptContacts)
 bodies_view, contacts_view, events_view = (
     rows_as(BodyRows),
     rows_as(ContactRows),
@@ -433,7 +383,7 @@ def motion_of(row, k):
 
 @hot
 def write_changed(force, values, events, first, changed):
-    """Write values to the contacts whose kick differs from the recorded force."""
+    """Write values to the contacts whose two forces differ."""
     for e in range(changed):
         k = events.changed[first + e]
         force[k] = values[k]

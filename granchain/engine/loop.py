@@ -46,8 +46,8 @@ def loop_of(law: Functions, features: Features) -> Callable:
 def keep_history(row, records, clock, back):
     """Store the history of every contact in this snapshot."""
     b, k, shot = row.bodies, row.contacts, clock.snapshot
-    for i in range(records.snapshot_reach.shape[1]):
-        records.snapshot_reach[shot, i] = k.reach[i]
+    for i in range(records.snapshot_largest_overlap.shape[1]):
+        records.snapshot_largest_overlap[shot, i] = k.largest_overlap[i]
         records.snapshot_overlap[shot, i] = overlap_of(b.u[i], b.u[i + 1], k.start[i])
         records.snapshot_rate[shot, i] = past_rate(b.v[i] - b.v[i + 1], b.a[i] - b.a[i + 1], back)
         for quantity in range(row.h.shape[0]):
@@ -84,7 +84,7 @@ def complete(
         for i in range(clock.n_bodies):
             records.displacement[clock.snapshot, i] = b.u[i + 1]
             records.velocity[clock.snapshot, i] = b.v[i + 1] - back * b.a[i + 1]
-        if clock.snapshot < records.snapshot_reach.shape[0]:
+        if clock.snapshot < records.snapshot_largest_overlap.shape[0]:
             keep_history(row, records, clock, back)
         clock.snapshot += 1
     if step < n_steps:
@@ -97,7 +97,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
     ENDS = features.ends
     flags = flags_of(features)
     step_of_contact = contact_step(law, features)
-    march, _ = sweeps_of(step_of_contact)
+    proceed, _ = sweeps_of(step_of_contact)
     inspect, correct = inspection(step_of_contact), correcting(step_of_contact)
     stored, jolt = stores(step_of_contact), jolting(step_of_contact)
     settle = settling(step_of_contact)
@@ -109,33 +109,33 @@ def time_loop(law: Functions, features: Features) -> Callable:
         while clock.step < stop:
             step = clock.step
             sample_at, snapshot_at, energy_at = next_stops(clock, records)
-            # A complete step needs more than forces, kick, and drift. The chain marches up to the
+            # A full step needs more than forces, kick, and drift. The chain proceeds to the
             # next one.
-            whole_at = min(min(snapshot_at, energy_at), n_steps)
+            full_at = min(min(snapshot_at, energy_at), n_steps)
             if DRIVEN or ELEMENTS or step == 0 or (LEAPS and clock.echoes > 0):
-                whole_at = step
+                full_at = step
             if DRIVEN:
                 follow(row, clock, followed)
             if ENDS:
                 settle(row, clock, 0.5 * clock.dt if clock.earlier + step > 0 else 0.0)
-            # march to a complete step or to the end of the block, whichever is first
-            until = min(min(step + clock.band, stop), whole_at)
-            ordinary = until - step if step < whole_at else 1
-            done, changed, n = march(row, clock, records, ordinary, step == whole_at)
+            # proceed to a full step or to the end of the block, whichever is first
+            until = min(min(step + clock.band, stop), full_at)
+            ordinary = until - step if step < full_at else 1
+            done, changed, n = proceed(row, clock, records, ordinary, step == full_at)
             step += done
             clock.step = step
-            marched = done == ordinary
+            proceeded = done == ordinary
             corrected = (
-                LEAPS and not marched and (clock.n_jumps > 0 or clock.echoes > 0 or changed > 0)
+                LEAPS and not proceeded and (clock.n_jumps > 0 or clock.echoes > 0 or changed > 0)
             )
             if corrected:
                 correct(row, clock, records, changed, n)
             sample_at, _, _ = next_stops(clock, records)
-            if step == sample_at and not marched:
+            if step == sample_at and not proceeded:
                 read_overlaps(row, records, clock.sample, 0, force.size)
                 read_forces(force, records, clock.sample, 0, force.size)
                 clock.sample += 1
-            if marched:
+            if proceeded:
                 continue
             if DRIVEN:
                 jolt(row, clock)

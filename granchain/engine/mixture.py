@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,49 +44,10 @@ def with_copies(model: Model) -> Model:
     return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
 
 
-class ReadInputs:
-    """Inputs of a law that remember which of their values were read."""
-
-    def __init__(self, inputs: SimpleNamespace):
-        self._inputs, self._read = inputs, dict[str, Any]()
-
-    def __getattr__(self, name: str) -> Any:
-        self._read[name] = getattr(self._inputs, name, None)
-        return getattr(self._inputs, name)
-
-
 def is_built_in(law: type[ContactLaw]) -> bool:
     """Check if granchain defines a law and its coefficients, which then accept arrays."""
     modules = law.__module__, law.model.__module__, law.coefficients_of.__module__
     return all(module.startswith(BUILT_IN) for module in modules)
-
-
-def models_by_inputs() -> Callable[[type[ContactLaw], SimpleNamespace], Model]:
-    """Return a function (law, inputs) -> model.
-
-    A built-in law makes one model for all inputs that differ only in values that it does not read
-    for its model.
-    """
-    # by law and by the names of the inputs that were read: the models by the values of these
-    known: dict[type[ContactLaw], dict[tuple[str, ...], dict[tuple, Model]]] = {}
-
-    def model_for(law: type[ContactLaw], inputs: SimpleNamespace) -> Model:
-        if law not in known:
-            known[law] = {}
-        values = vars(inputs)
-        for names, models in known[law].items():
-            asked = tuple(map(values.get, names))
-            if np.ndarray not in map(type, asked) and asked in models:
-                return models[asked]
-        if not is_built_in(law):
-            return law.model(inputs)
-        read_inputs: Any = ReadInputs(inputs)
-        model, read = law.model(read_inputs), read_inputs._read
-        if not any(isinstance(value, np.ndarray) for value in read.values()):
-            known[law].setdefault(tuple(read), {})[tuple(read.values())] = model
-        return model
-
-    return model_for
 
 
 def shared_models(models: Sequence[Model]) -> list[Model]:

@@ -15,6 +15,7 @@ import hashlib
 import json
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,7 +36,6 @@ from granchain.engine.mixture import (
     coefficient_rows,
     is_built_in,
     mixed_model,
-    models_by_inputs,
     models_of,
     shared_models,
     with_copies,
@@ -134,10 +134,9 @@ def contacts_together(rows: Sequence[RowInputs]) -> list[Contacts]:
             ]
         )
     )
-    model_for = models_by_inputs()
     groups = [
         [
-            group._replace(inputs=(values := next(inputs)), model=model_for(group.law, values))
+            group._replace(inputs=(values := next(inputs)), model=group.law.model(values))
             for group in those
         ]
         for those in groups
@@ -574,14 +573,17 @@ def with_restitutions(
         If nothing moves, so that there is no speed, or if an impact at one of the speeds exceeds
         the overlap limit of the other law.
     """
-    found = [inputs for inputs, *_ in rows]
-    sources = {
-        place: LawAtSpeeds(
-            *restitution_law(inputs.restitution), pair, limits, _speeds(inputs, velocity)
-        )
-        for place, (inputs, pair, limits, velocity) in enumerate(rows)
-        if isinstance(getattr(inputs, "restitution", None), Mapping)
-    }
+    found, sources = [inputs for inputs, *_ in rows], dict[int, LawAtSpeeds]()
+    for place, (inputs, pair, limits, velocity) in enumerate(rows):
+        asked = getattr(inputs, "restitution", None)
+        if isinstance(asked, Mapping):
+            law = laws()[asked["law"]]
+            values = {
+                q.name: asked.get(q.name, None if q.required else q.default) for q in law.inputs
+            }
+            sources[place] = LawAtSpeeds(
+                law, SimpleNamespace(**values), pair, limits, _speeds(inputs, velocity)
+            )
     if not sources:
         return found
     scanned = restitutions_at(list(sources.values()))
@@ -613,13 +615,6 @@ def _speeds(inputs: SimpleNamespace, velocity: np.ndarray) -> np.ndarray:
             "impact_speed, or restitution as a number."
         )
     return np.array([own])
-
-
-def restitution_law(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespace]:
-    """Return the law of a restitution, and the value of each of its inputs."""
-    law = laws()[asked["law"]]
-    values = {q.name: asked.get(q.name, None if q.required else q.default) for q in law.inputs}
-    return law, SimpleNamespace(**values)
 
 
 def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
@@ -1003,9 +998,9 @@ def _contact_scan(
 
 def alike(keys: Iterable[Hashable]) -> list[list[int]]:
     """Return the positions of each distinct key."""
-    places: dict[Hashable, list[int]] = {}
+    places = defaultdict(list)
     for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
+        places[key].append(place)
     return list(places.values())
 
 
@@ -1032,14 +1027,10 @@ def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarr
     runs = np.flatnonzero(new)
     if runs.size == 1:
         return runs, np.zeros(new.size, dtype=np.intp)
-    columns = np.vstack([table[:, runs] for table in tables]).T
     # compared bitwise, except that -0.0 equals 0.0
-    text, width = (columns + 0.0).tobytes(), columns.itemsize * columns.shape[1]
-    known: dict[bytes, int] = {}
-    kinds = np.array(
-        [known.setdefault(text[at : at + width], len(known)) for at in range(0, len(text), width)]
-    )
-    _, first = np.unique(kinds, return_index=True)
+    columns = np.ascontiguousarray(np.vstack([table[:, runs] for table in tables]).T + 0.0)
+    rows_as_bytes = columns.view(f"V{columns.itemsize * columns.shape[1]}").ravel()
+    _, first, kinds = np.unique(rows_as_bytes, return_index=True, return_inverse=True)
     return runs[first], kinds[np.cumsum(new) - 1]
 
 

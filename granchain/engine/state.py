@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,72 +15,22 @@ from granchain.contact.model import Functions
 from granchain.engine import fields
 from granchain.engine.chain_sweep import NEVER, TILE_CONTACTS, TILE_STEPS
 from granchain.engine.contact_step import features_of
-from granchain.engine.fields import Field
 from granchain.engine.loop import loop_of
 from granchain.engine.mixture import UNTIL, run_ends
+from granchain.engine.recording import LENGTHS, PLAN, RECORD, Energies, Recording, Records
 from granchain.engine.setup import Contacts, alike, record_of
 from granchain.engine.timestep import TimeStep
 from granchain.jit.compile import VECTOR, frozen
 from granchain.status import Status
 
-
-@dataclass(frozen=True)
-class Recording:
-    """Selection of the quantities that a run records.
-
-    Parameters
-    ----------
-    sensor_beads : tuple of int
-        Labels of the beads whose mean contact force is sampled.
-    sensor_contacts : tuple of int
-        Labels of the contacts whose force and overlap are sampled.
-    interval : float
-        Interval of the samples [s].
-    snapshot_interval : float, optional
-        Interval of the displacements and velocities of all bodies [s].
-    ledger : bool
-        Whether the energy balance is recorded.
-    energy_interval : float, optional
-        Interval of the energy balance [s].
-    snapshot_history : bool
-        Whether snapshots include overlap, rate, and history of every contact.
-    final : bool
-        Whether the state from which another run can continue is stored before the last step.
-    """
-
-    sensor_beads: tuple[int, ...] = ()
-    sensor_contacts: tuple[int, ...] = ()
-    interval: float = 2e-7
-    snapshot_interval: float | None = None
-    ledger: bool = True
-    energy_interval: float | None = None
-    snapshot_history: bool = False
-    final: bool = False
-
-
-# Number of contacts above which a chain is swept tile by tile.
-TILED_ABOVE = 4096
-# Tables that a run changes, and the fields of their rows; the rows of the history are those of the
-# law.
-CHANGING = {
-    "bodies": fields.BODY,
-    "contacts": fields.CONTACT,
-    "h": (),
-    "events": fields.EVENT,
-    "corrections": fields.CORRECTION,
-    "elements": fields.ELEMENT,
-    "driven": fields.DRIVEN,
-}
+# Tables that a run changes.
+CHANGING = ("bodies", "contacts", "h", "events", "corrections", "elements", "driven")
 # Quantities that a run from a state takes from these tables, in the order of `Start`; all others
 # start anew. The quantities of the bodies are the first rows of their table.
 STARTED_BODIES = ("u", "v", "a")
-STARTED_CONTACTS = ("force", "elastic", "clamp", "kicked", "recorded", "reach")
+STARTED_CONTACTS = ("force", "elastic", "clamp", "kicked", "recorded", "largest_overlap")
 # Index of the events among the tables: the only table of integers.
 EVENTS = fields.Tables._fields.index("events")
-# Fields of the steps at which something is recorded.
-RECORDING_STEPS = tuple(field.name for field in fields.PLAN if field.name.endswith("_at"))
-# Name of the count of filled rows of a record.
-FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
 # Number of the last filled rows of a record that a later step may still correct: a jump of the
 # force corrects the row of the previous step.
 UNSETTLED = 2
@@ -119,8 +67,8 @@ class State:
         Number of contacts, padded to complete vectors.
     clock : record
         Scalars of the run.
-    stride : int
-        Number of steps from one sample to the next.
+    sizes : dict of str to int
+        Length of each axis of the records.
     records : named tuple of arrays
         Samples, snapshots, and entries of the energy balance, and their positions and steps.
     features : Features
@@ -156,19 +104,11 @@ class State:
         first = chain.elements.body.size
         # rows of the elements of compliant ends
         self._end_rows = slice(first, first + chain.end_elements.body.size)
-        loaded, driven = bool(self.loads.any()), self._drive_rows.size > 0
-        some = [table.body.size > 0 for table in (chain.elements, chain.end_elements)]
-        features = features_of(self.model, recording.ledger, loaded, driven, *some)
-        # The loop stops at each jump of a force, and with a driven end or elements every step is a
-        # complete step.
-        whole = features.leaps or features.driven or features.elements
-        self.features = replace(features, tiled=self.width > TILED_ABOVE and not whole)
+        self.features = features_of(self.model, recording, chain)
         self.functions = Functions(*frozen(*self.model.functions))
         self.loop: Callable = loop_of(self.functions, self.features)
-        self.table_shapes, self.plan = self._table_shapes(), self._plan()
-        # record shapes by number of samples, shared by the states made with `at`
-        self._known_shapes: dict[int, dict[str, tuple[int, ...]]] = {}
-        self.record_shapes = self._record_shapes()
+        self.table_shapes = self._table_shapes()
+        self._set_records()
         if placed:
             Memory([self]).begin([self])
 
@@ -178,15 +118,18 @@ class State:
         Neither this state nor the result has memory.
         """
         other: State = object.__new__(State)
-        other.__dict__.update(vars(self), shape=self.shape)
+        other.__dict__.update(vars(self))
         other.prepared, other.chain, other.time_step, other.loads = (
             contacts, chain, time_step, chain.loads,
         )  # fmt: skip
-        if self.recording.ledger or self.recording.snapshot_interval is not None:
-            other.plan, other._known_shapes = other._plan(), {}
-            del other.__dict__["shape"]
-        other.record_shapes = other._record_shapes()
+        other._set_records()
         return other
+
+    def _set_records(self) -> None:
+        """Set positions, steps, and axes of the records."""
+        self.plan = self.recording.plan(self.chain, self.time_step)
+        quantities, leaps = len(self.model.history), self.features.leaps
+        self.sizes = self.recording.sizes(self.chain, self.time_step, self.plan, quantities, leaps)
 
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Return the shapes of the tables, in the order of `fields.Tables`."""
@@ -229,74 +172,15 @@ class State:
         made = np.array(rows, dtype=float).reshape(-1, len(fields.DRIVE)).T
         return made, (np.concatenate(knots), np.hstack(splines))
 
-    def _plan(self) -> dict[str, np.ndarray]:
-        """Return the positions and steps of the records: an array per field of PLAN."""
-        recording, chain = self.recording, self.chain
-        # The two contacts of a bead have the index of its body, counted from 0, and the next index.
-        beads = np.array(recording.sensor_beads, dtype=np.int64) - chain.first_label
-        recorded = np.array(recording.sensor_contacts, dtype=np.int64) - (chain.first_label - 1)
-        ledger = (
-            (recording.energy_interval or self.time_step.n_steps * self.time_step.value / 200.0)
-            if recording.ledger
-            else None
-        )
-        return {
-            "sensor_left": beads,
-            "sensor_right": beads + 1,
-            "recorded": recorded,
-            "snapshot_at": self._instants(recording.snapshot_interval),
-            "energy_at": self._instants(ledger),
-        }
-
-    def _record_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the records, by name."""
-        plan, recording, n = self.plan, self.recording, self.chain.n_bodies
-        some = recording.sensor_beads or recording.sensor_contacts
-        self.stride = self.time_step.stride(recording.interval)
-        sampled = self.time_step.n_steps // self.stride + 1 if some else 0
-        if sampled in self._known_shapes:
-            return self._known_shapes[sampled]
-        jumps = sampled if self.features.leaps else 0
-        beads, contacts, shots = (
-            plan["sensor_left"].size,
-            plan["recorded"].size,
-            plan["snapshot_at"].size,
-        )
-        kept = shots if recording.snapshot_history else 0
-        drives = self._drive_rows.shape[1]
-        shapes = {
-            "sensor_force": (sampled, beads),
-            "contact_force": (sampled, contacts),
-            "contact_overlap": (sampled, contacts),
-            "jump_force": (jumps, beads),
-            "jump_time": (jumps, beads),
-            "displacement": (shots, n),
-            "velocity": (shots, n),
-            "snapshot_reach": (kept, n + 1),
-            "snapshot_overlap": (kept, n + 1),
-            "snapshot_rate": (kept, n + 1),
-            "snapshot_history": (kept, len(self.model.history), n + 1),
-            "energies": (plan["energy_at"].size, len(fields.ENERGY)),
-            "drive_work": (plan["energy_at"].size, drives if drives > 1 else 0),
-            "attached_displacement": (shots, self.chain.n_attached + self.chain.n_end_masses),
-            "attached_velocity": (shots, self.chain.n_attached + self.chain.n_end_masses),
-            **{name: values.shape for name, values in plan.items()},
-        }
-        return self._known_shapes.setdefault(sampled, shapes)
-
-    @cached_property
+    @property
     def shape(self) -> tuple:
         """Properties shared by the states of one stack.
 
         They are the loop and all shapes, except for the lengths of the records.
         """
         followed = tuple(values.shape for values in self.followed_tables)
-        records = tuple(
-            shape[1:] or shape[0] * (name not in RECORDING_STEPS)
-            for name, shape in self.record_shapes.items()
-        )
-        n, final = self.chain.n_bodies, self.recording.final
-        return self.loop, n, self.table_shapes, followed, records, final
+        axes = tuple(size for axis, size in self.sizes.items() if axis not in LENGTHS)
+        return self.loop, self.table_shapes, followed, axes, self.recording.final
 
     def live_in(self, memory: Memory, place: int) -> None:
         """Use a position in memory from now on."""
@@ -305,13 +189,16 @@ class State:
         self.clock: Any = self._clock[0]
         self.tables = fields.Tables(*[table[place] for table in memory.tables])
         self.followed = fields.Followed(*[values[place] for values in memory.followed])
-        shapes, records = self.record_shapes, memory.records._asdict()
-        self.records = fields.Records(
-            *[values[place, : shapes[name][0]] for name, values in records.items()]
+        self.records = Records(
+            *[
+                values[place, : self.sizes[field.axes[0]]]
+                for field, values in zip((*RECORD, *PLAN), memory.records, strict=True)
+            ]
         )
         self.bodies = fields.BodyRows(*self.tables.bodies)
         self.contacts = fields.ContactRows(*self.tables.contacts)
         self.elements = fields.ElementRows(*self.tables.elements)
+        self.events = fields.EventRows(*self.tables.events)
         self.c, self.h = self.tables.c, self.tables.h
 
     def set_own(self) -> None:
@@ -434,22 +321,6 @@ class State:
             np.vstack([elements[: len(STARTED_BODIES)], last])[:, self._end_rows],
         )
 
-    def _instants(self, interval: float | None) -> np.ndarray:
-        """Return the steps of a record: one per interval, and the last step."""
-        if interval is None:
-            return np.zeros(0, dtype=np.int64)
-        n_steps = self.time_step.n_steps
-        every = max(1, round(min(interval / self.time_step.value, n_steps)))
-        instants = np.arange(0, n_steps + every, every, dtype=np.int64)
-        instants[-1] = n_steps
-        return instants
-
-    @property
-    def first_history(self) -> np.ndarray:
-        """(n_history, n_contacts) History of the contacts at the start."""
-        start = self.chain.start
-        return self.prepared.history[:, :-1] if start is None else start.history
-
     @property
     def step(self) -> int:
         """Number of steps done."""
@@ -466,9 +337,9 @@ class State:
         return np.arange(len(self.records.sensor_force)) * int(self.clock.stride)
 
     @property
-    def energies(self) -> fields.Energies:
+    def energies(self) -> Energies:
         """Entries of the energy balance, by name: (n_entries,) arrays [J]."""
-        return fields.Energies(*self.records.energies.T)
+        return Energies(*self.records.energies.T)
 
     def law_record(self, functions: str = "") -> LawRecord:
         """Return the record of the law, to check the law if a run continues this one.
@@ -485,7 +356,7 @@ class State:
         """
         facts = self.time_step.value, self.time_step.n_steps, self.recording, self.features
         digest = hashlib.sha256(repr(facts).encode())
-        plan = {field.name: getattr(self.records, field.name) for field in fields.PLAN}
+        plan = {field.name: getattr(self.records, field.name) for field in PLAN}
         plan |= {"drives": self.tables.drives, **self.followed._asdict()}
         for name, values in {"c": self.c, **plan}.items():
             array = np.ascontiguousarray(values)
@@ -495,118 +366,32 @@ class State:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays that the run has changed so far.
 
-        Records include the filled rows and the row that may be incomplete.
+        Records include the filled rows and the row that may be incomplete. The clock is viewed as
+        integers, bit for bit.
         """
-        return self._views(self._clock)
+        tables = {name: getattr(self.tables, name) for name in CHANGING}
+        records = {
+            field.name: getattr(self.records, field.name)[: self.clock[field.of] + 1]
+            for field in RECORD
+        }
+        return {"clock": self._clock.view(np.int64), **tables, **records}
 
     @property
     def size(self) -> int:
         """Size of the records [bytes]."""
-        return sum(getattr(self.records, field.name).nbytes for field in fields.RECORD)
+        return sum(getattr(self.records, field.name).nbytes for field in RECORD)
 
     @property
     def settled(self) -> dict[str, int]:
         """Number of rows of each record that no later step changes."""
-        return {
-            field.name: max(0, self._rows(field, self._clock) - 1 - UNSETTLED)
-            for field in fields.RECORD
-        }
-
-    def _views(self, clock: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the arrays that a run changes, filled up to a clock, by name.
-
-        The clock is viewed as integers, bit for bit.
-        """
-        tables = {
-            name: table for name in CHANGING
-            if (table := getattr(self.tables, name)).size or name != "elements"
-        }  # fmt: skip
-        records = {
-            field.name: getattr(self.records, field.name)[: self._rows(field, clock)]
-            for field in fields.RECORD
-        }
-        return {"clock": self._clock.view(np.int64), **tables, **records}
-
-    def _rows(self, field: Field, clock: np.ndarray) -> int:
-        return min(len(getattr(self.records, field.name)), int(clock[FILLED[field.of]][0]) + 1)
-
-    @property
-    def limits(self) -> dict[str, int]:
-        """Upper limits of the integers of a state, which keep the loop's writes valid."""
-        records = self.records
-        return {
-            "contacts": self.tables.events.shape[1],
-            "steps": self.time_step.n_steps + 1,
-            "samples": len(records.sensor_force),
-            "snapshots": len(records.displacement),
-            "entries": len(records.energies),
-            "any number": int(np.iinfo(np.int64).max),
-            "none": 0,
-            "one": 1,
-        }
+        arrays = self.arrays()
+        return {field.name: max(0, len(arrays[field.name]) - 1 - UNSETTLED) for field in RECORD}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Resume from the `arrays` of a state with the same `set_up`.
-
-        Parameters
-        ----------
-        arrays : mapping of str to array
-            Every name that `arrays` returns.
-
-        Raises
-        ------
-        ValueError
-            If a name, type, shape, or count is impossible in this run. The state is then unchanged.
-        """
-        names = self._views(self._clock)
-        if set(arrays) != set(names):
-            raise ValueError(
-                f"it contains the arrays {', '.join(sorted(arrays))}, but must contain "
-                f"{', '.join(sorted(names))}"
-            )
-        own = names["clock"]
-        if arrays["clock"].dtype != own.dtype or arrays["clock"].shape != own.shape:
-            raise ValueError(
-                f"clock is {arrays['clock'].dtype} {arrays['clock'].shape}, but must be "
-                f"{own.dtype} {own.shape}"
-            )
-        clock = np.array(arrays["clock"]).view(fields.CLOCK)
-        self._check(clock)
-        views = self._views(clock)
-        for name, own in views.items():
-            values = arrays[name]
-            if values.dtype != own.dtype or values.shape != own.shape:
-                raise ValueError(
-                    f"{name} is {values.dtype} {values.shape}, but must be {own.dtype} {own.shape}"
-                )
-        for field, row in zip(fields.EVENT, arrays["events"], strict=True):
-            if not ((row >= 0) & (row < self.limits[field.most])).all():
-                raise ValueError(f"{field.name} refers to an unknown contact")
-        events = fields.EventRows(*arrays["events"])
-        active = events.active[: int(clock["n_active"][0])]
-        if not (np.bincount(active, minlength=events.listed.size) == events.listed).all():
-            # Otherwise the loop would write beyond the list.
-            raise ValueError("active and listed do not contain the same contacts, each once")
-        for name, own in views.items():
+        """Resume from the `arrays` of a state with the same `set_up`."""
+        self._clock.view(np.int64)[:] = arrays["clock"]
+        for name, own in self.arrays().items():
             own[:] = arrays[name]
-
-    def _check(self, clock: np.ndarray) -> None:
-        """Reject integers with which the loop would write to invalid positions.
-
-        Changes of quantities that a run never changes are also rejected.
-        """
-        limits = self.limits
-        for field in fields.RUN:
-            mine, theirs = self._clock[field.name][0], clock[field.name][0]
-            if not field.changes and mine != theirs:
-                raise ValueError(f"{field.name} is {theirs}, but must be {mine}")
-            if field.most and not 0 <= theirs <= limits[field.most]:
-                raise ValueError(f"{field.name} is {theirs}, but must be 0 to {limits[field.most]}")
-
-    @property
-    def events(self) -> fields.EventRows:
-        """Lists of contacts within a step."""
-        return fields.EventRows(*self.tables.events)
 
     def advance(self, steps: int, looks: bool = True) -> Status:
         """Advance by a block of steps, and inspect the state.
@@ -662,21 +447,17 @@ class Memory:
             *(np.zeros((n, *values.shape)) for values in first.followed_tables)
         )
         self.clocks = np.zeros(n, fields.CLOCK)
-        distinct = {id(state.record_shapes): state.record_shapes for state in states}
-        of_states = zip(*(shapes.values() for shapes in distinct.values()), strict=True)
-        longest: dict[str, tuple[int, ...]] = dict(
-            zip(first.record_shapes, map(max, of_states), strict=True)
-        )
+        longest = {axis: max(state.sizes[axis] for state in states) for axis in first.sizes}
         records = []
-        for field in (*fields.RECORD, *fields.PLAN):
-            shape = (n, *longest[field.name])
-            start = NEVER if field.name in RECORDING_STEPS else field.start
+        for field in (*RECORD, *PLAN):
+            shape = (n, *(longest[axis] for axis in field.axes))
+            start = NEVER if field.name.endswith("_at") else field.start
             # Zeros from NumPy use no memory until they are written to.
             made: np.ndarray = (
                 np.full(shape, start, field.kind) if start else np.zeros(shape, field.kind)
             )
             records.append(made)
-        self.records = fields.Records(*records)
+        self.records = Records(*records)
 
     def begin(self, states: Sequence[State]) -> None:
         """Write the initial values of states to their positions.
@@ -708,9 +489,9 @@ class Memory:
             exists = np.array([getattr(chain, side).has_wall for chain in chains])
             contacts.endwise[:, k] = exists
             contacts.start[~exists, k] = -np.inf
-        for places in alike(id(state.plan) for state in states):
-            for name, values in states[places[0]].plan.items():
-                getattr(self.records, name)[places, : values.size] = values
+        for place, state in enumerate(states):
+            for name, values in state.plan.items():
+                getattr(self.records, name)[place, : values.size] = values
         for those in alike(map(id, prepared)):
             own = prepared[those[0]]
             which: Any = those if len(those) > 1 else those[0]
@@ -726,7 +507,7 @@ class Memory:
             "dt": steps,
             "n_steps": [state.time_step.n_steps for state in states],
             "n_bodies": n,
-            "stride": [state.stride for state in states],
+            "stride": [state.time_step.stride(state.recording.interval) for state in states],
             "front": [
                 n if all_of_it or chain.start is not None else min(chain.at_rest_ahead + 1, n)
                 for all_of_it, chain in zip(loaded.tolist(), chains, strict=True)

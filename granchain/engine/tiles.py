@@ -32,7 +32,7 @@ TILES_APART = 4
 
 
 @cache
-def tiles_march(law: Functions, features: Features) -> Callable:
+def tiles_stepper(law: Functions, features: Features) -> Callable:
     """Return a compiled function that advances tiles, starting with contact `ahead`.
 
     Its arguments are (begun, steps, ahead, tiles, n, sample, pending, tables, clock, records). It
@@ -40,7 +40,7 @@ def tiles_march(law: Functions, features: Features) -> Callable:
     """
     _, advance_tile = sweeps_of(contact_step(law, features))
 
-    def march_tiles(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
+    def step_tiles(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
         row, records, total = beads_of(tables), by_address(records), 0
         for tile in range(tiles):
             _, _, _, _, clamped, _ = advance_tile(
@@ -49,7 +49,7 @@ def tiles_march(law: Functions, features: Features) -> Callable:
             total += clamped
         return total
 
-    return compiled(march_tiles)
+    return compiled(step_tiles)
 
 
 class Bands:
@@ -66,16 +66,16 @@ class Bands:
         self._state = state
         tiles = state.chain.n_bodies // int(state.clock.tile)
         self.threads = max(1, min(threads, tiles // TILES_APART)) if state.features.tiled else 1
-        self._march_tiles = (
-            tiles_march(state.functions, state.features) if self.threads > 1 else None
+        self._step_tiles = (
+            tiles_stepper(state.functions, state.features) if self.threads > 1 else None
         )
 
     def advance(self, steps: int, looks: bool = True) -> Status:
         """Advance like `State.advance`, and raise an interruption only after the block.
 
-        The state is therefore always that of a complete step.
+        The state is therefore always that of a full step.
         """
-        if self._march_tiles is None:
+        if self._step_tiles is None:
             return self._state.advance(steps, looks)
         ended: list[Status | BaseException] = []
 
@@ -99,29 +99,27 @@ class Bands:
         stop, status = min(state.step + steps, state.time_step.n_steps + 1), Status.RUNNING
         while state.step < stop and status is Status.RUNNING:
             _, snapshot_at, energy_at = next_stops(state.clock, state.records)
-            whole_at = (
-                0 if state.step == 0 else min(snapshot_at, energy_at, state.time_step.n_steps)
-            )
-            until = min(stop, whole_at)
+            full_at = 0 if state.step == 0 else min(snapshot_at, energy_at, state.time_step.n_steps)
+            until = min(stop, full_at)
             if until - state.step > 1:
-                self._march(until)
+                self._proceed(until)
             else:
                 status = state.advance(min(until + 1, stop) - state.step, False)
         return state.advance(0, looks) if status is Status.RUNNING else status
 
-    def _march(self, until: int) -> None:
+    def _proceed(self, until: int) -> None:
         """Advance to a step.
 
         None of the steps before it may need more than forces, kick, and drift.
         """
         state, clock = self._state, self._state.clock
-        begun, steps, tile, march_tiles = (
+        begun, steps, tile, step_tiles = (
             state.step,
             until - state.step,
             int(clock.tile),
-            self._march_tiles,
+            self._step_tiles,
         )
-        assert march_tiles is not None
+        assert step_tiles is not None
         # Each tile builds its list of contacts with an event.
         state.events.listed[state.events.active[: int(clock.n_active)]] = 0
         clock.n_active = 0
@@ -139,7 +137,7 @@ class Bands:
 
         def do(b: int, j: int) -> None:
             start = starts[b]
-            clamped[b] += march_tiles(
+            clamped[b] += step_tiles(
                 start,
                 min(band, until - start),
                 j * each * tile,

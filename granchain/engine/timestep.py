@@ -24,7 +24,6 @@ from granchain.engine.setup import (
     alike,
     at_rest,
     halfway,
-    kinds_of_columns,
     over_kinds,
     settled,
 )
@@ -133,27 +132,18 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
 
 def slopes_together(planned: Sequence[Planned]) -> list[np.ndarray]:
     """Return the (3, n_contacts) slopes of each run with one model; see `bounds_on`."""
-    asked = energies_and_forces(planned)
-    sets = {id(run.contacts): run.contacts for run in planned}
-    if len(sets) < len(planned):
-        # Runs share contacts and differ in the striker speed: each kind is used once for each run.
-        tables = {key: np.vstack([own.c, own.overlaps, own.limits]) for key, own in sets.items()}
-        kinds = {key: kinds_of_columns([table]) for key, table in tables.items()}
-        keys = [id(run.contacts) for run in planned]
-        table = np.hstack([tables[key][:, kinds[key][0]] for key in keys])
-        counts = [kinds[key][0].size for key in keys]
-    else:
-        of = [run.contacts for run in planned]
-        c = np.hstack([own.c for own in of])
-        columns = [[own.overlaps for own in of], [own.limits for own in of]]
-        table = np.vstack([c, *map(np.concatenate, columns)])
-        counts = [own.limits.size for own in of]
-    inputs = table[:-2], np.vstack([np.repeat(asked, counts, axis=1), table[-2:]])
-    found = over_kinds(_stiffness_scan, planned[0].contacts.model, inputs, 3)
-    split = np.split(found, np.cumsum(counts)[:-1], axis=1)
-    if len(sets) == len(planned):
-        return split
-    return [slopes[:, kinds[key][1]] for key, slopes in zip(keys, split, strict=True)]
+    of = [run.contacts for run in planned]
+    sizes = [contacts.limits.size for contacts in of]
+    demand = np.vstack(
+        [
+            np.repeat(energies_and_forces(planned), sizes, axis=1),
+            np.concatenate([contacts.overlaps for contacts in of]),
+            np.concatenate([contacts.limits for contacts in of]),
+        ]
+    )
+    inputs = np.hstack([contacts.c for contacts in of]), demand
+    found = over_kinds(_stiffness_scan, of[0].model, inputs, 3)
+    return np.split(found, np.cumsum(sizes)[:-1], axis=1)
 
 
 def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:

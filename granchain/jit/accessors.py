@@ -214,12 +214,36 @@ def rows_from(rows, first):
 
 def _write_rows_from(context, builder, signature, arguments):
     value, first = arguments
-    rows = context.make_helper(builder, signature.return_type, value)
+    rows = context.make_helper(builder, signature.args[0], value)
     rows.data, rows.length = builder.gep(rows.data, [first]), builder.sub(rows.length, first)
     return rows._getvalue()
 
 
 lowered(rows_from, lambda rows, first: rows(rows, types.intp), _write_rows_from)
+
+
+def arrays_as(kind: Any) -> Callable:
+    """Return a plain function (rows, first) -> named tuple of some of the rows.
+
+    They are separate arrays, so a function that receives them knows that they do not overlap.
+    """
+
+    def arrays(rows, first, fields=(kind.__name__, *kind._fields)):
+        return kind(*[getattr(rows, name)[first:] for name in fields[1:]])
+
+    def write(context, builder, signature, arguments):
+        rows = _write_rows_from(context, builder, signature, arguments)
+        values = [
+            _write_row(context, builder, signature.args[0], rows, name) for name in kind._fields
+        ]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    def typed(rows, first):
+        made = types.NamedUniTuple(rows.dtype, len(kind._fields), kind)
+        return made(rows, types.intp)
+
+    lowered(arrays, typed, write, _write_rows_from, _write_row)
+    return arrays
 
 
 # --------------------------------------------------------------------------------------------------

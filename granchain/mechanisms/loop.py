@@ -137,7 +137,8 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         contacts.overlap[k] = d
         recorded = contacts.recorded[k]
         contacts.peak[k] = recorded if recorded > contacts.peak[k] else contacts.peak[k]
-        contacts.reach[k] = d if d > contacts.reach[k] else contacts.reach[k]
+        largest = contacts.largest_overlap
+        largest[k] = d if d > largest[k] else largest[k]
 
     return renew, act
 
@@ -229,10 +230,10 @@ def look_of(law: Functions, features: Features, n_surfaces: int) -> Callable:
             if not math.isfinite(coordinates.q[i] + coordinates.v[i] + coordinates.a[i]):
                 return NOT_FINITE
         for k in range(n_surfaces):
-            if not contacts.reach[k] <= overlap_limit(coefficients_at(c, k)):
+            if not contacts.largest_overlap[k] <= overlap_limit(coefficients_at(c, k)):
                 clock.where = k
                 return OUTSIDE_LAW
-            if not contacts.reach[k] <= contacts.limit[k]:
+            if not contacts.largest_overlap[k] <= contacts.limit[k]:
                 clock.where = k
                 return BEYOND_RADIUS
             for quantity in range(h.shape[0]):

@@ -11,6 +11,7 @@ import numpy as np
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import rows_of
+from granchain.engine.recording import Recording
 from granchain.engine.setup import Contacts, record_of
 from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
@@ -93,9 +94,7 @@ class Machine:
             coordinates.q[1], coordinates.v[1] = begun.rod_angle, begun.rod_speed
             coordinates.inverse_mass[1] = 1.0 / m.rod_inertia
         functions = Functions(*frozen(*self.model.functions))
-        self._loop = mechanism_loop(
-            functions, features_of(self.model, True, False, False), self.linkage
-        )
+        self._loop = mechanism_loop(functions, features_of(self.model, Recording()), self.linkage)
 
     @property
     def step(self) -> int:

@@ -14,7 +14,6 @@ COORDINATE = (
         "inverse_mass",
         "coordinate",
         "[1/kg] or [1/(kg m2)]; 0 where there is no such coordinate",
-        changes=False,
     ),
 )
 
@@ -30,23 +29,21 @@ SURFACE = (
     Field("elastic", "surface", "elastic part of the force [N]"),
     Field("clamp", "surface", "what the clamp at zero adds to it [N]"),
     Field("peak", "surface", "largest force [N]"),
-    Field("reach", "surface", "largest overlap [m]", -np.inf),
+    Field("largest_overlap", "surface", "[m]", -np.inf),
     Field("lost", "surface", "loss of dents that the contact has forgotten [J]"),
-    Field("limit", "surface", "overlap at which the run stops [m]", np.inf, changes=False),
+    Field("limit", "surface", "overlap at which the run stops [m]", np.inf),
 )
 
 RUN_FIELDS = (
-    Field("dt", "run", "time step [s]", changes=False),
+    Field("dt", "run", "time step [s]"),
     Field("allowed_step", "run", "step that the states of the samples allow [s]", np.inf),
     Field("viscous", "run", "work of the viscous parts of the forces [J]"),
     Field("clamping", "run", "work of the clamps [J]"),
     Field("friction", "run", "work lost to friction [J]"),
     Field("external", "run", "work of the crank [J]"),
-    Field("n_steps", "run", "steps to the end", kind=int, changes=False),
-    Field("stride", "run", "steps from sample to sample", kind=int, changes=False),
-    Field(
-        "energy_stride", "run", "steps from entry to entry of the ledger", kind=int, changes=False
-    ),
+    Field("n_steps", "run", "steps to the end", kind=int),
+    Field("stride", "run", "steps from sample to sample", kind=int),
+    Field("energy_stride", "run", "steps from entry to entry of the ledger", kind=int),
     Field("step", "run", "steps done", kind=int),
     Field("sample", "run", "samples taken", kind=int),
     Field("entry", "run", "entries of the ledger", kind=int),

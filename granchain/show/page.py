@@ -34,7 +34,7 @@ from granchain.contact import families, law_named, laws
 from granchain.contact.user import file_of
 from granchain.errors import CaseError, GranchainError
 from granchain.figures import force_traces
-from granchain.jit.cache import compiling
+from granchain.jit.compile import compiling
 from granchain.markup import escaped
 from granchain.pages.numbers import run_numbers
 from granchain.show.parameters import Parameter, parameters_of, slider_range, value_of

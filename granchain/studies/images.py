@@ -22,7 +22,8 @@ from granchain.case.start import state_of_run, text_of_state
 from granchain.chain import Start
 from granchain.engine.batch import AT_ONCE, Copies
 from granchain.engine.fields import CONTACT
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.errors import RunError
 from granchain.keys import Problems, check_integer
 from granchain.portable import usable_processors
@@ -287,7 +288,7 @@ class Images:
         memory = self._run(self._seen, state[None], self._constant).memory
         records, contacts = memory.records, self.contacts
         moves = np.hstack([records.displacement[0], records.attached_displacement[0]])
-        reach = [field.name for field in CONTACT].index("reach")
+        largest = [field.name for field in CONTACT].index("largest_overlap")
         # empty for a law without lasting history variables
         rows = records.snapshot_history[0][:, self.lasting, contacts]
         history = self._contacts.history if self._constant is None else self._constant
@@ -295,7 +296,7 @@ class Images:
         return Course(
             np.abs(moves).max(axis=0),
             least_overlaps(records.contact_overlap[0]) - residual,
-            memory.tables.contacts[0, reach, contacts].copy(),
+            memory.tables.contacts[0, largest, contacts].copy(),
             (rows != rows[:1]).any(axis=(0, 1)),
         )
 

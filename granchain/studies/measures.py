@@ -22,8 +22,9 @@ from granchain.analysis.record import bead_spectrum
 from granchain.analysis.transport import wave_speeds
 from granchain.case import Case
 from granchain.engine.fields import CONTACT
+from granchain.engine.recording import Recording
 from granchain.engine.setup import alike, functions_sha256
-from granchain.engine.state import Recording, State
+from granchain.engine.state import State
 from granchain.errors import GranchainError, RunError
 from granchain.keys import Problems, shown
 from granchain.simulation import Ended, ended, recording_of

@@ -23,7 +23,8 @@ from granchain.case.case import CheckedCase
 from granchain.chain import Chain
 from granchain.engine.batch import Stack
 from granchain.engine.garbage import no_collection
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import LENGTHS, Recording
+from granchain.engine.state import State
 from granchain.errors import CaseError
 from granchain.keys import Problems, check_integer
 from granchain.portable import usable_processors
@@ -148,7 +149,7 @@ def advance(
     def measured(batches: Iterable[Batch]) -> list[Block]:
         blocks = []
         for batch in batches:
-            members, wall_time = march(batch, stop)
+            members, wall_time = run_batch(batch, stop)
             # a member that was stopped is computed again from its start
             ended = [pair for pair in members if pair[1] is not Status.RUNNING]
             if ended:
@@ -187,7 +188,7 @@ def advance(
             raise
 
 
-def march(batch: Batch, stop: threading.Event) -> tuple[list[tuple[Ready, Status]], float]:
+def run_batch(batch: Batch, stop: threading.Event) -> tuple[list[tuple[Ready, Status]], float]:
     """Advance blocks of steps, as a single run does, until all members end or `stop` is set.
 
     Return the status of each member, and the wall time of one member [s].
@@ -303,7 +304,7 @@ def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
     groups: dict[tuple, list[Ready]] = {}
     for one in ready:
         # all records of a stack have the length of its longest: at most twice that of any member
-        longest, *_ = max(one.state.record_shapes.values())
+        longest = max(one.state.sizes[axis] for axis in LENGTHS)
         sensors = one.case.sensors
         like = one.state.shape, longest.bit_length(), len(sensors.beads), sensors.arrival
         groups.setdefault(like, []).append(one)

@@ -12,6 +12,7 @@ from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.engine.contact_step import Features, features_of
+from granchain.engine.recording import Recording
 
 # Numba compiles nothing here: the pass that counts lines.
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
@@ -49,12 +50,7 @@ def one_per_shape() -> list[str]:
     """
     seen: dict[Features, str] = {}
     for name in (*FIRST, *distinct_laws()):
-        features = features_of(
-            laws()[name].model(example_inputs(laws()[name])),
-            ledger=True,
-            loaded=False,
-            driven=False,
-        )
+        features = features_of(laws()[name].model(example_inputs(laws()[name])), Recording())
         seen.setdefault(
             replace(features, n_coefficients=0, n_history=0, lowest=min(features.lowest, 0)), name
         )

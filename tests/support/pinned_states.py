@@ -25,7 +25,8 @@ from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine import fields
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Energies, Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import time_step_of
 from support.kinds import alternatives
 from support.rows import contacts_of, example_chain
@@ -59,6 +60,8 @@ CONTACTS = (
     "start", "force", "peak", "reach", "lost", "elastic", "clamp", "viscous_work", "clamp_work",
     "viscous_total", "viscous_rest", "clamp_total", "clamp_rest",
 )  # fmt: skip
+# Names since the states were pinned; the hashes contain the earlier ones.
+RENAMED = {"reach": "largest_overlap"}
 NUMBERS = (
     "dt",
     "drive_work",
@@ -77,9 +80,7 @@ RECORDS = (
     "jump_force",
     "jump_time",
 )
-ELEMENTS = [
-    fields.Energies._fields.index(name) for name in ("elements", "elements_viscous", "radiated")
-]
+ELEMENTS = [Energies._fields.index(name) for name in ("elements", "elements_viscous", "radiated")]
 
 
 def contents(state: State) -> dict[str, np.ndarray]:
@@ -89,7 +90,7 @@ def contents(state: State) -> dict[str, np.ndarray]:
         "c": state.c[:, : n + 1],
         "h": state.h[:, : n + 1],
         **{name: getattr(state.bodies, name)[: n + 2] for name in BODIES},
-        **{name: getattr(state.contacts, name)[: n + 1] for name in CONTACTS},
+        **{name: getattr(state.contacts, RENAMED.get(name, name))[: n + 1] for name in CONTACTS},
         "counts": np.array([state.clock[name] for name in COUNTS], dtype=np.int64),
         "numbers": np.array([number_of(state, name) for name in NUMBERS]),
         **{name: getattr(state.records, name) for name in RECORDS},

@@ -12,8 +12,9 @@ from granchain.chain import Chain, End
 from granchain.contact import laws
 from granchain.contact.examples import EXAMPLE_INPUTS_BY_NAME
 from granchain.contact.law import ContactLaw
+from granchain.engine.recording import Recording
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
-from granchain.engine.state import Recording, State
+from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
 from granchain.status import Status

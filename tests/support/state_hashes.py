@@ -14,8 +14,9 @@ import numpy as np
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, End
 from granchain.contact import laws
+from granchain.engine.recording import Recording
 from granchain.engine.setup import PLAIN_KINDS
-from granchain.engine.state import Recording, State
+from granchain.engine.state import State
 from granchain.engine.timestep import time_step_of
 from support.pinned_states import contents, run
 from support.rows import contacts_of, example_chain

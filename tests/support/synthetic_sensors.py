@@ -15,7 +15,8 @@ from scipy.signal import butter, lfilter
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine.state import Recording, State
+from granchain.engine.recording import Recording
+from granchain.engine.state import State
 from granchain.engine.timestep import time_step_of
 from granchain.measured import Trace
 from granchain.measured.about import about_of

@@ -76,7 +76,6 @@ for name in [name for name in sys.modules if name.startswith("filelock")]:
 # looked up on Linux, and kept
 platform.platform()
 free = shutil.disk_usage("/").free
-signal.SIGBREAK = signal.SIGUSR1  # type: ignore[attr-defined]
 for module in (os, signal):
     for name in filter(NAMES.match, dir(module)):
         delattr(module, name)

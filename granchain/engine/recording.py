@@ -1,0 +1,194 @@
+"""What a run records: the selection of a user, its steps and positions, and the arrays for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from granchain.chain import Masses
+from granchain.engine.fields import Field, named_tuple_of
+from granchain.engine.timestep import TimeStep
+
+# Entries of the energy balance of a run, if no interval is given.
+ENTRIES = 200
+# Energies of an entry, in the order of `account`.
+ENERGY = (
+    Field("kinetic", "entry", "of the bodies and the attached masses [J]"),
+    Field("recoverable", "entry", "of the contacts [J]"),
+    Field("plastic", "entry", "lost in dents [J]"),
+    Field("viscous", "entry", "taken by damping [J]"),
+    Field("clamp", "entry", "taken by the clamp at zero force [J]"),
+    Field("elements", "entry", "of the springs of elements [J]"),
+    Field("elements_viscous", "entry", "taken by the dashpots of elements [J]"),
+    Field("external", "entry", "work from outside [J]: the sum of the three parts that follow"),
+    Field("gravity", "entry", "[J]"),
+    Field("precompression", "entry", "[J]"),
+    Field("drives", "entry", "[J]"),
+    Field("radiated", "entry", "taken by compliant ends [J]: a part of elements_viscous"),
+)
+Energies = named_tuple_of("Energies", ENERGY, __name__)
+
+
+# Each record, with the lengths of its axes by name: see `Recording.sizes`.
+RECORD = (
+    Field(
+        "sensor_force",
+        "sample",
+        "mean force of a bead's two contacts [N]",
+        axes=("samples", "sensors"),
+    ),
+    Field("contact_force", "sample", "of the recorded contacts [N]", axes=("samples", "recorded")),
+    Field(
+        "contact_overlap", "sample", "of the recorded contacts [m]", axes=("samples", "recorded")
+    ),
+    Field(
+        "jump_force",
+        "sample",
+        "of a sensor beside a jump since the sample before [N]",
+        np.nan,
+        axes=("jumps", "sensors"),
+    ),
+    Field("jump_time", "sample", "of that jump [s]", np.nan, axes=("jumps", "sensors")),
+    Field("displacement", "snapshot", "of every body [m]", axes=("snapshots", "bodies")),
+    Field("velocity", "snapshot", "of every body at the step [m/s]", axes=("snapshots", "bodies")),
+    Field(
+        "snapshot_largest_overlap",
+        "snapshot",
+        "largest overlap of every contact until then [m]",
+        axes=("histories", "contacts"),
+    ),
+    Field("snapshot_overlap", "snapshot", "of every contact [m]", axes=("histories", "contacts")),
+    Field("snapshot_rate", "snapshot", "of every contact [m/s]", axes=("histories", "contacts")),
+    Field(
+        "snapshot_history",
+        "snapshot",
+        "of every contact, a row for each quantity",
+        axes=("histories", "quantities", "contacts"),
+    ),
+    Field("energies", "entry", "in the order of ENERGY [J]", axes=("entries", "energies")),
+    Field(
+        "drive_work", "entry", "of each drive, if there are several [J]", axes=("entries", "drives")
+    ),
+    Field(
+        "attached_displacement",
+        "snapshot",
+        "of every attached mass [m]",
+        axes=("snapshots", "attached"),
+    ),
+    Field(
+        "attached_velocity",
+        "snapshot",
+        "of every attached mass at the step [m/s]",
+        axes=("snapshots", "attached"),
+    ),
+)
+# Positions and steps of the records. A run does not change them.
+PLAN = (
+    Field(
+        "sensor_left",
+        "sample",
+        "index of the left contact of each sensor bead",
+        kind=int,
+        axes=("sensors",),
+    ),
+    Field("sensor_right", "sample", "of its right contact", kind=int, axes=("sensors",)),
+    Field("recorded", "sample", "indices of the recorded contacts", kind=int, axes=("recorded",)),
+    Field("snapshot_at", "snapshot", "steps of the snapshots", kind=int, axes=("snapshots",)),
+    Field(
+        "energy_at",
+        "entry",
+        "steps of the entries of the energy balance",
+        kind=int,
+        axes=("entries",),
+    ),
+)
+Records = named_tuple_of("Records", (*RECORD, *PLAN), __name__)
+# Axes whose lengths may differ between the runs of a stack.
+LENGTHS = ("samples", "jumps", "snapshots", "histories", "entries")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Selection of the quantities that a run records.
+
+    Parameters
+    ----------
+    sensor_beads : tuple of int
+        Labels of the beads whose mean contact force is sampled.
+    sensor_contacts : tuple of int
+        Labels of the contacts whose force and overlap are sampled.
+    interval : float
+        Interval of the samples [s].
+    snapshot_interval : float, optional
+        Interval of the displacements and velocities of all bodies [s].
+    ledger : bool
+        Whether the energy balance is recorded.
+    energy_interval : float, optional
+        Interval of the energy balance [s].
+    snapshot_history : bool
+        Whether snapshots include overlap, rate, and history of every contact.
+    final : bool
+        Whether the state from which another run can continue is stored before the last step.
+    """
+
+    sensor_beads: tuple[int, ...] = ()
+    sensor_contacts: tuple[int, ...] = ()
+    interval: float = 2e-7
+    snapshot_interval: float | None = None
+    ledger: bool = True
+    energy_interval: float | None = None
+    snapshot_history: bool = False
+    final: bool = False
+
+    def plan(self, chain: Masses, time_step: TimeStep) -> dict[str, np.ndarray]:
+        """Return an array for each field of PLAN."""
+        # The two contacts of a bead have the index of its body, counted from 0, and the next index.
+        beads = np.array(self.sensor_beads, dtype=np.int64) - chain.first_label
+        balance = self.energy_interval or time_step.n_steps * time_step.value / ENTRIES
+        return {
+            "sensor_left": beads,
+            "sensor_right": beads + 1,
+            "recorded": np.array(self.sensor_contacts, dtype=np.int64) - (chain.first_label - 1),
+            "snapshot_at": instants(self.snapshot_interval, time_step),
+            "energy_at": instants(balance if self.ledger else None, time_step),
+        }
+
+    def sizes(
+        self, chain: Masses, time_step: TimeStep, plan: dict[str, np.ndarray], quantities: int,
+        leaps: bool,
+    ) -> dict[str, int]:  # fmt: skip
+        """Return the length of each axis of the records.
+
+        `quantities` is the number of history quantities of the law, and `leaps` is true if its
+        force jumps.
+        """
+        sampled = bool(self.sensor_beads or self.sensor_contacts)
+        samples = sampled * (time_step.n_steps // time_step.stride(self.interval) + 1)
+        snapshots, drives = plan["snapshot_at"].size, len(chain.drives)
+        return {
+            "samples": samples,
+            "jumps": samples * leaps,
+            "snapshots": snapshots,
+            "histories": snapshots * self.snapshot_history,
+            "entries": plan["energy_at"].size,
+            "sensors": len(self.sensor_beads),
+            "recorded": len(self.sensor_contacts),
+            "bodies": chain.n_bodies,
+            "contacts": chain.n_bodies + 1,
+            "quantities": quantities,
+            "energies": len(ENERGY),
+            "drives": drives if drives > 1 else 0,
+            "attached": chain.n_attached + chain.n_end_masses,
+        }
+
+
+def instants(interval: float | None, time_step: TimeStep) -> np.ndarray:
+    """Return the steps of a record: one per interval, and the last step."""
+    if interval is None:
+        return np.zeros(0, dtype=np.int64)
+    n_steps = time_step.n_steps
+    every = max(1, round(min(interval / time_step.value, n_steps)))
+    steps = np.arange(0, n_steps + every, every, dtype=np.int64)
+    steps[-1] = n_steps
+    return steps
