@@ -49,17 +49,18 @@ CONTRACT = {("law", "ContactLaw"), ("model", "Model")}
 def definitions(module: str) -> dict[str, tuple[str, ast.stmt]]:
     """Return the text and the syntax of each name at the top level of a module of the laws."""
     text = (CONTACT / f"{module}.py").read_text(encoding="utf-8")
-    lines, found = text.splitlines(), {}
+    lines, sources = text.splitlines(), {}
     for node in ast.parse(text).body:
-        names = [one.id for one in ast.walk(node) if isinstance(getattr(one, "ctx", None), ast.Store)
-                 and isinstance(one, ast.Name)]  # fmt: skip
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.asname or alias.name for alias in node.names]
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             names = [node.name]
+        else:
+            every = (name for name in ast.walk(node) if isinstance(name, ast.Name))
+            names = [name.id for name in every if isinstance(name.ctx, ast.Store)]
         source = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        found |= dict.fromkeys(names, (source, node))
-    return found
+        sources |= dict.fromkeys(names, (source, node))
+    return sources
 
 
 def source_of(law: type[ContactLaw]) -> str:

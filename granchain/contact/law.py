@@ -570,8 +570,8 @@ def states_that_occur(law: type[ContactLaw]) -> tuple[str, ...]:
     try:
         inputs = example_inputs(law)
         model = law.model(inputs)
-        own = [float(value) for value in law.coefficients_of(example_pair(), inputs)]
-        c = (*own, *[0.0] * model.windows)
+        values = [float(value) for value in law.coefficients_of(example_pair(), inputs)]
+        c = (*values, *[0.0] * model.windows)
         fresh = model.functions.history_of(c)[names.index("elastic_limit")]
         full = law.plastic_overlap(c)
     except (ArithmeticError, ValueError, GranchainError):
