@@ -115,7 +115,7 @@ bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed;
 	@$(PYTHON) benchmarks/peers.py --save && $(PYTHON) benchmarks/table.py
 
 laws: env ## docs/laws.md, laws.json, certified.json and equations.json; measures the laws whose source has changed
-	@echo "laws: docs/laws.md docs/laws.json granchain/contact/certified.json granchain/pages/equations.json"
+	@echo "laws: docs/laws.md docs/laws.json granchain/contact/certified.json granchain/show/equations.json"
 	@$(PYTHON) docs/laws.py
 
 schema: env ## granchain/case.schema.json anew: the JSON schema of case files

@@ -14,7 +14,7 @@ from typing import Any
 
 from racing import RESULTS, taken_on
 
-from granchain.pages.blocks import markdown_table
+from granchain.show.blocks import markdown_table
 
 ROOT = Path(__file__).parents[1]
 PAGE, MANY_PAGE = ROOT / "docs" / "speed.md", ROOT / "docs" / "speed-many.md"

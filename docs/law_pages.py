@@ -20,8 +20,8 @@ from gallery import save, to_draw
 
 from granchain.contact import Family, families
 from granchain.contact.law import ContactLaw, in_unit
-from granchain.pages.blocks import escaped_markdown, paragraphs
-from granchain.pages.blocks import markdown_table as grid
+from granchain.show.blocks import escaped_markdown, paragraphs
+from granchain.show.blocks import markdown_table as grid
 
 LAWS = Path(__file__).with_name("laws.md")
 SYMBOL_COLUMNS = ("symbol", "meaning", "key of a case")

@@ -2,7 +2,7 @@
 
 The output is docs/laws.json with the measured numbers, docs/laws.md for readers,
 granchain/contact/certified.json for runs, and the equations of docs/equations as MathML,
-granchain/pages/equations.json, for reports.
+granchain/show/equations.json, for reports.
 
 `python docs/laws.py` prints the equations, measures the laws whose own source has changed since
 they were measured, and writes all four. `--all` measures every law, for a change of the engine or
@@ -34,9 +34,9 @@ from granchain.cli.laws import certificates_of
 from granchain.contact import laws
 from granchain.contact.certified import CERTIFIED
 from granchain.contact.law import ContactLaw
-from granchain.pages.answer import EQUATIONS
-from granchain.pages.blocks import markdown
-from granchain.pages.law import reference_page
+from granchain.show.answer import EQUATIONS
+from granchain.show.blocks import markdown
+from granchain.show.law import reference_page
 
 PAGE = Path(__file__).with_name("laws.md")
 MEASURED = Path(__file__).with_name("laws.json")

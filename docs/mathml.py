@@ -1,7 +1,7 @@
 """Write formulas as MathML, which browsers display without a script and without a network.
 
 docutils, which Sphinx requires, contains the converter from LaTeX. The style is that of the
-reports, granchain/pages/mathml.css.
+reports, granchain/show/mathml.css.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from granchain.contact.law import Quantity
 from granchain.keys import Table, without_keys
 from granchain.mechanisms import case as mechanism_case
 from granchain.mechanisms.case import load_mechanism
-from granchain.pages.blocks import markdown_table
+from granchain.show.blocks import markdown_table
 from granchain.status import Status
 from granchain.store import Answer
 from granchain.store.schema import NUMBERS, TEXTS, VARIABLES, VARIABLES_OF_MECHANISM

@@ -40,9 +40,9 @@ from granchain.orbits.continuation import Branch as Branch
 from granchain.orbits.continuation import continuation as continuation
 from granchain.orbits.orbit import Orbit as Orbit
 from granchain.orbits.orbit import orbit as orbit
-from granchain.pages.report import report as report
 from granchain.progress import ProgressLine as ProgressLine
 from granchain.show.explore import explore as explore
+from granchain.show.report import report as report
 from granchain.simulation import run as run
 from granchain.store import Result as Result
 from granchain.store.answer import open as open

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import platform
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -129,9 +130,24 @@ def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     from granchain.figures import style
 
     def blank(figure: Any, ending: str, dpi: float | None = None) -> bytes:
-        return style.FORMATS[ending]
+        return style.FORMATS[ending] + b"<svg></svg>" * (ending == ".svg")
 
     monkeypatch.setattr(style, "image_of", blank)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium without a screen, which reaches nothing but the pages of the tests."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("chromium is not installed")
+    options = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+    options.append("--disable-background-networking")
+    with playwright.sync_playwright() as player:
+        opened = player.chromium.launch(executable_path=program, args=options)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, figures, theory
 from granchain.errors import GranchainError
-from granchain.pages.numbers import run_numbers
+from granchain.show.numbers import run_numbers
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -15,7 +15,7 @@ from granchain.errors import CaseError, GranchainWarning
 from granchain.measured import Band, Trace
 from granchain.measured.about import about_of, written
 from granchain.measured.sensor import Sensor
-from granchain.pages.answer import view_of
+from granchain.show.answer import view_of
 from granchain.status import Status
 from granchain.studies import bands as of_bands
 from granchain.studies import members

@@ -34,8 +34,8 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.user import load_law_module
 from granchain.errors import LawError
 from granchain.material import MATERIALS
-from granchain.pages.blocks import Paragraph, markdown_cell
-from granchain.pages.law import glance, law_page, restitution_rows
+from granchain.show.blocks import Paragraph, markdown_cell
+from granchain.show.law import glance, law_page, restitution_rows
 from granchain.two_body import impact
 
 LAWS = laws()

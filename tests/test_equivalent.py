@@ -175,7 +175,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     assert (tmp_path / "ranking.png").exists() and gc.figures.fit(kept).axes[0].has_data()
     assert obeyed("plot", "kept.h5").out == "kept-fit.png\n"
     page = gc.report("kept.h5").decode()
-    assert page.count('<figure class="picture">') == 1 and "Figure not available" not in page
+    assert page.count('<figure class="picture"') == 1 and "Figure not available" not in page
     assert "Contact law ma-liu" in page and "law ma-liu" in obeyed("cite", "kept.h5").out
     assert obey([*command, "--out", "kept.h5"]) == 4 and obey([*command, "--out", "x.json"]) == 4
     assert (

@@ -2,7 +2,6 @@
 
 import http.client
 import re
-import shutil
 import threading
 from urllib.parse import urlsplit
 
@@ -15,28 +14,8 @@ from granchain.errors import CaseError
 
 pytest.importorskip("bokeh", reason="the extra explore (bokeh) is not installed")
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-# A browser that reaches nothing but the page.
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-]
 # Time for a loop to be compiled on a busy machine [ms].
 PATIENCE = 60_000
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as player:
-        opened = player.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +75,7 @@ class Opened:
 
 def numbers_of(case):
     """Return the numbers that `granchain run` prints."""
-    from granchain.pages.numbers import run_numbers
+    from granchain.show.numbers import run_numbers
 
     return run_numbers(gc.analysis.summary(gc.run(case)))
 

@@ -31,7 +31,7 @@ from granchain.measured.noise import (
     statistical_inefficiency,
 )
 from granchain.measured.ranking import differences, ranking_of
-from granchain.pages.report import report
+from granchain.show.report import report
 from granchain.store import Label
 
 KEYS = ["contact.psi", "striker.speed"]
@@ -588,7 +588,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     # of the ranking, and of the pulses under each of the two laws
     assert kept.conclusion.endswith("; hertz does not.")
     assert b"<p>ma-liu describes the measurement: speed 1.7" in page and b"hertz does not." in page
-    assert b"Ranking: made up" in page and page.count(b'<figure class="picture">') == 3
+    assert b"Ranking: made up" in page and page.count(b'<figure class="picture"') == 3
     assert b"distinguishable" in page and b"Figure not available" not in page
     assert re.search(rb"<td[^>]*>ma-liu</td><t[dh][^>]*>1<", page)
     assert obeyed("plot", "laws.h5").out == "laws-fit.png\n"

@@ -13,7 +13,7 @@ from granchain.case import Case
 from granchain.case.document import quantity_of, set_value, value_at
 from granchain.contact import laws
 from granchain.engine.setup import RowInputs, contacts_together
-from granchain.pages.answer import IDENTIFIED, input_blocks
+from granchain.show.answer import IDENTIFIED, input_blocks
 from granchain.simulation import prepare, prepare_together
 
 # ours: any two that differ

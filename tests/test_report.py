@@ -1,9 +1,9 @@
 """The report: one page with all it needs, whatever its files hold; in a browser if long."""
 
+import base64
+import hashlib
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +16,8 @@ from granchain import errors
 from granchain.cli import obey
 from granchain.figures.catalogue import figures_of
 from granchain.measured.sensor import Sensor
-from granchain.pages.answer import answer_blocks, view_of
-from granchain.pages.report import report
+from granchain.show.answer import answer_blocks, view_of
+from granchain.show.report import report
 from granchain.status import Message, Status
 from granchain.store import Result, open_answer
 
@@ -61,9 +61,13 @@ def computed(tmp_path_factory):
 @pytest.mark.usefixtures("blank_pictures")
 def test_a_page_holds_all_it_needs(computed):
     page = report([computed / "run.h5", computed / "compared.h5"]).decode()
-    assert "<script" not in page and "<link" not in page and "@import" not in page
-    # nothing is fetched: what is not in the page are links that a reader may follow
-    ours = r'src="data:image/svg\+xml;base64,|href="(https://doi\.org/|#part-[012]")'
+    # one script, which is ours, and nothing is fetched: only links that a reader may follow
+    assert "<link" not in page and "@import" not in page
+    (script,) = re.findall("<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert f"default-src 'none'; img-src data:; {policy}" in page
+    ours = r'href="(data:image/png;base64,|https://doi\.org/|#figure-[0-9]+-|#part-[012]")'
     assert len(re.findall(r'(?:src|href)="', page)) == len(re.findall(ours, page))
     for words in (
         "Energy balance",
@@ -85,9 +89,9 @@ def test_a_page_holds_all_it_needs(computed):
     assert page.count(">Contact law hertz<") == page.count(">How to cite<") == 1
     assert page.index(">Provenance<") < page.index(">How to cite<")
     # peaks of the run itself
-    assert page.count("<img ") >= 4
+    assert page.count('<svg role="img"') >= 4
     compared = page.partition("Bead 9 is clipped.")[2]
-    assert compared.count('<figure class="picture">') == 1 and "Figure not available" not in page
+    assert compared.count('<figure class="picture"') == 1 and "Figure not available" not in page
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -152,7 +156,7 @@ def test_small_waves_are_saved_plotted_cited_and_reported(
     ]
     assert np.array_equal(*drawn)
     page = report([file]).decode()
-    assert "Figure not available" not in page and page.count('<figure class="picture">') == 1
+    assert "Figure not available" not in page and page.count('<figure class="picture"') == 1
     highest = call(case).variables["band_edges" if command == "dispersion" else "frequencies"]
     assert f">{highest.data.max():.6g}<" in page
     # the complete case, with the time table of the drive in lines that the browser breaks
@@ -205,7 +209,7 @@ def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_pat
     told = "first pulses had not arrived, or not ended, by time.end, at beads"
     for name in ("study.h5", "e.h5"):
         page = report([tmp_path / name]).decode()
-        assert told in page and "2 members: 2 complete." in page and "<img " in page
+        assert told in page and "2 members: 2 complete." in page and "<svg " in page
     blocks = answer_blocks(view_of(gc.open(tmp_path / "e.h5")), "e.h5")
     (rows,) = (b.rows for b in blocks if "peak 6 [N]" in getattr(b, "columns", ()))
     assert rows[0][-1] == "-" and float(rows[1][-2]) > 0.0
@@ -230,31 +234,87 @@ def test_a_report_warns_of_files_of_other_versions_sources_and_laws(computed, tm
     assert f"eeeeeeeeeeee in {tmp_path / 'b.h5'}" in page
 
 
+@pytest.mark.usefixtures("blank_pictures")
+def test_a_report_begins_with_the_answer_and_ends_with_the_provenance(computed, tmp_path):
+    page = report(computed / "run.h5").decode()
+    numbers = gc.analysis.summary(gc.open(computed / "run.h5"))
+    answer = f"The first pulse travels at {numbers.wave_speed:.4g} m/s"
+    order = [answer, ">Figures<", ">Numbers<", ">Setup<", ">Case<", ">Provenance<"]
+    places = [page.index(text) for text in order]
+    assert places == sorted(places)
+    damped = SMALL.replace({"contact.law": "tsuji", "contact.restitution": 0.8})
+    study = gc.sweep(damped, {"contact.law": ["tsuji", "hertz"]}, progress=False)
+    gc.save(study, tmp_path / "laws.h5")
+    page = report(tmp_path / "laws.h5").decode()
+    assert "Wave speed " in page.partition(">Figures<")[0]
+    assert "Contact law hertz: no inputs" in page or "Inputs of hertz<" in page
+    assert "Inputs of tsuji<" in page and "<td>restitution</td>" in page
+
+
+@pytest.fixture(scope="module")
+def opened_report(browser, computed, tmp_path_factory):
+    """A report in the browser, with the errors of its console."""
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_bytes(report([computed / "run.h5", computed / "compared.h5"]))
+    page, heard = browser.new_page(), []
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("request", lambda request: heard.extend([request.url] * (request.url != path.as_uri())))
+    page.goto(path.as_uri())
+    yield page
+    assert heard == []
+    page.close()
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("width", [1280, 390], ids=["wide", "narrow"])
-def test_a_browser_shows_the_page_without_scrolling_sideways(computed, tmp_path, width):
-    names = ("chromium", "chromium-browser", "google-chrome")
-    browser = next(filter(None, map(shutil.which, names)), None)
-    if browser is None:
-        pytest.skip("no browser that runs without a screen is installed (Debian: chromium)")
-    page = tmp_path / "page.html"
-    # a frame as wide as the screen, and a script of the test's own that says how wide the page is
-    page.write_bytes(report([computed / "run.h5", computed / "compared.h5"]))
-    probe = tmp_path / "probe.html"
-    probe.write_text(
-        '<body style="margin:0"><iframe src="page.html" '
-        f'style="width:{width}px;height:2000px;border:0" onload="'
-        "let d=this.contentDocument;let broken=[...d.images].filter(i=>!i.naturalWidth).length;"
-        "document.body.dataset.found=d.documentElement.scrollWidth+' '+broken+' "
-        "'+d.images.length\"></iframe>"
+@pytest.mark.parametrize("width", [1440, 768, 390])
+def test_a_browser_shows_the_page_without_scrolling_sideways(opened_report, width):
+    opened_report.set_viewport_size({"width": width, "height": 900})
+    assert opened_report.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened_report.locator("figure.picture svg").count() >= 5
+
+
+def test_figures_of_a_report_are_magnified_and_show_values(opened_report):
+    figure = opened_report.locator("figure.picture").first
+    image = figure.locator("svg")
+    image.scroll_into_view_if_needed()
+    home = image.get_attribute("viewBox")
+    figure.get_by_role("button", name="Zoom in").click()
+    assert float(image.get_attribute("viewBox").split()[2]) == float(home.split()[2]) / 2
+    image.dblclick()
+    assert image.get_attribute("viewBox") == home
+    panel = json.loads(figure.get_attribute("data-panels"))[0]
+    # the middle of the first panel, at the height of its upper edge, where there is no curve
+    left, top, right, _ = panel["box"]
+    frame, width = image.bounding_box(), float(home.split()[2])
+    scale = frame["width"] / width
+    opened_report.mouse.move(
+        frame["x"] + scale * (left + right) / 2, frame["y"] + scale * (top + 1)
     )
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
-    command = [browser, *options, "--virtual-time-budget=5000", "--dump-dom", probe.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    found = re.search(r'data-found="(\d+) (\d+) (\d+)"', done.stdout)
-    assert found, done.stderr[-500:]
-    wide, broken, pictures = map(int, found.groups())
-    assert wide <= width and broken == 0 and pictures >= 5
+    shown = figure.locator("output").inner_text()
+    number = float(re.search(r"time (\S+) ", shown)[1])
+    middle = sum(panel["x"]["limits"]) / 2 / 10.0 ** panel["x"]["power"]
+    assert abs(number - middle) <= 0.01 * middle
+    box = figure.locator("output").bounding_box()
+    opened_report.emulate_media(media="print")
+    assert box and not figure.locator("output").is_visible()
+    assert not figure.get_by_role("button").first.is_visible()
+    opened_report.emulate_media(media="screen")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_printed_pages_are_full(opened_report, paper):
+    """All pages but the last are filled to 55 % without gaps above 40 %: the issue's bounds."""
+    pdf = pytest.importorskip("pypdfium2", reason="pypdfium2 is not installed")
+    printed = pdf.PdfDocument(opened_report.pdf(format=paper))
+    for k in range(len(printed) - 1):
+        image = np.asarray(printed[k].render(scale=0.5, grayscale=True).to_pil())
+        margin = round(18 / 25.4 * 72 * 0.5)  # 18 mm at 36 points per inch
+        rows = np.flatnonzero((image[margin:-margin] < 250).any(axis=1))
+        height = image.shape[0] - 2 * margin
+        assert rows[-1] + 1 >= 0.55 * height, f"page {k + 1}"
+        assert np.diff([-1, *rows]).max() <= 0.4 * height, f"page {k + 1}"
 
 
 # What turns the text beside it, hides it, or is obeyed by a terminal: ESC, backspace, C1,

@@ -12,7 +12,7 @@ from granchain.errors import FileError, TraceError
 from granchain.measured import import_trace, read_trace
 from granchain.measured.headings import bead_of
 from granchain.measured.text import text_columns
-from granchain.pages.blocks import time_text
+from granchain.show.blocks import time_text
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import granchain as gc
-from granchain.pages.blocks import markdown_table
+from granchain.show.blocks import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

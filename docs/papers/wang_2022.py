@@ -27,7 +27,7 @@ import granchain as gc
 from granchain import theory
 from granchain.contact.pair import linearised_plastic_stiffness, yield_overlap
 from granchain.material import MATERIALS
-from granchain.pages.blocks import markdown_table as table
+from granchain.show.blocks import markdown_table as table
 
 PAPER = Paper(
     "wang-2022",

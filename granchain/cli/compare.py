@@ -35,7 +35,7 @@ from granchain.cli.options import (
 from granchain.cli.text import blocks_as_text, print_result
 from granchain.errors import CaseError, TraceError
 from granchain.markup import text_table
-from granchain.pages.blocks import Block, number_text, time_text
+from granchain.show.blocks import Block, number_text, time_text
 
 # Example for the message about an invalid range.
 EXAMPLE_RANGE = "restitution=0.05:0.99"
@@ -180,7 +180,7 @@ def bands(
 
 def study_tables(study: Any) -> list[Block]:
     """Return the tables of the results of bands; the file also contains their errors."""
-    from granchain.pages.answer import grids
+    from granchain.show.answer import grids
     from granchain.store.answer import variables_of
 
     names = ("nominal_peak", "nominal_arrival", "peak", "arrival", "first_order", "total_order")

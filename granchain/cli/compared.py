@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from granchain.measured import IN_BAND, Agreement, Comparison, ResultAgreement, SensorAgreement
-from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text, time_text
+from granchain.show.blocks import Block, Grid, Paragraph, number_grid, number_text, time_text
 
 # Factor and title of a table.
 COMPARED_NUMBERS = {

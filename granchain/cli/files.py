@@ -129,7 +129,7 @@ def info(
         about = about_system()
         print_result("info", {"system": about}, as_json, lambda: text_table(about.items(), "<<"))
         return
-    from granchain.pages.numbers import provenance_rows
+    from granchain.show.numbers import provenance_rows
     from granchain.store.dataset import open_hdf5
     from granchain.store.schema import ENSEMBLE
 

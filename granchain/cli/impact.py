@@ -30,7 +30,7 @@ from granchain.cli.options import (
 from granchain.cli.text import paragraph, print_result
 from granchain.errors import LawError
 from granchain.markup import text_table
-from granchain.pages.blocks import number_text
+from granchain.show.blocks import number_text
 
 if TYPE_CHECKING:
     from granchain.keys import Problems, Table

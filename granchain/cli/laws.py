@@ -82,8 +82,8 @@ def laws(
         ]
         print_json({"command": "laws", "laws": found, "out": out})
     else:
-        from granchain.pages.blocks import markdown
-        from granchain.pages.law import law_page, reference_page
+        from granchain.show.blocks import markdown
+        from granchain.show.law import law_page, reference_page
 
         blocks = reference_page(certificates) if name is None else law_page(certificates[0])
         print_text(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))

@@ -14,7 +14,7 @@ import typer
 import granchain as gc
 from granchain.cli.text import blocks_as_text, print_result, print_text
 from granchain.errors import CaseError, GranchainError, LawError, suggestion
-from granchain.pages.blocks import Block
+from granchain.show.blocks import Block
 
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
 

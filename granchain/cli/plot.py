@@ -39,7 +39,7 @@ from granchain.errors import CaseError, FileError, GranchainError
 from granchain.markup import text_table
 
 if TYPE_CHECKING:
-    from granchain.pages.blocks import Grid, Paragraph
+    from granchain.show.blocks import Grid, Paragraph
 
 # Largest number of files listed in the name of their common figure.
 MOST_NAMES_OF_A_FIGURE = 3
@@ -501,7 +501,7 @@ def spectrum_words(found: gc.Spectrum) -> list[str]:
 
 def spectrum_table(found: gc.Spectrum) -> Grid:
     """Return every measured edge, or why it is missing, with the edge of the dispersion."""
-    from granchain.pages.blocks import Grid, number_text
+    from granchain.show.blocks import Grid, number_text
 
     columns = ("band", "edge", "measured [Hz]", "+- [Hz]", "predicted [Hz]", "error [%]", "note")
     rows = []
@@ -547,7 +547,7 @@ def dispersion(
 
 def dispersion_tables(found: gc.Dispersion) -> tuple[Grid, Paragraph]:
     """Return bands and gaps as a table, and the speed of long waves as text."""
-    from granchain.pages.blocks import Paragraph, number_grid
+    from granchain.show.blocks import Paragraph, number_grid
 
     kinds = (("band", found.band_edges), ("gap", found.gaps))
     rows = [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
@@ -598,7 +598,7 @@ def modes(
 
 def modes_table(found: gc.Modes) -> Grid:
     """Return a row for each mode."""
-    from granchain.pages.blocks import Grid
+    from granchain.show.blocks import Grid
 
     gap = () if found.in_gap is None else ("in a gap",)
     columns = ("mode", "frequency [Hz]", "damping [1/s]", "participating beads", *gap)
@@ -629,7 +629,7 @@ def report(
     no_verify: NoVerifyOption = False,
 ) -> None:
     """Write a self-contained HTML report about result files."""
-    from granchain.pages.blocks import PAGES
+    from granchain.show.blocks import PAGES
     from granchain.store.files import check_new
 
     check_new(out, PAGES, overwrite)

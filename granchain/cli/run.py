@@ -435,7 +435,7 @@ def summary_of(result: gc.Result) -> dict[str, Any]:
 
 def numbers_of(result: gc.Result) -> str:
     """Return the numbers of a run in columns, or the checks of a mechanism."""
-    from granchain.pages.numbers import check_grid, run_numbers
+    from granchain.show.numbers import check_grid, run_numbers
 
     if "crank_angle" not in result.variables:
         return run_numbers(gc.analysis.summary(result))

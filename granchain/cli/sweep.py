@@ -36,7 +36,7 @@ from granchain.cli.run import Progress, check_resume
 from granchain.cli.signals import Interruption
 from granchain.cli.text import notify, paragraph, print_result
 from granchain.markup import text_table
-from granchain.pages.blocks import number_text
+from granchain.show.blocks import number_text
 from granchain.status import STATUS_OF_LABEL, Status
 
 if TYPE_CHECKING:

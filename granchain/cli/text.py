@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from granchain.errors import clean
 from granchain.markup import text_table
-from granchain.pages.blocks import Block
+from granchain.show.blocks import Block
 
 # Version of the format of --json.
 SCHEMA = 1
@@ -107,7 +107,7 @@ def text_width(most: int = TEXT_WIDTH) -> int:
 
 def blocks_as_text(blocks: Iterable[Block]) -> str:
     """Format blocks for a terminal; tables without an alignment are wrapped."""
-    from granchain.pages.blocks import Grid, Heading, Picture
+    from granchain.show.blocks import Grid, Heading, Picture
 
     width = text_width()
     paragraphs = []

@@ -1,1 +1,1 @@
-"""Interactive page of a case."""
+"""Reports about answers, descriptions of laws, and the interactive page of a case."""

@@ -36,7 +36,7 @@ from granchain.errors import CaseError, GranchainError
 from granchain.figures import force_traces
 from granchain.jit.compile import compiling
 from granchain.markup import escaped
-from granchain.pages.numbers import run_numbers
+from granchain.show.numbers import run_numbers
 from granchain.show.parameters import Parameter, parameters_of, slider_range, value_of
 from granchain.show.plots import Columns, Plots, measured_lines, plot_data
 from granchain.simulation import run

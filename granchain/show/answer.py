@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis import summary
+from granchain.analysis import Summary, summary
 from granchain.case import Case
 from granchain.case.document import flattened, keys_that_differ, toml_text
 from granchain.contact import laws
+from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw, docstring_of
 from granchain.errors import CaseError, RunError
 from granchain.figures.catalogue import ANSWER_FIGURES, figures_of, lacking, several_figures
@@ -28,7 +29,7 @@ from granchain.keys import declared, table_in
 from granchain.markup import NUMBER_PATTERN, is_number_cell
 from granchain.mechanisms.case import MECHANISM_KINDS
 from granchain.mechanisms.checks import checks_of
-from granchain.pages.blocks import (
+from granchain.show.blocks import (
     Block,
     Boxed,
     Formula,
@@ -39,7 +40,7 @@ from granchain.pages.blocks import (
     Picture,
     paragraphs,
 )
-from granchain.pages.numbers import check_grid, number_blocks, provenance_rows
+from granchain.show.numbers import check_grid, number_blocks, provenance_rows
 from granchain.store import Label, Result, Variable
 from granchain.store.answer import messages_of_study, variables_of
 from granchain.store.dataset import column_of
@@ -55,6 +56,16 @@ EQUATIONS = Path(__file__).with_name("equations.json")
 # Maximum number of entries of a list, and of characters of a value, in the table of a setup.
 MOST_ENTRIES, VALUE_LENGTH = 12, 40
 MOST_ROWS, MOST_MEMBERS, MOST_MESSAGES, MOST_GROUPS = 100, 40, 12, 3
+# Variables that answer what was computed, most telling first, and the largest number in a sentence.
+ANSWERING = (
+    *("restitution", "delivered_restitution", "max_force", "duration", "wave_speed"),
+    *("transmitted_energy", "peak_measured", "peak_computed", "nominal_peak", "peak"),
+    *("long_wave_speed", "band_edges", "gaps", "frequencies", "order", "largest", "value", "start"),
+    *("parameter", "period", "energy", "rms"),
+)
+MOST_CLAUSES = 3
+# Terms of the energy balance that are lost.
+LOST = ("plastic", "viscous", "clamp", "elements_viscous")
 # Tables of a case that are shown elsewhere, or only as the text of the case.
 NO_SETUP = ("title", "contact", "snapshots", "energy", "record", "tolerance", "fitted", "mechanism")
 
@@ -110,6 +121,7 @@ class View:
     provenance: Mapping[str, Any]
     figures: Mapping[str, Callable[[], Any]]
     lead: str = ""
+    answer: str = ""
     numbers: Sequence[Block] = ()
     tables: Sequence[Block] = ()
     varied: Iterable[str] = ()
@@ -128,24 +140,56 @@ def answer_blocks(view: View, name: str) -> list[Block]:
     case = table_of(view.provenance.get("case_resolved_json"))
     given = table_of(view.provenance.get("case_json")).get("tables", {})
     varied = set(view.varied)
+    messages = [message for message in view.messages if str(message)]
+    warnings = [message for message in messages if getattr(message, "warning", True)]
+    notes = [message for message in messages if message not in warnings]
     stated = {law: view.inputs or inputs_of(case, law) for law in view.law.split(", ") if law}
-    return [
-        Heading(view.title or name, 1),
-        *([Paragraph(view.lead)] if view.lead else []),
-        *(
-            Paragraph(str(note), warning=getattr(note, "warning", True))
-            for note in view.messages
-            if str(note)
-        ),
+    numbers = [*view.numbers, *(Paragraph(str(note)) for note in notes), *view.tables]
+    settings = [
         *setup_blocks(given, varied),
         *(block for law, inputs in stated.items() for block in input_blocks(law, inputs, varied)),
-        *view.numbers,
+    ]
+    return [
+        Heading(view.title or name, 1),
+        *(Paragraph(text) for text in (view.lead, view.answer) if text),
+        *(Paragraph(str(warning), warning=True) for warning in warnings),
         *pictures(view.figures),
-        *view.tables,
+        *([Heading("Numbers", 2), *numbers] if numbers else []),
+        *([Heading("Setup", 2), *settings] if settings else []),
         *case_blocks(view.provenance.get("case_toml"), case),
         Heading("Provenance", 2),
         Grid(("", ""), (("file", name), *provenance_rows(view.provenance))),
     ]
+
+
+def answer_in_words(variables: Mapping[str, Variable]) -> str:
+    """Return the variables that answer what was computed, with their ranges."""
+    clauses = []
+    for name in ANSWERING:
+        values = np.ravel(variables[name].data) if name in variables else np.empty(0)
+        numbers = values[np.isfinite(values)] if values.dtype.kind in "iuf" else values[:0]
+        if numbers.size:
+            label, unit = variables[name].long_name, variables[name].unit
+            ends = dict.fromkeys(f"{end:.4g}" for end in (numbers.min(), numbers.max()))
+            range_text = f"{' to '.join(ends)} {'' if unit == '1' else unit}"
+            clauses.append(f"{re.split('[:;]', label)[0]} {range_text}".rstrip())
+    return "; ".join(clauses[:MOST_CLAUSES])
+
+
+def answer_of_run(numbers: Summary) -> str:
+    """Return the speed and the peaks of the first pulse, and the energy lost, in one sentence."""
+    pulses = [pulse for pulse in numbers.sensors if pulse.complete]
+    clauses = []
+    if math.isfinite(numbers.wave_speed):
+        clauses.append(f"the first pulse travels at {numbers.wave_speed:.4g} m/s")
+    if pulses:
+        ends = [f"{pulse.peak:.4g} N at bead {pulse.bead}" for pulse in (pulses[0], pulses[-1])]
+        clauses.append(f"the peak of the first pulse is {' and '.join(dict.fromkeys(ends))}")
+    if numbers.energy is not None and numbers.energy.moving_supplied > 0.0:
+        lost = sum(value for name, value in numbers.energy.terms.items() if name in LOST)
+        percent = 100.0 * lost / numbers.energy.moving_supplied
+        clauses.append(f"{percent:.4g} % of the energy supplied is lost")
+    return ", and ".join(filter(None, [", ".join(clauses[:-1]), *clauses[-1:]]))
 
 
 def view_of(answer: Any) -> View:
@@ -162,13 +206,15 @@ def view_of(answer: Any) -> View:
         if type(group).__name__ in ANSWER_FIGURES
         for block in (Heading(label, 2), *pictures(figures_of(group)), *grids(group.variables))
     ]
+    kind = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(answer).__name__).capitalize()
     return View(
-        f"{type(answer).__name__}: {answer.title}",
+        f"{kind}: {answer.title}",
         answer.messages,
         answer.law,
         answer.provenance,
         figures_of(answer),
-        getattr(answer, "conclusion", ""),
+        f"{kind}{f', contact law {answer.law}' if answer.law else ''}.",
+        getattr(answer, "conclusion", "") or answer_in_words(answer.variables),
         tables=[*grids(answer.variables), *inner],
         inputs=getattr(answer, "inputs", {}) if "restitution_impulse" in answer.variables else {},
     )
@@ -176,7 +222,8 @@ def view_of(answer: Any) -> View:
 
 def view_of_result(result: Result) -> View:
     """Return what a report shows of a run."""
-    end = summary(result).end
+    numbers = summary(result)
+    end = numbers.end
     until = f"Simulated until {1e6 * end:.6g} us, contact" if math.isfinite(end) else "Contact"
     return View(
         result.title,
@@ -185,6 +232,7 @@ def view_of_result(result: Result) -> View:
         result.provenance,
         figures_of(result),
         f"{until} law {result.law}, time step {result.time_step:.6g} s: {result.status.label}.",
+        "" if "crank_angle" in result.variables else answer_of_run(numbers),
         numbers=numbers_of(result),
         tables=[
             Paragraph(f"No figure of {name.replace('_', ' ')}. {advice}")
@@ -210,6 +258,7 @@ def view_of_study(study: Any) -> View:
             for name, draw in figures_of(study).items()
         },
         f"{study.attrs['granchain_study'].replace('_', ' ').capitalize()}: {members}{status}.",
+        answer_in_words(variables_of(study)),
         tables=grids(variables_of(study)),
         varied=study.coords,
     )
@@ -268,6 +317,7 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
         ensemble.provenance,
         several_figures([several[k] for k in lines], [words[k] for k in lines]) if several else {},
         f"Ensemble of {len(ensemble)} members: {counts}.",
+        answer_in_words(labelled(data, labels)),
         numbers=grids(labelled(data, labels)),
         varied=varied,
     )
@@ -359,8 +409,11 @@ def setup_blocks(case: Mapping[str, Any], varied: Iterable[str]) -> list[Block]:
     return [Grid(("key", "value", "unit", "meaning"), tuple(rows), "Setup")] if rows else []
 
 
-def inputs_of(case: Mapping[str, Any], law: str) -> dict[str, Any]:
-    """Return the table of a contact law in a completed case: of [contact], a segment, or a wall."""
+def inputs_of(case: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the inputs of a contact law in a completed case: of [contact], a segment, or a wall.
+
+    A law that a study varies has the inputs of the case that it knows, and its defaults.
+    """
     ends = case.get("ends", {})
     tables = [
         case.get("contact"),
@@ -368,7 +421,12 @@ def inputs_of(case: Mapping[str, Any], law: str) -> dict[str, Any]:
         *(ends.get(f"{side}_contact") for side in ("left", "right")),
     ]
     stated = [table for table in tables if table]
-    return next((table for table in stated if table.get("law") == law), next(iter(stated), {}))
+    law = laws().get(name)
+    other: dict[str, Any] = dict(next(iter(stated), {}))
+    if law is not None:
+        names = [quantity.name for quantity in law.inputs]
+        other = filled(law, {key: value for key, value in other.items() if key in names})[0]
+    return next((table for table in stated if table.get("law") == name), other)
 
 
 def case_blocks(given: Any, case: Mapping[str, Any]) -> list[Block]:
@@ -446,6 +504,9 @@ def input_blocks(name: str, stated: Mapping[str, Any], varied: Iterable[str] = (
     identified = any(values.get("damping") == "identified" for values in inputs.values())
     columns = ("input", "value", "unit", "meaning")
     return [
-        *(Grid(columns, rows, title) for title, rows in tables.items() if rows),
+        *(
+            Grid(columns, rows, title) if rows else Paragraph(f"Contact law {name}: no inputs")
+            for title, rows in tables.items()
+        ),
         *([Paragraph(IDENTIFIED)] if identified else []),
     ]

@@ -13,8 +13,8 @@ from granchain.contact import laws as installed_laws
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainError
 from granchain.figures.catalogue import plotted_variables
-from granchain.pages.answer import answer_blocks, law_blocks, view_of
-from granchain.pages.blocks import PAGE_MARK, PAGES, STRANGE, Block, Heading, Paragraph, document
+from granchain.show.answer import answer_blocks, law_blocks, view_of
+from granchain.show.blocks import PAGE_MARK, PAGES, STRANGE, Block, Heading, Paragraph, document
 from granchain.store import Result, open_answer, write_atomically
 from granchain.store.files import check_new
 from granchain.store.schema import Unread
@@ -32,7 +32,7 @@ def report(
 ) -> bytes:
     """Write an HTML report about output files.
 
-    The report is one file that needs no network and no scripts.
+    The report is one file that needs no network. Its figures can be magnified and show values.
 
     Parameters
     ----------

@@ -1,11 +1,14 @@
 """Blocks of a page: headings, paragraphs, tables, and figures, as Markdown and HTML.
 
-An HTML page is one file that contains its style and figures. It loads nothing and runs no script.
+An HTML page is one file that contains its style, its figures, and one script, which magnifies
+figures and shows values. It loads nothing.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -28,6 +31,10 @@ STRANGE = (
 # First bytes of a report. Only files with these bytes are overwritten.
 PAGE_MARK = b'<!DOCTYPE html>\n<html lang="en" data-granchain="report">'
 PAGES = dict.fromkeys((".html", ".htm"), PAGE_MARK)
+
+
+# Number of rows of an equation that is printed smaller, because no page breaks inside it.
+TALL_ROWS = 12
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,11 @@ class Formula:
     """Equation in MathML."""
 
     text: str
+
+    @property
+    def tall(self) -> bool:
+        """Whether the equation takes more than a third of a printed page."""
+        return self.text.count("<mtr>") > TALL_ROWS
 
 
 Block = Heading | Paragraph | Same | Grid | Picture | Boxed | Formula
@@ -183,7 +195,7 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
     if [chapter.text for chapter in chapters] == [title]:
         every.remove(chapters[0])
     templates = Environment(
-        loader=PackageLoader("granchain.pages", "."),
+        loader=PackageLoader("granchain.show", "."),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -193,33 +205,34 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
         "clean": lambda text: Safe(escaped(text)),
         "linked": lambda text: Safe(linked(text)),
         "sentences": lambda text: Safe(sentences(text)),
-        "image": lambda picture: Safe(image_in_html(picture)),
-        "numbered": lambda html, number: Safe(
-            str(html).replace(FIGURE_NUMBER, f"<b>Figure {number}.</b> ")
-        ),
+        "image": lambda picture, number: Safe(figure_in_html(picture, number)),
         "rows": lambda grid: Safe(
             table(grid.columns, grid.rows, linked).replace(" to ", " to <wbr>")
         ),
         "safe_math": Safe,
     }
-    folder = files("granchain.pages")
+    folder = files("granchain.show")
     style = [folder.joinpath(name).read_text("utf-8") for name in ("report.css", "mathml.css")]
+    script = "\n" + folder.joinpath("report.js").read_text("utf-8")
     text = templates.get_template("report.html").render(
         title=title,
         lines=[line for line in (author, date) if line],
         blocks=[(type(block).__name__, block) for block in every],
         chapters=chapters,
         style=Safe("\n".join(style)),
+        script=Safe(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         version=__version__,
         caption=caption_of,
     )
     return text.encode("utf-8", "replace")
 
 
-def image_in_html(picture: Picture) -> str:
+def figure_in_html(picture: Picture, number: int) -> str:
     """Return a figure with its caption in HTML, or the reason why it is not available.
 
-    What other figures have above their axes is in the caption.
+    The text above the axes of other figures is in the caption. The identifiers in the image contain
+    the number of the figure, because a page has several images.
     """
     import matplotlib
 
@@ -230,20 +243,66 @@ def image_in_html(picture: Picture) -> str:
         with context_of(SHEET), matplotlib.rc_context({"svg.fonttype": "path"}):
             figure = picture.draw()
             figure.suptitle("")
-            image = base64.b64encode(image_of(figure, ".svg")).decode("ascii")
+            image = image_of(figure, ".svg").decode("utf-8")
     except STRANGE as error:
         reason = str(error) if isinstance(error, GranchainError) else "the data are not in the file"
         return f"<p>{sentences(f'Figure not available: {picture.words} Reason: {reason}.')}</p>"
     words, caption = escaped(picture.words), str(figure.get_label())
     caption = f" <small>{linked(caption[0].upper() + caption[1:])}.</small>" if caption else ""
+    image = _UNUSED_SVG.sub("", image[image.index("<svg") :])
+    image = _SVG_IDENTIFIER.sub(rf"\g<0>figure-{number}-", image)
     return (
-        f'<figure class="picture"><img src="data:image/svg+xml;base64,{image}" alt="{words}">'
-        f"<figcaption>{FIGURE_NUMBER}{words}{caption}</figcaption></figure>"
+        f'<figure class="picture" data-panels="{escaped(json.dumps(panels_of(figure)))}">'
+        + image.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
+        + f"<figcaption><b>Figure {number}.</b> {words}{caption}</figcaption></figure>"
     )
 
 
-# Place of the number of a figure, which the template fills in.
-FIGURE_NUMBER = "<!--number-->"
+# Comments and metadata of an SVG image, and the text before each of its identifiers.
+_UNUSED_SVG = re.compile(r"<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)
+_SVG_IDENTIFIER = re.compile(r'\bid="|\bhref="#|url\(#')
+# Points per inch, the unit of an SVG image of Matplotlib.
+_POINTS = 72.0
+
+
+def panels_of(figure: Figure) -> list[dict[str, Any]]:
+    """Return the position of each panel of a figure in its SVG image, and its axes."""
+    width, height = _POINTS * figure.get_size_inches()
+    boxes = [axes.get_position() for axes in figure.axes]
+    return [
+        {
+            "box": [
+                round(float(value), 2)
+                for value in (
+                    width * box.x0,
+                    height * (1.0 - box.y1),
+                    width * box.x1,
+                    height * (1.0 - box.y0),
+                )
+            ],
+            "x": axis_of(figure, axes.xaxis),
+            "y": axis_of(figure, axes.yaxis),
+        }
+        for axes, box in zip(figure.axes, boxes, strict=True)
+    ]
+
+
+def axis_of(figure: Figure, axis: Any) -> dict[str, Any]:
+    """Return limits, scale, prefix, and label of an axis; panels of a figure share a label."""
+    name = axis.axis_name
+    labels = [
+        axis.get_label_text(),
+        *(getattr(each, f"{name}axis").get_label_text() for each in figure.axes),
+    ]
+    labels.append(getattr(figure, f"get_sup{name}label")())
+    return {
+        "limits": [
+            float(limit) for limit in axis.get_view_interval()[:: -1 if axis.get_inverted() else 1]
+        ],
+        "log": axis.get_scale() == "log",
+        "power": getattr(axis.get_major_formatter(), "power", 0),
+        "label": " ".join(next(filter(None, labels), "").split()),
+    }
 
 
 def caption_of(grid: Grid) -> str:

@@ -1,1 +1,0 @@
-"""Blocks of reports, of terminal output, and of documentation pages."""
