@@ -19,7 +19,7 @@ SAVE ?= --save
 # Which benchmarks are run.
 SCRIPTS ?= throughput against_c many accuracy startup whole_run setup long_chains
 
-.PHONY: help env run test test-fast test-plain test-bounds test-versions test-later test-arm64 test-long check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package release-check clean
+.PHONY: help env run test test-fast test-plain test-bounds test-versions test-later test-arm64 test-long guards check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -83,6 +83,10 @@ test-long: env ## the tests that take minutes, and every benchmark at full size
 	@echo "test: long"
 	@$(PYTHON) -m pytest $(SHARED) -m long --timeout 3600
 	@BENCH_SMALL= $(MAKE) bench SAVE=
+
+guards: env ## what a change forgot: tables, schema, public names, words of errors, measured laws; within a minute
+	@echo "guards: lists, tables, schema, names"
+	@$(PYTHON) -m pytest -q $(SHARED) -m "guard and not long" $$(grep -l "mark\.guard" tests/*.py)
 
 check: env ## style, types, layers, tables of the documentation
 	@echo "check: ruff"
@@ -168,12 +172,12 @@ reliability: env ## measure every guarantee and write docs/reliability*.md; RELI
 	    $(PYTHON) -m pytest -q $(SHARED) -m "promise and long" --timeout 3600 --figures docs/reliability.json tests; fi
 	@$(PYTHON) docs/reliability.py
 
-lock: ## requirements.lock anew, newest versions that pyproject.toml allows
-	@echo "lock: pip-compile"
-	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	python3.11 -m venv "$$folder"; \
-	"$$folder/bin/pip" install -qq --disable-pip-version-check pip-tools; \
-	CUSTOM_COMPILE_COMMAND='make lock' "$$folder/bin/pip-compile" --quiet --upgrade pyproject.toml
+# With the build backend, and what it needs for an editable package, so that nothing else is installed.
+lock: env ## requirements.lock anew, newest versions that pyproject.toml allows
+	@echo "lock: uv pip compile"
+	@$(PYTHON) -c 'import tomllib; print("editables", *tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
+	$(PYTHON) -m uv pip compile -q --upgrade --python-version 3.11 --group dev --generate-hashes \
+	    --custom-compile-command "make lock" --output-file requirements.lock pyproject.toml -
 
 clean: ## caches and built files; keeps .venv and results
 	@echo "clean: caches and built files"

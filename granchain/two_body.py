@@ -193,7 +193,6 @@ class ImpactResult(Answer):
         **OF_PLATE,
         **HISTORY,
     }
-    _law: tuple[Model, tuple[float, ...]] | None = None
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -222,16 +221,19 @@ class ImpactResult(Answer):
         LawError
             If the law is not installed.
         """
-        if self._law is None:
-            law = law_named(self.law, "impact: law")
-            contacts = impact_setup(law, self.speed, self.pair, self.inputs)[0]
-            self._law = contacts.model, tuple(contacts.c[:, 1])
         return self._law[0]
 
     @property
     def coefficients(self) -> tuple[float, ...]:
         """Coefficients of the model."""
-        return self._law[1] if self.model and self._law else ()
+        return self._law[1]
+
+    @cached_property
+    def _law(self) -> tuple[Model, tuple[float, ...]]:
+        """Model of the law, and its coefficients."""
+        law = law_named(self.law, "impact: law")
+        contacts = impact_setup(law, self.speed, self.pair, self.inputs)[0]
+        return contacts.model, tuple(contacts.c[:, 1])
 
     @property
     def acceleration(self) -> np.ndarray:

@@ -142,6 +142,7 @@ answer_of = functools.cache(lambda name: ANSWERS[name]())
 study_of = functools.cache(lambda name: STUDIES[name]())
 
 
+@pytest.mark.guard
 def test_every_class_of_answers_is_in_the_list():
     public = [getattr(gc, name) for name in gc.__all__]
     classes = {one.__name__ for one in public if isinstance(one, type) and issubclass(one, Answer)}

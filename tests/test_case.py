@@ -638,6 +638,7 @@ def test_mistakes_that_do_not_follow_from_each_other_are_told_in_one_pass() -> N
             assert set(problems(base | mistake)) <= set(told), mistake
 
 
+@pytest.mark.guard
 def test_keys_and_tables_have_descriptions() -> None:
     case = load_case("steel-chain")
     assert about_key(case, "ends") == ("", "of the case: ends")

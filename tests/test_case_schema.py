@@ -43,6 +43,7 @@ def patterns(schema: Any) -> Iterator[str]:
             yield from patterns(inner)
 
 
+@pytest.mark.guard
 def test_the_schema_in_the_package_is_that_of_the_models_and_the_laws() -> None:
     # in a new process, which has no other laws
     command = [sys.executable, "-m", "granchain", "cases", "--schema"]
@@ -57,6 +58,7 @@ def test_the_schema_in_the_package_is_that_of_the_models_and_the_laws() -> None:
             assert described.keys() == {"law", *(quantity.name for quantity in law.inputs)}
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_built_in_case_is_valid(path: Path) -> None:
     document = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -39,6 +39,7 @@ def test_a_built_in_case_runs_to_its_end_with_a_closed_ledger(name, figure):
     assert result.contact_peak_force.max() > 0.0
 
 
+@pytest.mark.guard
 def test_every_value_of_a_built_in_case_has_its_source():
     physical = ("speed", "precompression", "gravity", "psi", "xi", "restitution")
     for name, file in case_files().items():

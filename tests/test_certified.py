@@ -36,6 +36,7 @@ def script(monkeypatch):
     script.definitions.cache_clear()
 
 
+@pytest.mark.guard
 def test_every_law_of_the_package_has_a_certificate_of_its_present_source(script):
     ours = {n: law for n, law in laws().items() if law.__module__.startswith("granchain.contact.")}
     assert set(certified()) == set(ours) and len(ours) > 40
@@ -94,6 +95,7 @@ def test_a_law_that_was_not_measured_is_named_by_the_check(script, monkeypatch):
         script.main(["--check"])
 
 
+@pytest.mark.guard
 def test_the_table_holds_what_the_page_of_the_laws_prints():
     page = (DOCS / "laws.md").read_text()
     sections = {part.partition("\n")[0]: part for part in page.split("\n### ")[1:]}

@@ -101,6 +101,7 @@ def test_info_says_what_a_file_holds(done, obeyed):
     }
 
 
+@pytest.mark.guard
 def test_public_names_are_there_and_documented():
     for name in granchain.__all__:
         assert getattr(granchain, name).__doc__
@@ -189,6 +190,7 @@ def test_what_the_system_refuses_has_its_exit_code(monkeypatch, capsys):
     assert obey(["laws"]) == 130
 
 
+@pytest.mark.guard
 def test_every_exit_code_is_listed_also_without_a_command(obeyed):
     for command in (["--help"], []):
         told = " ".join(obeyed(*command).out.split())

@@ -44,6 +44,7 @@ def facts(capsys, *arguments: str) -> dict:
     return json.loads(told(capsys, *arguments, "--json"))
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("columns", ["250", "60"])
 def test_the_list_names_every_law_under_its_family_in_a_line_that_fits(
     columns, capsys, monkeypatch

@@ -5,6 +5,8 @@ import re
 from dataclasses import asdict
 from pathlib import Path
 
+import pytest
+
 import granchain
 from granchain.cli import obey
 from granchain.material import MATERIALS
@@ -19,6 +21,7 @@ def test_materials_are_listed_shown_and_the_nearest_is_named(obeyed, capsys):
     assert "steel-316" in obeyed("materials", "steel-361", code=2).err
 
 
+@pytest.mark.guard
 def test_every_material_says_where_each_value_is_from_in_the_code_and_in_its_source():
     code = Path(granchain.__file__).with_name("material.py").read_text()
     for name, material in MATERIALS.items():

@@ -50,5 +50,6 @@ def test_examples_of_public_names_print_what_they_show(
     assert not failed, "".join(report)
 
 
+@pytest.mark.guard
 def test_names_that_have_examples_are_not_exempt() -> None:
     assert not [name for name in WITHOUT_EXAMPLE if examples_of(name)]

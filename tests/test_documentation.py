@@ -176,6 +176,7 @@ def check(text: str, shown: list[str]) -> None:
     assert line is None, f"$ {text}\nshows: {line}\nprints:\n{printed}"
 
 
+@pytest.mark.guard
 def test_every_command_of_the_program_stands_in_a_console_block():
     # in a block without a language nothing is run, and nobody sees it rot
     for page in PAGES:
@@ -184,6 +185,7 @@ def test_every_command_of_the_program_stands_in_a_console_block():
             assert not re.search(r"^granchain ", block, re.MULTILINE), f"{page}:\n{block}"
 
 
+@pytest.mark.guard
 def test_the_generated_reference_names_every_key_option_and_public_name(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     import reference_pages
@@ -203,6 +205,7 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
     assert len({name.lower() for name in pages}) == len(pages)
 
 
+@pytest.mark.guard
 def test_the_changelog_names_every_contact_law():
     changelog = (ROOT / "CHANGELOG.md").read_text()
     # another test may have loaded a law of its own
@@ -213,6 +216,7 @@ def test_the_changelog_names_every_contact_law():
     assert not unnamed, f"CHANGELOG.md: no line names {', '.join(unnamed)}; {advice}"
 
 
+@pytest.mark.guard
 def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     import gallery
@@ -278,6 +282,7 @@ def test_shown_lines_are_compared_in_order_and_to_the_last_digit():
         assert (missing(shown, printed) is None) is holds
 
 
+@pytest.mark.guard
 def test_each_public_name_has_a_reference_page_and_each_command_its_python_call(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     import reference_pages

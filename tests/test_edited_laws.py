@@ -396,6 +396,7 @@ def test_a_checkpoint_is_of_the_law_that_wrote_it(tmp_path: Path) -> None:
         assert set_up_of(tmp_path, WHOLE.replace(old, new)) != one, what
 
 
+@pytest.mark.guard
 @pytest.mark.plain
 def test_every_function_of_a_law_is_in_the_checkpoint_and_among_the_edits() -> None:
     assert set(Functions._fields) < set(LAW_EDITS)

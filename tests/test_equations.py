@@ -214,6 +214,7 @@ class Contact:
         self.known[self.notation.a] = found
 
 
+@pytest.mark.guard
 def test_every_symbol_is_an_input_a_quantity_of_the_pair_or_defined(equations: Any) -> None:
     notation = equations.notation
     variables = {notation.d, notation.rate, notation.F, notation.d_max, notation.F_max, notation.a}

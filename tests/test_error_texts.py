@@ -54,6 +54,7 @@ def sentences() -> list[tuple[str, list[str]]]:
     return found
 
 
+@pytest.mark.guard
 @pytest.mark.promise("I2")
 def test_the_words_of_every_error_stand_in_a_test(figure):
     # without the backslashes of patterns, and strings in several lines in one
@@ -118,6 +119,7 @@ def composed(node: ast.expr) -> str:
     return "\0"
 
 
+@pytest.mark.guard
 @pytest.mark.promise("I2")
 def test_every_error_has_a_location_a_problem_and_a_requirement(figure):
     found = []
@@ -149,6 +151,7 @@ def first_text(node: ast.expr) -> str:
     return str(node.value) if isinstance(node, ast.Constant) else "A"
 
 
+@pytest.mark.guard
 def test_every_problem_of_a_case_has_a_requirement_that_is_a_sentence():
     count, lacking = 0, []
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -77,6 +77,7 @@ def problem(law: str, restitution: float) -> str | None:
     return quantity.problem(restitution)
 
 
+@pytest.mark.guard
 @pytest.mark.plain
 def test_every_hysteresis_law_stands_in_the_table_and_those_of_one_exponent_share_functions():
     ours = {n: law for n, law in laws().items() if law.__module__.startswith("granchain.contact")}

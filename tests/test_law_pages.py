@@ -12,6 +12,7 @@ from granchain.contact import families
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+@pytest.mark.guard
 def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and_source(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -42,6 +43,7 @@ def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and
     )
 
 
+@pytest.mark.guard
 @pytest.mark.plain
 def test_families_hold_every_law_once_those_of_cylinders_last() -> None:
     found = families()

@@ -102,6 +102,7 @@ def test_of_many_kinds_of_contact_some_are_carried_and_all_are_hashed():
     assert len(law.kinds) == CARRIED and law.kinds == other.kinds and law.sha256 != other.sha256
 
 
+@pytest.mark.guard
 @pytest.mark.plain
 def test_every_function_of_our_laws_is_hashed_by_its_syntax():
     functions = {function for law in gc.laws().values() for function in law.functions()}

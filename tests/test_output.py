@@ -102,6 +102,7 @@ def saved(tmp_path_factory):
     return path
 
 
+@pytest.mark.guard
 def test_every_variable_has_its_axes_its_unit_and_a_meaning(saved):
     with h5py.File(saved, "r") as file:
         assert set(file) == {*LAYOUT, "provenance"}

@@ -34,6 +34,7 @@ def test_the_built_in_cases_and_mechanisms_are_in_it() -> None:
         assert load_mechanism(name).title
 
 
+@pytest.mark.guard
 def test_every_law_has_its_certificate_in_it_and_it_says_that_it_is_typed() -> None:
     # another test may have loaded a law of its own
     ours = [law for law in laws().values() if law.__module__.startswith("granchain.contact.")]

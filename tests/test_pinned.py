@@ -9,6 +9,7 @@ import pytest
 from support.kinds import PLAIN_ALONE, PLAIN_HERE, distinct_laws, every_law, one_per_shape
 from support.pinned_states import FILE, N_STEPS, hash_of, run, set_ups
 
+from granchain.contact import laws
 from granchain.contact.hertz import Hertz
 from granchain.contact.law import OPEN, Quantity
 
@@ -29,6 +30,12 @@ def differing(law: str, names: list[str], broken_at: int | None = None) -> list[
     return [
         name for name in names if hash_of(run(law, name, broken_at)) != PINNED["laws"][law][name]
     ]
+
+
+@pytest.mark.guard
+def test_every_law_has_pinned_states() -> None:
+    ours = {name for name, law in laws().items() if law.__module__.startswith("granchain.contact.")}
+    assert PINNED["laws"].keys() == ours
 
 
 @pytest.mark.uncounted

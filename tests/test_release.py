@@ -8,6 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from support.elsewhere import locked, lowest
 
 ROOT = Path(__file__).parents[1]
@@ -27,12 +28,14 @@ def test_a_release_is_refused_until_people_have_filled_in_what_is_theirs() -> No
     assert int(said) == len(told) - 1 > len(pages)
 
 
+@pytest.mark.guard
 def test_the_paper_names_what_its_list_has() -> None:
     paper, listed = ((ROOT / name).read_text("utf-8") for name in ("paper.md", "paper.bib"))
     named = set(re.findall(r"@([a-z-]+-\d{4})", paper))
     assert named == set(re.findall(r"^@\w+\{([a-z-]+-\d{4}),", listed, re.MULTILINE))
 
 
+@pytest.mark.guard
 def test_the_paper_has_the_sections_that_joss_requires_in_their_order() -> None:
     # https://joss.readthedocs.io/en/latest/paper.html, for submissions from 2026 on
     required = [
@@ -51,6 +54,7 @@ def test_the_paper_has_the_sections_that_joss_requires_in_their_order() -> None:
     assert 750 <= len(paper.split("---\n", 2)[2].split()) <= 1750
 
 
+@pytest.mark.guard
 def test_the_record_of_zenodo_agrees_with_the_citation_file() -> None:
     record = json.loads((ROOT / ".zenodo.json").read_text("utf-8"))
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
@@ -63,6 +67,7 @@ def test_the_record_of_zenodo_agrees_with_the_citation_file() -> None:
     assert [creator["name"] for creator in record["creators"]] == names
 
 
+@pytest.mark.guard
 def test_the_recipe_of_conda_asks_for_what_the_project_needs_in_its_lowest_version() -> None:
     assert len(lowest()) >= 8 and len(locked()) > 60
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -78,6 +83,7 @@ def test_the_recipe_of_conda_asks_for_what_the_project_needs_in_its_lowest_versi
         assert {one for one in bounds if not one.startswith(("python", "pip"))} == set(needs)
 
 
+@pytest.mark.guard
 def test_the_table_of_what_ran_is_printed_and_every_stated_python_has_run() -> None:
     check = [sys.executable, "docs/where_it_runs.py", "--check"]
     done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)

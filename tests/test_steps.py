@@ -25,12 +25,14 @@ def cells(line):
     return {"auto": values[:3], "fast": values[3:]}
 
 
+@pytest.mark.guard
 def test_every_law_has_its_line():
     assert list(printed()) == sorted(
         name for name, law in laws().items() if law.__module__.startswith("granchain.contact.")
     )
 
 
+@pytest.mark.guard
 def test_what_the_page_on_the_step_says_holds_for_every_law():
     # docs/how-to/step.md: at restitution .65, 0.01 % at "auto" and 0.15 % at "fast"; the strong
     # damping is another matter, and it says so

@@ -216,7 +216,7 @@ class _Writer:
         from h5py import h5s, h5t
 
         self.packed, self.progress, self.done = packed, progress, 0
-        self.size = sum(_bytes_to_write(v) for v in content.variables.values())
+        self.size = sum(v.data.nbytes for v in content.variables.values())
         self.text = h5t.C_S1.copy()
         self.text.set_size(h5t.VARIABLE)
         self.text.set_cset(h5t.CSET_UTF8)
@@ -330,10 +330,6 @@ def _text(value: str) -> np.ndarray:
     array = np.empty((), dtype=object)
     array[()] = value
     return array
-
-
-def _bytes_to_write(v: Variable) -> int:
-    return v.data.nbytes if isinstance(v.data, np.ndarray) else 0
 
 
 def _state_variables(state: Mapping[str, Any]) -> dict[str, Variable]:
