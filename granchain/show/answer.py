@@ -13,6 +13,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -56,6 +57,9 @@ EQUATIONS = Path(__file__).with_name("equations.json")
 # Maximum number of entries of a list, and of characters of a value, in the table of a setup.
 MOST_ENTRIES, VALUE_LENGTH = 12, 40
 MOST_ROWS, MOST_MEMBERS, MOST_MESSAGES, MOST_GROUPS = 100, 40, 12, 3
+# Namespace of MathML, and the largest number of rows of an equation that is not divided.
+MATHML, ROWS_OF_A_PART = "{http://www.w3.org/1998/Math/MathML}", 5
+ElementTree.register_namespace("", MATHML[1:-1])
 # Variables that answer what was computed, most telling first, and the largest number in a sentence.
 ANSWERING = (
     *("restitution", "delivered_restitution", "max_force", "duration", "wave_speed"),
@@ -466,7 +470,24 @@ def equation_blocks(law: type[ContactLaw]) -> list[Block]:
         for symbol, text, unit, _ in printed["symbols"]
     ]
     symbols = Grid(("symbol", "meaning", "unit"), tuple(rows), f"Symbols of {law.name}")
-    return [Formula(printed["equation"]), symbols]
+    return [*map(Formula, equation_parts(printed["equation"])), symbols]
+
+
+def equation_parts(text: str) -> list[str]:
+    """Return a long equation in parts of a few rows, because no printed page breaks inside one."""
+    root = ElementTree.fromstring(text.replace("&ApplyFunction;", "\u2061"))
+    rows = root.find(f"{MATHML}mtable")
+    inner = rows.find(f"{MATHML}mtr/{MATHML}mtd/{MATHML}mtable") if rows is not None else None
+    rows = inner if inner is not None and len(inner) > ROWS_OF_A_PART else rows
+    if rows is None or len(rows) <= ROWS_OF_A_PART:
+        return [text]
+    parts = []
+    for first in range(0, len(rows), ROWS_OF_A_PART):
+        part = ElementTree.Element(root.tag, root.attrib)
+        table = ElementTree.SubElement(part, rows.tag, {**rows.attrib, "displaystyle": "true"})
+        table.extend(rows[first : first + ROWS_OF_A_PART])
+        parts.append(ElementTree.tostring(part, encoding="unicode"))
+    return parts
 
 
 def law_blocks(name: str) -> list[Block]:

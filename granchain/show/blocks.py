@@ -33,10 +33,6 @@ PAGE_MARK = b'<!DOCTYPE html>\n<html lang="en" data-granchain="report">'
 PAGES = dict.fromkeys((".html", ".htm"), PAGE_MARK)
 
 
-# Number of rows of an equation that is printed smaller, because no page breaks inside it.
-TALL_ROWS = 12
-
-
 @dataclass(frozen=True)
 class Heading:
     """Title; level 1 is the title of a page."""
@@ -108,11 +104,6 @@ class Formula:
     """Equation in MathML."""
 
     text: str
-
-    @property
-    def tall(self) -> bool:
-        """Whether the equation takes more than a third of a printed page."""
-        return self.text.count("<mtr>") > TALL_ROWS
 
 
 Block = Heading | Paragraph | Same | Grid | Picture | Boxed | Formula
