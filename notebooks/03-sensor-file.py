@@ -71,8 +71,8 @@ plt.show()
 
 # %% [markdown]
 # The table lists the peak and the arrival of the first pulse at each sensor. The largest sample is
-# slightly lower than the peak. `granchain.analysis.first_pulse` fits a parabola through three samples, as
-# `granchain run` does for its output.
+# slightly lower than the peak. `granchain.analysis.first_pulse` fits a parabola through three
+# samples, as `granchain run` does for its output.
 
 # %%
 largest = data.sensor_force.max("time")
