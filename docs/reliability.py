@@ -108,8 +108,9 @@ PROMISES = {
         "The uncertainties of comparisons and fits cover the true values",
         "10,000 synthetic sensors in the long tests and 120 in the short ones, for pulses of every "
         "law: noise, clipping, drift, offset, crosstalk, later pulses, cuts, and 3 to 100 samples "
-        "per width; median uncertainty at most four times the median error. For each of 14 kinds "
-        "of noise, two standard errors contain at least 91 % of the values",
+        "per width; median uncertainty at most four times the median error. For each of 15 kinds "
+        "of noise, with a ring that is visible behind the pulse, two standard errors contain at "
+        "least 91 % of the values",
     ),
     "N13": (
         "A peak at a jump or kink of the force is the one-sided value",

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.noise_kinds import FOURTEEN
+from support.noise_kinds import EVERY, VISIBLE_RING
 from support.synthetic_sensors import FAULTS, NAMES, NEAR, noisy_rig, rig
 
 from granchain.errors import TraceError
@@ -187,7 +187,8 @@ MOST_STATED = 1.5
     ("kind", "count"),
     [
         ("AR(1)", 24),
-        *(pytest.param(kind, 280, marks=pytest.mark.long) for kind in FOURTEEN),
+        (VISIBLE_RING, 24),
+        *(pytest.param(kind, 280, marks=pytest.mark.long) for kind in EVERY),
     ],
 )
 def test_uncertainties_cover_under_noise_and_instruments_of_any_kind(kind, count, figure):

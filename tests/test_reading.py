@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from support.synthetic_sensors import true_numbers
 
+from granchain.measured import Trace
 from granchain.measured.noise import Noise
 from granchain.measured.reading import _rival_tops, reading_of
+from granchain.measured.sides import Measured, stated_sensor
 from granchain.measured.uncertainty import Number
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
@@ -168,6 +170,31 @@ def test_a_place_is_less_sure_where_the_pulse_is_as_high_elsewhere_with_a_dip_be
     assert place == pytest.approx((top, math.hypot(0.3, away / 3.0)), rel=1e-12)
     heights[other] = 4.8
     assert _rival_tops(found, pulse, Number(float(top), 0.3)) == (top, 0.3)
+
+
+def test_what_rings_on_after_a_pulse_is_in_its_errors():
+    time = np.linspace(-4.0, 6.0, 1001)
+    # three periods in a width, of 2 % at the top
+    ring = 0.02 * np.exp(-0.3 * time) * np.sin(2.0 * math.pi * 3.0 * time + 1.0)
+    ring = np.where(time > -0.8, ring, 0.0)
+    force = bell(time) + 1e-4 * np.random.default_rng(1).standard_normal(1001)
+    trace = Trace(time=time, force=np.column_stack([force, force + ring]), beads=[1, 2])
+    measured = Measured(trace, [1, 2], stated_sensor(trace, [1, 2], None))
+    still, ringing = measured.readings
+    amplitude, turn = measured.noises[1].ring
+    assert measured.noises[0].ring == (0.0, 0.0)
+    # of the decays that are searched, 0.2 and 0.6 are next to 0.3
+    assert amplitude == pytest.approx(0.02, rel=math.expm1(0.3))
+    assert turn == pytest.approx(2.0 * math.pi * 3.0 * 0.01, rel=0.05)
+    for name, true in (("peak", 1.0), ("arrival", 4.0), ("width", 1.0)):
+        number, alone = getattr(ringing, name), getattr(still, name)
+        assert abs(number.value - true) < 3.0 * number.error
+        assert number.error > 5.0 * alone.error
+    (message,) = measured.messages()
+    assert message.startswith("bead 2: the trace rings on after the pulse, by 0.01")
+    # of one sample: a sine of unknown phase
+    size = math.hypot(measured.noises[0].sample, amplitude / math.sqrt(2.0))
+    assert measured.noises[1].sample == pytest.approx(size, rel=1e-3)
 
 
 @pytest.mark.parametrize(("arrival", "height"), [("half", 0.5), ("rise", 0.1)])

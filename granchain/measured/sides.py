@@ -11,6 +11,7 @@ import numpy as np
 from granchain.analysis.pulse import PULSE_BEGINS, ForceJumps
 from granchain.analysis.results import arrival_of, is_smooth, jumps_at
 from granchain.measured.baseline import noise_by, noise_of, quiet_samples
+from granchain.measured.noise import LATER, RING_LEAST, Noise, ring_in
 from granchain.measured.reading import (
     ComputedPulse,
     SensorReading,
@@ -169,6 +170,10 @@ class Measured:
             quiet = raw[: reading.baseline.samples, k]
             if len(quiet) > quiet_samples(raw[:, k]) and math.isnan(reading.disturbed):
                 self.noises[k] = noise_by(quiet, self.raw_noise[k], trace.about.uncertainty.noise)
+        self.noises = [
+            replace(noise, ring=self._ring(reading, force, noise))
+            for reading, force, noise in zip(self.readings, raw.T, self.noises, strict=True)
+        ]
         self.raw_noise = [noise.sample for noise in self.noises]
         self._through = [noise.through(self._response(stated)) for noise in self.noises]
         self.readings = self.read(filtered)
@@ -177,6 +182,20 @@ class Measured:
         )
         self._above = raw - lines
         self.filter(stated)
+
+    def _ring(self, reading: SensorReading, force: np.ndarray, noise: Noise) -> tuple[float, float]:
+        """Return the ring of the instrument behind the pulse of a sensor. See `ring_in`."""
+        width, least = reading.width.value / self.interval, RING_LEAST * reading.peak.value
+        if not (reading.sound and math.isfinite(width + reading.after)):
+            return 0.0, 0.0
+        top, start = np.searchsorted(
+            self.time, reading.top + np.array([0.0, min(reading.after, reading.width.value)])
+        ).tolist()
+        after = (force - reading.baseline.at(np.arange(len(force))))[start:]
+        risen = after - np.minimum.accumulate(after) > LATER * reading.peak.value
+        end = max(int(np.argmax(risen)) - round(width), 0) if risen.any() else len(after)
+        ring = ring_in(after[:end], width, start - top, noise)
+        return ring if ring[0] > least else (0.0, 0.0)
 
     def read(self, force: np.ndarray) -> list[SensorReading]:
         """Analyse forces (sample, sensor) [N] on the clock of the trace.
@@ -213,6 +232,11 @@ class Measured:
             f"bead {bead}: {note}"
             for bead, reading in zip(self.beads, self.readings, strict=True)
             for note in reading.messages
+        ] + [
+            f"bead {bead}: the trace rings on after the pulse, by {noise.ring[0]:.2g} N at the "
+            "pulse. The results are less certain"
+            for bead, noise in zip(self.beads, self.noises, strict=True)
+            if noise.ring[0]
         ]
 
 

@@ -20,6 +20,9 @@ KINDS = (
 OWN = ("own gain", "skew")
 FAULTS = ("clipping", "offset", "crosstalk", "high-pass")
 FOURTEEN = (*KINDS, *OWN, *FAULTS)
+# The instrument rings on after the pulse, more than its noise.
+VISIBLE_RING = "visible ring"
+EVERY = (*FOURTEEN, VISIBLE_RING)
 # Of a gain, of a time [s], and of the filter [Hz]; and the tables of about.toml that state them.
 GAIN, SKEW, HIGH_PASS = 0.03, 2e-7, 1e3
 STATED = {
@@ -41,12 +44,12 @@ def noisy(force: np.ndarray, interval: float, kind: str, size: float, seed: int)
     interval : float
         Of the samples [s].
     kind : str
-        One of `FOURTEEN`.
+        One of `EVERY`.
     size : float
         Standard deviation of white noise, of the same scale in the others [N].
     seed : int
     """
-    draw = np.random.default_rng([seed, FOURTEEN.index(kind)])
+    draw = np.random.default_rng([seed, EVERY.index(kind)])
     n, sensors = force.shape
     time = interval * np.arange(n)[:, None]
     white = draw.standard_normal((n + SETTLED, sensors))
@@ -89,9 +92,30 @@ def noisy(force: np.ndarray, interval: float, kind: str, size: float, seed: int)
         return force + draw.choice([-1.0, 1.0]) * draw.uniform(0.05, 1.0) * force.max() + plain
     if kind == "crosstalk":
         return force + _crosstalk(force, draw) + plain
+    if kind == VISIBLE_RING:
+        return force + _ring(force, interval, draw) + 0.1 * plain
     if kind == "high-pass":
         return lfilter(*butter(1, HIGH_PASS * 2.0 * interval, "highpass"), force, axis=0) + plain
     return force + plain
+
+
+def _ring(force: np.ndarray, interval: float, draw: np.random.Generator) -> np.ndarray:
+    """Damped oscillations that begin with each pulse: 2 to 5 periods in a width, 0.6 to 2.5 % of
+    the peak at its time, a damping ratio of 0.005 to 0.03."""
+    found = np.zeros(force.shape)
+    for k, column in enumerate(force.T):
+        top = int(np.argmax(column))
+        low = column < 0.5 * column[top]
+        before, after = int(np.flatnonzero(low[:top])[-1]), top + int(np.argmax(low[top:]))
+        wide = after - before
+        turn = 2.0 * math.pi * draw.uniform(2.0, 5.0) / wide
+        since = np.arange(len(column)) - (top - wide)
+        decay = draw.uniform(0.005, 0.03) * turn
+        size = draw.uniform(0.006, 0.025) * column[top] * math.exp(decay * wide)
+        wave = size * np.exp(-decay * since) * np.sin(turn * since + draw.uniform(0.0, 6.3))
+        # it builds up with the rise of the pulse
+        found[:, k] = np.where(since > 0, wave * np.clip(since / wide, 0.0, 1.0), 0.0)
+    return found
 
 
 def _crosstalk(force: np.ndarray, draw: np.random.Generator) -> np.ndarray:

@@ -23,7 +23,7 @@ from granchain.measured.about import about_of
 from granchain.status import Status
 from granchain.store import Result
 from support.kinds import distinct_laws
-from support.noise_kinds import FOURTEEN, HIGH_PASS, STATED, noisy
+from support.noise_kinds import EVERY, HIGH_PASS, STATED, noisy
 from support.rows import contacts_of, example_chain
 
 # Beads of a row of 30, near the striker and far from it, and how long they are looked at.
@@ -223,7 +223,7 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
 def noisy_rig(seed: int, kind: str, among: tuple[str, ...] = NEAR) -> Rig:
     """Five sensors of one random law, with noise or an instrument of a kind; what is true of an
     instrument with a filter is true behind it."""
-    draw = np.random.default_rng([seed, FOURTEEN.index(kind), 1])
+    draw = np.random.default_rng([seed, EVERY.index(kind), 1])
     pulses = pulses_of(among[draw.integers(len(among))])
     columns, truth = np.arange(5), pulses.truth
     size = 10.0 ** draw.uniform(-3.0, -1.5) * float(truth[:, 0].min())
