@@ -13,9 +13,9 @@ from typing import Any
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
-from granchain import pages
+from granchain import show
 
-STYLE = Path(pages.__file__).with_name("mathml.css")
+STYLE = Path(show.__file__).with_name("mathml.css")
 
 
 def compact(text: str, as_block: bool = False) -> str:
