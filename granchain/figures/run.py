@@ -7,14 +7,14 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, FuncAnimation, PillowWriter
 from matplotlib.collections import EllipseCollection
-from matplotlib.colors import FuncNorm, Normalize, PowerNorm
+from matplotlib.colors import AsinhNorm, Normalize, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
@@ -92,6 +92,8 @@ MOST_NAMED_BEADS = 6
 # Fraction of the largest velocity of a chain below which motion is not visible: one of 256 colours
 # on a square-root scale, 1/256^2.
 SEEN = 1.5e-5
+# Linear part of the colours of velocities of both signs, as a fraction of the largest; our choice.
+LINEAR = 0.01
 # Points of a plotted curve: about four per dot of a printed figure two columns wide.
 COURSE = 4000
 # Labels of the energy losses, and of the energies of elements.
@@ -169,6 +171,8 @@ def force_traces(
     for i, axes in enumerate(panels.axes):
         axes.locator_params(axis="y", nbins=3)
         label_axis(axes.yaxis, name if i == len(beads) // 2 else "", "N")
+        # The label is beside all rows.
+        axes.set_ylabel(axes.get_ylabel().replace("\n", " "))
     panels.label_columns("time", "s")
     if len(results) > 1:
         panels.legend()
@@ -395,17 +399,17 @@ def _course(result: Result, places: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return *between, ""
 
 
-def enough_snapshots(result: Result) -> str:
-    """Return why the snapshots of a result are too few for a map."""
-    if min(len(result.snapshot_time), len(result.bead)) > 1:
-        return ""
-    return (
-        "space_time: too few snapshots or beads. At least two of each are required. "
+@of_runs(
+    "velocity",
+    "snapshot_time",
+    "bead",
+    unless=lambda result: (
+        ""
+        if min(len(result.snapshot_time), len(result.bead)) > 1
+        else "space_time: too few snapshots or beads. At least two of each are required. "
         "Increase the end time, or record more."
-    )
-
-
-@of_runs("velocity", "snapshot_time", "bead", unless=enough_snapshots)
+    ),
+)
 def space_time(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot the bead velocity versus time and position in the chain.
 
@@ -428,13 +432,14 @@ def space_time(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     time, beads, values = result.snapshot_time, result.bead, result.velocity
     panels = Panels(ax)
     axes, top = panels.first, largest(values) or 1.0
-    # On a square-root scale, a decaying wave stays visible.
+    # On a square-root or asinh scale, a decaying wave stays visible.
     norm: Any = PowerNorm(0.5, 0.0, top, clip=False)
+    scale = "square-root colours"
     colours, extend = rcParams["image.cmap"], "min" if np.nanmin(values) < 0.0 else "neither"
     if np.nanmin(values) < -0.1 * top:
         # Both signs occur; white is rest.
-        norm = FuncNorm((_signed_root, _signed_square), -top, top)
-        colours, extend = "RdBu_r", "neither"
+        norm = AsinhNorm(LINEAR * top, -top, top)
+        colours, extend, scale = "RdBu_r", "neither", "asinh colours"
     mesh = axes.pcolormesh(
         time, beads, values.T, shading="nearest", rasterized=True, norm=norm, cmap=colours
     )
@@ -461,15 +466,7 @@ def space_time(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     whole_ticks(axes.yaxis)
     axes.set_ylabel("bead (0 is the striker)" if beads[0] == 0 else "bead")
     panels.label_columns("time", "s")
-    return panels.finish(title_of([result]), "square-root colours", note, results=[result])
-
-
-def _signed_root(values: Any) -> Any:
-    return np.sign(values) * np.sqrt(np.abs(values))
-
-
-def _signed_square(values: Any) -> Any:
-    return np.sign(values) * np.square(values)
+    return panels.finish(title_of([result]), scale, note, results=[result])
 
 
 def _arrival(time: np.ndarray, values: np.ndarray, seen: float) -> float:
@@ -609,7 +606,14 @@ def energy(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     if all(energies[name].min() >= 0.0 for name in names):
         ledger.set_ylim(0.0, None)
     label_axis(ledger.yaxis, "energy", "J")
-    draw_residual(error, time, residual_share(result.energy_residual, supplied, stored))
+    size = residual_share(result.energy_residual, supplied, stored)
+    error.plot(time, np.where(size > 0.0, size, math.nan), label="balance error")
+    error.set_yscale("log")
+    write_label(error.yaxis, "relative error")
+    if not np.any(size > 0.0):
+        error.set_ylim(1e-18, 1.0)
+        middle = {"transform": error.transAxes, "ha": "center", "va": "center"}
+        error.text(0.5, 0.5, "exactly 0 at all times", **middle, **text_look(error))
     if (case := case_of(result)) is not None and supplied > 0.0:
         error.axhline(
             case.energy.bound,
@@ -656,25 +660,16 @@ def moving_mean(values: np.ndarray, each: int) -> np.ndarray:
     return np.asarray(np.convolve(values, window, "same") / counts)
 
 
-def draw_residual(axes: Any, x: np.ndarray, size: np.ndarray) -> None:
-    """Plot the error of an energy balance on a logarithmic axis."""
-    axes.set_yscale("log")
-    axes.plot(x, np.where(size > 0.0, size, math.nan), label="balance error")
-    if not np.any(size > 0.0):
-        axes.set_ylim(1e-18, 1.0)
-        middle = {"transform": axes.transAxes, "ha": "center", "va": "center"}
-        axes.text(0.5, 0.5, "exactly 0 at all times", **middle, **text_look(axes))
-    write_label(axes.yaxis, "relative error")
-
-
-def closed_contacts(result: Result) -> str:
-    """Return why the overlaps of a result are not plotted."""
-    if np.any(result.largest_overlap > 0.0):
-        return ""
-    return "overlaps: no contact closed. At least one closed contact is required. Run longer."
-
-
-@of_runs("largest_overlap", "residual_overlap", "contact", unless=closed_contacts)
+@of_runs(
+    "largest_overlap",
+    "residual_overlap",
+    "contact",
+    unless=lambda result: (
+        ""
+        if np.any(result.largest_overlap > 0.0)
+        else "overlaps: no contact closed. At least one closed contact is required. Run longer."
+    ),
+)
 def overlaps(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot the largest overlap and the residual overlap of each contact along the chain.
 
@@ -724,35 +719,6 @@ SEEN_OVERLAP, SEEN_WAY = 0.35, 3.0
 MOVING = {".gif": b"GIF8", ".mp4": b"\x00\x00\x00\x20ftyp"}
 
 
-class Motion(NamedTuple):
-    """Quantities of a result that are plotted.
-
-    Parameters
-    ----------
-    time : array (n_frames,)
-        Times of the frames [s].
-    position, radius : array (n_bodies,)
-        Initial positions of the centres, and radii [m].
-    displacement : array (n_frames, n_bodies)
-        Displacements [m].
-    force : array (n_frames, n_bodies) or None
-        Mean of the two contact forces of a body, without the static ones [N]; None if it cannot
-        be computed.
-    velocity : array (n_frames, n_bodies)
-        Velocities [m/s], plotted if there is no force.
-    interval : float
-        Time over which a force is averaged [s].
-    """
-
-    time: np.ndarray
-    position: np.ndarray
-    radius: np.ndarray
-    displacement: np.ndarray
-    force: np.ndarray | None
-    velocity: np.ndarray
-    interval: float
-
-
 def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
     """Return the contact forces between bodies without the static ones [N], (rows, n_bodies - 1).
 
@@ -782,8 +748,14 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
     return np.asarray(np.cumsum(change[:, ::-1], axis=1)[:, ::-1][:, 1:])
 
 
-def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motion:
-    """Return evenly spaced snapshots of the bodies between two labels."""
+def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> tuple[Any, ...]:
+    """Return the motion of the bodies between two labels at evenly spaced snapshots.
+
+    It consists of the times of the frames [s], initial positions and radii (n_bodies,) [m],
+    displacements [m] and velocities [m/s], (n_frames, n_bodies), the mean of the two contact forces
+    of each body without the static ones [N], or None if it cannot be computed, and the time over
+    which a force is averaged [s].
+    """
     need(result, "displacement", "velocity", "snapshot_time", "bead", "radius")
     time = np.asarray(result.snapshot_time)
     if len(time) < 2:
@@ -817,17 +789,17 @@ def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motio
     interval = float(
         np.median(time[np.minimum(rows + 1, len(time) - 1)] - time[np.maximum(rows - 1, 0)])
     )
-    return Motion(time[rows], position, radius, moved, mean, speed, interval)
+    return time[rows], position, radius, moved, speed, mean, interval
 
 
-def magnification(motion: Motion) -> float:
+def magnification(radius: np.ndarray, displacement: np.ndarray) -> float:
     """Return the magnification of displacements: 1, 2, or 5 times a power of ten.
 
     It is large enough that overlaps are visible, and bodies stay near their positions.
     """
-    diameter = 2.0 * float(np.median(motion.radius))
-    overlap = float(np.max(-np.diff(motion.displacement, axis=1), initial=0.0))
-    way = largest(motion.displacement)
+    diameter = 2.0 * float(np.median(radius))
+    overlap = float(np.max(-np.diff(displacement, axis=1), initial=0.0))
+    way = largest(displacement)
     most = min(
         SEEN_OVERLAP * diameter / overlap if overlap > 0.0 else math.inf,
         SEEN_WAY * diameter / way if way > 0.0 else math.inf,
@@ -904,16 +876,18 @@ def animated(
             f"beads: {list(beads)[:6]} is not valid. It must be two labels, the first and the "
             "last bead to plot."
         )
-    motion = motion_of(result, frames, beads)
-    times = magnification(motion) if magnify is None else float(magnify)
-    x, radius = motion.position + times * motion.displacement, motion.radius
+    time, position, radius, displacement, velocity, force, interval = motion_of(
+        result, frames, beads
+    )
+    times = magnification(radius, displacement) if magnify is None else float(magnify)
+    x = position + times * displacement
     norm: Normalize
-    if motion.force is not None:
-        values, name, unit, colours = motion.force, "force", "N", rcParams["image.cmap"]
+    if force is not None:
+        values, name, unit, colours = force, "force", "N", rcParams["image.cmap"]
         norm = PowerNorm(0.5, 0.0, float(values.max(initial=0.0)) or 1.0)
-        how = f"forces: mean over {quantity(motion.interval, 's')}, in addition to static forces"
+        how = f"forces: mean over {quantity(interval, 's')}, in addition to static forces"
     else:
-        values, name, unit, colours = motion.velocity, "velocity", "m/s", "RdBu_r"
+        values, name, unit, colours = velocity, "velocity", "m/s", "RdBu_r"
         norm = Normalize(-(largest(values) or 1.0), largest(values) or 1.0)
         how = "both ends fixed: velocities, because forces cannot be derived from momenta"
     # The panel is low if there are many beads, because they are round.
@@ -957,7 +931,7 @@ def animated(
         bodies.set_offsets(np.column_stack([x[i], level]))
         bodies.set_array(values[i])
         curve.set_data(x[i], values[i])
-        clock.set_text(quantity(motion.time[i], "s"))
+        clock.set_text(quantity(time[i], "s"))
         return bodies, curve, clock
 
     show(0)
@@ -972,7 +946,7 @@ def animated(
     moving = FuncAnimation(
         panels.figure,
         show,
-        frames=len(motion.time),
+        frames=len(time),
         interval=1000.0 / RATE,
         blit=False,
         cache_frame_data=False,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -215,6 +216,14 @@ def is_ordered(study: Any, key: str | None) -> bool:
     return key is not None and key != "run" and study[key].dtype.kind in "fiu"
 
 
+def shades_of(panels: Panels, study: Any, key: str | None, places: list[int]) -> list[Any]:
+    """Return a colour of the sequential map for each value of a numeric key, otherwise None."""
+    if key is None or not is_ordered(study, key) or len(places) < 2:
+        return [None] * len(places)
+    values, unit = study[key].values[places], unit_of_attributes(study[key].attrs)
+    return panels.shades(values, key_words(key), unit)
+
+
 def band_edge(values: np.ndarray, quantile: float) -> np.ndarray:
     """Return a quantile along the last axis, or nan if there are no finite values."""
     good = np.isfinite(values).any(axis=-1, keepdims=True)
@@ -287,11 +296,9 @@ def study_curves(
     ordered = lines in getattr(study, "dims", ()) and is_ordered(study, lines)
     chosen = selection(study, name, lines, dim, "draw", most=MOST_SHADES if ordered else MOST_LINES)
     x = number_values(study, along, "study_curves")
-    panels, shades = Panels(ax), [None] * len(chosen.places)
+    panels = Panels(ax)
     axes, looks = panels.first, Lines([str(place) for place in chosen.places])
-    if ordered and lines is not None and len(chosen.places) > 1:
-        values = study[lines].values[chosen.places]
-        shades = panels.shades(values, key_words(lines), unit_of_attributes(study[lines].attrs))
+    shades = shades_of(panels, study, lines, chosen.places)
     edges = [band_edge(chosen.values, part) for part in SHADED_QUANTILES]
     for i, (low, middle, high) in enumerate(zip(*edges, strict=True)):
         label = {"label": chosen.labels[i]} if chosen.labels else {}
@@ -370,8 +377,7 @@ def cell_edges(values: np.ndarray) -> np.ndarray:
     """Return the edges of cells around sorted values, in the middle between them on their scale."""
     scale = np.log(values) if is_log(values) else values.astype(float)
     steps = np.diff(scale) if len(scale) > 1 else np.ones(1)
-    ends = scale[0] - steps[0], scale[-1] + steps[-1]
-    padded = np.concatenate([ends[:1], scale, ends[1:]])
+    padded = np.concatenate([[scale[0] - steps[0]], scale, [scale[-1] + steps[-1]]])
     edges = 0.5 * (padded[1:] + padded[:-1])
     return np.exp(edges) if is_log(values) else edges
 
@@ -408,11 +414,8 @@ def study_distribution(
             "study_distribution: the study has no draws. Many draws are required. For "
             f"example, sweep {name} with n = 100."
         )
-    panels, shades = Panels(ax), [None] * len(chosen.places)
-    axes = panels.first
-    if lines is not None and is_ordered(study, lines):
-        values = study[lines].values[chosen.places]
-        shades = panels.shades(values, key_words(lines), unit_of_attributes(study[lines].attrs))
+    panels = Panels(ax)
+    axes, shades = panels.first, shades_of(panels, study, lines, chosen.places)
     # Number of bins from the cube root of the number of values (Rice rule).
     bins = max(8, math.ceil(2.0 * chosen.values.shape[1] ** (1.0 / 3.0)))
     names = [f"{label}: " for label in chosen.labels] or [""]
@@ -493,8 +496,6 @@ def sensor_panels(ax: Any, count: int, each: int = 1, most: int = 12) -> tuple[P
     Each sensor has `each` panels, one below the other. Sensors are evenly spaced if there are more
     than fit: a panel is at least 1.5 inch wide.
     """
-    from matplotlib import rcParams
-
     width = rcParams["figure.figsize"][0]
     if ax is not None:
         places = evenly_spaced(count, np.size(ax) // each)

@@ -23,6 +23,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm, Normalize, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
@@ -41,8 +42,8 @@ SHEET_FILE = Path(__file__).with_name("granchain.mplstyle")
 # without a date, so that equal figures give equal bytes.
 FORMATS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
 UNDATED = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-# Largest number of lines and of rows that are distinguishable; our choice.
-MOST_LINES, MOST_ROWS = 10, 8
+# Largest number of lines that are distinguishable; our choice.
+MOST_LINES = 10
 # Largest number of legend entries inside a panel; our choice.
 MOST_INSIDE = 5
 # Width of a letter relative to the font size: 0.48 to 0.57 in the labels of seven figures
@@ -248,9 +249,10 @@ class Panels:
         return [(self.axes[k], self.axes[k + step]) for k in upper]
 
     def label_columns(self, name: str, unit: str = "") -> None:
-        """Label the x axis of the lowest panel of each column, or of all of the caller's axes."""
-        for axes in self.axes[-self.columns :] if self.new else self.axes:
-            label_axis(axes.xaxis, name, unit)
+        """Label the x axes that have numbers: of shared axes, the lowest of each column."""
+        for axes in self.axes:
+            if axes.xaxis.get_tick_params().get("labelbottom", True):
+                label_axis(axes.xaxis, name, unit)
 
     def legend(self, handles: Sequence[Any] | None = None, **options: Any) -> None:
         """Add a legend: inside a single panel if it is short, otherwise below a new figure."""
@@ -263,7 +265,8 @@ class Panels:
             handles = list(named.values())
         if not handles:
             return
-        room = 72.0 * self.figure.get_figwidth() / (LETTER * font_size("legend.fontsize"))
+        size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
+        room = 72.0 * self.figure.get_figwidth() / (LETTER * size)
         for handle in handles:
             # Six letters are the width of the line sample and its gap.
             handle.set_label(textwrap.fill(plain(str(handle.get_label())), max(int(room) - 6, 12)))
@@ -322,13 +325,6 @@ def plain(text: str) -> str:
     return re.sub(special, r"\\\1", clean(text))
 
 
-def font_size(setting: Any) -> float:
-    """Return a setting of a font size [points]."""
-    from matplotlib.font_manager import FontProperties
-
-    return FontProperties(size=rcParams[setting]).get_size_in_points()
-
-
 def text_look(axes: Any) -> dict[str, Any]:
     """Return the font of an axes' tick labels and the colour of its title, for text in it."""
     tick = axes.xaxis.get_major_ticks(1)[0].label1
@@ -342,12 +338,11 @@ def legend_look(axes: Any, new: bool) -> dict[str, Any]:
     font = text_look(axes)["fontproperties"].copy()
     if rcParams["legend.fontsize"] != rcParamsDefault["legend.fontsize"]:
         font.set_size(rcParams["legend.fontsize"])
-    look = {"prop": font}
-    if rcParams["legend.labelcolor"] == rcParamsDefault["legend.labelcolor"]:
-        look["labelcolor"] = axes.title.get_color()
-    if rcParams["legend.facecolor"] == "inherit":
-        look["facecolor"] = axes.get_facecolor()
-    return look
+    return {
+        "prop": font,
+        "labelcolor": axes.title.get_color(),
+        "facecolor": axes.get_facecolor(),
+    }
 
 
 def add_bar(axes: Any, mappable: Any, name: str, unit: str = "", **options: Any) -> Any:
@@ -519,11 +514,9 @@ def largest(*values: Any) -> float:
 
 def quantity(value: float, unit: str) -> str:
     """Return a value with three digits and a prefixed unit, such as 40 ns."""
-    if unit not in PREFIXED:
-        return f"{value:.3g} {unit.removeprefix('1')}".rstrip()
     rounded = float(f"{value:.3g}")
-    power, prefixed = prefix_of(abs(rounded), unit)
-    return f"{rounded / 10.0**power:.3g} {prefixed}"
+    power, prefixed = prefix_of(abs(rounded), "" if unit == "1" else unit)
+    return f"{rounded / 10.0**power:.3g} {prefixed}".rstrip()
 
 
 # --------------------------------------------------------------------------------------------------
