@@ -10,6 +10,8 @@ import math
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from granchain.contact.guard import ELASTOPLASTIC_HISTORY, Elastoplastic
 from granchain.contact.law import (
     DENTS,
@@ -145,7 +147,7 @@ class WaltonBraun(ContactLaw):
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
         loading, unloading = inputs.loading_stiffness, inputs.unloading_stiffness
-        if unloading < loading:
+        if np.any(unloading < loading):
             raise LawError(
                 f"unloading_stiffness: {unloading:g} is out of range. It must be at least "
                 f"loading_stiffness, {loading:g} N/m, because a contact cannot create energy."
