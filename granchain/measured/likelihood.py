@@ -45,9 +45,9 @@ from granchain.studies.search import Lowest, descend
 # Maximum number of points that are evaluated together. Our choice: the forces of ten sensors, 5,000
 # samples each, need 200 MB. And of points that a thread compares with the record at once: their
 # samples fit into a processor's cache.
-BATCH, PIECE = 512, 16
+BATCH, PIECE = 512, 32
 # Number of samples in the width of a pulse that are enough to find its peak roughly.
-ROUGH = 16.0
+ROUGH = 8.0
 # Number of noisy copies of the pulses that give the covariance of peaks and arrivals. A standard
 # deviation has a relative error of 7 %, 1/sqrt(2 * 100); of ten numbers together, of 2 %.
 COPIES = 100
