@@ -366,9 +366,9 @@ def keys_that_differ(
         Completed tables of each case.
     """
     completed = list(completed)
-    names = dict.fromkeys(
-        _comparable(name, completed) for tables in documents for name, _ in flattened(tables)
-    )
+    # each key once, however many cases have it
+    keys = dict.fromkeys(name for tables in documents for name, _ in flattened(tables))
+    names = dict.fromkeys(_comparable(name, completed) for name in keys)
     columns = {name: [entry_at(tables, name)[0] for tables in completed] for name in names}
     return {
         name: [value.get("name", value) if isinstance(value, dict) else value for value in values]
