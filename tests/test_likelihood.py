@@ -55,6 +55,18 @@ def grid_about(problem, count=13, reach=4.5):
     return points, np.exp(density - logsumexp(density))
 
 
+def drawn(problem, count=200, seed=0):
+    """Return points near the posterior, their weights, and the logarithm of the evidence.
+
+    Importance sampling with Student's distribution, which has wide tails.
+    """
+    near = problem.start(200, seed)
+    proposal = stats.multivariate_t(near.mean(axis=0), np.cov(near.T), df=5, seed=seed)
+    points = proposal.rvs(count)
+    excess = problem(points) - proposal.logpdf(points)
+    return points, np.exp(excess - logsumexp(excess)), logsumexp(excess) - math.log(count)
+
+
 def moments(points, weights):
     mean = weights @ points
     return mean, np.sqrt(weights @ (points - mean) ** 2)
@@ -177,6 +189,56 @@ def test_both_sides_go_through_a_filter():
     found = gc.likelihood(short(), record(), FREE, cutoff=1e5)
     mean, wide = moments(*grid_about(found))
     assert (abs(mean - TRUE) < 3.0 * wide).all()
+
+
+# Free inputs of laws, with their priors.
+RIVALS = {
+    "ma-liu": {"contact.psi": gc.uniform(2.0, 4.0)},
+    "tsuji": {"contact.restitution": gc.uniform(0.5, 0.95)},
+    "flores": {"contact.restitution": gc.uniform(0.5, 0.95)},
+}
+SPEED = {"striker.speed": gc.normal(1.77, 0.1)}
+SENSORS = [2, 4, 6, 8]
+
+
+def of_law(law):
+    start = {"contact.restitution": 0.8} if law != "ma-liu" else {}
+    changes = {"chain.beads": 10, "sensors.beads": SENSORS, "contact.law": law}
+    return short(**changes, **start)
+
+
+def drawn_record(law, kind, seed, level, said):
+    """Return a record of a case with values from the prior, and these values."""
+    random, free = np.random.default_rng(seed), SPEED | RIVALS[law]
+    truth = {key: float(prior.rvs(random_state=random)) for key, prior in free.items()}
+    run = gc.run(of_law(law).replace(truth))
+    gains = 1.0 + said.get("common_gain", 0.0) * random.standard_normal()
+    gains = gains + said.get("gain", 0.0) * random.standard_normal(len(SENSORS))
+    _, force = gc.Sensor(interval=INTERVAL).read(run.time, run.sensor_force)
+    force = np.vstack([np.zeros((300, len(SENSORS))), gains * force])
+    force = noisy(force, INTERVAL, kind, level * force.max(), seed)
+    time = INTERVAL * (np.arange(len(force)) + 100.0 * random.random())
+    about = {"title": "made up", "kind": "synthetic", "uncertainty": said}
+    return Trace(time=time, force=force, beads=run.sensor_bead, about=about), truth
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_evidence_selects_the_true_law():
+    right = 0
+    for seed in range(20):
+        true = [*RIVALS][seed % 3]
+        trace, _ = drawn_record(true, "white", 1000 + seed, 0.02, {"common_gain": 0.03})
+        evidence = {
+            law: drawn(gc.likelihood(of_law(law), trace, SPEED | free), 400)[2]
+            for law, free in RIVALS.items()
+        }
+        print(seed, true, evidence, flush=True)
+        best = max(evidence, key=evidence.get)
+        right += best == true
+        # odds of 100 for a wrong law
+        assert evidence[best] - evidence[true] < math.log(100.0)
+    assert right >= 19
 
 
 def test_emcee_samples_the_posterior():
