@@ -29,11 +29,9 @@ from jinja2 import Template
 
 from granchain.analysis import summary
 from granchain.case import Case, case_names, load_case
-from granchain.certificates import example_inputs
 from granchain.contact import families, law_named, laws
 from granchain.contact.user import file_of
 from granchain.errors import CaseError, GranchainError
-from granchain.figures import force_traces
 from granchain.jit.compile import compiling
 from granchain.markup import escaped
 from granchain.show.numbers import run_numbers
@@ -264,6 +262,9 @@ class Page:
         """Choose a law, with examples for the inputs that it needs and the case does not have."""
         if new in (self.case.contact.law, None) or new not in laws():
             return
+        # Imported when it is used, so that the page opens sooner; figures below as well.
+        from granchain.certificates import example_inputs
+
         law = law_named(new)
         accepted = {f"contact.{quantity.name}" for quantity in law.inputs}
         retained = {k: v for k, v in self.changes.items() if k in accepted or k[:8] != "contact."}
@@ -432,6 +433,8 @@ class Page:
 
     def save_figure(self) -> None:
         """Save the forces at the sensors as a figure in the current folder of the server."""
+        from granchain.figures import force_traces
+
         if self.result is not None:
             self._save(".pdf", force_traces(self.result).savefig)
 
