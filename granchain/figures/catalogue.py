@@ -165,13 +165,13 @@ def impact_figures(study: Any) -> dict[str, Draw]:
 def sweep_figures(study: Any) -> dict[str, Draw]:
     """Return the figures of `granchain.sweep`."""
     figures: dict[str, Draw] = {}
-    own = [
+    summaries = [
         name
         for name in study_numbers(study)
         if str(study[name].attrs.get("long_name", "")).startswith(OF_THE_SUMMARY)
         or "wave_speed" not in study
     ]
-    features = [name for name in (*FEATURES, *own) if name in study]
+    features = [name for name in (*FEATURES, *summaries) if name in study]
     features = [name for name in features if np.isfinite(study[name].values).any()]
     if "chained" in study.attrs:
         # The keys of a chained study vary along its runs.

@@ -68,10 +68,10 @@ def orbit(
     n = orbit.bead.size
     places = sorted({0, n // 2, n - 1})
     u, v = orbit.result.displacement, orbit.result.velocity
-    for place, dashes in zip(places, ("-", "--", ":"), strict=False):
-        (line,) = plane.plot(u[:, place], v[:, place], label=f"bead {orbit.bead[place]}")
+    for index, dashes in zip(places, ("-", "--", ":"), strict=False):
+        (line,) = plane.plot(u[:, index], v[:, index], label=f"bead {orbit.bead[index]}")
         line.set(linestyle=dashes, color=plane.get_lines()[0].get_color())
-        plane.plot(u[:1, place], v[:1, place], "o", color=line.get_color(), label="_phase")
+        plane.plot(u[:1, index], v[:1, index], "o", color=line.get_color(), label="_phase")
     label_axis(plane.xaxis, "displacement", "m")
     label_axis(plane.yaxis, "velocity", "m/s")
     _section(orbit, passed, section)

@@ -141,18 +141,18 @@ def force_traces(
     panels = Panels(ax, len(beads), tall=0.4 + 0.13 * len(beads), sharex=True, sharey=True)
     static = largest(*(result.sensor_force[0] for result in results))
     beyond = static > AT_REST * largest(*(result.sensor_force for result in results))
-    lines, words = Lines([result.law for result in results]), labels_of(results, labels)
+    lines, names = Lines([result.law for result in results]), labels_of(results, labels)
     pulses = measured_pulses(results[0])
-    for axes, bead, place in zip(panels.axes, beads, places, strict=True):
+    for axes, bead, index in zip(panels.axes, beads, places, strict=True):
         zero_line(axes)
-        for i, (result, label) in enumerate(zip(results, words, strict=True)):
+        for i, (result, label) in enumerate(zip(results, names, strict=True)):
             for column in np.flatnonzero(result.sensor_bead == bead)[:1].tolist():
                 force = result.sensor_force[:, column]
                 force = force - force[0] if beyond else force
                 lines.plot(axes, i, result.time, force, label=label)
         text = body_name(bead)
         if len(results) == 1 and not beyond:
-            pulse = pulses.record(place)
+            pulse = pulses.record(index)
             missing = why_missing(pulse.peak, largest(results[0].sensor_force))
             text += f"\n{pulse.peak:.3g} N" if pulse.complete else f"\n{missing}"
             text += ", merged" if pulse.merged else ""
@@ -522,8 +522,8 @@ def hysteresis(
         places = selected(result.sensor_contact, contacts, MOST_LINES if alone else 3)
         chosen = result.sensor_contact[places]
         shades = panels.shades(chosen, "contact") if alone else [None] * len(places)
-        for k, (place, contact, shade) in enumerate(zip(places, chosen, shades, strict=True)):
-            overlap, force = result.contact_overlap[:, place], result.contact_force[:, place]
+        for k, (index, contact, shade) in enumerate(zip(places, chosen, shades, strict=True)):
+            overlap, force = result.contact_overlap[:, index], result.contact_force[:, index]
             residuals.append(_residual(result, int(contact)))
             look = {"color": shade} if alone else {"alpha": 1.0 - 0.6 * k / len(places)}
             line = draw_loop(lines, axes, i, overlap, force, residuals[-1], **look)

@@ -105,12 +105,12 @@ def selection(
             dims = ", ".join(map(str, values.dims)) or "none, because it is a single number"
             raise unknown(dim, values.dims, f"a dimension of {name}: {dims}")
     for other in [dim for dim in values.dims if dim not in (lines, *along)]:
-        place = len(study[other]) // 2
+        index = len(study[other]) // 2
         if other == "sensor_bead":
             present = values.notnull().any([dim for dim in values.dims if dim != other])
-            place = int(np.flatnonzero(present).max(initial=0))
-        notes.append(f"at {coordinate_text(study, str(other), place)}")
-        values = values.isel({other: place})
+            index = int(np.flatnonzero(present).max(initial=0))
+        notes.append(f"at {coordinate_text(study, str(other), index)}")
+        values = values.isel({other: index})
     if lines is None:
         values = values.expand_dims("line")
     else:
@@ -118,7 +118,7 @@ def selection(
         if len(places) < len(study[lines]):
             notes.append(f"{len(places)} of {len(study[lines])} values of {lines}")
         values = values.isel({lines: places})
-        labels = [coordinate_text(study, lines, place) for place in places]
+        labels = [coordinate_text(study, lines, index) for index in places]
     if "draw" not in values.dims and "draw" in along:
         values = values.expand_dims("draw")
     elif along[1:] and along[-1] == "draw":
@@ -128,23 +128,23 @@ def selection(
     return Selection(numbers, places, labels, notes)
 
 
-def unknown(got: Any, known: Any, allowed: str) -> GranchainError:
+def unknown(got: Any, names: Any, allowed: str) -> GranchainError:
     """Return the error for an unknown name."""
-    advice = suggestion(str(got), known, "")
+    advice = suggestion(str(got), names, "")
     return GranchainError(
         f'study: "{str(got)[:60]}" is not valid. It must be {allowed}.{advice and " " + advice}'
     )
 
 
-def coordinate_text(study: Any, key: str, place: int) -> str:
+def coordinate_text(study: Any, key: str, index: int) -> str:
     """Format a value of a coordinate."""
-    value = study[key].values[place]
+    value = study[key].values[index]
     if key == "sensor_bead":
         return f"bead {value}"
     if key == "run":
         # Keys that vary together along the runs.
         keys = [name for name in study.coords if study[name].dims == ("run",) and name != "run"]
-        texts = ", ".join(coordinate_text(study, str(name), place) for name in keys)
+        texts = ", ".join(coordinate_text(study, str(name), index) for name in keys)
         return texts if 0 < len(keys) <= MOST_KEYS else f"run {value}"
     if isinstance(value, float) and np.isnan(value):
         return f"no {key_words(key)}"
@@ -154,14 +154,14 @@ def coordinate_text(study: Any, key: str, place: int) -> str:
         # The law's name, and the index of its table if several tables have the same law.
         names = [str(name) for name in np.atleast_1d(study["law"].values)]
         return (
-            names[place] if names.count(names[place]) == 1 else f"{names[place]}, table {place + 1}"
+            names[index] if names.count(names[index]) == 1 else f"{names[index]}, table {index + 1}"
         )
     unit = unit_of_attributes(study[key].attrs)
     if isinstance(value, np.floating):
         return f"{key_words(key)} {quantity(float(value), unit)}"
     text = str(value)
-    # A table or a list is known by its index.
-    return f"{key_words(key)} {place + 1 if text[:1] in '[{' else short_value(text)}"
+    # A table or a list is listed by its index.
+    return f"{key_words(key)} {index + 1 if text[:1] in '[{' else short_value(text)}"
 
 
 def study_numbers(study: Any) -> list[str]:
@@ -177,14 +177,14 @@ def key_words(name: str) -> str:
     """Return the name of a variable or a key of the case for a figure."""
     for table in ("contact.", "chain.material.", "chain."):
         name = name.removeprefix(table)
-    words = "bead" if name == "sensor_bead" else name.replace(".", " ").replace("_", " ")
+    text = "bead" if name == "sensor_bead" else name.replace(".", " ").replace("_", " ")
     for word, plain in (
         ("youngs", "Young's"),
         ("poissons", "Poisson's"),
         ("delivered", "effective"),
     ):
-        words = words.replace(word, plain)
-    return words
+        text = text.replace(word, plain)
+    return text
 
 
 def label_variable(axis: Any, study: Any, name: str) -> None:
@@ -236,11 +236,11 @@ def finish_study(study: Any, panels: Panels, name: str, notes: Sequence[str]) ->
     states = study["status"].values if "status" in study else np.array([])
     failed = int((states != Status.COMPLETE.label).sum())
     laws = named_laws([str(study.attrs.get("law", ""))])
-    words = key_words(name)
+    text = key_words(name)
     # Without the list of sensors, which may be long, and without the advice.
     of_pulses = "sensor_bead" in study[name].dims or name == "wave_speed"
     return panels.finish(
-        f"{words[:1].upper()}{words[1:]}: {study.attrs.get('title', 'study')}",
+        f"{text[:1].upper()}{text[1:]}: {study.attrs.get('title', 'study')}",
         laws,
         f"{states.size} members" if states.size else "",
         *notes,
@@ -297,9 +297,9 @@ def study_curves(
     chosen = selection(study, name, lines, dim, "draw", most=MOST_SHADES if ordered else MOST_LINES)
     x = number_values(study, along, "study_curves")
     panels = Panels(ax)
-    axes, looks = panels.first, Lines([str(place) for place in chosen.places])
+    axes, looks = panels.first, Lines([str(index) for index in chosen.places])
     shades = shades_of(panels, study, lines, chosen.places)
-    edges = [band_edge(chosen.values, part) for part in SHADED_QUANTILES]
+    edges = [band_edge(chosen.values, fraction) for fraction in SHADED_QUANTILES]
     for i, (low, middle, high) in enumerate(zip(*edges, strict=True)):
         label = {"label": chosen.labels[i]} if chosen.labels else {}
         look = label if shades[i] is None else {**label, "color": shades[i]}
@@ -527,8 +527,8 @@ def finish_bands(bands: Any, panels: Panels, *notes: str) -> Figure:
     """Write the heading with the law, the members, and the standard deviations of the keys."""
     fractions = 100.0 * bands.relative_deviation.values
     keys = [
-        f"{key_words(key)} {part:.3g} %"
-        for key, part in zip(bands["key"].values, fractions, strict=True)
+        f"{key_words(key)} {fraction:.3g} %"
+        for key, fraction in zip(bands["key"].values, fractions, strict=True)
     ]
     more = f", and {len(keys) - MOST_LINES} more" if len(keys) > MOST_LINES else ""
     deviations = f"standard deviations: {', '.join(keys[:MOST_LINES])}{more}"
@@ -584,8 +584,8 @@ def sensitivities(bands: Any, name: str = "peak", *, ax: Any = None, style: Any 
     order = np.argsort(-means, kind="stable")[:MOST_HISTOGRAMS].tolist()
     # Shift the markers of a bead sideways, so that their error bars do not overlap.
     step = 0.008 * max(float(np.ptp(beads)), 1.0)
-    for place, k in enumerate(order):
-        at = beads + step * (place - 0.5 * (len(order) - 1))
+    for index, k in enumerate(order):
+        at = beads + step * (index - 0.5 * (len(order) - 1))
         (first, low, high), (total, least, most) = (
             [bands[f"{prefix}{kind}_order{side}"].values[k] for side in ("", "_low", "_high")]
             for kind in ("first", "total")
