@@ -62,7 +62,7 @@ ROWS = (
     "dampings",
     "row",
     "peak",
-    "reach",
+    "largest_overlap",
     "limit",
     "residual",
     "unloading",
@@ -159,7 +159,7 @@ class Kernel:
             "dampings": row_of(damping, width, damping[-1]),
             "row": row_of(at_rest, width, 0.0),
             "peak": row_of(at_rest, width, 0.0),
-            "reach": row_of(at_rest, width, -np.inf),
+            "largest_overlap": row_of(at_rest, width, -np.inf),
             "limit": row_of(history[0], width, np.inf),
             "residual": row_of(history[1], width, 0.0),
             "unloading": row_of(history[2], width, 0.0),
@@ -182,7 +182,7 @@ class Kernel:
         return (
             self.rows["row"][1 : self.n + 2],
             self.rows["peak"][: self.n + 1],
-            self.rows["reach"][: self.n + 1],
+            self.rows["largest_overlap"][: self.n + 1],
         )
 
 

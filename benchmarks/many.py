@@ -53,7 +53,7 @@ COLUMNS = (
     "v",
     "row",
     "peak",
-    "reach",
+    "largest_overlap",
     "limit",
     "residual",
     "unloading",
@@ -136,7 +136,7 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
                 "v": state.bodies.v,
                 "kicks": state.bodies.dt_over_m,
                 "start": state.contacts.start,
-                "reach": state.contacts.reach,
+                "largest_overlap": state.contacts.largest_overlap,
                 "stiffnesses": state.c[stiffness],
                 "dts": np.full(width, state.time_step.value),
             }

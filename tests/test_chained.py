@@ -217,4 +217,4 @@ def test_the_command_chains_and_draws(here, obeyed):
     facts = json.loads(obeyed("sweep", "up.toml", "--chained", "--json").out)
     assert facts["status"] == ["complete"] * 3
     assert obey(["plot", "up.h5", "--out", "."]) == 0
-    assert (here / "up-hysteresis.png").exists()
+    assert (here / "up-force-amplitude-over-ends-left-frequency.png").exists()

@@ -82,8 +82,9 @@ def test_no_speed_is_from_where_another_pulse_has_merged_with_the_first(side):
     assert words.startswith(f"bead 13: in the {side}") and "second, larger pulse" in words
     assert np.ravel(found[f"{side}_merged"]).tolist() == [False, False, True]
     assert comparison_tables(found)[1].rows[-1][0] == "13 merged"
-    titles = [panel.get_title(loc="left") for panel in figures.comparison(found)[1][:, 0]]
-    assert titles == ["bead 3", "bead 8", "bead 13, merged"]
+    titles = [panel.get_title(loc="left") for panel in figures.comparison(found).axes]
+    first_lines = [title.splitlines()[0] for title in titles if title]
+    assert first_lines == ["bead 3", "bead 8", "bead 13, merged"]
 
 
 @pytest.mark.parametrize("draws", [15, pytest.param(10_000, marks=pytest.mark.long)])
@@ -343,28 +344,28 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
     about = rig(sensor={"high_pass": 10.0, "low_pass": 4e5})
     trace = changed(measured(noise=0.01, shift=5e-6), about=about)
     found = compare_pulses(RESULT, other(0.8), trace=trace)
-    figure, panels = figures.comparison(found)
+    figure = figures.comparison(found)
     figure.draw_without_rendering()
-    assert panels.shape == (3, 2)
-    for sensor, (force, rest) in zip(found.results[0].sensors, panels, strict=True):
+    pairs = list(zip(figure.axes[:3], figure.axes[3:], strict=True))
+    for sensor, (force, rest) in zip(found.results[0].sensors, pairs, strict=True):
         drawn = {line.get_label(): line for line in force.get_lines()}
         assert drawn["measured"].get_marker() == "o" and drawn["measured"].get_linestyle() == "None"
         assert drawn["hertz"].get_marker() == "None"
-        at = 1e6 * (sensor.time - sensor.arrival.measured)
+        at = sensor.time - sensor.arrival.measured
         assert np.allclose(drawn["hertz"].get_xdata(), at, rtol=1e-6)
         left = {line.get_label(): line for line in rest.get_lines()}["hertz"]
         assert np.allclose(left.get_ydata(), sensor.computed - sensor.measured)
-        assert force.get_title(loc="left") == f"bead {sensor.bead}"
-        assert any(text.get_text().startswith("hertz: residual ") for text in force.texts)
+        title, residual = force.get_title(loc="left").splitlines()
+        assert title == f"bead {sensor.bead}" and residual.startswith("hertz: residual ")
     # the same from its file, as a report draws it
     found.save(tmp_path / "compared.h5")
-    again = figures.comparison(granchain.open(tmp_path / "compared.h5"))[1]
-    for panel, same_panel in zip(panels.flat, again.flat, strict=True):
+    again = figures.comparison(granchain.open(tmp_path / "compared.h5"))
+    for panel, same_panel in zip(figure.axes, again.axes, strict=True):
         for line, same in zip(panel.get_lines(), same_panel.get_lines(), strict=True):
             assert np.allclose(same.get_ydata(), line.get_ydata())
     words = " ".join(text.get_text() for text in figure.findobj(Text))
     through = "simulation with instrument filter, above 0.01 kHz and below 400 kHz"
-    for expected in ("rig B", through, "time shift of hertz: +", "force [N]"):
+    for expected in ("rig B", through, "time shift of hertz: 59.6", "force [N]"):
         assert expected in words
     assert "synthetic" not in words
 
@@ -438,7 +439,6 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
     obeyed("plot", "compared.h5", "--out", "figures")
     assert {path.name for path in (here / "figures").iterdir()} == {
         "compared-comparison.png",
-        "compared-pulse-numbers.png",
     }
     cited = obeyed("cite", "compared.h5").out
     assert "% contact law ma-liu" in cited and "synthetic data" in cited

@@ -22,6 +22,7 @@ from granchain.engine.contact_step import (
     predicted,
 )
 from granchain.engine.jumps import moving
+from granchain.engine.recording import Recording
 
 pytestmark = pytest.mark.plain
 
@@ -33,7 +34,9 @@ def step_of(
 ) -> tuple[ContactStep, tuple, Functions]:
     """Step of the steel chain's contact under a law, its coefficients, and the law's functions."""
     contacts = contacts_of(laws()[law], steel_row(2), inputs_for(law, **inputs))
-    step = contact_step(contacts.model.functions, features_of(contacts.model, ledger, False, False))
+    step = contact_step(
+        contacts.model.functions, features_of(contacts.model, Recording(ledger=ledger))
+    )
     return step, tuple(contacts.c[:, 1].tolist()), contacts.model.functions
 
 
@@ -161,7 +164,7 @@ def test_jumps_that_only_weigh_a_kick_move_nothing():
     for name, value in jump.items():
         getattr(row.jumps, name)[0] = value
     state.clock.n_jumps = 1
-    move = moving(features_of(state.model, True, False, False))
+    move = moving(features_of(state.model, Recording()))
     move(row, state.clock)
     assert np.array_equal(row.bodies.u, u) and np.array_equal(row.bodies.v, v)
     row.jumps.moves[0] = 1.0

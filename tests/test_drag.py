@@ -123,7 +123,7 @@ def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(
     result.save(tmp_path / "drag.h5")
     opened = gc.open(tmp_path / "drag.h5")
     assert opened.equals(result) and opened.variables["energy_elements_viscous"].unit == "J"
-    _, axes = figures.energy(opened)
+    axes = figures.energy(opened).axes
     assert "dashpots of elements" in axes[0].get_legend_handles_labels()[1]
 
 

@@ -25,7 +25,6 @@ from granchain.analysis import summary
 from granchain.analysis.results import measured_pulses
 from granchain.case import Case
 from granchain.chain import End
-from granchain.cli.run import run_numbers
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair, damping_ratio
@@ -33,6 +32,7 @@ from granchain.engine.recording import Recording
 from granchain.engine.state import State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
+from granchain.show.numbers import run_numbers
 from granchain.store import Result
 
 # Two beads of the steel chain; hardness of 2.8 yield stresses, as Kogut and Etsion have it.

@@ -7,7 +7,7 @@ import pytest
 
 import granchain as gc
 from granchain.errors import CaseError
-from granchain.figures.studies import study_words
+from granchain.figures.studies import coordinate_text
 from granchain.store.answer import open_study
 
 SHORT = {
@@ -31,7 +31,7 @@ def test_a_sweep_over_contact_tables_has_the_name_of_each_law(case, tmp_path):
     assert study.attrs["law"] == "hertz, tsuji"
     assert study["law"].dims == ("contact",)
     assert study["law"].values.tolist() == ["hertz", "tsuji"]
-    assert [study_words(study, "contact", place) for place in (0, 1)] == ["hertz", "tsuji"]
+    assert [coordinate_text(study, "contact", place) for place in (0, 1)] == ["hertz", "tsuji"]
     again = open_study(tmp_path / "study.h5")
     assert again["law"].values.tolist() == ["hertz", "tsuji"]
 

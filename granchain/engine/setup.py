@@ -1031,7 +1031,9 @@ def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarr
     columns = np.ascontiguousarray(np.vstack([table[:, runs] for table in tables]).T + 0.0)
     rows_as_bytes = columns.view(f"V{columns.itemsize * columns.shape[1]}").ravel()
     _, first, kinds = np.unique(rows_as_bytes, return_index=True, return_inverse=True)
-    return runs[first], kinds[np.cumsum(new) - 1]
+    # numbered in the order in which they appear
+    order = np.argsort(first)
+    return runs[first[order]], np.argsort(order)[kinds[np.cumsum(new) - 1]]
 
 
 # --------------------------------------------------------------------------------------------------

@@ -369,7 +369,11 @@ class State:
         Records include the filled rows and the row that may be incomplete. The clock is viewed as
         integers, bit for bit.
         """
-        tables = {name: getattr(self.tables, name) for name in CHANGING}
+        tables = {
+            name: table
+            for name in CHANGING
+            if (table := getattr(self.tables, name)).size or name != "elements"
+        }
         records = {
             field.name: getattr(self.records, field.name)[: self.clock[field.of] + 1]
             for field in RECORD

@@ -99,8 +99,8 @@ COURSE = 4000
 # Labels of the energy losses, and of the energies of elements.
 ENERGY_NAMES = {
     "clamp": "no-tension cutoff",
-    "elements": "springs",
-    "elements_viscous": "dashpots",
+    "elements": "springs of elements",
+    "elements_viscous": "dashpots of elements",
 }
 CONTACT_LABEL = "contact (k joins bodies k and k + 1)"
 
