@@ -114,7 +114,7 @@ def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes(
         )
         assert contact_forces(runs[0], np.array([0, 1])) is None
         ledger = figures.energy(runs[0]).axes[0]
-        assert "dashpots" in ledger.get_legend_handles_labels()[1]
+        assert "dashpots of elements" in ledger.get_legend_handles_labels()[1]
 
 
 @pytest.mark.plain
