@@ -95,6 +95,7 @@ def test_numbers_are_those_of_run(opened, short_case):
     opened.shows(short_case)
 
 
+@pytest.mark.long
 def test_slider_step_computes_the_new_case(opened, short_case):
     opened.field("striker.speed", "slider").press("ArrowRight")
     opened.shows(short_case.replace({"striker.speed": 1.7877}))  # a step is 1 % of the first value
@@ -114,6 +115,7 @@ def test_law_has_its_inputs(opened, short_case):
     opened.shows(short_case.replace({"contact.law": "tsuji", "contact.restitution": 0.8}))
 
 
+@pytest.mark.long
 def test_preset_is_a_built_in_case(opened):
     opened.field("case", "combobox").select_option("steel-chain-hertz")
     opened.shows(gc.load_case("steel-chain-hertz"))
@@ -133,6 +135,7 @@ def test_invalid_value_is_reported_at_its_field(opened, short_case):
     opened.shows(short_case.replace({"chain.radius": 0.002}))
 
 
+@pytest.mark.long
 def test_reference_stays_below_the_next_runs(opened, short_case):
     before = opened.data("forces", 1)
     assert opened.data("forces", 0) == []
@@ -176,6 +179,7 @@ def test_every_control_has_its_key_as_name(opened, short_case):
         opened.field(key, "slider").wait_for()
 
 
+@pytest.mark.long
 def test_another_contact_can_be_plotted(opened, short_case):
     opened.field("sensors.contacts: contact of the loop", "combobox").select_option("3")
     opened.page.wait_for_function(
@@ -186,6 +190,7 @@ def test_another_contact_can_be_plotted(opened, short_case):
     assert max(opened.data("loop", 1)[0]) == pytest.approx(peak, rel=1e-3)
 
 
+@pytest.mark.long
 def test_long_run_shows_progress_and_is_cancelled_by_the_next_change(opened, short_case):
     opened.type("sensors.interval", "1e-3")
     opened.type("snapshots.interval", "1e-3")
@@ -195,6 +200,7 @@ def test_long_run_shows_progress_and_is_cancelled_by_the_next_change(opened, sho
     opened.shows(short_case.replace({"sensors.interval": 1e-3, "snapshots.interval": 1e-3}))
 
 
+@pytest.mark.long
 def test_command_and_code_compute_the_shown_case(browser, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     explorer = gc.explore("steel-chain", browser=False)
@@ -216,6 +222,7 @@ def test_command_and_code_compute_the_shown_case(browser, tmp_path, monkeypatch)
     explorer.stop()
 
 
+@pytest.mark.long
 def test_measured_record_is_shifted_to_the_computed_arrivals(browser):
     explorer = gc.explore("steel-chain", "data/synthetic2026", browser=False)
     opened = Opened(browser, explorer)

@@ -241,6 +241,7 @@ def test_evidence_selects_the_true_law():
     assert right >= 19
 
 
+@pytest.mark.long
 def test_emcee_samples_the_posterior():
     emcee = pytest.importorskip("emcee")
     sampler = emcee.EnsembleSampler(16, 2, problem(), vectorize=True)
@@ -254,6 +255,7 @@ def test_emcee_samples_the_posterior():
     assert chain.std(axis=0) == pytest.approx(wide, rel=0.25)
 
 
+@pytest.mark.long
 def test_dynesty_gives_the_evidence():
     dynesty = pytest.importorskip("dynesty")
     free = {"striker.speed": gc.uniform(1.7, 1.85)}
