@@ -100,7 +100,8 @@ class Noise:
 
     def of_sum(self, weights: np.ndarray) -> float:
         """Return the standard deviation of a weighted sum of consecutive samples [N]."""
-        if len(self.response) and self.size > 0.0:
+        # without a peak or an arrival there are no weights
+        if len(weights) and len(self.response) and self.size > 0.0:
             from scipy.signal import fftconvolve
 
             few = len(weights) * len(self.response) < FEW_PRODUCTS
