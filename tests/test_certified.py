@@ -53,12 +53,14 @@ def test_every_law_of_the_package_has_a_certificate_of_its_present_source(script
     [
         # a class, a formula that three modules share, and a base class
         ("viscous", "class Ristow", {"ristow"}),
-        ("maliu", "class MaLiu", {"ma-liu"}),
+        pytest.param("maliu", "class MaLiu", {"ma-liu"}, marks=pytest.mark.long),
         ("guard", "class Elastoplastic", {"brake", "ma-liu", "thornton"}),
-        ("hysteresis", "class Hysteresis", {"flores", "gonthier"}),
+        pytest.param(
+            "hysteresis", "class Hysteresis", {"flores", "gonthier"}, marks=pytest.mark.long
+        ),
         # the contract is that of every law
         ("law", "class ContactLaw", set()),
-        ("model", "class Model", set()),
+        pytest.param("model", "class Model", set(), marks=pytest.mark.long),
     ],
 )
 def test_a_law_is_measured_again_where_its_own_source_changed(

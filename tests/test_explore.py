@@ -166,6 +166,7 @@ def test_saved_files_are_of_the_shown_case(opened, short_case, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_every_control_has_its_key_as_name(opened, short_case):
     opened.page.get_by_role("button", name="Show all parameters").click()
     opened.field("energy.bound").wait_for()

@@ -303,7 +303,20 @@ def check_settings(name, changed):
         assert tuple(figure.get_size_inches()) == (width, expected) and expected <= width
 
 
-@pytest.mark.parametrize("name", DRAWABLE)
+# Figures that the short set draws, one or two of each module; the long set draws all.
+DRAWN_IN_SHORT = {
+    "force_traces", "space_time", "study_curves", "study_map", "spectrum", "comparison", "orbit",
+    "impact_loops", "joint_force",
+}  # fmt: skip
+
+
+def of_every_kind(names):
+    """Return names as parameters; those that the short set does not draw are long."""
+    marks = {True: (), False: (pytest.mark.long,)}
+    return [pytest.param(name, marks=marks[name in DRAWN_IN_SHORT]) for name in names]
+
+
+@pytest.mark.parametrize("name", of_every_kind(DRAWABLE))
 def test_twenty_settings_of_the_user_are_respected(name):
     assert len(SETTINGS) == 20
     check_settings(name, SETTINGS)
@@ -365,7 +378,7 @@ def test_nothing_outside_the_given_axes_changes_and_they_keep_their_own_look():
             assert "#00ff00" in map(to_hex, colours)
 
 
-@pytest.mark.parametrize("name", sorted(DRAWABLE.keys() - {"animation"}))
+@pytest.mark.parametrize("name", of_every_kind(sorted(DRAWABLE.keys() - {"animation"})))
 def test_a_figure_one_column_wide_is_at_most_as_tall_as_wide_and_legible(name):
     with matplotlib.rc_context({"figure.figsize": (3.4, 2.6)}):
         figure = DRAWABLE[name]()()
@@ -497,7 +510,7 @@ def test_shading_means_gaps_in_every_figure_of_waves():
     assert len(gaps) == len(relation.gaps) + 1
 
 
-@pytest.mark.parametrize("name", sorted(DRAWABLE.keys() - {"animation"}))
+@pytest.mark.parametrize("name", of_every_kind(sorted(DRAWABLE.keys() - {"animation"})))
 def test_panels_of_one_quantity_share_their_scale_and_no_axis_has_an_exponent(name):
     figure = DRAWABLE[name]()()
     figure.draw_without_rendering()
