@@ -65,6 +65,7 @@ def test_every_built_in_case_is_valid(path: Path) -> None:
     assert [error.message for error in VALIDATOR.iter_errors(document)] == []
 
 
+@pytest.mark.long
 def test_random_cases_of_all_laws_are_valid() -> None:
     for case in random_cases(len(laws()), 51):
         assert VALIDATOR.is_valid(case.as_given()["tables"]), case.toml

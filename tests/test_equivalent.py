@@ -151,6 +151,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         gc.equivalent(case.replace(**{"sensors.beads": []}), laws=["flores"])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("blank_pictures", "plain_members")
 def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, obeyed):
     monkeypatch.chdir(tmp_path)

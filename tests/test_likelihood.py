@@ -72,6 +72,7 @@ def moments(points, weights):
     return mean, np.sqrt(weights @ (points - mean) ** 2)
 
 
+@pytest.mark.long
 def test_standard_deviations_are_those_of_a_fit():
     # far wider priors than the posterior, so that it is that of the noise alone
     fit = gc.fit(short(), record(), list(FREE), "traces")
