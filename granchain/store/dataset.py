@@ -697,6 +697,7 @@ class EnsembleWriter:
         self._step = np.full(self._count, np.nan)
         self._lengths: dict[str, np.ndarray] = {}
         self._labels: dict[str, list[np.ndarray | None]] = {}
+        self._known: dict[tuple[str, bytes], np.ndarray] = {}
         self._messages: list[list[Message]] = [[] for _ in range(self._count)]
         self._laws: dict[tuple[str, str], int] = {}
         self._law = [-1] * self._count
@@ -711,10 +712,11 @@ class EnsembleWriter:
             names = {}
             for name, variable in result.variables.items():
                 if variable.dims == (name,) and name in LABELS:
-                    # copied, because the data may be in a mapped file
-                    self._labels.setdefault(name, [None] * self._count)[first + place] = (
-                        variable.data.copy()
+                    # copied, because the data may be in a mapped file; equal labels once
+                    labels = self._known.setdefault(
+                        (name, variable.data.tobytes()), variable.data.copy()
                     )
+                    self._labels.setdefault(name, [None] * self._count)[first + place] = labels
                 else:
                     column = names[name] = self._column(name, variable)
                     columns.setdefault(column, [None] * len(results))[place] = variable.data

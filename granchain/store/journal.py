@@ -424,6 +424,10 @@ def part_beside(path: str | os.PathLike[str]) -> Path | None:
     return None
 
 
+# Frames of FILE.part that are decoded at a time; alternating laws are in alternating frames.
+FRAMES_DECODED = 8
+
+
 class StudyPart:
     """FILE.part: the completed members of a study; take the `claim` of FILE first.
 
@@ -452,7 +456,9 @@ class StudyPart:
         target = end_of_links(path)
         self.path = target.with_name(f"{target.name}.part")
         self.columns: list[dict[str, Any]] = []
-        self._content = memoryview(b"")
+        self._content, self._frames = memoryview(b""), list[memoryview]()
+        self._rows_of_members: dict[str, tuple[int, int]] | None = None
+        self._decoded: dict[int, dict[str, Any]] = {}
         self._journal = FrameFile(self.path, PART_HEAD)
         if os.path.lexists(self.path):
             if (
@@ -475,11 +481,35 @@ class StudyPart:
 
     def read(self) -> list[dict[str, Any]]:
         """Return the columns of the members in the file, frame by frame."""
-        if not self._journal.length and not os.path.lexists(self.path):
-            return []
         with self.valid():
-            self._content, frames = self._journal.read("an unfinished study")
-            return [columns_in(frame) for frame in frames]
+            return [columns_in(frame) for frame in self._read_frames()]
+
+    def _read_frames(self) -> list[memoryview]:
+        if self._journal.length or os.path.lexists(self.path):
+            self._content, self._frames = self._journal.read("an unfinished study")
+        return self._frames
+
+    def result(self, name: str) -> PlainResult | None:
+        """Return the complete result of a member by its name, or None if the file has none.
+
+        Only a few frames are decoded at a time, so that memory does not grow with the members.
+        """
+        if self._rows_of_members is None:
+            self._rows_of_members, self._decoded = {}, {}
+            with self.valid():
+                for number, content in enumerate(self._read_frames()):
+                    names = columns_in(content)["point"]
+                    self._rows_of_members |= {
+                        member: (number, row) for row, member in enumerate(names)
+                    }
+        if name not in self._rows_of_members:
+            return None
+        number, row = self._rows_of_members[name]
+        if number not in self._decoded:
+            if len(self._decoded) == FRAMES_DECODED:
+                del self._decoded[next(iter(self._decoded))]
+            self._decoded[number] = columns_in(self._frames[number])
+        return self._decoded[number]["result"][row]
 
     def release(self) -> None:
         """Release the memory of the members in the file. They are read again when they are used."""
@@ -504,6 +534,7 @@ class StudyPart:
         """Append completed members. The first ones replace a file that is not resumed."""
         put = self._journal.append if self._journal.length else self._journal.begin
         put(content_of_columns(columns))
+        self._rows_of_members = None
 
     def remove(self) -> None:
         """Delete the file, because the study is complete."""

@@ -345,21 +345,14 @@ class Evaluation:
 
     def result(self, place: int) -> Result | None:
         """Return the complete result of a member, if it was measured."""
-        stored = self._results[place]
+        stored = None if self.part is None else self.part.result(self.names[place])
+        stored = self._results[place] if stored is None else stored
         return stored.result(self.cases[place]) if isinstance(stored, PlainResult) else stored
 
     @cached_property
     def _results(self) -> list[Any]:
-        """Results of all members, in memory or in FILE.part."""
-        results = self.rows("result")
-        if self.part is not None:
-            stored = {
-                name: result
-                for columns in self.part.read()
-                for name, result in zip(columns["point"], columns["result"], strict=True)
-            }
-            results = [stored.get(name, results[k]) for k, name in enumerate(self.names)]
-        return results
+        """Results of all members in memory."""
+        return self.rows("result")
 
     def answer(self) -> Any:
         """Return the dataset of the study, or the ensemble of its results."""
