@@ -21,9 +21,9 @@ from granchain.jit.accessors import ByAddress, by_address, gatherer, rows_from, 
 from granchain.jit.compile import VECTOR, compiled, frozen, rows, shared
 
 # Numba's names that its manual does not promise: outside numba, numba.extending, numba.types, and
-# numba.core.errors; and options that its manual does not list (0.68).
+# numba.core.errors; and options that its manual does not list (it lists forceinline since 0.62).
 MOST_PRIVATE_NAMES = 5
-UNLISTED_OPTIONS = {"forceinline", "no_cpython_wrapper", "no_cfunc_wrapper", "no_rewrites"}
+UNLISTED_OPTIONS = {"no_cpython_wrapper", "no_cfunc_wrapper", "no_rewrites"}
 
 
 def private_names() -> set[str]:

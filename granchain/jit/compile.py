@@ -24,6 +24,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.errors import NumbaError
 from numba.extending import lower_builtin, register_jitable, type_callable
@@ -40,33 +41,61 @@ VECTOR = 8
 OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "nogil": True,
-    "no_cfunc_wrapper": True,
     "_nrt": False,
+    "no_cfunc_wrapper": True,
 }
 # Characters of a fingerprint in the name of a compiled function.
 KEY_LENGTH = 32
 
 
-class RowCompiler(Compiler):
-    """Numba's compiler for functions whose arrays are rows, which do not overlap.
+class InnerLibrary(JITCodeLibrary):
+    """LLVM code of a function inside a loop.
 
-    Without this guarantee, all addresses would be compared before each sweep, and short rows, such
-    as a wave front, would not be vectorized.
+    It is linked into the code of the loop, and only there optimized and compiled. Numba would also
+    compile each function to machine code of its own, and a first run would take a third longer.
+    """
+
+    @property
+    def codegen(self) -> Any:
+        """Receiver of the environment of the function, which only machine code reads."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Ignore an environment."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return the address of machine code, which does not exist."""
+        return 0
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class FunctionCompiler(Compiler):
+    """Numba's compiler for functions of a loop.
+
+    Rows of arrays do not overlap. Without this guarantee, all addresses would be compared before
+    each sweep, and short rows, such as a wave front, would not be vectorized.
     """
 
     def define_pipelines(self) -> Any:
         """Return Numba's passes."""
-        self.state.flags.noalias = True
+        function = self.state.func_id.func
+        self.state.flags.noalias = getattr(function, "of_rows", False)
+        if not getattr(function, "by_itself", False):
+            codegen = self.state.targetctx.codegen()
+            self.state.library = InnerLibrary(codegen, self.state.func_id.func_qualname)
         return super().define_pipelines()
 
 
 def options_of(function: Any) -> dict[str, Any]:
     """Return the options of a function, by its decorators."""
-    return {
-        **OPTIONS,
-        **({"pipeline_class": RowCompiler} if getattr(function, "of_rows", False) else {}),
-        **({"forceinline": True} if getattr(function, "in_place", False) else {}),
-    }
+    inline = {"forceinline": True} if getattr(function, "in_place", False) else {}
+    return {**OPTIONS, "pipeline_class": FunctionCompiler, **inline}
 
 
 # --------------------------------------------------------------------------------------------------
