@@ -24,20 +24,25 @@ SCRIPTS ?= throughput against_c many accuracy startup whole_run setup long_chain
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-env: $(VENV)/.locked ## environment in .venv, exactly as in requirements.lock
+env: $(VENV)/.locked ## environment in .venv, exactly as in uv.lock
 
-# Made anew where the lock or the project's own table changed.
-$(VENV)/.locked: requirements.lock pyproject.toml
+# uv in its locked version, which the lock pins by hash.
+$(VENV)/bin/uv: uv.lock
 	@for python in "$${PYTHON3:-}" python3.11 python3 python3.12 python3.13 python3.14; do \
 	    if [ -n "$$python" ] && "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then break; fi; \
 	    python=; \
 	done; \
 	if [ -z "$$python" ]; then echo "env: no Python 3.11 or newer found; install one, or name it: make env PYTHON3=..." >&2; exit 1; fi; \
-	echo "env: packages of requirements.lock into $(VENV)"; \
 	[ -x $(PYTHON) ] || "$$python" -m venv $(VENV)
-	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r <(awk '/^uv==/,!/\\$$/' requirements.lock)
-	@$(PYTHON) -m uv pip install -q --python $(PYTHON) --require-hashes -r requirements.lock
-	@$(PYTHON) -m uv pip install -q --python $(PYTHON) --no-deps --no-build-isolation -e .
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r <(awk -F '"' \
+	    '/^name = / { uv = ($$2 == "uv") } uv && /^version = / { printf "uv==%s", $$2 } uv && /hash = / { printf " --hash=%s", $$4 }' uv.lock)
+	@touch $@
+
+# Made anew where the lock or the project's own table changed.
+$(VENV)/.locked: $(VENV)/bin/uv pyproject.toml
+	@echo "env: packages of uv.lock into $(VENV)"
+	@UV_PROJECT_ENVIRONMENT=$(VENV) $(VENV)/bin/uv sync -q --locked --no-install-project
+	@$(VENV)/bin/uv pip install -q --python $(PYTHON) --no-deps --no-build-isolation -e .
 	@touch $@
 
 run: env ## struck chain of 70 steel beads: results/steel-chain.h5 and its figures
@@ -172,12 +177,9 @@ reliability: env ## measure every guarantee and write docs/reliability*.md; RELI
 	    $(PYTHON) -m pytest -q $(SHARED) -m "promise and long" --timeout 3600 --figures docs/reliability.json tests; fi
 	@$(PYTHON) docs/reliability.py
 
-# With the build backend, and what it needs for an editable package, so that nothing else is installed.
-lock: env ## requirements.lock anew, newest versions that pyproject.toml allows
-	@echo "lock: uv pip compile"
-	@$(PYTHON) -c 'import tomllib; print("editables", *tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
-	$(PYTHON) -m uv pip compile -q --upgrade --python-version 3.11 --group dev --generate-hashes \
-	    --custom-compile-command "make lock" --output-file requirements.lock pyproject.toml -
+lock: $(VENV)/bin/uv ## uv.lock anew, for every Python and system: newest versions that pyproject.toml allows
+	@echo "lock: uv lock"
+	@$(VENV)/bin/uv lock -q --upgrade
 
 clean: ## caches and built files; keeps .venv and results
 	@echo "clean: caches and built files"

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 RUNS, PAGE = ROOT / "docs" / "where-it-runs.json", ROOT / "docs" / "installation.md"
 BEGIN, END = "<!-- where it runs -->\n", "<!-- end of where it runs -->\n"
 PACKAGES = {
-    "lock": "as in requirements.lock",
+    "lock": "as in uv.lock",
     "lowest": "lowest allowed versions",
     "newest": "newest versions",
 }

@@ -49,9 +49,9 @@ def lowest() -> list[str]:
 
 
 def locked() -> list[str]:
-    """Every package of requirements.lock in its version."""
-    text = (PROJECT / "requirements.lock").read_text()
-    return re.findall(r"^([A-Za-z0-9_.\[\]-]+==[^ ;\\]+)", text, re.MULTILINE)
+    """Every package of uv.lock in its version for each Python."""
+    options = ("--frozen", "--no-hashes", "--no-emit-project", "--no-annotate", "--no-header")
+    return said([sys.executable, "-m", "uv", "export", "-q", *options]).splitlines()
 
 
 def pythons() -> dict[str, str]:
