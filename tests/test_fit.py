@@ -19,7 +19,7 @@ from support.traces import changed
 import granchain as gc
 from granchain.cli import obey
 from granchain.errors import CaseError, FileError, RunError, TraceError
-from granchain.measured import Trace, against, conclusion, foretold
+from granchain.measured import Trace, conclusion, fit_problem, prediction
 from granchain.measured import fit as module
 from granchain.measured.about import about_of
 from granchain.measured.baseline import baseline_of
@@ -180,7 +180,7 @@ def between_runs():
 @pytest.fixture
 def between(monkeypatch):
     """Computed forces between runs: what is looked at is what is made of them."""
-    monkeypatch.setattr(module.Against, "_computed", between_runs().computed)
+    monkeypatch.setattr(module.FitProblem, "_computed", between_runs().computed)
 
 
 @cache
@@ -199,7 +199,7 @@ def covered(measures, kind, draws):
         with pytest.MonkeyPatch.context() as patch:
             # a trace is read once for all measures
             patch.setattr(module, "Measured", lambda *_, read=read: read)
-            patch.setattr(module.Against, "_computed", between_runs().computed)
+            patch.setattr(module.FitProblem, "_computed", between_runs().computed)
             for measure in asked:
                 try:
                     found = gc.fit(start(), trace, KEYS, measure, threads=1)
@@ -287,14 +287,14 @@ def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
 
 
 def before_any_run(trace, case, cutoff=None, measure="traces"):
-    return module.Against(case, module.measured_pulses(case, trace, cutoff), measure, KEYS, 1)
+    return module.FitProblem(case, module.measured_pulses(case, trace, cutoff), measure, KEYS, 1)
 
 
 def test_noise_that_is_stated_goes_through_the_filter_too():
     # as large as what the quiet stretch shows, whose 60 filtered samples tell it to a quarter
     stated = {"noise": 0.01 * float(true_run().sensor_force.max())}
     traces = [synthetic(0.01, 3, said=said) for said in ({}, stated)]
-    shown, known = (before_any_run(trace, start(), 1e5).foretold for trace in traces)
+    shown, known = (before_any_run(trace, start(), 1e5).predictions for trace in traces)
     ratios = [np.linalg.norm(known[k].root) / np.linalg.norm(shown[k].root) for k in shown]
     # white noise loses 3/5 of its size in this filter: without it they are 1.5 to 2.7
     assert min(ratios) > 0.7 and max(ratios) < 1.35
@@ -304,10 +304,10 @@ def test_noise_about_a_line_of_its_own_is_as_large_as_is_foretold():
     # correlated over 4.6 samples: phi^k of two that are k apart
     row, draw = 0.8 ** np.arange(300.0), np.random.default_rng(2)
     own = lfilter([0.6], [1.0, -0.8], draw.standard_normal((3000, 180)))[:, 100:]
-    about_line = np.mean(detrend(own) ** 2) * foretold.about_true_line(row, 80)
+    about_line = np.mean(detrend(own) ** 2) * prediction.about_true_line(row, 80)
     # 1.025; the variance about its line itself is 0.8
     assert about_line == pytest.approx(1.0, abs=0.04)
-    degrees, _ = foretold.degrees_of(80, statistical_inefficiency(row), 1)
+    degrees, _ = prediction.degrees_of(80, statistical_inefficiency(row), 1)
     assert np.var(np.mean(own**2, axis=1)) == pytest.approx(2.0 / degrees, rel=0.06)
     # noise that is correlated as far, by how it is read
     told = before_any_run(with_noise("AR(1)", 0), start(), measure="features")
@@ -323,7 +323,7 @@ def test_a_disturbance_moves_no_line_and_an_unsure_baseline_moves_all_samples_of
         baseline = SimpleNamespace(middle=34.5, value_error=value_error)
         readings = [SimpleNamespace(baseline=baseline)]
         measured = SimpleNamespace(force=force[:, None], readings=readings)
-        return foretold._about_line(measured, 0, places, window, row)
+        return prediction._about_line(measured, 0, places, window, row)
 
     line, root = told(force)
     struck = told(np.where(places == 60, 40.0, force))[0]
@@ -341,9 +341,9 @@ def test_what_noise_does_not_explain_widens_errors_and_small_residuals_narrow_no
     slope = np.random.default_rng(0).standard_normal((9, 2))
     inverse, left = np.linalg.pinv(slope), np.append(np.repeat([0.5, 2.0], 4), 0.5)
     free = 1.0 - np.einsum("ij,ji->i", slope, inverse)
-    rest = conclusion.Rest(left, free, slope, inverse, np.ones(9, dtype=bool))
-    known = [against.Nuisance(against.CALIBRATION, 2, 0.03)]
-    ask = SimpleNamespace(keys=KEYS, kinds=kinds, known=known, quiet_degrees=np.full(4, 10.0))
+    rest = conclusion.Residuals(left, free, slope, inverse, np.ones(9, dtype=bool))
+    known = [fit_problem.Nuisance(fit_problem.CALIBRATION, 2, 0.03)]
+    ask = SimpleNamespace(keys=KEYS, kinds=kinds, priors=known, quiet_degrees=np.full(4, 10.0))
     share = np.append(np.repeat([0.8, 0.5], 4), 1.0)
     ask.noise_share = share[:-1]
     peaks = np.append(kinds == 0, True)
@@ -524,7 +524,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
     trace = synthetic()
     many = [*KEYS, "contact.xi", "chain.radius", "chain.mass", "chain.material.youngs_modulus"]
     with monkeypatch.context() as patch:
-        patch.setattr(against, "evaluated", lambda *_, **__: pytest.fail("a run"))
+        patch.setattr(fit_problem, "evaluated", lambda *_, **__: pytest.fail("a run"))
         for asked, sentence in refused("fit"):
             with pytest.raises(CaseError, match=sentence):
                 gc.fit(start(), trace, **asked)
@@ -723,16 +723,16 @@ def test_slow_parts_of_what_is_left_accuse_a_right_law_as_seldom():
     slope = np.polynomial.legendre.legvander(place, 3)
     inverse, zero = np.linalg.pinv(slope), np.zeros(1)
     asked = SimpleNamespace(
-        labels=np.zeros(40, dtype=int), known=[], count=40, quiet_degrees=zero, slow_degrees=zero,
+        labels=np.zeros(40, dtype=int), priors=[], count=40, quiet_degrees=zero, slow_degrees=zero,
         measure="traces", _windows=[0],
     )  # fmt: skip
-    asked.shapes = lambda: against.Against.shapes(asked)
+    asked.shapes = lambda: fit_problem.FitProblem.shapes(asked)
     free, every = 1.0 - np.einsum("ij,ji->i", slope, inverse), np.ones(40, dtype=bool)
     chances = []
     for noise in draw.standard_normal((600, 40)):
         left = noise - slope @ (inverse @ noise)
-        rest = conclusion.Rest(left, free, slope, inverse, every)
-        chances.append(conclusion._chance_of_rest(asked, rest)[0])
+        rest = conclusion.Residuals(left, free, slope, inverse, every)
+        chances.append(conclusion._chance_of_residuals(asked, rest)[0])
     # one of ten at most; of two that were independent 0.0975
     assert 0.06 < np.mean(np.array(chances) < 0.1) < 0.12
 

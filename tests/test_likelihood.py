@@ -88,22 +88,22 @@ def test_standard_deviations_are_those_of_a_fit():
 def test_clocks_and_gains_are_integrated_out():
     # the same integral as a sum over a grid, of the residuals of a fit
     found = gc.likelihood(short(), record(said={"common_gain": 0.03}, gains=1.02), FREE, threads=1)
-    against = found._against
-    (model,) = against._computed([np.array(TRUE)])
+    problem = found._problem
+    (model,) = problem._computed([np.array(TRUE)])
 
     def square(clock, gain):
-        off = against.off(model, np.full(3, clock), np.full(3, 1.0 + gain))
+        off = problem.data_residuals(model, np.full(3, clock), np.full(3, 1.0 + gain))
         return float(off @ off)
 
-    arrival = np.median(against.arrival - model.arrivals)
+    arrival = np.median(problem.arrival - model.arrivals)
     middle = min(arrival + np.linspace(-5e-7, 5e-7, 101), key=lambda clock: square(clock, 0.02))
     clocks, gains = middle + np.linspace(-1e-7, 1e-7, 41), np.linspace(-0.01, 0.05, 41)
     density = -0.5 * np.array([[square(clock, gain) for gain in gains] for clock in clocks])
     density += stats.norm.logpdf(gains, scale=0.03)
     # the clock has a normal prior with the duration of the record as its deviation
-    density += stats.norm.logpdf(clocks, scale=np.ptp(against.trace.time))[:, None]
-    density -= sum(np.log(np.diag(one.root)).sum() for one in against.foretold.values())
-    density -= 0.5 * against.count * math.log(2.0 * math.pi)
+    density += stats.norm.logpdf(clocks, scale=np.ptp(problem.trace.time))[:, None]
+    density -= sum(np.log(np.diag(one.root)).sum() for one in problem.predictions.values())
+    density -= 0.5 * problem.count * math.log(2.0 * math.pi)
     cell = np.diff(clocks)[0] * np.diff(gains)[0]
     expected = logsumexp(density) + math.log(cell)
     assert found.log_likelihood(TRUE) == pytest.approx(expected, abs=5e-3)

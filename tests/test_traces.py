@@ -214,7 +214,7 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed,
     assert trace.sensor_force == pytest.approx(FORCE * (1.0, 0.5), rel=1e-9, abs=1e-7)
     about = trace.about
     assert (about.title, about.sensor.gain) == ('Rig "2"', [0.02, 0.04])
-    assert about.uncertainty.own("gain", 2) == [0.03, 0.02]
+    assert about.uncertainty.individual_errors("gain", 2) == [0.03, 0.02]
     assert [one.split(",")[0] for one in about.origin.split("; ")] == command[2:4]
     late = rows(time=0.9, force=0.02, line="{t},{b}")
     for name, lines, sentence in (

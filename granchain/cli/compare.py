@@ -522,8 +522,8 @@ def trace_summary(trace: gc.Trace) -> str:
         )
     ]
     head = (
-        f"{trace.about.title}: {trace.words}, {len(trace.time)} samples, sampling interval "
-        f"{trace.interval:.6g} s"
+        f"{trace.about.title}: {trace.about.kind_text}, {len(trace.time)} samples, sampling "
+        f"interval {trace.interval:.6g} s"
     )
     return "\n".join(
         [

@@ -26,7 +26,7 @@ def comparison_tables(answer: Comparison) -> list[Block]:
     """
     trace, results, sensors = answer.trace, answer.results, answer.results[0].sensors
     source = ", ".join(filter(None, (trace.about.who, trace.about.figure, trace.about.doi)))
-    lines = [f"{trace.about.title}: {trace.words}" + (f" ({source})" if source else "")]
+    lines = [f"{trace.about.title}: {trace.about.kind_text}" + (f" ({source})" if source else "")]
     lines += [
         f"{result.label}: time shift applied to the simulation: {shift_text(result)}"
         for result in results

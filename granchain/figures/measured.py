@@ -96,7 +96,7 @@ def comparison(comparison: Comparison, *, ax: Any = None, style: Any = SHEET) ->
         label_axis(residual.yaxis, "difference", "N")
     panels.label_columns("time from peak", "s")
     noisy = any(sensor.noise > 0.0 for sensor in sensors)
-    caption = comparison.trace.words + (" (dotted: twice the noise)" if noisy else "")
+    caption = comparison.trace.about.kind_text + (" (dotted: twice the noise)" if noisy else "")
     measured = Line2D([], [], **measured_look(panels.first, 0.4), label=caption)
     named = panels.first.get_legend_handles_labels()[0]
     panels.legend([measured, *(line for line in named if line.get_label() != "measured")])

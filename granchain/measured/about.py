@@ -50,14 +50,16 @@ class UncertaintyTable(Table):
         unit="s",
     )
 
-    def own(self, name: Literal["gain", "time"], count: int) -> list[float]:
+    def individual_errors(self, name: Literal["gain", "time"], count: int) -> list[float]:
         """Return the individual gain errors [1] or clock errors [s] of `count` sensors."""
         stated = getattr(self, name)
-        return [float(one) for one in stated] if isinstance(stated, list) else [stated] * count
+        return [float(error) for error in stated] if isinstance(stated, list) else [stated] * count
 
     def all_gain(self, count: int) -> list[float]:
         """Return the relative force errors of the sensors from both calibrations [1]."""
-        return [math.hypot(one, self.common_gain) for one in self.own("gain", count)]
+        return [
+            math.hypot(error, self.common_gain) for error in self.individual_errors("gain", count)
+        ]
 
 
 class SensorTable(Table):

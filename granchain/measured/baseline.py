@@ -97,10 +97,10 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
         force = force - sine.samples
         noise = noise_by(force, 0.0)
     x = np.arange(n) - middle
-    slope, value, used = _line_beside_disturbances(force, noise.sample)
+    slope, value, used = _line_without_disturbances(force, noise.sample)
     off, m = (force - value - slope * x)[used], int(used.sum())
     # Slow noise moves the means of the sections more than white noise does.
-    means = np.array([part.mean() for part in np.array_split(off, _SECTIONS)])
+    means = np.array([section.mean() for section in np.array_split(off, _SECTIONS)])
     wander = float(np.linalg.norm(means)) / math.sqrt(_SECTIONS - 2) * math.sqrt(m / _SECTIONS)
     spread = float(np.linalg.norm(x[used] - x[used].mean()))
     value_error = max(wander / math.sqrt(m), noise.of_sum(np.full(m, 1.0 / m)))
@@ -118,7 +118,7 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     return Baseline(float(force[used].mean()), 0.0, middle, value_error, slope_error, n)
 
 
-def _line_beside_disturbances(force: np.ndarray, sample: float) -> tuple[float, float, np.ndarray]:
+def _line_without_disturbances(force: np.ndarray, sample: float) -> tuple[float, float, np.ndarray]:
     """Fit a line to samples with noise and disturbances.
 
     Return its slope [N per sample], its value in the middle [N], and which samples are free of
@@ -179,8 +179,8 @@ def quiet_samples(force: np.ndarray) -> int:
     its range, or by more than noise can cause.
     """
     start = float(np.median(force[: max(len(force) // 100, LEAST_QUIET)]))
-    left = np.abs(force - start) > max(0.1 * float(np.ptp(force)), 6.0 * rapid(force))
-    return int(np.argmax(left)) // 2 if left.any() else 0
+    departed = np.abs(force - start) > max(0.1 * float(np.ptp(force)), 6.0 * rapid(force))
+    return int(np.argmax(departed)) // 2 if departed.any() else 0
 
 
 def noise_by(quiet: np.ndarray, sample: float, stated: float | None = None) -> Noise:
@@ -198,10 +198,10 @@ def noise_by(quiet: np.ndarray, sample: float, stated: float | None = None) -> N
     if len(quiet) < 2 * LEAST_QUIET:
         return Noise(sample, np.empty(0))
     # disturbances are not noise and must not move the line
-    slope, value, used = _line_beside_disturbances(quiet, sample)
+    slope, value, used = _line_without_disturbances(quiet, sample)
     off = quiet - value - slope * (np.arange(len(quiet)) - 0.5 * (len(quiet) - 1))
-    found = coloured(np.where(used, off, 0.0) / math.sqrt(max(used.mean(), 0.5)), sample)
-    return found if stated is None else Noise(found.size * stated / found.sample, found.response)
+    noise = coloured(np.where(used, off, 0.0) / math.sqrt(max(used.mean(), 0.5)), sample)
+    return noise if stated is None else Noise(noise.size * stated / noise.sample, noise.response)
 
 
 def noise_of(trace: Trace, column: int) -> float:
@@ -228,9 +228,9 @@ def noise_of(trace: Trace, column: int) -> float:
     if len(quiet) >= LEAST_QUIET:
         # One line per section, so that a disturbance in one section does not count as noise.
         spreads = []
-        for part in np.array_split(quiet, max(1, min(_SECTIONS, len(quiet) // LEAST_QUIET))):
-            x = np.arange(len(part))
-            off = part - np.polyval(np.polyfit(x, part, 1), x)
-            spreads.append(float(np.linalg.norm(off)) / math.sqrt(len(part) - 2))
+        for section in np.array_split(quiet, max(1, min(_SECTIONS, len(quiet) // LEAST_QUIET))):
+            x = np.arange(len(section))
+            off = section - np.polyval(np.polyfit(x, section, 1), x)
+            spreads.append(float(np.linalg.norm(off)) / math.sqrt(len(section) - 2))
         spread = float(np.median(spreads))
     return max(spread, rapid(force), step_of(force) / math.sqrt(12.0))

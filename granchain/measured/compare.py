@@ -115,31 +115,31 @@ def compare(
     >>> comparison.nearest
     {9: ('hertz',)}
     """
-    found = compare_pulses(
+    comparison = compare_pulses(
         *results, trace=trace, labels=labels, cutoff=cutoff, tolerances=tolerances
     )
-    asked = _plans(found, results, bands, members, seed) if members else []
-    if not any(asked):
-        return found
-    messages = list(found.messages)
-    if found.sensor.front_mass is not None:
+    plans = _plans(comparison, results, bands, members, seed) if members else []
+    if not any(plans):
+        return comparison
+    messages = list(comparison.messages)
+    if comparison.sensor.front_mass is not None:
         messages.append(
             "the two halves of the sensor beads have different masses. The uncertainty bands "
             "are for the mean of the two contact forces of a bead"
         )
-    runs = (1 + members) * sum(plan is not None for plan in asked)
-    report, bands_of, begun = progress_of(progress, "bands"), _empty_bands(found), 0
-    for i, plan in enumerate(asked):
+    runs = (1 + members) * sum(plan is not None for plan in plans)
+    report, bands_of, begun = progress_of(progress, "bands"), _empty_bands(comparison), 0
+    for i, plan in enumerate(plans):
         if plan is not None:
             count = None if report is None else partial(report_from, report, begun, runs)
-            _add_bands(bands_of, found, i, plan, nominal_and_members(plan, threads, count))
+            _add_bands(bands_of, comparison, i, plan, nominal_and_members(plan, threads, count))
             begun += 1 + members
-    return found.with_variables(bands_of, tuple(dict.fromkeys(messages)))
+    return comparison.with_variables(bands_of, tuple(dict.fromkeys(messages)))
 
 
-def _empty_bands(found: Comparison) -> dict[str, Any]:
+def _empty_bands(comparison: Comparison) -> dict[str, Any]:
     """Return the variables of the bands without values."""
-    sensors, results, samples = found.computed_force.shape
+    sensors, results, samples = comparison.computed_force.shape
     empty: dict[str, Any] = {
         "members": np.zeros(results, dtype=int),
         "band_tolerance": np.full(results, "{}", dtype=object),
@@ -154,7 +154,7 @@ def _empty_bands(found: Comparison) -> dict[str, Any]:
 
 
 def _plans(
-    found: Comparison,
+    comparison: Comparison,
     results: Sequence[Result],
     tolerance: Mapping[str, Any] | None,
     n: int,
@@ -163,8 +163,8 @@ def _plans(
     """Return the uncertain case of each result; None without tolerances."""
     plans: list[Uncertain | None] = []
     problems: list[str] = []
-    stated = found.about.tolerance
-    for compared, result in zip(found.results, results, strict=True):
+    stated = comparison.about.tolerance
+    for compared, result in zip(comparison.results, results, strict=True):
         plans.append(None)
         case = case_of(result)
         if case is None and (tolerance or stated is not None):
@@ -192,29 +192,29 @@ def _plans(
 
 
 def _add_bands(
-    bands_of: dict[str, Any], found: Comparison, i: int, plan: Uncertain, measured: Evaluation
+    bands_of: dict[str, Any], comparison: Comparison, i: int, plan: Uncertain, measured: Evaluation
 ) -> None:
     """Add the uncertainty bands of result `i` to the variables of all bands."""
-    agreement = found.results[i]
+    agreement = comparison.results[i]
     members = complete_members(measured)[1:]
     late = measured["arrival"][members] - measured["arrival"][0]
     clean = np.isfinite(late).all(axis=0) & np.array(
         [not sensor.merged for sensor in agreement.sensors]
     )
-    own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(members))
+    delays = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(members))
     # the largest gain uncertainty is used for all sensors
-    gain = max(found.about.uncertainty.all_gain(len(found.trace_bead)))
-    forces = _force_bands(found.sensor, agreement, measured, members, own, gain)
+    gain = max(comparison.about.uncertainty.all_gain(len(comparison.trace_bead)))
+    forces = _force_bands(comparison.sensor, agreement, measured, members, delays, gain)
     bands_of["members"][i] = len(members)
     bands_of["band_tolerance"][i] = canonical(plain_data(plan.tolerance), ordered=True)
     for k, (sensor, force) in enumerate(zip(agreement.sensors, forces, strict=True)):
         peaks = sensor.peak.computed * measured["peak"][members, k] / measured["peak"][0, k]
-        arrivals = sensor.arrival.computed + late[:, k] - own
+        arrivals = sensor.arrival.computed + late[:, k] - delays
         for name, values in (("peak", peaks), ("arrival", arrivals)):
             band = _band_of(values, getattr(sensor, name))
             for limit, value in band._asdict().items():
                 bands_of[f"{name}_band_{limit}"][k, i] = value
-        covered = np.isfinite(found.computed_force[k, i])
+        covered = np.isfinite(comparison.computed_force[k, i])
         bands_of["force_low"][k, i, covered] = force.low
         bands_of["force_high"][k, i, covered] = force.high
         bands_of["force_inside"][k, i] = force.inside
@@ -240,7 +240,7 @@ def _force_bands(
     agreement: ResultAgreement,
     measured: Evaluation,
     members: Sequence[int],
-    own: np.ndarray,
+    delays: np.ndarray,
     gain: float,
 ) -> list[ForceBand]:
     """Return force bands at each sensor, over the duration of the pulse.
@@ -253,14 +253,14 @@ def _force_bands(
     measured : Evaluation
     members : sequence of int
         Indices of the members.
-    own : array (member,)
+    delays : array (member,)
         Mean delay of each member relative to the nominal case [s].
     gain : float
         Relative uncertainty of the calibration [1].
     """
     times = common_times(measured)
     interval = float(times[-1] - times[0]) / (len(times) - 1)
-    instants = [part.time - agreement.time_shift for part in agreement.sensors]
+    instants = [compared.time - agreement.time_shift for compared in agreement.sensors]
     changed = [np.empty((len(at), len(members))) for at in instants]
     nominal = measured.traces[0][1][: len(times)] - measured.traces[0][1][0]
     for first in range(0, len(members), SAMPLES_AT_ONCE):
@@ -270,19 +270,19 @@ def _force_bands(
         side = []
         for i in lot:
             time, force = measured.traces[members[i]][0], measured.traces[members[i]][1]
-            side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
-        apart = np.stack(side, axis=-1) - nominal[:, :, None]
-        off = sensor.smooth(interval, sensor.instrument(interval, apart))
+            side.append(on_grid(time, force, np.minimum(times + delays[i], time[-1])) - force[0])
+        differences = np.stack(side, axis=-1) - nominal[:, :, None]
+        off = sensor.smooth(interval, sensor.instrument(interval, differences))
         for k, at in enumerate(instants):
             changed[k][:, lot.start : lot.stop] = on_grid(
                 times, off[:, k], np.minimum(at, times[-1])
             )
-    found = []
-    for part, force in zip(agreement.sensors, changed, strict=True):
+    bands = []
+    for compared, force in zip(agreement.sensors, changed, strict=True):
         low, middle, high = np.zeros((3, 0))
         if force.size:
-            low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + part.computed
-        least, most = widened(low, middle, high, np.hypot(part.noise, gain * part.computed))
-        inside = (least <= part.measured) & (part.measured <= most)
-        found.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))
-    return found
+            low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + compared.computed
+        least, most = widened(low, middle, high, np.hypot(compared.noise, gain * compared.computed))
+        inside = (least <= compared.measured) & (compared.measured <= most)
+        bands.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))
+    return bands

@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.measured.about import about_entry
-from granchain.measured.against import CALIBRATION, CLOCK_SHIFT, Against, Nuisance
+from granchain.measured.fit_problem import CALIBRATION, CLOCK_SHIFT, FitProblem, Nuisance
 from granchain.measured.fitted import OF_A_KEY, SAMPLES, Fit, data_of_keys
 from granchain.measured.ranking import key_labels, start_case
 from granchain.simulation import law_provenance
@@ -39,7 +39,7 @@ STATED = 2
 SUSPICIOUS = 0.01
 
 
-class Rest(NamedTuple):
+class Residuals(NamedTuple):
     """Residuals of the measured numbers and of prior values, whose deviation is 1.
 
     Attributes
@@ -50,7 +50,7 @@ class Rest(NamedTuple):
         Derivatives by a unit step of each parameter.
     inverse : array (parameter, number)
         Pseudoinverse of the slope, because the solution is a linear map of the numbers.
-    own : array (number,)
+    counted : array (number,)
         Whether the number counts in the misfit. Prior values that all sensors share do not count,
         because their error is not an error of any sensor.
     """
@@ -59,7 +59,7 @@ class Rest(NamedTuple):
     free: np.ndarray
     slope: np.ndarray
     inverse: np.ndarray
-    own: np.ndarray
+    counted: np.ndarray
 
     def scatter(self, those: np.ndarray) -> tuple[float, float]:
         """Return the root mean square of some numbers per degree of freedom, and these degrees.
@@ -73,34 +73,36 @@ class Rest(NamedTuple):
 
 
 def concluded(
-    against: Against,
-    found: Lowest,
+    problem: FitProblem,
+    lowest: Lowest,
     start: dict[str, float],
     low: np.ndarray,
     high: np.ndarray,
     size: np.ndarray,
 ) -> Fit:
     """Return the fit with its values, errors, and messages."""
-    keys, count = list(against.keys), len(against.keys)
-    values = dict(zip(keys, map(float, found.point), strict=False))
-    slope = found.slope * size
+    keys, count = list(problem.keys), len(problem.keys)
+    values = dict(zip(keys, map(float, lowest.point), strict=False))
+    slope = lowest.slope * size
     inverse = np.linalg.pinv(slope)
-    rest = Rest(
-        found.residual,
+    residuals = Residuals(
+        lowest.residual,
         1.0 - np.einsum("ij,ji->i", slope, inverse),
         slope,
         inverse,
-        np.array([True] * against.count + [one.sensor is not None for one in against.known]),
+        np.array(
+            [True] * problem.count + [nuisance.sensor is not None for nuisance in problem.priors]
+        ),
     )
-    scatter, degrees = rest.scatter(rest.own)
-    shared, names = _shared_derivatives(against, found.slope)
+    scatter, degrees = residuals.scatter(residuals.counted)
+    shared, names = _shared_derivatives(problem, lowest.slope)
     if indistinguishable_groups(shared, names, size[: len(names)], NEARLY_ALIKE):
-        _, wide = with_slopes(against.residuals, found.point, low, high, size, WIDE)
-        shared, names = _shared_derivatives(against, wide)
+        _, wide = with_slopes(problem.residuals, lowest.point, low, high, size, WIDE)
+        shared, names = _shared_derivatives(problem, wide)
     groups = indistinguishable_groups(shared, names, size[: len(names)])
-    terms, of_all_parameters = _variances(against, rest, size)
+    terms, of_all_parameters = _variances(problem, residuals, size)
     covariance = of_all_parameters[:count, :count]
-    clock_error = math.sqrt(of_all_parameters[count, count]) if against.times else math.nan
+    clock_error = math.sqrt(of_all_parameters[count, count]) if problem.times else math.nan
     if any(CLOCK_SHIFT in group for group in groups):
         clock_error = math.inf
     untold = [i for i, key in enumerate(keys) if any(key in group for group in groups)]
@@ -116,20 +118,24 @@ def concluded(
         for i, key in enumerate(keys)
         if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]
     ]
-    chance, left = _chance_of_rest(against, rest)
+    chance, description = _chance_of_residuals(problem, residuals)
     describes = not degrees or chance >= ACCUSED
-    misfit = against.misfit(found.point)
-    beside = against.beside(found.point)
-    of_all = {one.kind: value for one, value in beside.items() if one.sensor is None}
-    limit = largest_by_chance(len(against.known))
+    misfit = problem.misfit(lowest.point)
+    nuisance_values = problem.nuisance_values(lowest.point)
+    of_all = {
+        nuisance.kind: value
+        for nuisance, value in nuisance_values.items()
+        if nuisance.sensor is None
+    }
+    limit = largest_by_chance(len(problem.priors))
     beyond = [
-        _beyond(against, one, beside[one])
-        for one in against.known
-        if abs(beside[one]) > limit * one.error
+        _beyond(problem, nuisance, nuisance_values[nuisance])
+        for nuisance in problem.priors
+        if abs(nuisance_values[nuisance]) > limit * nuisance.error
     ]
     remarks = {
-        "the search did not converge. The values are the best that it reached": not found.settled,
-        f"The case does not describe the measurement: {left} what the "
+        "the search did not converge. The values are the best that it reached": not lowest.settled,
+        f"The case does not describe the measurement: {description} what the "
         f"uncertainties of the trace explain, {100.0 * misfit:.2g} % of the peaks. The model is "
         "incomplete, and the errors treat this as noise": not describes,
         "the number of measured quantities equals the number of fitted values. No residual "
@@ -137,50 +143,50 @@ def concluded(
         f"{'; '.join(beyond)}. This is a sign that the model is incomplete, or that the trace "
         "specifies too small an uncertainty": bool(beyond),
     }
-    (final,) = against._computed([found.point])
+    (final,) = problem._computed([lowest.point])
     if final is None:
         raise GranchainError(
             "fit: the case has no pulses at the fitted values. A pulse is required at each "
             "sensor. Start from other values."
         )
     messages = (
-        *against.messages,
-        *_words_of_keys(values, groups, correlation, at_limits),
+        *problem.messages,
+        *_key_messages(values, groups, correlation, at_limits),
         *(sentence for sentence, true in remarks.items() if true),
-        *against.messages_of_runs,
+        *problem.messages_of_runs,
     )
-    shift, gain = against.of_measurement(found.point)
+    shift, gain = problem.shifts_and_gains(lowest.point)
     time_shift = of_all.get(CLOCK_SHIFT, 0.0)
-    clock = shift if against.times else shift + against.mean_shift(final)
-    numbers, more = contributions(against, rest.residual)
+    clock = shift if problem.times else shift + problem.mean_shift(final)
+    numbers, more = contributions(problem, residuals.residual)
     # a group of keys that are not distinguishable counts as one key less
     known_keys = count - sum(any(key in keys for key in group) for group in groups)
     groups_of = {key: ", ".join(group) for group in groups for key in group}
-    samples = against.samples(final, clock, gain)
+    samples = problem.samples(final, clock, gain)
     lengths = [len(pulse["time"]) for pulse in samples]
-    case = against.base.replace(**values)
+    case = problem.base.replace(**values)
     data = {
         **data_of_keys(values, errors, start, *terms),
-        "measure": against.measure,
+        "measure": problem.measure,
         "scatter": scatter,
         "degrees_of_freedom": degrees,
         "describes": bool(describes),
         "misfit": misfit,
-        "time_shift": time_shift if against.times else math.nan,
+        "time_shift": time_shift if problem.times else math.nan,
         "time_shift_error": clock_error,
         "common_gain": 1.0 + of_all.get(CALIBRATION, 0.0),
-        "aic": more + float(numbers.sum()) + 2.0 * (known_keys + int(against.times)),
+        "aic": more + float(numbers.sum()) + 2.0 * (known_keys + int(problem.times)),
         "not_told_apart": [groups_of.get(key, "") for key in keys],
         "correlation": correlation,
-        "sensor_bead": against.beads,
-        "peak_measured": against.peak,
-        "peak_error": against.peak_error,
+        "sensor_bead": problem.beads,
+        "peak_measured": problem.peak,
+        "peak_error": problem.peak_error,
         # with the calibration of the trace
-        "peak_computed": gain * final.peaks + against.peak_read,
-        "arrival_measured": against.arrival,
-        "arrival_error": against.arrival_error,
-        "arrival_computed": final.arrivals + clock + against.arrival_read,
-        "residuals": against.of_sensors(rest.residual[: against.count]),
+        "peak_computed": gain * final.peaks + problem.peak_read,
+        "arrival_measured": problem.arrival,
+        "arrival_error": problem.arrival_error,
+        "arrival_computed": final.arrivals + clock + problem.arrival_read,
+        "residuals": problem.rms_by_sensor(residuals.residual[: problem.count]),
         "gain": gain,
         "shift": shift - time_shift,
         "sample": np.arange(sum(lengths)),
@@ -195,54 +201,54 @@ def concluded(
     return Fit(
         data,
         case=case,
-        title=against.trace.about.title or case.title,
+        title=problem.trace.about.title or case.title,
         messages=tuple(dict.fromkeys(messages)),
         labels=key_labels(case, keys, OF_A_KEY),
         provenance={
-            **start_case(against.base),
-            **about_entry(against.trace.about),
+            **start_case(problem.base),
+            **about_entry(problem.trace.about),
             **law_provenance(case),
         },
     )
 
 
 def _variances(
-    against: Against, rest: Rest, size: np.ndarray
+    problem: FitProblem, residuals: Residuals, size: np.ndarray
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
     """Return the terms of the variances, and the covariance of all parameters.
 
     The terms are the contribution of each kind of number to the variances of the keys, (kind, key),
     and the degrees of freedom of its scale, (kind,).
     """
-    count, linear = len(against.keys), rest.inverse * size[:, None]
+    count, linear = len(problem.keys), residuals.inverse * size[:, None]
     # a prior value of one sensor belongs to its peaks, 0, or its arrivals, 1
-    of_known = [
+    kinds_of_priors = [
         STATED
-        if one.sensor is None or against.measure == "traces"
-        else int(one.kind == CLOCK_SHIFT)
-        for one in against.known
+        if nuisance.sensor is None or problem.measure == "traces"
+        else int(nuisance.kind == CLOCK_SHIFT)
+        for nuisance in problem.priors
     ]
-    kinds = np.array([*against.kinds, *of_known])
-    share = np.append(against.noise_share, np.ones(len(of_known)))
+    kinds = np.array([*problem.kinds, *kinds_of_priors])
+    share = np.append(problem.noise_share, np.ones(len(kinds_of_priors)))
     variances, freedom, covariance = [], [], np.zeros((len(linear), len(linear)))
     for kind in np.unique(kinds):
-        those = kinds == kind
-        scale, known = rest.scatter(those)
-        quiet, rows = float(against.quiet_degrees.sum()), linear[:, those]
-        if kind == STATED or not known:
-            scale, known = 1.0, 0.0
+        of_kind = kinds == kind
+        scale, degrees = residuals.scatter(of_kind)
+        quiet_degrees, rows = float(problem.quiet_degrees.sum()), linear[:, of_kind]
+        if kind == STATED or not degrees:
+            scale, degrees = 1.0, 0.0
         # the noise of complete traces is known from many samples, so larger scatter is a model
         # error
-        elif against.measure == "traces":
-            scale, known = max(scale, 1.0), quiet
-        # The errors of peaks and arrivals are those of their noise, which many samples tell, as
-        # long as noise explains the residuals. The parts from the shape of a pulse are upper bounds
-        # and alike at all sensors, so beyond noise the scatter determines their size.
-        elif _explained(rest.residual[those] / share[those], known):
-            scale, known, rows = 1.0, quiet, rows * share[those]
+        elif problem.measure == "traces":
+            scale, degrees = max(scale, 1.0), quiet_degrees
+        # If noise explains the residuals, the errors of peaks and arrivals are those from noise,
+        # which many samples determine. The errors from the shape of a pulse are upper bounds and
+        # similar at all sensors. If they matter, the scatter determines their size.
+        elif _explained(residuals.residual[of_kind] / share[of_kind], degrees):
+            scale, degrees, rows = 1.0, quiet_degrees, rows * share[of_kind]
         rows = scale * rows
         variances.append(np.sum(rows[:count] ** 2, axis=1))
-        freedom.append(known or math.inf)
+        freedom.append(degrees or math.inf)
         covariance = covariance + rows @ rows.T
     return (np.array(variances), np.array(freedom)), covariance
 
@@ -252,7 +258,7 @@ def _explained(residual: np.ndarray, degrees: float) -> bool:
     return bool(scipy_stats().chi2.sf(float(residual @ residual), degrees) >= ACCUSED)
 
 
-def _words_of_keys(
+def _key_messages(
     values: Mapping[str, float],
     groups: Sequence[tuple[str, ...]],
     correlation: np.ndarray,
@@ -285,29 +291,39 @@ def _words_of_keys(
     return [*alike, *close, *limits]
 
 
-def _chance_of_rest(against: Against, rest: Rest) -> tuple[float, str]:
+def _chance_of_residuals(problem: FitProblem, residuals: Residuals) -> tuple[float, str]:
     """Return the probability of such residuals for a correct case, and a description.
 
     The probability uses all numbers or only their slow parts, whichever is less likely.
     """
-    labels = np.append(against.labels, np.full(len(against.known), -1))[rest.own]
-    chance = _chance(rest.residual[rest.own], rest.free[rest.own], labels, against.quiet_degrees)
-    left = f"the residual is {rest.scatter(rest.own)[0]:.3g} times"
-    rows, labels = against.shapes()
+    labels = np.append(problem.labels, np.full(len(problem.priors), -1))[residuals.counted]
+    chance = _chance(
+        residuals.residual[residuals.counted],
+        residuals.free[residuals.counted],
+        labels,
+        problem.quiet_degrees,
+    )
+    description = f"the residual is {residuals.scatter(residuals.counted)[0]:.3g} times"
+    rows, labels = problem.shapes()
     if not len(rows):
-        return chance, left
-    slow = rows @ rest.residual[: against.count]
-    by, back = rows @ rest.slope[: against.count], rest.inverse[:, : against.count] @ rows.T
+        return chance, description
+    slow = rows @ residuals.residual[: problem.count]
+    by, back = (
+        rows @ residuals.slope[: problem.count],
+        residuals.inverse[:, : problem.count] @ rows.T,
+    )
     free = 1.0 - np.einsum("ij,ji->i", by, back)
-    of_slow = _chance(slow, free, labels, against.slow_degrees)
+    of_slow = _chance(slow, free, labels, problem.slow_degrees)
     if of_slow < chance:
         ratio = math.sqrt(float(slow @ slow) / float(free.sum()))
-        left = f"the slow part of the residual is {ratio:.3g} times"
+        description = f"the slow part of the residual is {ratio:.3g} times"
     # two tests are made, so the smaller probability is doubled (Bonferroni)
-    return 2.0 * min(chance, of_slow), left
+    return 2.0 * min(chance, of_slow), description
 
 
-def _chance(residual: np.ndarray, free: np.ndarray, labels: np.ndarray, known: np.ndarray) -> float:
+def _chance(
+    residual: np.ndarray, free: np.ndarray, labels: np.ndarray, noise_degrees: np.ndarray
+) -> float:
     """Return the probability that a correct case leaves residuals as large as these.
 
     The noise of each sensor is known only from its baseline samples. Therefore the residuals per
@@ -319,20 +335,22 @@ def _chance(residual: np.ndarray, free: np.ndarray, labels: np.ndarray, known: n
     residual, free, labels : array (number,)
         Residuals in standard deviations, degrees of freedom, and sensor of each; -1 for prior
         values without a sensor.
-    known : array (sensor,)
+    noise_degrees : array (sensor,)
         Degrees of freedom of the noise estimate of each sensor; 0 if the noise is known.
     """
     stats = scipy_stats()
     total = 0.0
     for k in np.unique(labels):
-        square, degrees = (float(one[labels == k].sum()) for one in (residual**2, free))
-        if k >= 0 and known[k] and degrees > 0.0:
-            square = stats.chi2.isf(stats.f.sf(square / degrees, degrees, known[k]), degrees)
+        square, degrees = (float(values[labels == k].sum()) for values in (residual**2, free))
+        if k >= 0 and noise_degrees[k] and degrees > 0.0:
+            square = stats.chi2.isf(
+                stats.f.sf(square / degrees, degrees, noise_degrees[k]), degrees
+            )
         total += float(square)
     return float(stats.chi2.sf(total, free.sum()))
 
 
-def contributions(against: Against, residual: np.ndarray) -> tuple[np.ndarray, float]:
+def contributions(problem: FitProblem, residual: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the contribution of each measured number to -2 ln L, (number,), and of prior values.
 
     Prior values are those of noise, gains, and clocks. The noise size s of each sensor is its most
@@ -341,25 +359,34 @@ def contributions(against: Against, residual: np.ndarray) -> tuple[np.ndarray, f
     freedom. Without a baseline, s is the specified value. Minimizing the sum of squares over gains
     and clocks with prior values is equivalent to integrating over them.
     """
-    square, known = residual[: against.count] ** 2, against.quiet_degrees
-    count = len(against.beads)
-    numbers, left = (
-        np.bincount(against.labels, weights, minlength=count) for weights in (None, square)
+    square, quiet_degrees = residual[: problem.count] ** 2, problem.quiet_degrees
+    count = len(problem.beads)
+    numbers, square_sums = (
+        np.bincount(problem.labels, weights, minlength=count) for weights in (None, square)
     )
-    by_quiet = known > 0.0
-    size = np.where(by_quiet, (known + left) / np.where(by_quiet, known + numbers, 1.0), 1.0)
-    own = size[against.labels]
-    beside = known @ (np.log(size) + 1.0 / size - 1.0)
-    return np.log(own) + square / own, float(beside + np.sum(residual[against.count :] ** 2))
+    by_quiet = quiet_degrees > 0.0
+    size = np.where(
+        by_quiet,
+        (quiet_degrees + square_sums) / np.where(by_quiet, quiet_degrees + numbers, 1.0),
+        1.0,
+    )
+    size_of_number = size[problem.labels]
+    by_baseline = quiet_degrees @ (np.log(size) + 1.0 / size - 1.0)
+    return np.log(size_of_number) + square / size_of_number, float(
+        by_baseline + np.sum(residual[problem.count :] ** 2)
+    )
 
 
-def _shared_derivatives(against: Against, slope: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def _shared_derivatives(problem: FitProblem, slope: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return derivatives by the keys and by shared parameters, and the names of both.
 
     The part that the individual gains and clocks of the sensors explain is removed.
     """
     # keys and shared parameters come first
-    names = [*against.keys, *(one.kind for one in against.nuisances if one.sensor is None)]
+    names = [
+        *problem.keys,
+        *(nuisance.kind for nuisance in problem.nuisances if nuisance.sensor is None),
+    ]
     count = len(names)
     if count < slope.shape[1]:
         basis, _ = np.linalg.qr(slope[:, count:])
@@ -379,9 +406,9 @@ def largest_by_chance(count: int) -> float:
     return float(scipy_stats().norm.isf(0.5 * each))
 
 
-def _beyond(against: Against, term: Nuisance, value: float) -> str:
+def _beyond(problem: FitProblem, term: Nuisance, value: float) -> str:
     """Describe a gain or a clock that deviates by more than its specified uncertainty."""
-    whose = "all sensors" if term.sensor is None else f"bead {against.beads[term.sensor]}"
+    whose = "all sensors" if term.sensor is None else f"bead {problem.beads[term.sensor]}"
     if term.kind == CALIBRATION:
         off, stated = f"{100.0 * value:+.2g} %", f"{100.0 * term.error:.2g} %"
     else:

@@ -214,8 +214,8 @@ def equivalent(
     free = FREE_RESTITUTION if free is None else free
     reference, candidates = checked_search(case, to, laws, free, measure)
     target = Target(reference, measure)
-    if target.own.status[0].failed:
-        raise RunError(f"{to}: {target.own.message[0]}")
+    if target.reference.status[0].failed:
+        raise RunError(f"{to}: {target.reference.message[0]}")
     if target.missing:
         raise CaseError(
             f"sensors.beads: no complete pulse passes {', '.join(map(str, target.missing))} "
@@ -286,31 +286,31 @@ def checked_search(
             reference = case.replace(**FORCES_ALONE, **switched)
         except CaseError as error:
             problems.repeat(error.problems)
-    asked: list[tuple[str, dict[str, Any]]] = []
-    given = list(laws) if isinstance(laws, (list, tuple)) else [laws] if laws else []
-    problems.check(bool(given), "laws", "missing", "At least one law is required")
-    for place, entry in enumerate(given):
+    requested: list[tuple[str, dict[str, Any]]] = []
+    entries = list(laws) if isinstance(laws, (list, tuple)) else [laws] if laws else []
+    problems.check(bool(entries), "laws", "missing", "At least one law is required")
+    for i, entry in enumerate(entries):
         inputs = dict(entry) if isinstance(entry, Mapping) else {"law": entry}
         law = inputs.pop("law", None)
-        if not is_law(f"laws.{place}", law, problems):
+        if not is_law(f"laws.{i}", law, problems):
             continue
-        twice = (law, inputs) in asked
+        twice = (law, inputs) in requested
         problems.check(
-            not twice, f"laws.{place}", f"{law} is listed twice", "List each law once", "Remove it"
+            not twice, f"laws.{i}", f"{law} is listed twice", "List each law once", "Remove it"
         )
-        asked.append((law, inputs))
-    shared, own = _ranges(free, problems)
-    by_law = free_in_each([law for law, _ in asked], shared, own, problems)
+        requested.append((law, inputs))
+    shared, individual = _ranges(free, problems)
+    by_law = free_in_each([law for law, _ in requested], shared, individual, problems)
     candidates = [
         _candidate(law, inputs, ranges, problems)
-        for (law, inputs), ranges in zip(asked, by_law, strict=True)
+        for (law, inputs), ranges in zip(requested, by_law, strict=True)
     ]
-    for one in candidates if not problems.sentences else ():
-        for point in (0.5 * (one.low + one.high), one.low, one.high):
+    for candidate in candidates if not problems.sentences else ():
+        for point in (0.5 * (candidate.low + candidate.high), candidate.low, candidate.high):
             try:
-                reference.replace(**one.change(point))
+                reference.replace(**candidate.change(point))
             except CaseError as error:
-                problems.repeat(f"{one.law}: {sentence}" for sentence in error.problems)
+                problems.repeat(f"{candidate.law}: {sentence}" for sentence in error.problems)
                 break
     problems.close()
     return reference, candidates
@@ -350,7 +350,7 @@ def _ranges(
 ) -> tuple[dict[str, tuple[float, float]], dict[str, dict[str, tuple[float, float]]]]:
     """Return the ranges of free inputs by key: those that all laws share, and those of each law."""
     shared: dict[str, tuple[float, float]] = {}
-    own: dict[str, dict[str, tuple[float, float]]] = {}
+    individual: dict[str, dict[str, tuple[float, float]]] = {}
     if problems.check(
         isinstance(free, Mapping) and bool(free),
         "free",
@@ -360,12 +360,12 @@ def _ranges(
     ):
         for key, ends in free.items():
             if isinstance(ends, Mapping):
-                own[str(key)] = {}
+                individual[str(key)] = {}
                 for name, inner in ends.items():
-                    _read_range(f"free.{key}.{name}", name, inner, own[str(key)], problems)
+                    _read_range(f"free.{key}.{name}", name, inner, individual[str(key)], problems)
             else:
                 _read_range(f"free.{key}", key, ends, shared, problems)
-    return shared, own
+    return shared, individual
 
 
 def _read_range(
@@ -382,8 +382,8 @@ def _read_range(
         f"{f'{ends[0]!r} to {ends[1]!r}' if pair else shown(ends)} is not a range",
         "It must be two finite numbers, the lower one first",
     ):
-        own = str(key).removeprefix("contact.")
-        into[own if of_contact(own) else f"contact.{own}"] = (float(ends[0]), float(ends[1]))
+        name = str(key).removeprefix("contact.")
+        into[name if of_contact(name) else f"contact.{name}"] = (float(ends[0]), float(ends[1]))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -400,7 +400,7 @@ class Target:
 
     Attributes
     ----------
-    own : Evaluation
+    reference : Evaluation
     missing : list of int
         Sensors at which the first pulse is not complete.
     """
@@ -408,13 +408,13 @@ class Target:
     def __init__(self, case: Case, quantity: str):
         self.case, self.quantity, self.traces = case, quantity, quantity == "traces"
         self.measures = ["pulse", "traces"] if self.traces else ["pulse"]
-        self.own = own = self.evaluated([case], 1)
+        self.reference = reference = self.evaluated([case], 1)
         # an incomplete pulse has no width
-        self.missing = np.array(own.sensor_bead)[~np.isfinite(own["width"][0])].tolist()
+        self.missing = np.array(reference.sensor_bead)[~np.isfinite(reference["width"][0])].tolist()
         if self.traces and not self.missing:
             from scipy.interpolate import CubicSpline
 
-            time, force = own.traces[0]
+            time, force = reference.traces[0]
             self._spline = CubicSpline(time, force, axis=0)
             # root mean square of each force over the complete run
             self._size = np.sqrt(np.mean(force**2, axis=0))
@@ -423,21 +423,21 @@ class Target:
         """Return the pulses of cases at the sensors, and their traces if these are compared."""
         return evaluated(cases, self.measures, threads=threads, interruptible=False)
 
-    def off(self, found: Evaluation) -> np.ndarray:
+    def off(self, evaluation: Evaluation) -> np.ndarray:
         """Return the differences of runs from the reference, (run, sensor) [1].
 
         They are nan if a run failed, or if a pulse does not pass a sensor.
         """
         if not self.traces:
             name = COMPARED_BY[self.quantity]
-            relative = found[name] / self.own[name][0] - 1.0
-            return np.where(np.isfinite(found["width"]), relative, math.nan)
-        rows = np.full(found["peak"].shape, math.nan)
-        for row, (time, force) in zip(rows, found.traces, strict=True):
+            relative = evaluation[name] / self.reference[name][0] - 1.0
+            return np.where(np.isfinite(evaluation["width"]), relative, math.nan)
+        rows = np.full(evaluation["peak"].shape, math.nan)
+        for row, (time, force) in zip(rows, evaluation.traces, strict=True):
             if len(time):
-                there = time <= self.own.traces[0][0][-1]
-                apart = force[there] - self._spline(time[there])
-                row[:] = np.sqrt(np.mean(apart**2, axis=0)) / self._size
+                covered = time <= self.reference.traces[0][0][-1]
+                difference = force[covered] - self._spline(time[covered])
+                row[:] = np.sqrt(np.mean(difference**2, axis=0)) / self._size
         return rows
 
     def lowest(self, candidate: Candidate, start: np.ndarray, threads: int) -> Lowest | None:
@@ -464,30 +464,30 @@ def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> 
     """Return the result for each law."""
     case = target.case
     fast = case.replace(**{"time.step": "fast"}) if case.time.step == "auto" else case
-    points = [grid_of(one.low, one.high) for one in candidates]
+    points = [grid_of(candidate.low, candidate.high) for candidate in candidates]
     cases = [
-        fast.replace(**one.change(point))
-        for one, grid in zip(candidates, points, strict=True)
+        fast.replace(**candidate.change(point))
+        for candidate, grid in zip(candidates, points, strict=True)
         for point in grid
     ]
     ran = target.evaluated(cases, threads)
     ends_at = np.cumsum([len(grid) for grid in points])
     rows = np.split(rms(target.off(ran)), ends_at[:-1])
     starts = [
-        (i, one, points[i][k])
-        for i, one in enumerate(candidates)
-        for k in lowest_of(points[i], rows[i], one.high - one.low)
+        (i, candidate, points[i][k])
+        for i, candidate in enumerate(candidates)
+        for k in lowest_of(points[i], rows[i], candidate.high - candidate.low)
     ]
     ends = [target.lowest(*start[1:], threads) for start in starts]
-    found = []
-    for i, one in enumerate(candidates):
+    answers = []
+    for i, candidate in enumerate(candidates):
         of_law = [
             end for (k, *_), end in zip(starts, ends, strict=True) if k == i and end is not None
         ]
         lows = sorted(of_law, key=lambda end: float(rms(end.residual)))
         notes = ran.message[ends_at[i] - len(points[i]) : ends_at[i]]
-        found.append(_answer(target, one, lows, points[i], rows[i], notes))
-    return found
+        answers.append(_answer(target, candidate, lows, points[i], rows[i], notes))
+    return answers
 
 
 def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -517,8 +517,8 @@ def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> lis
         return [int(k) for k in np.flatnonzero(low)]
     chosen: list[int] = []
     for k in np.argsort(filled).tolist():
-        apart = all((np.abs(points[k] - points[j]) / size).max() > 0.2 for j in chosen)
-        if math.isfinite(filled[k]) and apart and len(chosen) < WAYS:
+        distant = all((np.abs(points[k] - points[j]) / size).max() > 0.2 for j in chosen)
+        if math.isfinite(filled[k]) and distant and len(chosen) < WAYS:
             chosen.append(k)
     return chosen
 
@@ -552,7 +552,7 @@ def _answer(
         )
     else:
         messages.append("no run has a pulse at every sensor, so this range has no result")
-    merged = target.own["missing"][0] & Missing.MERGED > 0
+    merged = target.reference["missing"][0] & Missing.MERGED > 0
     if merged.any():
         beads = ", ".join(str(case.sensors.beads[k]) for k in np.flatnonzero(merged))
         messages.append(
@@ -575,9 +575,9 @@ def _answer(
         messages.append(f"{' and '.join(names)} {'has no effect' if len(names) == 1 else line}")
     for low in () if alike else lows[1:]:
         others = (lows[0], *distinct)
-        apart = [np.abs(low.point - other.point) / size for other in others]
+        distances = [np.abs(low.point - other.point) / size for other in others]
         flat = any(_is_flat_between(points, row, low, other) for other in others)
-        if np.max(apart, axis=1).min() > SAME and not flat:
+        if np.max(distances, axis=1).min() > SAME and not flat:
             distinct.append(low)
     if distinct:
         listed = "; ".join(

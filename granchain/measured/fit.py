@@ -24,8 +24,8 @@ from granchain.contact.examples import example
 from granchain.errors import CaseError, RunError, TraceError
 from granchain.keys import Problems, shown
 from granchain.measured.about import about_entry
-from granchain.measured.against import Against
 from granchain.measured.conclusion import concluded, contributions
+from granchain.measured.fit_problem import FitProblem
 from granchain.measured.fitted import Fit
 from granchain.measured.folder import read_trace
 from granchain.measured.ranking import (
@@ -149,26 +149,26 @@ def fit(
     """
     threads = check_members([case], threads)
     if laws is None:
-        asked = [(case, free_quantities(case, free, measure))]
+        searches = [(case, free_quantities(case, free, measure))]
     else:
-        asked = _asked_of_laws(case, free, laws, measure)
+        searches = _searches_of_laws(case, free, laws, measure)
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
     measured = measured_pulses(case, trace, cutoff)
     rivals = [
-        Against(of_law, measured, measure, tuple(quantities), threads)
-        for of_law, quantities in asked
+        FitProblem(of_law, measured, measure, tuple(quantities), threads)
+        for of_law, quantities in searches
     ]
-    for against in rivals:
-        _check_count(against)
+    for problem in rivals:
+        _check_count(problem)
     answers = [
-        _descended(against, quantities, "" if laws is None else f"{against.base.contact.law}: ")
-        for against, (_, quantities) in zip(rivals, asked, strict=True)
+        _descended(problem, quantities, "" if laws is None else f"{problem.base.contact.law}: ")
+        for problem, (_, quantities) in zip(rivals, searches, strict=True)
     ]
     return answers[0][1] if laws is None else _contest(case, rivals, answers)
 
 
-def _asked_of_laws(
+def _searches_of_laws(
     case: Case, free: Any, laws: Any, measure: Any
 ) -> list[tuple[Case, dict[str, Any]]]:
     """Return the case with each law and its free quantities, or report every error."""
@@ -180,7 +180,7 @@ def _asked_of_laws(
         "At least one law with its keys is required",
         'Write {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}',
     )
-    own: dict[str, dict[str, None]] = {}
+    keys_by_law: dict[str, dict[str, None]] = {}
     inputs: dict[str, dict[str, Any]] = {}
     for law, entry in laws.items() if isinstance(laws, Mapping) else ():
         if is_law("laws", law, problems):
@@ -194,7 +194,7 @@ def _asked_of_laws(
                 "It must be a list of different keys",
                 'Write for example ["contact.restitution"]',
             ):
-                own[law] = dict.fromkeys(map(str, keys))
+                keys_by_law[law] = dict.fromkeys(map(str, keys))
     shared = dict.fromkeys(map(str, free if isinstance(free, (list, tuple)) else []))
     problems.check(
         isinstance(free, (list, tuple)),
@@ -202,27 +202,31 @@ def _asked_of_laws(
         f"{shown(free)} is not valid",
         "It must be a list of keys",
     )
-    keys_of = free_in_each(list(own), shared, own, problems)
-    found = []
-    for law, keys in zip(own, keys_of, strict=True):
-        known = [check_known(f"{law}: {key}", law, key, problems) for key in own[law]]
-        if not keys or not all(known):
+    keys_of = free_in_each(list(keys_by_law), shared, keys_by_law, problems)
+    searches = []
+    for law, keys in zip(keys_by_law, keys_of, strict=True):
+        valid = [check_known(f"{law}: {key}", law, key, problems) for key in keys_by_law[law]]
+        if not keys or not all(valid):
             continue
-        given = inputs[law]
+        chosen = inputs[law]
         starts = {
-            one.name: example(known_laws()[law], one)
-            for key, one in ((f"contact.{name}", one) for name, one in number_inputs(law).items())
-            if key in keys and one.required and case.contact.inputs().get(one.name) is None
+            quantity.name: example(known_laws()[law], quantity)
+            for key, quantity in (
+                (f"contact.{name}", quantity) for name, quantity in number_inputs(law).items()
+            )
+            if key in keys
+            and quantity.required
+            and case.contact.inputs().get(quantity.name) is None
         }
-        changes = {f"contact.{name}": value for name, value in (starts | given).items()}
+        changes = {f"contact.{name}": value for name, value in (starts | chosen).items()}
         changes |= {} if case.contact.law == law else {"contact.law": law}
         try:
             of_law = case.replace(**changes)
-            found.append((of_law, free_quantities(of_law, list(keys), measure)))
+            searches.append((of_law, free_quantities(of_law, list(keys), measure)))
         except CaseError as error:
             problems.repeat(f"{law}: {sentence}" for sentence in error.problems)
     problems.close()
-    return found
+    return searches
 
 
 def measured_pulses(case: Case, trace: Trace, cutoff: float | None) -> Measured:
@@ -243,43 +247,45 @@ def measured_pulses(case: Case, trace: Trace, cutoff: float | None) -> Measured:
     return Measured(trace, beads, stated_sensor(trace, beads, cutoff), case.sensors.arrival)
 
 
-def _check_count(against: Against) -> None:
+def _check_count(problem: FitProblem) -> None:
     """Raise an error if the trace has fewer numbers than the fit determines."""
-    count = len(against.keys)
-    if against.count < count + against.times:
-        clock = " and the time offset of the clocks" if against.times else ""
-        why = f" ({'; '.join(against.messages)})" if against.messages else ""
+    count = len(problem.keys)
+    if problem.count < count + problem.times:
+        clock = " and the time offset of the clocks" if problem.times else ""
+        why = f" ({'; '.join(problem.messages)})" if problem.messages else ""
         raise TraceError(
-            f"free: {count} keys{clock} exceed {against.count} measured numbers. At least as "
+            f"free: {count} keys{clock} exceed {problem.count} measured numbers. At least as "
             'many numbers as keys are required. Free fewer keys, or use measure = "features" or '
             f'"traces"{why}.'
         )
 
 
-def _descended(against: Against, quantities: Mapping[str, Any], whose: str) -> tuple[Lowest, Fit]:
+def _descended(
+    problem: FitProblem, quantities: Mapping[str, Any], whose: str
+) -> tuple[Lowest, Fit]:
     """Run the descent, and return its result and the fit; `whose` is a prefix for errors."""
-    start = np.array([value_at(against.base, key) for key in quantities])
+    start = np.array([value_at(problem.base, key) for key in quantities])
     low, high = (
         np.array([next(x for x in limits if x is not None) for limits in ends])
         for ends in (
-            [(one.low, one.above, -math.inf) for one in quantities.values()],
-            [(one.high, one.below, math.inf) for one in quantities.values()],
+            [(quantity.low, quantity.above, -math.inf) for quantity in quantities.values()],
+            [(quantity.high, quantity.below, math.inf) for quantity in quantities.values()],
         )
     )
     try:
-        begin, low, high, size = against.with_nuisances(start, low, high, np.abs(start))
-        found = descend(against.residuals, begin, low, high, size)
-        if found is not None and against.measure != "traces":
+        begin, low, high, size = problem.with_nuisances(start, low, high, np.abs(start))
+        lowest = descend(problem.residuals, begin, low, high, size)
+        if lowest is not None and problem.measure != "traces":
             # the effect of reading samples on a peak is nearly the same at any point, so once is
             # enough
-            against.read_as_measured(found.point)
-            found = descend(against.residuals, found.point, low, high, size)
-        if found is None:
-            raise RunError(against.why_not(begin))
+            problem.read_as_measured(lowest.point)
+            lowest = descend(problem.residuals, lowest.point, low, high, size)
+        if lowest is None:
+            raise RunError(problem.reason_without_pulses(begin))
     except RunError as error:
         raise RunError(f"{whose}{error}") from None
     began = dict(zip(quantities, start.tolist(), strict=True))
-    return found, concluded(against, found, began, low, high, size)
+    return lowest, concluded(problem, lowest, began, low, high, size)
 
 
 def free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
@@ -294,9 +300,9 @@ def free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
         "At least one key is required",
         'Write for example ["contact.psi"]',
     )
-    found = {}
-    for place, key in enumerate(keys):
-        twice = key in keys[:place]
+    quantities = {}
+    for i, key in enumerate(keys):
+        twice = key in keys[:i]
         problems.check(
             not twice, f"free.{key}", "the key is listed twice", "List each key once", "Remove one"
         )
@@ -309,7 +315,7 @@ def free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
             )
             continue
         try:
-            found[key], value = quantity_of(case, key), value_at(case, key)
+            quantities[key], value = quantity_of(case, key), value_at(case, key)
             problems.check(
                 value != 0.0,
                 key,
@@ -327,7 +333,7 @@ def free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
         except CaseError as error:
             problems.repeat(error.problems)
     problems.close()
-    return found
+    return quantities
 
 
 def _acts(case: Case, key: str, value: float) -> bool:
@@ -337,23 +343,23 @@ def _acts(case: Case, key: str, value: float) -> bool:
     except CaseError:
         # the effect is unknown, because the changed case is invalid
         return True
-    found = []
+    physics = []
     for chain, contacts in rows:
         # size and material of a body act in a run only through its mass and its contacts
         ends = {side: replace(getattr(chain, side), material=None) for side in ("left", "right")}
         bodies = replace(chain, radius=chain.mass, material=(), **ends)
-        found.append(plain_data((asdict(bodies), contacts.c, contacts.history)))
-    return found[0] != found[1]
+        physics.append(plain_data((asdict(bodies), contacts.c, contacts.history)))
+    return physics[0] != physics[1]
 
 
 def _contest(
-    start: Case, rivals: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]
+    start: Case, rivals: Sequence[FitProblem], answers: Sequence[tuple[Lowest, Fit]]
 ) -> Ranking[Fit]:
     """Return the fits of several laws, best first, with their differences, without new runs."""
     fits = [fitted for _, fitted in answers]
     blocks = [
-        np.bincount(against.blocks(), contributions(against, lowest.residual)[0])
-        for against, (lowest, _) in zip(rivals, answers, strict=True)
+        np.bincount(problem.blocks(), contributions(problem, lowest.residual)[0])
+        for problem, (lowest, _) in zip(rivals, answers, strict=True)
     ]
     degrees = [1.0 - (len(rival.keys) + rival.times) / rival.count for rival in rivals]
     criteria = [fitted.aic for fitted in fits]

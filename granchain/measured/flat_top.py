@@ -29,7 +29,7 @@ SURELY, PERHAPS = 2.0, 1.5
 
 
 def flat_top(
-    force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: float, deviations: float
+    force: np.ndarray, smoothed: Smoothed, noise: Noise, top: int, width: float, deviations: float
 ) -> slice | None:
     """Return the samples of a clipped top, or None for a round one.
 
@@ -50,9 +50,9 @@ def flat_top(
         and n - 1 > FLAT_TOP * math.sqrt(step / float(force[highest])) * width
     ):
         return near
-    traces = ((force, highest, DOUBT * noise.sample), (found.smooth, top, found.doubt))
-    for part, (trace, start, doubt) in itertools.product(FLAT_DOUBTS, traces):
-        within = max(part * doubt, step)
+    traces = ((force, highest, DOUBT * noise.sample), (smoothed.smooth, top, smoothed.doubt))
+    for fraction, (trace, start, doubt) in itertools.product(FLAT_DOUBTS, traces):
+        within = max(fraction * doubt, step)
         if within > (1.0 - PULSE_ENDS) * float(trace[start]):
             continue
         near = _stretch_about(trace, start, within)
@@ -60,7 +60,7 @@ def flat_top(
         if n < 3:
             continue
         by_sample = np.linalg.pinv(np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True))[2]
-        least = float(found.smooth[top]) * ((n - 1) / (FLAT_TOP * width)) ** 2
+        least = float(smoothed.smooth[top]) * ((n - 1) / (FLAT_TOP * width)) ** 2
         if (
             max(-float(by_sample @ force[near]), 0.0) + deviations * noise.of_sum(by_sample) + step
             < least
@@ -103,11 +103,13 @@ def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) 
     highest = float(force[top].max())
     for before, after in pairs:
         if min(len(force[before]), len(force[after])) >= 2:
-            (up, here), (down, there) = (
+            (up, rise_offset), (down, fall_offset) = (
                 np.polyfit(np.arange(len(force))[near], force[near], 1) for near in (before, after)
             )
             if up > 0.0 > down:
-                highest = max(highest, float(here + up * (there - here) / (up - down)))
+                highest = max(
+                    highest, float(rise_offset + up * (fall_offset - rise_offset) / (up - down))
+                )
     return highest
 
 

@@ -149,13 +149,13 @@ def read_trace(
         trace.notes += negative_pulses(trace)
         return trace
     except TraceError as error:
-        # The names of options in Python
-        names = [re.sub(r"--([a-z-]+)", _python_name, problem) for problem in error.problems]
-        raise TraceError(names) from None
-
-
-def _python_name(option: re.Match[str]) -> str:
-    return option[1].replace("-", "_")
+        # The names of the options in Python: interval instead of --interval.
+        raise TraceError(
+            [
+                re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), problem)
+                for problem in error.problems
+            ]
+        ) from None
 
 
 def _read_folder(folder: Path) -> Trace:
@@ -276,7 +276,7 @@ def _document_in(
     """
     curves, about = target / CURVES, target / ABOUT
     for path in (curves, about):
-        if path.exists() and any(one.exists() and one.samefile(path) for one in sources):
+        if path.exists() and any(source.exists() and source.samefile(path) for source in sources):
             raise TraceError(
                 f"{path}: this is the file to import. The output folder must not contain the "
                 "imported file. Choose another folder with --out."
@@ -314,11 +314,12 @@ def csv_blocks(trace: Trace) -> Iterator[bytes]:
     Each time has enough digits to be reproduced exactly, because it can be large compared with the
     step. A force has 12 digits, which is more than any instrument has.
     """
-    yield f"# {trace.words}{f': {trace.about.title}' if trace.synthetic else ''}\n".encode()
+    about = trace.about
+    yield f"# {about.kind_text}{f': {about.title}' if trace.synthetic else ''}\n".encode()
     yield (
         ",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]) + "\n"
     ).encode()
     row = ",".join(["%r", *["%.12g"] * len(trace.sensor_bead)]) + "\n"
     for at in range(0, len(trace.time), ROWS):
-        part = np.column_stack([trace.time[at : at + ROWS], trace.sensor_force[at : at + ROWS]])
-        yield (row * len(part) % tuple(part.ravel().tolist())).encode()
+        block = np.column_stack([trace.time[at : at + ROWS], trace.sensor_force[at : at + ROWS]])
+        yield (row * len(block) % tuple(block.ravel().tolist())).encode()

@@ -24,7 +24,7 @@ from granchain.keys import shown
 # SI Brochure, 9th ed., table 7: both characters for micro, and the letter used instead.
 MICRO = ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u")
 _SIZES = {"p": 1e-12, "n": 1e-9, **dict.fromkeys(MICRO, 1e-6), "m": 1e-3, "": 1.0, "k": 1e3}
-_WORDS = {"pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "": 1.0, "kilo": 1e3}
+_PREFIX_NAMES = {"pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "": 1.0, "kilo": 1e3}
 # Exact number and unit: "10 N", "1e-3 s", "10^3 N".
 _MULTIPLE = re.compile(
     r"(?P<number>[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,2})?)(?:(?:\^|\*\*)(?P<power>[+-]?[0-9]{1,2}))?"
@@ -36,15 +36,20 @@ _GAIN = re.compile(
 )
 
 
-def _units(prefixes: Sequence[str], symbols: Sequence[str], words: str) -> dict[str, float]:
-    """Return the SI values of symbols and words with prefixes."""
+def _units(prefixes: Sequence[str], symbols: Sequence[str], unit_names: str) -> dict[str, float]:
+    """Return the SI values of unit symbols and unit names with their prefixes.
+
+    `unit_names` contains names in full, separated by spaces.
+    """
     short = {f"{prefix}{symbol}": _SIZES[prefix] for symbol in symbols for prefix in prefixes}
-    return short | {f"{p}{word}": size for p, size in _WORDS.items() for word in words.split()}
+    return short | {
+        f"{p}{word}": size for p, size in _PREFIX_NAMES.items() for word in unit_names.split()
+    }
 
 
 TIME_UNITS = _units(("", "m", *MICRO, "n", "p"), ("s", "S", "sec", "secs"), "second seconds")
 TIME_UNITS |= {
-    f"{prefix}{word}": size for prefix, size in _WORDS.items() for word in ("sec", "secs")
+    f"{prefix}{word}": size for prefix, size in _PREFIX_NAMES.items() for word in ("sec", "secs")
 }
 FORCE_UNITS = _units(("", "m", *MICRO, "k"), "N", "newton newtons") | {"MN": 1e6, "daN": 10.0}
 READING_UNITS = _units(("", "m", *MICRO, "k"), "V", "volt volts")

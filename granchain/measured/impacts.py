@@ -381,8 +381,8 @@ def compare_impacts(
     >>> comparison.laws["ma-liu"].law
     'ma-liu'
     """
-    known = known_laws()
-    asked = _inputs_by_law(laws, known)
+    all_laws = known_laws()
+    requested = _inputs_by_law(laws, all_laws)
     if fit is not None and fit not in FITS:
         listed = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
         raise CaseError(f'compare_impacts: fit: "{fit}" is unknown. It must be one of: {listed}.')
@@ -410,54 +410,56 @@ def compare_impacts(
             measured,
             rows=tuple(replace(row, stated={**pair, **row.stated}) for row in measured.rows),
         )
-    found = [
-        _law_compared(known[name], dict(inputs), measured, fit) for name, inputs in asked.items()
+    compared = [
+        _law_compared(all_laws[name], dict(inputs), measured, fit)
+        for name, inputs in requested.items()
     ]
-    found.sort(
-        key=lambda one: (
-            fit is not None and one.fitted is None,
-            math.inf if one.rms is None else one.rms,
+    compared.sort(
+        key=lambda comparison: (
+            fit is not None and comparison.fitted is None,
+            math.inf if comparison.rms is None else comparison.rms,
         )
     )
-    return _comparison_of(measured, fit, found)
+    return _comparison_of(measured, fit, compared)
 
 
 def _inputs_by_law(
-    laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, known: Mapping[str, Any]
+    laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, all_laws: Mapping[str, Any]
 ) -> dict[str, Mapping[str, Any]]:
     """Return each requested law with its inputs."""
     if laws is None:
-        return {name: {} for name in known}
-    asked = (
+        return {name: {} for name in all_laws}
+    requested = (
         dict(laws)
         if isinstance(laws, Mapping)
         else {name: {} for name in ([laws] if isinstance(laws, str) else laws)}
     )
     problems = Problems()
-    for name, inputs in asked.items():
-        if name not in known:
+    for name, inputs in requested.items():
+        if name not in all_laws:
             advice = ""
             problems.add(
                 "compare_impacts: law",
                 f"{shown(name)} is unknown",
-                f"The laws are {', '.join(known)}",
+                f"The laws are {', '.join(all_laws)}",
                 advice,
                 name,
-                list(known),
+                list(all_laws),
             )
             continue
-        own = {quantity.name: quantity for quantity in known[name].inputs}
+        quantities = {quantity.name: quantity for quantity in all_laws[name].inputs}
         for key, value in inputs.items():
             wrong = (
-                own[key].problem(value)
-                if key in own
-                else f"unknown input. {name} has the inputs {', '.join(own) or 'none'}. Remove it."
+                quantities[key].problem(value)
+                if key in quantities
+                else f"unknown input. {name} has the inputs {', '.join(quantities) or 'none'}. "
+                "Remove it."
             )
             problems.repeat([f"compare_impacts: {name}.{key}: {wrong}"] if wrong else [])
     requirement = "Give the name of at least one law, or None for all laws"
-    problems.check(bool(asked), "compare_impacts: laws", "missing", requirement)
+    problems.check(bool(requested), "compare_impacts: laws", "missing", requirement)
     problems.close()
-    return asked
+    return requested
 
 
 # --------------------------------------------------------------------------------------------------
@@ -469,14 +471,14 @@ class NotComputable(GranchainError):  # noqa: N818
 
 
 def _law_compared(
-    law: type[ContactLaw], asked: dict[str, Any], data: MeasuredImpacts, fit: str | None
+    law: type[ContactLaw], requested: dict[str, Any], data: MeasuredImpacts, fit: str | None
 ) -> LawAgainstImpacts:
     """Compare a law with all rows. Fit its parameter if requested."""
     inputs = {
         quantity.name: data.inputs[quantity.name]
         for quantity in law.inputs
         if quantity.name in data.inputs
-    } | asked
+    } | requested
     parameter, fitted, unit, problem, ratio = "", None, "", "", None
     if fit is not None:
         try:
@@ -490,15 +492,17 @@ def _law_compared(
     rows = tuple(_row_compared(law, inputs, row, ratio) for row in data.rows)
     # over the rows that rank the laws
     residuals = np.array([row.residual for row in rows if row.measured.use != "show"])
-    known = residuals.size and np.isfinite(residuals).all()
-    rms = float(np.sqrt(np.mean(residuals * residuals))) if known else None
+    all_computed = residuals.size and np.isfinite(residuals).all()
+    rms = float(np.sqrt(np.mean(residuals * residuals))) if all_computed else None
     return LawAgainstImpacts(law.name, inputs, rows, rms, parameter, fitted, unit, problem)
 
 
-def _missing(law: type[ContactLaw], known: Iterable[str]) -> str:
+def _missing(law: type[ContactLaw], available: Iterable[str]) -> str:
     """Return a message if a law needs inputs that are not known, or ""."""
     missing = [
-        quantity.name for quantity in law.inputs if quantity.required and quantity.name not in known
+        quantity.name
+        for quantity in law.inputs
+        if quantity.required and quantity.name not in available
     ]
     return (
         f"the law needs {' and '.join(missing)}, which the folder does not specify"
@@ -527,15 +531,15 @@ def _row_compared(
     if lacking:
         return ComparedImpact(row, None, f"the {lacking[0]} of the two bodies is not specified")
     try:
-        found = simulate_impact(law=law, pair=pair, speed=speed, **inputs)
+        impact = simulate_impact(law=law, pair=pair, speed=speed, **inputs)
     except LawError as error:
         return ComparedImpact(row, None, str(error))
     except (GranchainError, ArithmeticError) as error:
         sentence = str(error).removeprefix(f"impact with {law.name} at {speed:g} m/s: ")
         return ComparedImpact(row, None, f"outside the range of {law.name}: {sentence}")
     if row.quantity == "contact_diameter":
-        return ComparedImpact(row, 2.0 * found.contact_radius)
-    return ComparedImpact(row, float(getattr(found, row.quantity)))
+        return ComparedImpact(row, 2.0 * impact.contact_radius)
+    return ComparedImpact(row, float(getattr(impact, row.quantity)))
 
 
 def _pair_of_row(row: MeasuredImpact, ratio: float | None = None) -> Pair:
@@ -587,11 +591,11 @@ def _fitted_parameter(
         )
         total = 0.0
         for row in rows:
-            one = _row_compared(law, trial, row, ratio)
-            if one.computed is None:
-                why = one.problem
+            compared = _row_compared(law, trial, row, ratio)
+            if compared.computed is None:
+                why = compared.problem
                 return math.inf
-            total += one.residual**2
+            total += compared.residual**2
         return total / len(rows)
 
     value = minimum_of(mean_square, low, high)
@@ -607,7 +611,7 @@ def _check_yield_stress(
     law: type[ContactLaw], inputs: Mapping[str, Any], rows: Iterable[MeasuredImpact]
 ) -> None:
     """Raise NotComputable if the yield stress has no effect, or without a hardness."""
-    given = SimpleNamespace(
+    law_inputs = SimpleNamespace(
         **{q.name: inputs.get(q.name, None if q.required else q.default) for q in law.inputs}
     )
     for row in rows:
@@ -617,7 +621,9 @@ def _check_yield_stress(
                 "of it"
             )
         try:
-            values = [law.coefficients_of(_pair_of_row(row, ratio), given) for ratio in (2.0, 3.0)]
+            values = [
+                law.coefficients_of(_pair_of_row(row, ratio), law_inputs) for ratio in (2.0, 3.0)
+            ]
         except (GranchainError, ArithmeticError, TypeError, ValueError, AttributeError):
             continue
         if all(map(np.array_equal, *values)):
@@ -663,22 +669,22 @@ def minimum_of(square: Callable[[float], float], low: float, high: float) -> flo
     """
     from scipy.optimize import minimize_scalar
 
-    places = np.geomspace(low, high, STARTS)
-    values = np.array([square(float(place)) for place in places])
+    arguments = np.geomspace(low, high, STARTS)
+    values = np.array([square(float(argument)) for argument in arguments])
     if not np.isfinite(values).any():
         return None
     k = int(np.argmin(values))
-    inside = np.log(places[max(k - 1, 0)]), np.log(places[min(k + 1, STARTS - 1)])
+    inside = np.log(arguments[max(k - 1, 0)]), np.log(arguments[min(k + 1, STARTS - 1)])
     # a finite number instead of infinity, so that parabolas through it are finite
     worst = 1e6 * (1.0 + float(values[np.isfinite(values)].max()))
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         lambda x: min(square(math.exp(x)), worst),
         bounds=inside,
         method="bounded",
         options={"xatol": NEARNESS},
     )
-    best = math.exp(float(found.x))
-    return best if square(best) <= values[k] else float(places[k])
+    best = math.exp(float(minimum.x))
+    return best if square(best) <= values[k] else float(arguments[k])
 
 
 def at_bound(fitted_law: LawAgainstImpacts) -> bool:

@@ -24,8 +24,8 @@ from granchain.case import Case
 from granchain.case.case import with_numbers
 from granchain.errors import CaseError, RunError, TraceError
 from granchain.keys import Problems, shown
-from granchain.measured.against import CLOCK_SHIFT, Against
 from granchain.measured.fit import free_quantities, measured_pulses
+from granchain.measured.fit_problem import CLOCK_SHIFT, FitProblem
 from granchain.measured.folder import read_trace
 from granchain.measured.noise import RIPPLES
 from granchain.measured.sides import Computed, Measured
@@ -52,7 +52,7 @@ ROUGH = 8.0
 # deviation has a relative error of 7 %, 1/sqrt(2 * 100); of ten numbers together, of 2 %.
 COPIES = 100
 # Smallest error of a number of a record without noise, relative to the peak, and to the interval of
-# the samples; as for the samples in `foretold`.
+# the samples; as for the samples in `prediction`.
 LEAST_ERROR = PULSE_BEGINS**3
 # Largest expected relative change of the sum of squares at the end of the search for clocks and
 # gains, and maximum number of Gauss-Newton steps. Three or four are enough unless a point is so far
@@ -233,33 +233,33 @@ class Likelihood:
         threads: int,
     ):
         self.names, self._priors = tuple(priors), [*priors.values()]
-        self._against = against = Against(case, measured, measure, self.names, threads)
-        self.messages, self.failed = against.messages, 0
-        if not against.count:
+        self._problem = problem = FitProblem(case, measured, measure, self.names, threads)
+        self.messages, self.failed = problem.messages, 0
+        if not problem.count:
             raise TraceError(
-                f"trace: no sensor has {measure} to compare ({'; '.join(against.messages)}). At "
+                f"trace: no sensor has {measure} to compare ({'; '.join(problem.messages)}). At "
                 "least one number is required. Use another measure or another trace."
             )
-        labels, kinds, nuisances = against.labels, against.kinds, against.nuisances
+        labels, kinds, nuisances = problem.labels, problem.kinds, problem.nuisances
         self._tops = np.array([reading.top for reading in measured.readings])
         if measure == "traces":
-            windows = against._windows
+            windows = problem._windows
             self._times = np.concatenate([measured.time[window] for window in windows.values()])
             self._width = min(measured.readings[k].width.value for k in windows)
             self.measured = np.concatenate(
                 [
-                    measured.force[window, k] - against.foretold[k].line
+                    measured.force[window, k] - problem.predictions[k].line
                     for k, window in windows.items()
                 ]
             )
-            roots = [against.foretold[k].root for k in windows]
+            roots = [problem.predictions[k].root for k in windows]
         else:
-            self.measured = np.array([against.peak, against.arrival])[kinds, labels]
-            errors = np.array([against.peak_error, against.arrival_error])
+            self.measured = np.array([problem.peak, problem.arrival])[kinds, labels]
+            errors = np.array([problem.peak_error, problem.arrival_error])
             roots = [np.diag(errors[kinds, labels])]
         # clock [s] and gain of each number per standard deviation of each nuisance; that of the
         # common clock is the duration of the record
-        self._clocks, self._gains = np.zeros((2, len(nuisances), against.count))
+        self._clocks, self._gains = np.zeros((2, len(nuisances), problem.count))
         for row, (kind, sensor, error) in enumerate(nuisances):
             of_clock = kind == CLOCK_SHIFT
             acts = (labels == sensor) | (sensor is None)
@@ -289,20 +289,20 @@ class Likelihood:
         """
         from scipy.signal import fftconvolve
 
-        against, random = self._against, np.random.default_rng(0)
-        measured, labels = against.measured, against.labels
-        likely: Any = against._computed([self._theta(self._lowest(random).point)])[0]
+        problem, random = self._problem, np.random.default_rng(0)
+        measured, labels = problem.measured, problem.labels
+        likely: Any = problem._computed([self._theta(self._lowest(random).point)])[0]
         noise = np.zeros((COPIES, *measured.force.shape))
         for k, of_sensor in enumerate(measured.noises):
             response = of_sensor.response if len(of_sensor.response) else np.ones(1)
             samples = noise.shape[1] + len(response) - 1
             white = of_sensor.size * random.standard_normal((COPIES, samples))
             noise[:, :, k] = fftconvolve(white, response[np.newaxis], "valid", axes=1)
-        pulses, _, _ = against.scaled_to_measured(likely)
+        pulses, _, _ = problem.scaled_to_measured(likely)
         copies = [pulses + measured.stated.smooth(measured.interval, copy) for copy in noise]
-        draws = np.array([against.read(copy) for copy in copies])[:, against.kinds, labels]
+        draws = np.array([problem.read(copy) for copy in copies])[:, problem.kinds, labels]
         draws = draws[np.isfinite(draws).all(axis=1)]
-        least = LEAST_ERROR * np.where(against.kinds, measured.interval, self.measured)
+        least = LEAST_ERROR * np.where(problem.kinds, measured.interval, self.measured)
         # the likely pulses have the measured peaks and arrivals
         self.measured = 2.0 * self.measured - draws.mean(axis=0)
         covariance = np.where(labels == labels[:, np.newaxis], np.cov(draws.T), 0.0)
@@ -413,7 +413,7 @@ class Likelihood:
         size = np.ones(len(best))
         lowest = descend(residuals, best, -LIMIT * size, LIMIT * size, size)
         if lowest is None:
-            raise RunError(self._against.why_not(self._theta(best)))
+            raise RunError(self._problem.reason_without_pulses(self._theta(best)))
         return lowest
 
     def _theta(self, scores: np.ndarray) -> np.ndarray:
@@ -445,7 +445,7 @@ class Likelihood:
         draws = np.random.default_rng(seed).standard_normal((len(table), size + table.shape[1]))
         draws *= seed is not None
         for rows, runs in self._runs(points):
-            nuisances, common = draws[rows, :size], slice(self._against.times)
+            nuisances, common = draws[rows, :size], slice(self._problem.times)
             nuisances[:, common] = self._compared(runs).nuisances[:, common]
             numbers, _ = self._numbers(runs)
             values, _ = numbers(nuisances @ self._clocks, np.arange(len(runs)))
@@ -466,7 +466,7 @@ class Likelihood:
 
     def _cases(self, points: np.ndarray) -> list[Case | None]:
         """Return the case of each point, None if it is invalid."""
-        case, base = self._against.case, None
+        case, base = self._problem.case, None
         cases: list[Any] = []
         rows = [dict(zip(self.names, point, strict=True)) for point in points.tolist()]
         finite = np.isfinite(points).all(axis=1)
@@ -490,7 +490,7 @@ class Likelihood:
         )
         for rows, runs in self._runs(points):
             pieces = [runs[i : i + PIECE] for i in range(0, len(runs), PIECE)]
-            with ThreadPoolExecutor(self._against.threads) as pool:
+            with ThreadPoolExecutor(self._problem.threads) as pool:
                 compared = list(pool.map(self._compared, pieces))
             for table, columns in zip(marginals, zip(*compared, strict=True), strict=True):
                 table[rows] = np.concatenate(columns)
@@ -499,9 +499,9 @@ class Likelihood:
 
     def _runs(self, points: np.ndarray) -> Iterator[tuple[np.ndarray, list[Run]]]:
         """Yield complete runs, and the indices of their points."""
-        against, sensor = self._against, self._against.sensor
+        problem, sensor = self._problem, self._problem.sensor
         # forces are enough for samples, unless the halves of a sensor are unequal
-        forces = against.measure == "traces" and sensor.front_mass is None
+        forces = problem.measure == "traces" and sensor.front_mass is None
         for first in range(0, len(points), BATCH):
             cases = self._cases(points[first : first + BATCH])
             valid = [i for i, case in enumerate(cases) if case is not None]
@@ -510,7 +510,7 @@ class Likelihood:
             runs = evaluated(
                 [cases[i] for i in valid],
                 "traces" if forces else "result",
-                threads=against.threads,
+                threads=problem.threads,
                 interruptible=False,
             )
             sides: list[Run] = []
@@ -523,20 +523,20 @@ class Likelihood:
                     sides.append(Run(interval, above))
                 else:
                     result: Any = runs.result(i)
-                    side = Computed(result, against.beads, sensor, sensor, against.messages_of_runs)
+                    side = Computed(result, problem.beads, sensor, sensor, problem.messages_of_runs)
                     sides.append(Run(side.interval, side.force, (side.peaks, side.arrivals)))
             if sides:
                 yield first + np.array(valid)[runs.complete], sides
 
     def _numbers(self, runs: Sequence[Run]) -> tuple[Numbers, np.ndarray]:
         """Return the computed numbers of runs, and their arrivals, (run, sensor) [s]."""
-        against = self._against
-        if against.measure == "traces":
-            level = RIPPLES if against.sensor.cutoff else PULSE_BEGINS
+        problem = self._problem
+        if problem.measure == "traces":
+            level = RIPPLES if problem.sensor.cutoff else PULSE_BEGINS
             arrivals = rough_arrivals(runs, level, self._width)
-            return samples_of(runs, self._times, against.labels), arrivals
+            return samples_of(runs, self._times, problem.labels), arrivals
         pulses = np.array([run.pulse for run in runs])
-        numbers = pulses[:, against.kinds, against.labels]
+        numbers = pulses[:, problem.kinds, problem.labels]
 
         def shifted(clocks: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return numbers[active] + clocks, np.ones(clocks.shape)
@@ -545,12 +545,12 @@ class Likelihood:
 
     def _compared(self, runs: Sequence[Run]) -> Marginals:
         """Return the comparison of runs with the record."""
-        against, nuisances = self._against, len(self._clocks)
+        problem, nuisances = self._problem, len(self._clocks)
         computed, arrivals = self._numbers(runs)
         point, step = np.zeros((2, len(runs), nuisances))
-        if against.times:
-            shifts = np.median((self._tops - arrivals)[:, np.unique(against.labels)], axis=1)
-            step[:, 0] = shifts / np.ptp(against.trace.time)
+        if problem.times:
+            shifts = np.median((self._tops - arrivals)[:, np.unique(problem.labels)], axis=1)
+            step[:, 0] = shifts / np.ptp(problem.trace.time)
         square = np.full(len(runs), math.inf)
         change, volume = np.zeros((2, len(runs)))
         residual = np.full((len(runs), sum(self._clocks.shape)), math.nan)

@@ -17,8 +17,8 @@ import numpy as np
 
 from granchain.analysis.pulse import PULSE_BEGINS, PULSE_ENDS
 
-# Uncertainty margin in standard deviations of the smoothed trace. Of ten thousand samples of
-# Gaussian noise, none is above 4 except by chance. A pulse must be twice as high, because its
+# Uncertainty margin in standard deviations of the smoothed trace. In ten thousand samples
+# of Gaussian noise, none is above 4 except by chance. A pulse must be twice as high, because its
 # height and the level before it may each be wrong by the margin.
 DOUBT = 4.0
 # A zero-phase filter makes ripples before and after a jump of the force. For orders 1 to 8, they
@@ -53,7 +53,7 @@ FEW_PRODUCTS = 100_000
 # Largest number of pulses found in a trace.
 MOST_PULSES = 50
 # A ring is searched in this many widths behind a pulse, if they have enough samples, with so many
-# periods and decays over a width, beside a parabola and the tails of a pulse with so many decays
+# periods and decays over a width, next to a parabola and the tails of a pulse with so many decays
 # over a width. It must explain this fraction of the squares, and this multiple of what noise
 # explains (our choice): of 180 sensors without a ring, 16 have some motion that explains 0.3 of the
 # squares, and none 0.6; 59 of 60 visible rings do (tests/support/noise_kinds.py).
@@ -162,7 +162,7 @@ class Autoregression(NamedTuple):
     variances : list of float
         Variance of this white noise in each stretch [N^2].
     criterion : float
-        Akaike criterion over all samples. Of two models, the one with the lower value is better.
+        Akaike criterion over all samples. The lower the value, the better the model.
     """
 
     coefficients: np.ndarray
@@ -181,9 +181,9 @@ class Autoregression(NamedTuple):
         """Return the response of the model to one sample, over `count` samples."""
         from scipy.signal import lfilter
 
-        one = np.zeros(count)
-        one[0] = 1.0
-        return np.asarray(lfilter([1.0], self.coefficients, one))
+        impulse = np.zeros(count)
+        impulse[0] = 1.0
+        return np.asarray(lfilter([1.0], self.coefficients, impulse))
 
 
 def autoregression(stretches: Sequence[np.ndarray], doubt: float = 0.0) -> Autoregression:
@@ -203,13 +203,15 @@ def autoregression(stretches: Sequence[np.ndarray], doubt: float = 0.0) -> Autor
     """
     from scipy.signal import lfilter
 
-    counts = [len(one) for one in stretches]
+    counts = [len(stretch) for stretch in stretches]
     n, several = sum(counts), len(counts) > 1
     # scale several stretches so that none outweighs the others
-    parts = [one / (float(np.std(one)) or 1.0) if several else one for one in stretches]
-    variance = sum(float(one @ one) for one in parts) / n if n else 0.0
+    scaled = [
+        stretch / (float(np.std(stretch)) or 1.0) if several else stretch for stretch in stretches
+    ]
+    variance = sum(float(stretch @ stretch) for stretch in scaled) / n if n else 0.0
     best, least = (np.ones(1), variance), math.inf if variance else -math.inf
-    a, both = np.ones(1), [(one[1:], one[:-1]) for one in parts]
+    a, both = np.ones(1), [(stretch[1:], stretch[:-1]) for stretch in scaled]
     for order in range(min(counts, default=0) // LEAST_OF_ORDER + 1):
         # corrected for few samples, Hurvich & Tsai 1989, doi:10.1093/biomet/76.2.297
         room = (n + order) / (n - order - 2)
@@ -238,14 +240,24 @@ def autoregression(stretches: Sequence[np.ndarray], doubt: float = 0.0) -> Autor
         # (Orcutt & Winokur 1969, doi:10.2307/1909199)
         a = np.array([1.0, max((n * a[1] - len(counts)) / (n - 3.0 * len(counts)), -MOST_ALIKE)])
     # prediction errors of each stretch, which give its variance
-    left = [
-        np.concatenate([lfilter(a, [1.0], one)[order:], lfilter(a, [1.0], one[::-1])[order:]])
-        for one in stretches
+    prediction_errors = [
+        np.concatenate(
+            [lfilter(a, [1.0], stretch)[order:], lfilter(a, [1.0], stretch[::-1])[order:]]
+        )
+        for stretch in stretches
     ]
-    variances = [float(np.mean(one**2)) for one in left]
-    sizes = sum(count * math.log(one) for count, one in zip(counts, variances, strict=True) if one)
+    variances = [float(np.mean(errors**2)) for errors in prediction_errors]
+    sizes = sum(
+        count * math.log(stretch_variance)
+        for count, stretch_variance in zip(counts, variances, strict=True)
+        if stretch_variance
+    )
     room = n * (n + order) / (n - order - 2)
-    return Autoregression(a, [one * (n + order) / (n - order) for one in variances], sizes + room)
+    return Autoregression(
+        a,
+        [stretch_variance * (n + order) / (n - order) for stretch_variance in variances],
+        sizes + room,
+    )
 
 
 class Sine(NamedTuple):
@@ -253,7 +265,7 @@ class Sine(NamedTuple):
 
     Attributes
     ----------
-    samples, rest : array (n,)
+    samples, residual : array (n,)
         Values of the sine, or zeros if there is none, and residuals without the sine and the
         straight line [N].
     turn, turn_error : float
@@ -261,7 +273,7 @@ class Sine(NamedTuple):
     """
 
     samples: np.ndarray
-    rest: np.ndarray
+    residual: np.ndarray
     turn: float = 0.0
     turn_error: float = 0.0
 
@@ -271,9 +283,9 @@ class Sine(NamedTuple):
         The phase is unknown. The result is a cosine with half the squared amplitude, averaged over
         the normal distribution of the phase advance.
         """
-        apart = np.arange(count)
-        known = np.exp(-0.5 * (self.turn_error * apart) ** 2)
-        return np.asarray(np.mean(self.samples**2) * np.cos(self.turn * apart) * known)
+        lags = np.arange(count)
+        coherence = np.exp(-0.5 * (self.turn_error * lags) ** 2)
+        return np.asarray(np.mean(self.samples**2) * np.cos(self.turn * lags) * coherence)
 
 
 def sine_of(quiet: np.ndarray, turn: float) -> Sine:
@@ -286,14 +298,14 @@ def sine_of(quiet: np.ndarray, turn: float) -> Sine:
     ahead, behind = np.cos(turn * x), np.sin(turn * x)
     columns = np.column_stack([np.ones(n), x, ahead, behind])
     inverse = np.linalg.pinv(columns)
-    found = inverse @ quiet
-    rest = quiet - columns @ found
-    by_turn = x * (found[3] * ahead - found[2] * behind)
+    coefficients = inverse @ quiet
+    residual = quiet - columns @ coefficients
+    by_turn = x * (coefficients[3] * ahead - coefficients[2] * behind)
     alone = by_turn - columns @ (inverse @ by_turn)
     # five parameters: a line, two amplitudes, and the phase advance
-    variance = float(rest @ rest) / max(n - 5, 1)
+    variance = float(residual @ residual) / max(n - 5, 1)
     error = math.sqrt(variance / float(alone @ alone)) if alone.any() else math.inf
-    return Sine(columns[:, 2:] @ found[2:], rest, turn, error)
+    return Sine(columns[:, 2:] @ coefficients[2:], residual, turn, error)
 
 
 def sine_in(quiet: np.ndarray) -> Sine:
@@ -325,17 +337,17 @@ def sine_in(quiet: np.ndarray) -> Sine:
     step = 2.0 * math.pi / n
     near = highest / STEPS_OF_SINE * step
     turn = minimize_scalar(
-        lambda turn: float(np.sum(sine_of(quiet, turn).rest ** 2)),
+        lambda turn: float(np.sum(sine_of(quiet, turn).residual ** 2)),
         bounds=(max(near - 0.5 * step, step), near + 0.5 * step),
         method="bounded",
     )
     sine = sine_of(quiet, float(turn.x))
-    alone, beside = autoregression([off]), autoregression([sine.rest])
-    order = len(beside.coefficients) - 1
+    without_sine, with_sine = autoregression([off]), autoregression([sine.residual])
+    order = len(with_sine.coefficients) - 1
     # three more parameters: two amplitudes and a frequency
     rooms = [(n + k) / (n - k - 2) for k in (order, order + 3)]
     more = n * (rooms[1] - rooms[0]) + 2.0 * math.log(0.5 * n)
-    return sine if beside.criterion + more + NO_SUPPORT < alone.criterion else none
+    return sine if with_sine.criterion + more + NO_SUPPORT < without_sine.criterion else none
 
 
 def sines_of_common_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
@@ -345,18 +357,18 @@ def sines_of_common_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
     agreement of all sensors (Birge 1932, doi:10.1103/PhysRev.40.207), so it covers the estimate of
     the sensor itself. If only one sensor has a sine, its estimate is used with twice the error.
     """
-    sines = [sine_in(one) for one in stretches]
-    weight = np.array([1.0 / one.turn_error**2 if one.turn else 0.0 for one in sines])
-    turns = np.array([one.turn for one in sines])
+    sines = [sine_in(quiet) for quiet in stretches]
+    weight = np.array([1.0 / sine.turn_error**2 if sine.turn else 0.0 for sine in sines])
+    turns = np.array([sine.turn for sine in sines])
     if np.count_nonzero(turns) < 2:
-        return [one._replace(turn_error=2.0 * one.turn_error) for one in sines]
+        return [sine._replace(turn_error=2.0 * sine.turn_error) for sine in sines]
     others = weight.sum() - weight
     turn = (turns @ weight - turns * weight) / others
     off = turns - turns @ weight / weight.sum()
     ratio = max(float(off**2 @ weight) / (np.count_nonzero(turns) - 1), 1.0)
     return [
-        sine_of(quiet, float(t))._replace(turn_error=math.sqrt(ratio / w)) if one.turn else one
-        for quiet, one, t, w in zip(stretches, sines, turn, others, strict=True)
+        sine_of(quiet, float(t))._replace(turn_error=math.sqrt(ratio / w)) if sine.turn else sine
+        for quiet, sine, t, w in zip(stretches, sines, turn, others, strict=True)
     ]
 
 
@@ -370,13 +382,13 @@ def coloured(quiet: np.ndarray, least: float) -> Noise:
     least : float
         Smallest standard deviation of one sample [N].
     """
-    found = autoregression([quiet])
-    size = math.sqrt(found.variances[0])
-    if len(found.coefficients) == 1:
+    model = autoregression([quiet])
+    size = math.sqrt(model.variances[0])
+    if len(model.coefficients) == 1:
         return Noise(max(size, least), np.empty(0))
-    response = found.response(MEMORY_SAMPLES)
-    kept = np.flatnonzero(np.abs(response) > FORGOTTEN)
-    response = response[: int(kept[-1]) + 1]
+    response = model.response(MEMORY_SAMPLES)
+    remembered = np.flatnonzero(np.abs(response) > FORGOTTEN)
+    response = response[: int(remembered[-1]) + 1]
     return Noise(max(size, least / float(np.linalg.norm(response))), response)
 
 
@@ -474,12 +486,12 @@ def crossings(force: np.ndarray, top: int, height: float) -> tuple[float, float]
     if force[top] < height:
         return float(top), float(top)
     before, after = np.flatnonzero(force[:top] < height), np.flatnonzero(force[top:] < height)
-    found = []
-    for places, last in ((before, -1), (after + top - 1, 0)):
-        i = int(places[last]) if len(places) else 0
-        share = (height - force[i]) / (force[i + 1] - force[i]) if len(places) else math.nan
-        found.append(float(i + share))
-    return found[0], found[1]
+    positions = []
+    for indices, last in ((before, -1), (after + top - 1, 0)):
+        i = int(indices[last]) if len(indices) else 0
+        share = (height - force[i]) / (force[i + 1] - force[i]) if len(indices) else math.nan
+        positions.append(float(i + share))
+    return positions[0], positions[1]
 
 
 def half_height(force: np.ndarray, top: int) -> tuple[float, float]:
@@ -517,24 +529,24 @@ def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smooth
     sharp = gaussian_filter1d(force, sharper, mode="nearest") if sharper > 0.0 else force
     if sharper == 0.0 or width < DIP_SAMPLES:
         sharp = lowest_about(sharp)
-    found: list[NoisyPulse] = []
+    pulses: list[NoisyPulse] = []
     begin = 0
-    while level > 0.0 and len(found) < MOST_PULSES:
+    while level > 0.0 and len(pulses) < MOST_PULSES:
         window = first_window(smooth[begin:], level, doubt)
         if window.start == window.stop:
             break
         start, stop = begin + window.start, begin + window.stop
         top = start + int(np.argmax(smooth[start:stop]))
-        found.append(NoisyPulse(start, top, stop, float(smooth[top])))
+        pulses.append(NoisyPulse(start, top, stop, float(smooth[top])))
         # The next pulse starts where the force exceeds twice its minimum so far by more than the
         # margin.
-        rest = smooth[stop:]
-        lowest = np.maximum(np.minimum.accumulate(rest), 0.0)
-        risen = np.flatnonzero(rest > lowest / PULSE_ENDS + doubt)
+        later = smooth[stop:]
+        lowest = np.maximum(np.minimum.accumulate(later), 0.0)
+        risen = np.flatnonzero(later > lowest / PULSE_ENDS + doubt)
         if not len(risen):
             break
         begin = stop + int(risen[0])
-    return Smoothed(tuple(found), smooth, doubt, sharp, DOUBT * noise.smoothed(sharper))
+    return Smoothed(tuple(pulses), smooth, doubt, sharp, DOUBT * noise.smoothed(sharper))
 
 
 def lowest_about(force: np.ndarray) -> np.ndarray:
@@ -559,7 +571,7 @@ def lowest_about(force: np.ndarray) -> np.ndarray:
     return low
 
 
-def foot_of(found: Smoothed, pulse: NoisyPulse, left: float) -> int:
+def foot_of(smoothed: Smoothed, pulse: NoisyPulse, half_position: float) -> int:
     """Return the number of samples before the rise of a pulse.
 
     The search goes back from half height until the force is flat.
@@ -567,23 +579,26 @@ def foot_of(found: Smoothed, pulse: NoisyPulse, left: float) -> int:
     The force is flat if it changes by less than 1 % of the peak over half the time from half height
     to peak.
     """
-    reach = max(1, round(0.5 * (pulse.top - left)))
-    flat = max(PULSE_BEGINS * pulse.height, 0.75 * found.doubt)
-    places = np.arange(reach, int(left) + 1)
-    level = np.flatnonzero(found.smooth[places] - found.smooth[places - reach] < flat)
+    reach = max(1, round(0.5 * (pulse.top - half_position)))
+    flat = max(PULSE_BEGINS * pulse.height, 0.75 * smoothed.doubt)
+    positions = np.arange(reach, int(half_position) + 1)
+    level = np.flatnonzero(smoothed.smooth[positions] - smoothed.smooth[positions - reach] < flat)
     if len(level):
-        return int(places[level[-1]]) - reach + 1
+        return int(positions[level[-1]]) - reach + 1
     # If the stretch is too short, use the samples that are not higher than the first.
-    rise = np.maximum.accumulate(found.smooth[: int(left) + 1] - found.smooth[0]) >= flat
+    rise = (
+        np.maximum.accumulate(smoothed.smooth[: int(half_position) + 1] - smoothed.smooth[0])
+        >= flat
+    )
     return int(np.argmax(rise)) if rise.any() else 0
 
 
-def fell_before(found: Smoothed, pulse: NoisyPulse) -> bool:
+def fell_before(smoothed: Smoothed, pulse: NoisyPulse) -> bool:
     """Return whether an earlier pulse may have ended on the rise to the top.
 
     It may have if the force falls below half within the margin.
     """
-    rise, doubt = found.sharp[pulse.start : pulse.top + 1], found.sharp_doubt
+    rise, doubt = smoothed.sharp[pulse.start : pulse.top + 1], smoothed.sharp_doubt
     highest = np.maximum.accumulate(rise)
     ended = (rise < PULSE_ENDS * highest + doubt) & (highest - rise > 1.5 * doubt)
     return bool((ended & (highest > SMALLEST_TOP * pulse.height)).any())

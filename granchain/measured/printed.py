@@ -176,13 +176,13 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
     inputs: dict[str, float] = {}
     rows: tuple[MeasuredImpact, ...] = ()
     if about is not None:
-        sources = [one.name for one in about.source]
+        sources = [source.name for source in about.source]
         constants = _constants_of(about.constant, "constant", STATED, sources, problems)
         units = {
-            one.name: one.unit
+            quantity.name: quantity.unit
             for law in laws().values()
-            for one in law.inputs
-            if one.kind == "number"
+            for quantity in law.inputs
+            if quantity.kind == "number"
         }
         inputs = _constants_of(about.input, "input", units, sources, problems)
         for fact in about.fact:
@@ -201,7 +201,7 @@ def _constants_of(
     problems: Problems,
 ) -> dict[str, float]:
     """Return the numbers of `about.toml` in SI units, by name."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for table in tables:
         where = f"{kind}.{table.name}"
         _check_source(table.source, sources, f"{where}.source", problems)
@@ -215,12 +215,16 @@ def _constants_of(
                 units,
             )
         elif problems.check(
-            table.name not in found, where, "two values are given", "One is required", "Remove one"
+            table.name not in numbers,
+            where,
+            "two values are given",
+            "One is required",
+            "Remove one",
         ):
-            found[table.name] = _number_in(
+            numbers[table.name] = _number_in(
                 repr(table.value), table.unit, units[table.name], where, problems
             )
-    return found
+    return numbers
 
 
 def _check_source(source: str, sources: Sequence[str], where: str, problems: Problems) -> None:
@@ -280,8 +284,8 @@ def _measured_rows(
 
     A column with a quantity of the two bodies has its unit in brackets.
     """
-    parts = (cell.partition("[") for cell in cells[0])
-    units = {name.strip(): rest.rstrip("] ") for name, _, rest in parts}
+    headings = (cell.partition("[") for cell in cells[0])
+    units = {name.strip(): unit.rstrip("] ") for name, _, unit in headings}
     with_units = {name: f"{name} [{si}]" for name, si in STATED.items()}
     for name, unit in units.items():
         if name in STATED:
@@ -311,7 +315,7 @@ def _measured_rows(
         )
     if problems.sentences:
         return ()
-    found = []
+    measured = []
     for count, row in enumerate(cells[1:], 1):
         where = f"{IMPACTS}, row {count}"
         if problems.check(
@@ -322,8 +326,8 @@ def _measured_rows(
             "Enclose text with commas in quotes",
         ):
             by_name = dict(zip(units, row, strict=True))
-            found.append(_measured_row(by_name, units, constants, sources, where, problems))
-    ranked = sorted({one.quantity for one in found if one.use != "show"})
+            measured.append(_measured_row(by_name, units, constants, sources, where, problems))
+    ranked = sorted({impact.quantity for impact in measured if impact.use != "show"})
     problems.check(
         len(ranked) < 2,
         f"{IMPACTS}.use",
@@ -331,7 +335,7 @@ def _measured_rows(
         "They must be ranked by one quantity",
         'Give the other rows use = "show"',
     )
-    return tuple(found)
+    return tuple(measured)
 
 
 def _measured_row(

@@ -67,9 +67,9 @@ def compare_pulses(
     numbered = [
         law if laws.count(law) == 1 else f"{law} ({i})" for i, law in enumerate(laws, start=1)
     ]
-    words = list(labels) if labels is not None else numbered
+    names = list(labels) if labels is not None else numbered
     messages = list(trace.notes)
-    beads = _common_beads(results, words, trace, messages)
+    beads = _common_beads(results, names, trace, messages)
     stated = stated_sensor(trace, beads, cutoff)
     measured = Measured(trace, beads, stated, _common_arrival(results))
     messages += measured.messages()
@@ -83,19 +83,19 @@ def compare_pulses(
     measured.filter(sensor)
     computed = [Computed(result, beads, sensor, stated, messages) for result in results]
     shifts = [
-        _shift_between(measured, side, word, messages)
-        for side, word in zip(computed, words, strict=True)
+        _shift_between(measured, side, name, messages)
+        for side, name in zip(computed, names, strict=True)
     ]
     windows = [_window_of_pulse(measured, k, computed, shifts) for k in range(len(beads))]
     seen = [
         all(math.isfinite(side.pulses[k].arrival) for side in computed) for k in range(len(beads))
     ]
-    found = tuple(
-        _result_against(measured, side, shift, windows, seen, word, messages)
-        for side, shift, word in zip(computed, shifts, words, strict=True)
+    agreements = tuple(
+        _result_agreement(measured, side, shift, windows, seen, name, messages)
+        for side, shift, name in zip(computed, shifts, names, strict=True)
     )
-    ranks = _ranks_of_nearest(measured, found)
-    return comparison_of(trace, sensor, found, ranks, messages, bounds, results)
+    ranks = _ranks_of_nearest(measured, agreements)
+    return comparison_of(trace, sensor, agreements, ranks, messages, bounds, results)
 
 
 def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
@@ -128,7 +128,7 @@ def _common_arrival(results: Sequence[Result]) -> str:
 
 
 def _common_beads(
-    results: Sequence[Result], words: Sequence[str], trace: Trace, messages: list[str]
+    results: Sequence[Result], names: Sequence[str], trace: Trace, messages: list[str]
 ) -> list[int]:
     """Return the beads with a sensor in the trace and in all results.
 
@@ -136,28 +136,28 @@ def _common_beads(
     """
     wanted = trace.sensor_bead.tolist()
     problems, beads = [], wanted
-    for result, word in zip(results, words, strict=True):
+    for result, name in zip(results, names, strict=True):
         recorded = result.sensor_bead.tolist() if "sensor_force" in result.variables else []
         if recorded and len(result.time) < 4:
             problems.append(
-                f"{word}: {len(result.time)} samples of force are too few. 4 or more are "
+                f"{name}: {len(result.time)} samples of force are too few. 4 or more are "
                 "required. Run it longer."
             )
         elif recorded and not np.isfinite(result.sensor_force).all():
             problems.append(
-                f"{word}: the forces are not finite because the run failed. A complete run is "
+                f"{name}: the forces are not finite because the run failed. A complete run is "
                 "required. Fix the case first."
             )
         if not set(recorded) & set(wanted):
-            asked = ",".join(map(str, wanted))
+            listed = ",".join(map(str, wanted))
             problems.append(
-                f"{word}: the run has sensors in beads "
+                f"{name}: the run has sensors in beads "
                 f"{', '.join(map(str, recorded)) or 'none'}. At least one sensor of the trace is "
-                f"required: {asked}. Run it again with --set sensors.beads=[{asked}]."
+                f"required: {listed}. Run it again with --set sensors.beads=[{listed}]."
             )
         elif set(wanted) - set(recorded):
             messages.append(
-                f"{word}: no sensor in bead "
+                f"{name}: no sensor in bead "
                 f"{', '.join(map(str, sorted(set(wanted) - set(recorded))))}. Not compared there"
             )
         beads = [bead for bead in beads if bead in recorded]
@@ -232,8 +232,13 @@ def time_shift(
     slopes = slopes[: len(real_slopes)]
     common = float((slopes * real_slopes).sum())
     sizes = noise if isinstance(noise, Sequence) else np.broadcast_to(noise, real.shape[1])
-    each = [one if isinstance(one, Noise) else Noise(float(one), np.empty(0)) for one in sizes]
-    size = math.hypot(*(one.of_sum(row) for one, row in zip(each, slopes.T, strict=True)))
+    noises = [
+        sensor_noise if isinstance(sensor_noise, Noise) else Noise(float(sensor_noise), np.empty(0))
+        for sensor_noise in sizes
+    ]
+    size = math.hypot(
+        *(sensor_noise.of_sum(row) for sensor_noise, row in zip(noises, slopes.T, strict=True))
+    )
     return Number(float(at) * interval, size / common * interval if common > 0.0 else math.nan)
 
 
@@ -255,7 +260,7 @@ def _shift_between(
             "pulse. At least one such sensor is required. Check that the forces have the same "
             "sign, and that the run is long enough."
         )
-    apart = np.array(
+    differences = np.array(
         [measured.readings[k].arrival.value - computed.pulses[k].arrival for k in both]
     )
     sure = np.array([measured.readings[k].arrival.error for k in both])
@@ -265,31 +270,31 @@ def _shift_between(
     model = np.nan_to_num(computed.at(grid)[:, both])
     real = measured.force[:, both]
     clocks = float(measured.time[0] - grid[0])
-    rough = float(np.median(apart))
+    rough = float(np.median(differences))
     ours, theirs = np.zeros_like(model), np.zeros_like(real)
     for i, k in enumerate(both):
         pulse = computed.pulses[k]
         # Equally much of both, because the offset of the measured pulse is the unknown.
-        for part, whole, time, at in (
+        for cut, complete, time, at in (
             (ours, model, grid, pulse.top),
-            (theirs, real, measured.time, float(pulse.top + apart[i])),
+            (theirs, real, measured.time, float(pulse.top + differences[i])),
         ):
             near = slice(*np.searchsorted(time, [at - pulse.before, at + pulse.after]))
-            part[near, i] = whole[near, i]
+            cut[near, i] = complete[near, i]
     noise = [measured.noises[k] for k in both]
-    found = time_shift(
+    aligned = time_shift(
         step, theirs, ours, noise, (rough - clocks - widest, rough - clocks + widest)
     )
-    if not math.isfinite(found.value):
+    if not math.isfinite(aligned.value):
         raise TraceError(
             f"{label}: at no time shift do the computed pulses match the measured ones. Traces "
             "with the same pulses are required. Check that the forces have the same sign, and "
             "that the run is long enough."
         )
-    value = found.value + clocks
+    value = aligned.value + clocks
     widths = np.array([computed.pulses[k].width for k in both])
     other = time_shift(step, real, model, noise).value + clocks
-    if abs(other - value) > widths.max() and (np.abs(apart - other) > widths).all():
+    if abs(other - value) > widths.max() and (np.abs(differences - other) > widths).all():
         messages.append(
             f"{label}: the complete traces correlate best if shifted by a further "
             f"{1e6 * (other - value):+.3g} us, but then no first pulse matches a first pulse. "
@@ -297,11 +302,11 @@ def _shift_between(
         )
     # If the wave of a law is too slow, the differences are a straight line along the chain. A
     # different pulse is off this line.
-    off = apart - _straight_line(np.array(computed.positions)[both], apart)
-    for place in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)).tolist():
-        side = "later" if off[place] > 0.0 else "earlier"
+    off = differences - _straight_line(np.array(computed.positions)[both], differences)
+    for i in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)).tolist():
+        side = "later" if off[i] > 0.0 else "earlier"
         messages.append(
-            f"bead {measured.beads[both[place]]}: the pulse arrives {1e6 * abs(off[place]):.3g} "
+            f"bead {measured.beads[both[i]]}: the pulse arrives {1e6 * abs(off[i]):.3g} "
             f"us {side} than at the other sensors compared with {label}, which is more than its "
             "width. It may be a different pulse"
         )
@@ -312,7 +317,7 @@ def _shift_between(
     # their arrivals.
     return Number(
         value,
-        math.hypot(found.error, OF_ARRIVALS * mean) if math.isfinite(found.error) else mean,
+        math.hypot(aligned.error, OF_ARRIVALS * mean) if math.isfinite(aligned.error) else mean,
     )
 
 
@@ -333,7 +338,7 @@ def _straight_line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 # One result
 
 
-def _result_against(
+def _result_agreement(
     measured: Measured,
     computed: Computed,
     shift: Number,
@@ -342,6 +347,7 @@ def _result_against(
     label: str,
     messages: list[str],
 ) -> ResultAgreement:
+    """Compare the pulses of one result with the measured pulses, sensor by sensor."""
     clocks = measured.time_error
     arrivals, sensors = [], []
     merged: list[tuple[str, ...]] = []
@@ -354,15 +360,17 @@ def _result_against(
                 "trace"
             )
         real_merged = merged_from(measured.time, measured.force[:, i], real, measured.noise[i])
-        found = {"measured": real_merged, f"computed ({label})": model.merged}
+        merged_sides = {"measured": real_merged, f"computed ({label})": model.merged}
         messages += [
             f"bead {bead}: in the {side} trace, a second, larger pulse passed the first before "
             "it had "
             "fallen to half. This sensor is not used for the speed"
-            for side, has_merged in found.items()
+            for side, has_merged in merged_sides.items()
             if has_merged
         ]
-        merged.append(tuple(side.split()[0] for side, has_merged in found.items() if has_merged))
+        merged.append(
+            tuple(side.split()[0] for side, has_merged in merged_sides.items() if has_merged)
+        )
         sure = math.hypot(real.arrival.error, clocks[i], shift.error)
         arrivals.append(Agreement(real.arrival.value, sure, model.arrival + shift.value))
     for k, (bead, real, model) in enumerate(
@@ -415,12 +423,12 @@ def _result_against(
                 merged[k],
             )
         )
-    known = [
+    usable = [
         k
-        for k, one in enumerate(arrivals)
-        if seen[k] and not merged[k] and math.isfinite(one.measured)
+        for k, arrival in enumerate(arrivals)
+        if seen[k] and not merged[k] and math.isfinite(arrival.measured)
     ]
-    everywhere = _wave_agreement(computed.positions, arrivals, measured.readings, known, clocks)
+    everywhere = _wave_agreement(computed.positions, arrivals, measured.readings, usable, clocks)
     return ResultAgreement(
         label, computed.law, shift.value, shift.error, tuple(sensors), everywhere
     )
@@ -473,24 +481,24 @@ def _speed_between(
 
 
 def _wave_agreement(
-    places: Sequence[float],
+    positions: Sequence[float],
     arrivals: Sequence[Agreement],
     readings: Sequence[SensorReading],
-    known: Sequence[int],
+    usable: Sequence[int],
     clocks: Sequence[float],
 ) -> Agreement:
     """Return the speed from the sensors with a measured arrival.
 
     The sensors must also have a computed arrival in every result.
     """
-    x = np.array([places[k] for k in known])
-    measured = wave_speed(x, [arrivals[k].measured for k in known])
-    computed = wave_speed(x, [arrivals[k].computed for k in known])
+    x = np.array([positions[k] for k in usable])
+    measured = wave_speed(x, [arrivals[k].measured for k in usable])
+    computed = wave_speed(x, [arrivals[k].computed for k in usable])
     if not math.isfinite(measured):
         return Agreement(measured, math.nan, computed)
     # Slope of the line, sum((x - mean) t)/sum((x - mean)^2), and its error from the errors of the
     # times.
-    u = np.array([math.hypot(readings[k].arrival.error, clocks[k]) for k in known])
+    u = np.array([math.hypot(readings[k].arrival.error, clocks[k]) for k in usable])
     x = x - x.mean()
     slope = float(np.linalg.norm(x * u) / (x @ x))
     return Agreement(measured, measured**2 * slope, computed)
@@ -502,9 +510,9 @@ def _doubt(noise: Noise, nearest: SensorAgreement, rival: SensorAgreement) -> fl
     See `_ranks_of_nearest`.
     """
     n = min(len(nearest.computed), len(rival.computed))
-    apart = nearest.computed[:n] - rival.computed[:n]
-    size = float(np.linalg.norm(apart))
-    sigma = noise.of_sum(apart) / size if size > 0.0 else noise.sample
+    difference = nearest.computed[:n] - rival.computed[:n]
+    size = float(np.linalg.norm(difference))
+    sigma = noise.of_sum(difference) / size if size > 0.0 else noise.sample
     return 4.0 * sigma / float(np.linalg.norm(nearest.measured))
 
 

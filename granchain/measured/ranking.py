@@ -40,16 +40,16 @@ class Ranking(Answer, Generic[_Entry]):
     measure : str
         Quantity that was fitted or compared.
     to : str
-        Of equivalents: law that the others approximate.
+        For equivalents: law that the others approximate.
     residual : (n_laws,) array
-        Of equivalents: root mean square of the differences [1].
+        For equivalents: root mean square of the differences [1].
     aic, misfit, describes : (n_laws,) array
-        Of fits: as of each fit.
+        For fits: value of each fit.
     aic_difference, aic_scatter : (n_laws, n_laws) array
-        Of fits: `aic` minus that of the other law, and its scatter, which is infinite for a single
+        For fits: `aic` minus that of the other law, and its scatter, which is infinite for a single
         block.
     distinguishable : (n_laws, n_laws) array
-        Of fits: whether the two laws differ significantly.
+        For fits: whether the two laws differ significantly.
 
     Notes
     -----
@@ -225,14 +225,14 @@ def start_case(case: Case) -> dict[str, str]:
 
 def is_law(where: str, name: Any, problems: Problems) -> bool:
     """Return whether a law of this name exists, and report it if not."""
-    known = known_laws()
+    laws = known_laws()
     advice = "Check the name. To load a law from your own file, use --law-module"
     return problems.check(
-        isinstance(name, str) and name in known,
+        isinstance(name, str) and name in laws,
         where,
         f"{shown(name)} is unknown",
         'It must be a law that "granchain laws" lists',
-        suggestion(name, known, advice),
+        suggestion(name, laws, advice),
     )
 
 
@@ -249,7 +249,11 @@ def check_measure(measure: Any, allowed: Collection[str], problems: Problems) ->
 
 def number_inputs(law: str) -> dict[str, Quantity]:
     """Return the inputs of a law that are numbers, by name."""
-    return {one.name: one for one in known_laws()[law].inputs if one.kind == "number"}
+    return {
+        quantity.name: quantity
+        for quantity in known_laws()[law].inputs
+        if quantity.kind == "number"
+    }
 
 
 def knows(law: str, key: str) -> bool:
@@ -273,7 +277,7 @@ def check_known(where: str, law: str, key: str, problems: Problems) -> bool:
 def free_in_each(
     laws: Sequence[str],
     shared: Mapping[str, _Value],
-    own: Mapping[str, Mapping[str, _Value]],
+    individual: Mapping[str, Mapping[str, _Value]],
     problems: Problems,
 ) -> list[dict[str, _Value]]:
     """Return what is free in each law: the shared keys that it has, and its individual keys.
@@ -283,24 +287,24 @@ def free_in_each(
     laws : sequence of str
     shared : mapping
         Values by key, such as "contact.restitution". All laws have the keys outside `contact`.
-    own : mapping of str to mapping
+    individual : mapping of str to mapping
         Values by law, then by key.
     problems : Problems
         Receives keys that no law has, and laws without a free key.
     """
-    for law in own.keys() - set(laws):
+    for law in individual.keys() - set(laws):
         allowed = ", ".join(laws) or "none"
         advice = suggestion(law, laws, "Add it to the laws, or remove it")
         problems.add(
             f"free.{law}", "this law is not in the list of laws", f"The laws are {allowed}", advice
         )
-    found: list[dict[str, _Value]] = []
+    free_keys: list[dict[str, _Value]] = []
     for law in laws:
-        known = {key: value for key, value in shared.items() if knows(law, key)}
-        found.append(known | dict(own.get(law, {})))
+        applicable = {key: value for key, value in shared.items() if knows(law, key)}
+        free_keys.append(applicable | dict(individual.get(law, {})))
         its = ", ".join(f"contact.{name}" for name in number_inputs(law))
         problems.check(
-            bool(found[-1]),
+            bool(free_keys[-1]),
             law,
             "the law has no free key",
             f"At least one is required, such as {its or 'striker.speed'}",
@@ -315,11 +319,11 @@ def free_in_each(
             f"The keys are {', '.join(names) or 'none'}",
             suggestion(key, names, "Free another key"),
         )
-    return found
+    return free_keys
 
 
 def differences(
-    criteria: Sequence[float], blocks: Sequence[np.ndarray], left: Sequence[float]
+    criteria: Sequence[float], blocks: Sequence[np.ndarray], freedom: Sequence[float]
 ) -> dict[str, np.ndarray]:
     """Return the difference of each law from every other law, (law, law).
 
@@ -334,7 +338,7 @@ def differences(
         a difference is that of a block bootstrap, all draws of as many blocks with replacement
         (Kuensch 1989, doi:10.1214/aos/1176347265; Vuong 1989, doi:10.2307/1912557). It has a closed
         form, so no draws are made.
-    left : sequence of float
+    freedom : sequence of float
         Degrees of freedom of each law as a fraction of the measured numbers. Residuals scatter less
         than noise by this fraction (MacKinnon & White 1985, doi:10.1016/0304-4076(85)90158-7).
     """
@@ -344,7 +348,7 @@ def differences(
     count = len(blocks[0])
     for i, j in np.ndindex(scatter.shape):
         # a single block has no scatter, nor does a law with as many parameters as numbers
-        free = min(left[i], left[j])
+        free = min(freedom[i], freedom[j])
         if count > 1 and free > 0.0:
             variance = count * np.var(blocks[i] - blocks[j], ddof=1)
             scatter[i, j] = math.sqrt(variance / free)
@@ -367,8 +371,8 @@ def ranked(values: Sequence[float], alike: Callable[[int, int], bool]) -> list[t
     )
     ranks: list[tuple[int, int]] = []
     first = 0
-    for place, k in enumerate(order):
-        if not (place and alike(order[first], k)):
-            first = place
+    for i, k in enumerate(order):
+        if not (i and alike(order[first], k)):
+            first = i
         ranks.append((first + 1, k))
     return [(k, rank) for rank, k in sorted(ranks)]

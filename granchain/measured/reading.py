@@ -153,13 +153,13 @@ def reading_of(
     start = float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)]))
     baseline = NO_BASELINE._replace(value=start, value_error=0.0, samples=LEAST_QUIET)
     small: tuple[NoisyPulse, float, float] | None = None
-    known = 0
+    fitted_samples = 0
     # Twice, because the baseline is estimated before the pulse, and the pulse is found above the
     # baseline.
     for turn in range(2):
         force = recorded - baseline.at(np.arange(len(recorded)))
-        found = pulses_in(force, noise, filtered)
-        pulses = [pulse for pulse in found.pulses if time[pulse.top] >= begin]
+        smoothed = pulses_in(force, noise, filtered)
+        pulses = [pulse for pulse in smoothed.pulses if time[pulse.top] >= begin]
         if not pulses:
             return SensorReading(
                 baseline=baseline,
@@ -169,19 +169,19 @@ def reading_of(
                 ),
             )
         first = pulses[0]
-        left, right = half_height(found.smooth, first.top)
-        foot = foot_of(found, first, left) if math.isfinite(left) else 0
-        if found.smooth[foot] > DISTURBANCE * first.height:
+        left, right = half_height(smoothed.smooth, first.top)
+        foot = foot_of(smoothed, first, left) if math.isfinite(left) else 0
+        if smoothed.smooth[foot] > DISTURBANCE * first.height:
             # The foot is between two tops of one pulse.
             foot = min(foot, first.start)
         largest = max(pulses, key=lambda pulse: pulse.height)
         # Above the second baseline, another pulse may be the first.
-        if first.height < largest.height - found.doubt:
+        if first.height < largest.height - smoothed.doubt:
             # twice one side if the trace starts on the other side
             wide = 2.0 * interval * float(np.nanmean([first.top - left, right - first.top]))
             small = first, wide, first.height / largest.height
         if turn == 0 and small is not None and small[2] < DISTURBANCE:
-            ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
+            ratio = (right - left) / float(np.diff(half_height(smoothed.smooth, largest.top))[0])
             if not SHORTEST < ratio < 1.0 / SHORTEST:
                 length = "shorter" if ratio < 1.0 else "longer"
                 size = f"{first.height:.3g} N at {1e6 * time[first.top]:.4g} us"
@@ -189,19 +189,19 @@ def reading_of(
                 begin = float(time[first.stop])
                 later = reading_of(time, recorded, noise, filtered, begin, high_pass, arrival)
                 later = replace(later, messages=(*messages, note, *later.messages))
-                return _beside_disturbance(later, float(time[first.top]), first.height, small[1])
+                return _with_disturbance(later, float(time[first.top]), first.height, small[1])
         quiet = foot - round(0.5 * (first.top - foot))
         if quiet >= max(LEAST_QUIET, left - foot):
             # the baseline of the same samples is already known
-            baseline = baseline if quiet == known else baseline_of(recorded[:quiet], noise)
-            known = quiet
+            baseline = baseline if quiet == fitted_samples else baseline_of(recorded[:quiet], noise)
+            fitted_samples = quiet
         else:
-            known = 0
-            baseline = _short_baseline(recorded, found, foot, left, noise, first.height)
-    fallen = _with_fall(baseline, found, first)
+            fitted_samples = 0
+            baseline = _short_baseline(recorded, smoothed, foot, left, noise, first.height)
+    fallen = _with_fall(baseline, smoothed, first)
     fall = 0.0
     if not high_pass and baseline.samples and fallen is not baseline:
-        fall = -float(found.smooth[first.stop :].min())
+        fall = -float(smoothed.smooth[first.stop :].min())
         messages.append(
             f"after the pulse, the trace falls {fall:.3g} N below its baseline. The trace "
             "drifts, or the instrument has a high-pass filter that is not specified in "
@@ -209,11 +209,11 @@ def reading_of(
         )
     baseline = baseline if high_pass else fallen
     force = recorded - baseline.at(np.arange(len(recorded)))
-    found = pulses_in(force, noise, filtered) if baseline.samples else found
-    if found.smooth[first.top] < PULSE_ENDS * first.height:
+    smoothed = pulses_in(force, noise, filtered) if baseline.samples else smoothed
+    if smoothed.smooth[first.top] < PULSE_ENDS * first.height:
         # The samples before the pulse belong to another pulse.
         baseline = NO_BASELINE
-    if largest is not first and largest.height > first.height + found.doubt:
+    if largest is not first and largest.height > first.height + smoothed.doubt:
         messages.append(
             f"a pulse {largest.height / first.height:.2g} times as large follows "
             f"{1e6 * (time[largest.top] - time[first.top]):.3g} us after the first. The results "
@@ -229,7 +229,7 @@ def reading_of(
         )
         return SensorReading(baseline=baseline, messages=tuple(messages))
     reading = _numbers_of_pulse(
-        time, force, noise, found, first, foot, baseline, fall, arrival, messages
+        time, force, noise, smoothed, first, foot, baseline, fall, arrival, messages
     )
     reading = replace(reading, messages=tuple(messages))
     if small is None:
@@ -243,10 +243,10 @@ def reading_of(
     )
 
 
-def _beside_disturbance(
+def _with_disturbance(
     reading: SensorReading, at: float, height: float, width: float
 ) -> SensorReading:
-    """Add an earlier disturbance to the uncertainty of the impulse.
+    """Add the area of an earlier disturbance to the uncertainty of the impulse.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def _numbers_of_pulse(
     time: np.ndarray,
     force: np.ndarray,
     noise: Noise,
-    found: Smoothed,
+    smoothed: Smoothed,
     pulse: NoisyPulse,
     foot: int,
     baseline: Baseline,
@@ -273,25 +273,28 @@ def _numbers_of_pulse(
     definition: str,
     messages: list[str],
 ) -> SensorReading:
+    """Return the results for a pulse. `messages` receives the reason for each missing one."""
     interval = float(time[-1] - time[0]) / (len(time) - 1)
     top = pulse.top
-    left, right = half_height(found.smooth, top)
+    left, right = half_height(smoothed.smooth, top)
     halves = [side for side in (top - left, right - top) if math.isfinite(side)]
     lacks = {
         "the trace ends before the pulse has fallen to half its height. The peak may come "
         "later, so "
         "no result is reported": pulse.stop >= len(force),
         "because of noise, the first pulse may be one pulse or two. No result is reported": (
-            fell_before(found, pulse)
+            fell_before(smoothed, pulse)
         ),
         "the trace contains too little of the pulse. No result is reported": not halves or top < 1,
     }
     if any(lacks.values()):
         messages.append(next(sentence for sentence, holds in lacks.items() if holds))
         return SensorReading(baseline=baseline)
-    peak, place, of_peak, of_place = top_of(force, top, max(min(halves), 1.0), noise)
-    place = _rival_tops(found, pulse, place)
-    flat = flat_top(force, found, noise, top, right - left, SURELY)
+    peak, position, peak_weights, position_weights = top_of(
+        force, top, max(min(halves), 1.0), noise
+    )
+    position = _rival_tops(smoothed, pulse, position)
+    flat = flat_top(force, smoothed, noise, top, right - left, SURELY)
     has_baseline = baseline.samples > 0
     if not has_baseline:
         messages.append(
@@ -315,8 +318,8 @@ def _numbers_of_pulse(
         )
         # A few equal samples may belong to a round top.
         long = flat.stop - flat.start
-        sure = place.error if math.isfinite(place.error) else long
-        place = Number(0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, sure))
+        sure = position.error if math.isfinite(position.error) else long
+        position = Number(0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, sure))
     # A slope of the baseline shifts the peak, more so if the top is flat (a parabola with this half
     # height). Behind a high-pass filter, the fall of the trace below its baseline is lost over the
     # width of the pulse.
@@ -324,21 +327,21 @@ def _numbers_of_pulse(
     tilt = (
         math.hypot(baseline.slope, baseline.slope_error, fall / max(wide, 1.0))
         * min(halves) ** 2
-        / max(pulse.height, found.doubt)
+        / max(pulse.height, smoothed.doubt)
     )
     arrival = Number(
-        float(time[0]) + interval * place.value, interval * math.hypot(place.error, tilt)
+        float(time[0]) + interval * position.value, interval * math.hypot(position.error, tilt)
     )
     by_noise = (
-        math.hypot(noise.of_sum(of_peak.row), baseline.uncertainty(top)),
-        interval * math.hypot(noise.of_sum(of_place.row), tilt),
+        math.hypot(noise.of_sum(peak_weights.row), baseline.uncertainty(top)),
+        interval * math.hypot(noise.of_sum(position_weights.row), tilt),
     )
     of_top, fraction = arrival.value, ARRIVALS[definition]
     if fraction is not None:
         arrival = WITHHELD
     if not has_baseline or flat is not None or not math.isfinite(peak.value):
         return SensorReading(arrival=arrival, top=of_top, baseline=baseline)
-    perhaps = flat_top(force, found, noise, top, right - left, PERHAPS)
+    perhaps = flat_top(force, smoothed, noise, top, right - left, PERHAPS)
     if perhaps is None and right - left < FEW_SAMPLES:
         perhaps = few_at_top(force, noise, top, right - left)
     lost = 0.0
@@ -350,7 +353,7 @@ def _numbers_of_pulse(
                 "extends to the force at which the flanks would meet"
             )
     peak = Number(peak.value, math.hypot(max(peak.error, lost), baseline.uncertainty(top)))
-    width = _between_flanks(force, noise, found, top, peak, of_peak, interval)
+    width = _between_flanks(force, noise, smoothed, top, peak, peak_weights, interval)
     if math.isnan(width.value):
         messages.append("the measured trace is too noisy or too short for a width at half height")
     elif width.value < FEWEST_SAMPLES * interval:
@@ -366,11 +369,21 @@ def _numbers_of_pulse(
         # peak by the fraction.
         sure = math.hypot(peak.error, (1.0 / fraction - 1.0) * baseline.uncertainty(top))
         arrival = _between_flanks(
-            force, noise, found, top, Number(peak.value, sure), of_peak, interval, fraction, (1.0,)
+            force,
+            noise,
+            smoothed,
+            top,
+            Number(peak.value, sure),
+            peak_weights,
+            interval,
+            fraction,
+            (1.0,),
         )
         arrival = Number(float(time[0]) + arrival.value, arrival.error)
     begin = max(0, foot - round(0.5 * (top - foot)))
-    area, end = _impulse_of(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
+    area, end = _impulse_of(
+        force, noise, smoothed, pulse, begin, baseline, right - left < FEW_SAMPLES
+    )
     if perhaps is not None:
         # Area above the top of a parabola with the flanks as tangents: two thirds of half the
         # height of the triangle.
@@ -384,8 +397,8 @@ def _numbers_of_pulse(
         width,
         Number(interval * area.value, interval * area.error),
         top=of_top,
-        before=interval * (place.value - begin),
-        after=interval * (end - place.value),
+        before=interval * (position.value - begin),
+        after=interval * (end - position.value),
         by_noise=by_noise if fraction is None else (by_noise[0], arrival.error),
         baseline=baseline,
         sound=True,
@@ -393,7 +406,12 @@ def _numbers_of_pulse(
 
 
 def _short_baseline(
-    recorded: np.ndarray, found: Smoothed, n: int, left: float, noise: Noise, height: float
+    recorded: np.ndarray,
+    smoothed: Smoothed,
+    n: int,
+    half_position: float,
+    noise: Noise,
+    height: float,
 ) -> Baseline:
     """Estimate the baseline from few samples that may include the foot of a pulse.
 
@@ -402,8 +420,10 @@ def _short_baseline(
     """
     if n == 0:
         return NO_BASELINE
-    rise = max(float(found.smooth[n] - found.smooth[0]), found.doubt / DOUBT, 1e-12 * height)
-    growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(left - n, 1.0)
+    rise = max(
+        float(smoothed.smooth[n] - smoothed.smooth[0]), smoothed.doubt / DOUBT, 1e-12 * height
+    )
+    growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(half_position - n, 1.0)
     hidden = rise / math.expm1(min(n * growth, 50.0))
     sure = math.hypot(noise.of_sum(np.full(n, 1.0 / n)), 0.5 * rise, hidden)
     return Baseline(
@@ -411,13 +431,13 @@ def _short_baseline(
     )
 
 
-def _with_fall(baseline: Baseline, found: Smoothed, pulse: NoisyPulse) -> Baseline:
+def _with_fall(baseline: Baseline, smoothed: Smoothed, pulse: NoisyPulse) -> Baseline:
     """Increase the uncertainty of the baseline if the trace later falls below it.
 
     Beads do not pull, so the baseline has drifted, evenly as far as is known.
     """
-    after = found.smooth[pulse.stop :]
-    if not len(after) or after.min() > -2.0 * found.doubt:
+    after = smoothed.smooth[pulse.stop :]
+    if not len(after) or after.min() > -2.0 * smoothed.doubt:
         return baseline
     lowest = pulse.stop + int(np.argmin(after))
     return baseline._replace(
@@ -452,31 +472,31 @@ def _without_lone_samples(
     return corrected
 
 
-def _rival_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
+def _rival_tops(smoothed: Smoothed, pulse: NoisyPulse, position: Number) -> Number:
     """Increase the uncertainty of the peak position if another top may be as high.
 
     This is the case if the pulse is as high elsewhere, within the margin, with a dip between.
     """
     high = (
-        found.smooth[pulse.start : pulse.stop]
-        > found.smooth[pulse.top] - math.sqrt(2.0) * found.doubt
+        smoothed.smooth[pulse.start : pulse.stop]
+        > smoothed.smooth[pulse.top] - math.sqrt(2.0) * smoothed.doubt
     )
-    parts = np.flatnonzero(np.diff(np.concatenate([[0], high.astype(int), [0]])))
-    if len(parts) <= 2:
-        return place
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], high.astype(int), [0]])))
+    if len(edges) <= 2:
+        return position
     away = max(
-        pulse.top - (pulse.start + int(parts[0])), pulse.start + int(parts[-1]) - 1 - pulse.top
+        pulse.top - (pulse.start + int(edges[0])), pulse.start + int(edges[-1]) - 1 - pulse.top
     )
-    return Number(place.value, math.hypot(place.error, away / 3.0))
+    return Number(position.value, math.hypot(position.error, away / 3.0))
 
 
 def _between_flanks(
     force: np.ndarray,
     noise: Noise,
-    found: Smoothed,
+    smoothed: Smoothed,
     top: int,
     peak: Number,
-    of_peak: Weights,
+    peak_weights: Weights,
     interval: float,
     fraction: float = PULSE_ENDS,
     signs: Sequence[float] = (-1.0, 1.0),
@@ -486,39 +506,41 @@ def _between_flanks(
     By default, this is the width. With one sign, it is the time of the rise.
     """
     level = fraction * peak.value
-    places = crossings(found.smooth, top, level)[: len(signs)]
-    if not all(map(math.isfinite, places)):
+    positions = crossings(smoothed.smooth, top, level)[: len(signs)]
+    if not all(map(math.isfinite, positions)):
         return WITHHELD
     total, by_shape, by_height = 0.0, [], 0.0
     # Noise moves the peak and the crossings together.
     weights = np.zeros(len(force))
-    for flank, (place, sign) in enumerate(zip(places, signs, strict=True)):
-        at, slope, of_place = crossing_of(force, level, place, max(abs(place - top), 1.0), noise)
+    for flank, (position, sign) in enumerate(zip(positions, signs, strict=True)):
+        at, slope, position_weights = crossing_of(
+            force, level, position, max(abs(position - top), 1.0), noise
+        )
         if not math.isfinite(at.value) or not slope:
             return WITHHELD
         # If the flank is nearly flat, its crossing may be anywhere within the margin.
         high, low = (
-            crossings(found.smooth, top, level + margin)[flank]
-            for margin in (found.doubt, -found.doubt)
+            crossings(smoothed.smooth, top, level + margin)[flank]
+            for margin in (smoothed.doubt, -smoothed.doubt)
         )
         # These are eight standard deviations apart. If the distance is more than the slope
         # explains, there are two possible crossings.
         between = abs(high - low) if math.isfinite(high - low) else math.inf
-        slack = found.sharp_doubt + DOUBT * fraction * peak.error
+        slack = smoothed.sharp_doubt + DOUBT * fraction * peak.error
         above, below = (
-            crossings(found.sharp, top, level + margin)[flank] for margin in (slack, -slack)
+            crossings(smoothed.sharp, top, level + margin)[flank] for margin in (slack, -slack)
         )
         wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
         jumps = wide > 1.0 + 2.0 * JUMPS * slack / abs(slope)
-        curved = between > CURVED * 2.0 * found.doubt / abs(slope)
+        curved = between > CURVED * 2.0 * smoothed.doubt / abs(slope)
         total += sign * at.value
-        by_noise = noise.of_sum(of_place.row)
+        by_noise = noise.of_sum(position_weights.row)
         alone = 0.5 * wide if jumps else between / (2.0 * DOUBT) if curved else 0.0
         by_shape.append(math.sqrt(max(max(at.error, alone) ** 2 - by_noise**2, 0.0)))
-        of_place.added_to(weights, sign)
-        of_peak.added_to(weights, sign * fraction / slope)
+        position_weights.added_to(weights, sign)
+        peak_weights.added_to(weights, sign * fraction / slope)
         by_height += fraction / abs(slope)
-    of_samples = noise.of_sum(of_peak.row)
+    of_samples = noise.of_sum(peak_weights.row)
     height_doubt = math.sqrt(max(peak.error**2 - of_samples**2, 0.0))
     sure = math.hypot(*by_shape, by_height * height_doubt, noise.of_sum(weights))
     return Number(interval * total, interval * sure) if math.isfinite(sure) else WITHHELD
@@ -527,7 +549,7 @@ def _between_flanks(
 def _impulse_of(
     force: np.ndarray,
     noise: Noise,
-    found: Smoothed,
+    smoothed: Smoothed,
     pulse: NoisyPulse,
     begin: int,
     baseline: Baseline,
@@ -538,10 +560,12 @@ def _impulse_of(
     With noise, the pulse ends between an earliest and a latest position. The result is the mean of
     both sums.
     """
-    after, by = found.smooth[pulse.top :], max(found.doubt, 1e-9 * pulse.height)
+    after, by = smoothed.smooth[pulse.top :], max(smoothed.doubt, 1e-9 * pulse.height)
     early, late = pulse_end(after, pulse.height, by), pulse_end(after, pulse.height, -by)
     # A short dip is visible only without smoothing.
-    sharp = pulse_end(found.sharp[pulse.top :], pulse.height, max(found.sharp_doubt, by), seen=1.0)
+    sharp = pulse_end(
+        smoothed.sharp[pulse.top :], pulse.height, max(smoothed.sharp_doubt, by), seen=1.0
+    )
     early = sharp if early is None else early if sharp is None else min(early, sharp)
     if early is None:
         return WITHHELD, math.nan
@@ -618,20 +642,19 @@ def pulse_end(
 
 
 def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
-    """Return where a force may rise between samples or within its margin.
+    """Return where a force may rise between samples or within its margin, (n,) bool.
 
-    There it hardly falls over a quarter of the time to its half.
-
-    It hardly falls if it falls by less than half of the margin, or by less than half of its fall
-    before and after, which no pulse with a single top does.
+    This is so where it hardly falls over a quarter of the time to its half: by less than half of
+    the margin, or by less than half of its fall before and after. A pulse with a single top always
+    falls by more.
     """
     reach = max(1, int(np.argmax(after < PULSE_ENDS * height)) // 4)
     falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
-    known = np.where(np.isfinite(falls), falls, -math.inf)
+    finite_falls = np.where(np.isfinite(falls), falls, -math.inf)
     before, later = np.full(len(after), -math.inf), np.full(len(after), -math.inf)
     for away in (reach, 2 * reach):
-        before[away:] = np.maximum(before[away:], known[:-away])
-        later[:-away] = np.maximum(later[:-away], known[away:])
+        before[away:] = np.maximum(before[away:], finite_falls[:-away])
+        later[:-away] = np.maximum(later[:-away], finite_falls[away:])
     steps = (falls < 0.5 * np.minimum(before, later)) & (np.minimum(before, later) > doubt)
     return np.asarray(((falls < 0.5 * doubt) & (after < height - 2.0 * doubt)) | steps)
 
@@ -646,8 +669,8 @@ def merged_from(time: np.ndarray, force: np.ndarray, reading: SensorReading, noi
         return False
     later = slice(int(np.searchsorted(time, reading.top - reading.before)), None)
     # start above the noise, because a pulse that starts in the noise would end in it
-    found = first_pulse(time[later], force[later], level=MERGED_NOISE * noise, noise=noise)
-    return bool(found.merged[0])
+    pulse = first_pulse(time[later], force[later], level=MERGED_NOISE * noise, noise=noise)
+    return bool(pulse.merged[0])
 
 
 def readings_of(
@@ -671,7 +694,7 @@ def readings_of(
     doubtful = {
         k: reading.small for k, reading in enumerate(readings) if math.isfinite(reading.small)
     }
-    known = [
+    disturbance_times = [
         at for reading in readings for at in (reading.small, reading.disturbed) if math.isfinite(at)
     ]
     for k, at in doubtful.items():
@@ -682,7 +705,7 @@ def readings_of(
             near if reading.small_share < DISTURBANCE else max(SIMULTANEOUS * near, 2.0 * interval)
         )
         # the pulse of this sensor is one of them
-        if sum(abs(at - other) < alike for other in known) > 1:
+        if sum(abs(at - other) < alike for other in disturbance_times) > 1:
             size = f"{reading.small_height:.3g} N at {1e6 * at:.4g} us"
             notes.append(
                 f"a disturbance of {size}, which also appears at other sensors, is not a wave "
@@ -692,7 +715,7 @@ def readings_of(
             reading = reading_of(
                 time, force[:, k], noises[k], filtered, at + near, high_pass, arrival
             )
-            reading = _beside_disturbance(reading, at, height, wide)
+            reading = _with_disturbance(reading, at, height, wide)
         if math.isfinite(reading.small) and reading.small_share < DISTURBANCE:
             size = f"{reading.small_height:.3g} N at {1e6 * reading.small:.4g} us"
             notes.append(
@@ -732,20 +755,19 @@ def computed_pulse(
 ) -> ComputedPulse:
     """Return the first pulse of a computed trace.
 
-    Its impulse ends as that of a measured pulse.
-
-    Samples before the force first exceeds the ripples of a filter are ignored.
+    Its impulse ends like the impulse of a measured pulse. Samples before the force first exceeds
+    the ripples of a filter are ignored.
     """
     level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
-    found = first_pulse(
+    pulse = first_pulse(
         time, force, arrival=arrival, jumps=jumps, smooth=smooth, level=level, rise=PULSE_BEGINS
     ).record(0)
-    if not found.complete:
+    if not pulse.complete:
         return ComputedPulse()
-    before = found.top - float(time[np.argmax(force >= PULSE_BEGINS**2 * found.peak)])
+    before = pulse.top - float(time[np.argmax(force >= PULSE_BEGINS**2 * pulse.peak)])
     # without an end, the last sample
-    after = float(time[found.end - 1 if found.end > 0 else -1]) - found.top
+    after = float(time[pulse.end - 1 if pulse.end > 0 else -1]) - pulse.top
     return ComputedPulse(
-        found.peak, found.arrival, found.width, found.impulse, found.top, before, after,
-        found.merged,
+        pulse.peak, pulse.arrival, pulse.width, pulse.impulse, pulse.top, before, after,
+        pulse.merged,
     )  # fmt: skip

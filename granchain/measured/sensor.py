@@ -89,7 +89,7 @@ class Sensor:
         corners = self.corners or (None,)
         wrong = [
             f"{name}: {value!r} is out of range. It must be a finite number above 0."
-            for name, value in [*above.items(), *(("high_pass", one) for one in corners)]
+            for name, value in [*above.items(), *(("high_pass", corner) for corner in corners)]
             if value is not None and not 0.0 < value < math.inf
         ]
         if not 0.0 <= self.noise < math.inf:
@@ -123,7 +123,7 @@ class Sensor:
             ("below", [] if self.low_pass is None else [self.low_pass]),
         )
         passed = [
-            f"{word} {' to '.join(f'{1e-3 * one:.4g}' for one in end)} kHz"
+            f"{word} {' to '.join(f'{1e-3 * frequency:.4g}' for frequency in end)} kHz"
             for word, end in ends
             if end
         ]

@@ -111,11 +111,11 @@ def piezo_force(
     """
     if sensor.front_mass is not None:
         recorded = result.sensor_contact.tolist() if "contact_force" in result.variables else []
-        own = bead - 1, bead
-        if all(contact in recorded or contact not in result.contact for contact in own):
+        contacts = bead - 1, bead
+        if all(contact in recorded or contact not in result.contact for contact in contacts):
             front, back = (
                 result.contact_force[:, recorded.index(contact)] if contact in recorded else 0.0
-                for contact in own
+                for contact in contacts
             )
             mass = float(result.mass[np.flatnonzero(result.bead == bead)[0]])
             return sensor.force(front, back, mass)
@@ -153,8 +153,8 @@ class Measured:
         stated_by, count = trace.about.uncertainty, len(labels)
         # standard deviations: of a force from its calibration [1], of an arrival from its clock [s]
         self.gain_error, self.time_error = (
-            [found[column] for column in columns]
-            for found in (stated_by.all_gain(count), stated_by.own("time", count))
+            [errors[column] for column in columns]
+            for errors in (stated_by.all_gain(count), stated_by.individual_errors("time", count))
         )
         raw = trace.sensor_force[:, columns]
         self.noises = [
@@ -222,9 +222,9 @@ class Measured:
         if sensor.cutoff is None:
             return np.empty(0)
         count = max(64, math.ceil(8.0 * sensor.order / (sensor.cutoff * self.interval)))
-        one = np.zeros(2 * count + 1)
-        one[count] = 1.0
-        return sensor.smooth(self.interval, one)
+        impulse = np.zeros(2 * count + 1)
+        impulse[count] = 1.0
+        return sensor.smooth(self.interval, impulse)
 
     def messages(self) -> list[str]:
         """Return the problems of the trace for each bead."""

@@ -392,7 +392,7 @@ def _numbers(
     led = rf"(?:\A|[{separator or ''}\s]){_LED}"
     if (
         layout.decimal == "."
-        and re.fullmatch(rf"[-+.0-9eE\s{separator or ''}]*", body)
+        and re.fullmatch(rf"[-+0-9.eE\s{separator or ''}]*", body)
         and not (separator in _TWO_MEANINGS and re.search(led, body))
         and (cells.drop(columns=list(places)) == "").all(axis=None)
     ):

@@ -142,16 +142,6 @@ class Trace:
         """True if the trace was computed, not measured."""
         return self.about.kind == "synthetic"
 
-    @property
-    def words(self) -> str:
-        """Kind of the trace, for figures and tables."""
-        return self.about.kind_text
-
-    def as_dict(self) -> dict[str, str]:
-        """Return the kind and source of the trace, for analysis results files."""
-        about = {name: str(getattr(self.about, name) or "") for name in CITED}
-        return {**about, "words": self.words}
-
 
 def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     """Return one message for each error of the samples."""

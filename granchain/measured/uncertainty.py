@@ -127,7 +127,7 @@ class _LocalFit(NamedTuple):
 
 def _fits_about(
     fitted: Callable[[slice, float], _LocalFit | None],
-    place: float,
+    position: float,
     reach: float,
     shares: Sequence[float],
     count: int,
@@ -138,13 +138,13 @@ def _fits_about(
     """
     fits: list[_LocalFit] = []
     for share in shares:
-        near = _samples_near(count, place, share * reach)
+        near = _samples_near(count, position, share * reach)
         if fits and near.stop - near.start >= round(2.0 * fits[-1].length):
             continue
-        fit = fitted(near, place)
+        fit = fitted(near, position)
         if fit is not None:
             fits.append(fit)
-            place = fit.values[0]
+            position = fit.values[0]
     return fits
 
 
@@ -163,39 +163,39 @@ def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -
         for i, longer in enumerate(fits[:k]):
             ratio = longer.length / fit.length
             if LENGTH_RATIOS[0] <= ratio <= LENGTH_RATIOS[1]:
-                apart, of_both = _apart(longer, fit, which, noise)
+                difference, deviation = _difference(longer, fit, which, noise)
                 order = LONG_ORDER if longer.length > LONG * reach else SHAPE_ORDER
-                own = _beyond(apart, of_both) / (ratio**order - 1.0)
-                shape[k], compared[k] = max(shape[k], own), True
+                shape_error = _beyond(difference, deviation) / (ratio**order - 1.0)
+                shape[k], compared[k] = max(shape[k], shape_error), True
                 if math.isfinite(fit.noise[which]):
-                    shape[i] = max(shape[i], _beyond(apart, NO_NOISE * of_both))
+                    shape[i] = max(shape[i], _beyond(difference, NO_NOISE * deviation))
     # The longest stretches have no longer one for comparison. Two and three samples have the
     # remainder of their interpolation.
-    found = [
+    estimates = [
         Number(fit.values[which], math.hypot(by_noise[k], shape[k] if fit.length > 1.0 else 0.0))
         for k, fit in enumerate(fits)
         if compared[k] or fit.length <= 1.0
     ]
-    if not found:
+    if not estimates:
         return WITHHELD
-    best = min(found, key=lambda one: one.error)
+    best = min(estimates, key=lambda estimate: estimate.error)
     if not math.isfinite(best.error):
         return WITHHELD
     # An estimate that is q times less certain may differ by q times as much.
-    apart_by = [
-        abs(one.value - best.value) * best.error / one.error
-        for one in found
-        if 0.0 < one.error <= ALIKE_UNCERTAIN * best.error
+    spread = [
+        abs(estimate.value - best.value) * best.error / estimate.error
+        for estimate in estimates
+        if 0.0 < estimate.error <= ALIKE_UNCERTAIN * best.error
     ]
-    return Number(best.value, max([best.error, *apart_by]))
+    return Number(best.value, max([best.error, *spread]))
 
 
-def _apart(longer: _LocalFit, fit: _LocalFit, which: int, noise: Noise) -> tuple[float, float]:
+def _difference(longer: _LocalFit, fit: _LocalFit, which: int, noise: Noise) -> tuple[float, float]:
     """Return the difference of two estimates and its standard deviation from noise."""
     first = min(longer.start, fit.start)
-    weights = np.zeros(max(one.start + len(one.rows[which]) for one in (longer, fit)) - first)
-    for one, sign in ((longer, 1.0), (fit, -1.0)):
-        Weights(one.start - first, one.rows[which]).added_to(weights, sign)
+    weights = np.zeros(max(each.start + len(each.rows[which]) for each in (longer, fit)) - first)
+    for each, sign in ((longer, 1.0), (fit, -1.0)):
+        Weights(each.start - first, each.rows[which]).added_to(weights, sign)
     return abs(longer.values[which] - fit.values[which]), noise.of_sum(weights)
 
 
@@ -223,7 +223,7 @@ def top_of(
     noise : Noise
     """
     fits = _fits_about(
-        lambda near, place: _exponential(force, near, place, noise),
+        lambda near, position: _exponential(force, near, position, noise),
         top,
         reach,
         FITTED_LENGTHS,
@@ -235,14 +235,14 @@ def top_of(
     if 0 < i < len(force) - 1:
         fits.append(_through_three(force, i, noise))
         second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
-    place, peak = (_surest(fits, which, noise, reach) for which in (0, 1))
+    position, peak = (_surest(fits, which, noise, reach) for which in (0, 1))
     if second:
         between = BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)
         peak = Number(peak.value, math.hypot(peak.error, between))
     # a small kink may be the top; above half height, the force is roughly a parabola
     away, hidden = 0.0, 0.0
     for fit in fits:
-        if fit.values[0] == place.value and len(fit.curve):
+        if fit.values[0] == position.value and len(fit.curve):
             size = max(noise.sample, EXACT * peak.value)
             of_top = force[fit.start : fit.start + len(fit.curve)]
             off = of_top - fit.curve
@@ -250,15 +250,15 @@ def top_of(
             pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
             strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
             high = strange & (of_top > peak.value - 2.0 * math.hypot(size, peak.error))
-            away = float(np.abs(fit.start + np.flatnonzero(high) - place.value).max(initial=0.0))
+            away = float(np.abs(fit.start + np.flatnonzero(high) - position.value).max(initial=0.0))
             missed = _misfit(fit, force)
             corner = CORNER_HEIGHT * _corner(fits, fit.length, force, noise)
             below = max(missed if missed > MISFIT * noise.sample else 0.0, corner)
             if below:
                 hidden = reach * math.sqrt(2.0 * below / max(peak.value, below))
-    alone = math.hypot(place.error, LEAST_PLACE)
-    at = Number(place.value, max(alone, HIDDEN_KINK * hidden, away / 3.0))
-    return peak, at, _weights(fits, peak.value, 1), _weights(fits, place.value, 0)
+    alone = math.hypot(position.error, LEAST_PLACE)
+    at = Number(position.value, max(alone, HIDDEN_KINK * hidden, away / 3.0))
+    return peak, at, _weights(fits, peak.value, 1), _weights(fits, position.value, 0)
 
 
 def _misfit(fit: _LocalFit, force: np.ndarray) -> float:
@@ -299,7 +299,7 @@ def _weights(fits: Sequence[_LocalFit], value: float, which: int) -> Weights:
 
 
 def crossing_of(
-    force: np.ndarray, level: float, place: float, reach: float, noise: Noise
+    force: np.ndarray, level: float, position: float, reach: float, noise: Noise
 ) -> tuple[Number, float, Weights]:
     """Return where a flank crosses a level [samples], its slope, and the weights.
 
@@ -311,30 +311,30 @@ def crossing_of(
         Forces [N].
     level : float
         Level [N].
-    place : float
+    position : float
         Position near the crossing [samples].
     reach : float
         Distance from the crossing to the top [samples].
     noise : Noise
     """
     fits = _fits_about(
-        lambda near, place: _flank(force, level, near, place, noise),
-        place,
+        lambda near, position: _flank(force, level, near, position, noise),
+        position,
         reach,
         FITTED_LENGTHS[3:],
         len(force),
     )
-    i = math.floor(fits[-1].values[0] if fits else place)
+    i = math.floor(fits[-1].values[0] if fits else position)
     if 0 <= i < len(force) - 1 and force[i] != force[i + 1]:
         fits.append(_through_two(force, level, i, noise))
-    found = _surest(fits, 0, noise, reach)
-    slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value] or [math.nan]
-    return found, slopes[-1], _weights(fits, found.value, 0)
+    crossing = _surest(fits, 0, noise, reach)
+    slopes = [fit.values[1] for fit in fits if fit.values[0] == crossing.value] or [math.nan]
+    return crossing, slopes[-1], _weights(fits, crossing.value, 0)
 
 
-def _samples_near(count: int, place: float, half: float) -> slice:
+def _samples_near(count: int, position: float, half: float) -> slice:
     """Return the samples within a distance of a position."""
-    return slice(max(0, math.ceil(place - half)), min(count, math.floor(place + half) + 1))
+    return slice(max(0, math.ceil(position - half)), min(count, math.floor(position + half) + 1))
 
 
 def _scaled(near: slice, centre: float, degree: int) -> tuple[float, np.ndarray]:
@@ -450,16 +450,16 @@ def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
     Within half a sample, it is at most 1/16 of that difference, and its derivative at most 1/6. The
     position is the slope divided by the second difference.
     """
-    height, place = map(float, vertex(np.arange(i - 1.0, i + 2.0), force[i - 1 : i + 2]))
+    height, position = map(float, vertex(np.arange(i - 1.0, i + 2.0), force[i - 1 : i + 2]))
     second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
     third = float(np.abs(np.diff(force[max(i - 2, 0) : i + 3], 3)).max(initial=0.0))
     sure = second - 3.0 * noise.of_sum(np.array([1.0, -2.0, 1.0]))
     slope = noise.of_sum(np.array([-0.5, 0.0, 0.5]))
     off = math.hypot(slope, third / 6.0) / sure if sure > 0.0 else math.inf
-    of_height = np.array([0.0, 1.0, 0.0])
-    of_place = np.array([-0.5, 0.0, 0.5]) / second if second > 0.0 else np.zeros(3)
+    height_weights = np.array([0.0, 1.0, 0.0])
+    position_weights = np.array([-0.5, 0.0, 0.5]) / second if second > 0.0 else np.zeros(3)
     sizes = (off, math.hypot(noise.sample, third / 16.0))
-    return _LocalFit(1.0, (place, height), sizes, i - 1, (of_place, of_height))
+    return _LocalFit(1.0, (position, height), sizes, i - 1, (position_weights, height_weights))
 
 
 def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _LocalFit:
@@ -469,7 +469,7 @@ def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _Loca
     """
     slope = float(force[i + 1] - force[i])
     second = float(np.abs(np.diff(force[max(i - 1, 0) : i + 3], 2)).max(initial=0.0))
-    place = i + (level - float(force[i])) / slope
-    of_place = np.array([place - i - 1.0, i - place]) / slope
+    position = i + (level - float(force[i])) / slope
+    position_weights = np.array([position - i - 1.0, i - position]) / slope
     sizes = (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan)
-    return _LocalFit(1.0, (place, slope), sizes, i, (of_place,))
+    return _LocalFit(1.0, (position, slope), sizes, i, (position_weights,))

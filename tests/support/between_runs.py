@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.interpolate import CubicSpline
 
-from granchain.measured.against import Against
+from granchain.measured.fit_problem import FitProblem
 
 
 class BetweenRuns:
@@ -17,7 +17,7 @@ class BetweenRuns:
 
     Parameters
     ----------
-    against : Against
+    problem : FitProblem
         Whose case is run.
     box : sequence of (float, float)
         Of each free key, in their order.
@@ -25,12 +25,12 @@ class BetweenRuns:
         Nodes along each.
     """
 
-    def __init__(self, against: Against, box: Sequence[tuple[float, float]], count: int = 7):
+    def __init__(self, problem: FitProblem, box: Sequence[tuple[float, float]], count: int = 7):
         self._low, self._high = np.array(box).T
         nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
         grid = np.stack(np.meshgrid(*[nodes] * len(box), indexing="ij"), axis=-1)
         points = grid.reshape(-1, len(box))
-        self._run = against._computed
+        self._run = problem._computed
         sides: list[Any] = self._run(list(self._scaled(points, back=True)))
         self._one: Any = sides[0]
         time = self._one.time
@@ -50,7 +50,7 @@ class BetweenRuns:
         return rows
 
     def computed(self, points: Sequence[np.ndarray]) -> list[Any]:
-        """As `Against._computed` gives them; outside the box those are run."""
+        """As `FitProblem._computed` gives them; outside the box those are run."""
         keys = self._scaled(np.array([point[: len(self._low)] for point in points]))
         if np.abs(keys).max() > 1.0:
             return self._run(list(points))

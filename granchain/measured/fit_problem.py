@@ -10,7 +10,7 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.errors import CaseError, RunError
-from granchain.measured.foretold import foretold
+from granchain.measured.prediction import predict_windows
 from granchain.measured.sensor import Sensor
 from granchain.measured.sides import Computed, Measured
 from granchain.studies.evaluate import evaluated
@@ -35,7 +35,7 @@ class Nuisance(NamedTuple):
     error: float
 
 
-class Against:
+class FitProblem:
     """Comparison of a case with a measured trace.
 
     Parameters
@@ -61,21 +61,21 @@ class Against:
         changes = FORCES_ALONE | {"sensors.beads": beads}
         if self.sensor.front_mass is not None:
             first = (case.striker is None) - case.ends.has_wall("left")
-            there = range(first, case.beads + case.ends.has_wall("right"))
+            existing = range(first, case.beads + case.ends.has_wall("right"))
             contacts = {contact for bead in beads for contact in (bead - 1, bead)}
-            changes["sensors.contacts"] = sorted(contacts.intersection(there))
+            changes["sensors.contacts"] = sorted(contacts.intersection(existing))
         self.base, self.trace, self.measure = case, trace, measure
         self.case = case.replace(**changes)
         self.keys, self.threads, self.beads = keys, threads, beads
         self.measured = measured
         self.messages = [*trace.notes, *measured.messages()]
         self.messages_of_runs: list[str] = []
-        self._kept: dict[bytes, Computed | None] = {}
+        self._cached_models: dict[bytes, Computed | None] = {}
         stated, readings = trace.about.uncertainty, measured.readings
         self.peak, self.arrival, self.peak_error, self.arrival_error = np.array(
             [
-                (one.peak.value, one.arrival.value, one.peak.error, one.arrival.error)
-                for one in readings
+                (peak.value, arrival.value, peak.error, arrival.error)
+                for peak, arrival in ((reading.peak, reading.arrival) for reading in readings)
             ]
         ).T
         self.times = measure != "peaks"
@@ -96,11 +96,11 @@ class Against:
                 if measure == "traces":
                     compared[0] += [k] * (window.stop - window.start)
         self.labels = np.concatenate(compared).astype(int)
-        self.kinds = np.repeat([0, 1], [len(one) for one in compared])
+        self.kinds = np.repeat([0, 1], [len(sensors) for sensors in compared])
         self.count = len(self.kinds)
         # the part of each error that noise causes, which is tiny in exact records; all of the error
         # if the shape of the pulse is unknown
-        shares = np.array([one.by_noise for one in readings]).T
+        shares = np.array([reading.by_noise for reading in readings]).T
         shares = np.clip(shares / [self.peak_error, self.arrival_error], 1e-6, 1.0)
         shares = np.nan_to_num(shares, nan=1.0)
         self.noise_share = shares[self.kinds, self.labels]
@@ -113,23 +113,26 @@ class Against:
         if gains and stated.common_gain > 0.0:
             self.nuisances.append(Nuisance(CALIBRATION, None, stated.common_gain))
         for kind, errors, compares in (
-            (CALIBRATION, stated.own("gain", count), gains),
-            (CLOCK_SHIFT, stated.own("time", count), self.times),
+            (CALIBRATION, stated.individual_errors("gain", count), gains),
+            (CLOCK_SHIFT, stated.individual_errors("time", count), self.times),
         ):
             self.nuisances += [
                 Nuisance(kind, k, error)
                 for k, error in enumerate(errors)
                 if compares and has[k] and error
             ]
-        self.known = [one for one in self.nuisances if math.isfinite(one.error)]
+        self.priors = [nuisance for nuisance in self.nuisances if math.isfinite(nuisance.error)]
         # degrees of freedom of the noise estimate from the pre-trigger baseline, and of its slow
         # parts, by sensor; 0 if the baseline is not used
         self.quiet_degrees, self.slow_degrees = np.zeros((2, count))
-        self.foretold = {}
+        self.predictions = {}
         if measure == "traces":
-            self.foretold = foretold(measured, self._windows, self.messages)
-            for k, one in self.foretold.items():
-                self.quiet_degrees[k], self.slow_degrees[k] = one.degrees, one.slow_degrees
+            self.predictions = predict_windows(measured, self._windows, self.messages)
+            for k, prediction in self.predictions.items():
+                self.quiet_degrees[k], self.slow_degrees[k] = (
+                    prediction.degrees,
+                    prediction.slow_degrees,
+                )
         elif stated.noise is None:
             for k, (reading, noise) in enumerate(zip(readings, measured.noises, strict=True)):
                 self.quiet_degrees[k] = reading.baseline.samples / noise.statistical_inefficiency
@@ -144,21 +147,23 @@ class Against:
         columns = []
         if self.times:
             (model,) = self._computed([start])
-            apart = self.apart(model)
-            if not np.isfinite(apart).any():
-                raise RunError(self.why_not(start))
-            widths = np.array([one.width.value for one in self.measured.readings])
-            known = widths[np.isfinite(widths)]
-            width = float(np.median(known)) if len(known) else self.trace.interval
-            columns.append((float(np.nanmedian(apart)), -math.inf, math.inf, width))
+            differences = self.arrival_differences(model)
+            if not np.isfinite(differences).any():
+                raise RunError(self.reason_without_pulses(start))
+            widths = np.array([reading.width.value for reading in self.measured.readings])
+            finite_widths = widths[np.isfinite(widths)]
+            width = float(np.median(finite_widths)) if len(finite_widths) else self.trace.interval
+            columns.append((float(np.nanmedian(differences)), -math.inf, math.inf, width))
         columns += [
-            (0.0, -1.0 if one.kind == CALIBRATION else -math.inf, math.inf, one.error)
-            for one in self.known
+            (0.0, -1.0 if nuisance.kind == CALIBRATION else -math.inf, math.inf, nuisance.error)
+            for nuisance in self.priors
         ]
         box = (start, low, high, size)
-        return tuple(np.append(own, [one[i] for one in columns]) for i, own in enumerate(box))
+        return tuple(
+            np.append(values, [column[i] for column in columns]) for i, values in enumerate(box)
+        )
 
-    def why_not(self, point: np.ndarray) -> str:
+    def reason_without_pulses(self, point: np.ndarray) -> str:
         """Return the reason why a point has no pulses to compare."""
         case = self._case(point)
         if isinstance(case, str):
@@ -199,11 +204,11 @@ class Against:
         The arrays are the forces (sample, sensor) [N], and the gain [1] and shift [s] of each
         sensor.
         """
-        gain, shift = self.peak / model.peaks, self.apart(model)
+        gain, shift = self.peak / model.peaks, self.arrival_differences(model)
         finite = np.isfinite(gain) & np.isfinite(shift)
         gain, shift = np.where(finite, gain, 1.0), np.where(finite, shift, self.mean_shift(model))
         modelled = gain * np.column_stack(
-            [model.at(self.trace.time - one)[:, k] for k, one in enumerate(shift)]
+            [model.at(self.trace.time - delay)[:, k] for k, delay in enumerate(shift)]
         )
         return np.nan_to_num(modelled), gain, shift
 
@@ -213,28 +218,28 @@ class Against:
         The shapes are (sample, sensor) for the forces and (2, sensor) for the result.
         """
         readings = self.measured.read(force)
-        return np.array([(one.peak.value, one.arrival.value) for one in readings]).T
+        return np.array([(reading.peak.value, reading.arrival.value) for reading in readings]).T
 
     def misfit(self, point: np.ndarray) -> float:
         """Return the root mean square of computed minus measured values, relative to the peaks."""
         (model,) = self._computed([point])
         if model is None:
             return math.nan
-        shift, gain = self.of_measurement(point)
+        shift, gain = self.shifts_and_gains(point)
         if self.measure != "traces":
             off = (gain * model.peaks + self.peak_read) / self.peak - 1.0
             return float(np.sqrt(np.nanmean(off**2)))
-        parts = [off / self.peak[k] for k, off in self.left_of_samples(model, shift, gain)]
+        parts = [off / self.peak[k] for k, off in self.force_residuals(model, shift, gain)]
         return float(np.sqrt(np.mean(np.concatenate(parts) ** 2)))
 
-    def apart(self, model: Computed | None) -> np.ndarray:
+    def arrival_differences(self, model: Computed | None) -> np.ndarray:
         """Return the measured minus the computed arrivals, (sensor,) [s]."""
         return self.arrival - (math.nan if model is None else model.arrivals)
 
     def mean_shift(self, model: Computed) -> float:
         """Return the mean of measured minus computed arrivals [s]; 0 without arrivals."""
-        apart = self.apart(model)
-        return float(np.nanmean(apart)) if np.isfinite(apart).any() else 0.0
+        differences = self.arrival_differences(model)
+        return float(np.nanmean(differences)) if np.isfinite(differences).any() else 0.0
 
     def _case(self, point: np.ndarray) -> Case | str:
         """Return the case at a point, or the reason why there is none."""
@@ -250,50 +255,54 @@ class Against:
         most runs are reused.
         """
         keys = [point[: len(self.keys)].tobytes() for point in points]
-        found = {key: self._kept.get(key) for key in keys}
-        asked = {key: self._case(np.frombuffer(key)) for key, one in found.items() if one is None}
-        cases = {key: case for key, case in asked.items() if isinstance(case, Case)}
+        models = {key: self._cached_models.get(key) for key in keys}
+        new_cases = {
+            key: self._case(np.frombuffer(key)) for key, model in models.items() if model is None
+        }
+        cases = {key: case for key, case in new_cases.items() if isinstance(case, Case)}
         if cases:
             runs = evaluated(cases.values(), "result", threads=self.threads, interruptible=False)
             for i, (key, status) in enumerate(zip(cases, runs.status, strict=True)):
                 result = runs.result(i)
                 if not status.failed and result is not None:
                     sides = self.sensor, self.sensor, self.messages_of_runs
-                    found[key] = Computed(result, self.beads, *sides)
-        if len(found) >= len(self._kept):
-            self._kept = found
-        return [found[key] for key in keys]
+                    models[key] = Computed(result, self.beads, *sides)
+        if len(models) >= len(self._cached_models):
+            self._cached_models = models
+        return [models[key] for key in keys]
 
     def residuals(self, points: np.ndarray) -> np.ndarray:
         """Return computed minus measured values in standard deviations, for `search.descend`."""
         rows = []
         for point, model in zip(points, self._computed(list(points)), strict=True):
-            shift, gain = self.of_measurement(point)
+            shift, gain = self.shifts_and_gains(point)
             # prior knowledge of calibrations and clocks enters as additional residuals
-            more = point[len(point) - len(self.known) :] / [one.error for one in self.known]
-            rows.append([*self.off(model, shift, gain), *more])
+            more = point[len(point) - len(self.priors) :] / [
+                nuisance.error for nuisance in self.priors
+            ]
+            rows.append([*self.data_residuals(model, shift, gain), *more])
         return np.array(rows)
 
-    def beside(self, point: np.ndarray) -> dict[Nuisance, float]:
+    def nuisance_values(self, point: np.ndarray) -> dict[Nuisance, float]:
         """Return the parameters in addition to the keys: clocks [s] and calibration errors [1]."""
         return dict(zip(self.nuisances, point[len(self.keys) :].tolist(), strict=True))
 
-    def of_measurement(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def shifts_and_gains(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the clock difference [s] and the gain [1] of each sensor at a point, (sensor,).
 
         The gain is the ratio of the measured to the true force.
         """
         shift, gain = np.zeros((2, len(self.beads)))
-        for one, value in self.beside(point).items():
-            which = shift if one.kind == CLOCK_SHIFT else gain
-            which[slice(None) if one.sensor is None else one.sensor] += value
+        for nuisance, value in self.nuisance_values(point).items():
+            values = shift if nuisance.kind == CLOCK_SHIFT else gain
+            values[slice(None) if nuisance.sensor is None else nuisance.sensor] += value
         return shift, 1.0 + gain
 
     def force_at(self, model: Computed, k: int, shift: float, gain: float) -> np.ndarray:
         """Return the computed force in the window of a sensor, as its instrument reads it [N]."""
         return gain * model.at(self.trace.time[self._windows[k]] - shift)[:, k]
 
-    def left_of_samples(
+    def force_residuals(
         self, model: Computed, shift: np.ndarray, gain: np.ndarray
     ) -> list[tuple[int, np.ndarray]]:
         """Return the computed minus the measured force in the window of each sensor [N]."""
@@ -301,7 +310,7 @@ class Against:
             (
                 k,
                 self.force_at(model, k, shift[k], gain[k])
-                + self.foretold[k].line
+                + self.predictions[k].line
                 - self.measured.force[window, k],
             )
             for k, window in self._windows.items()
@@ -314,13 +323,15 @@ class Against:
                 "bead": self.beads[k],
                 "time": self.trace.time[window],
                 "measured": self.measured.force[window, k]
-                - (self.foretold[k].line if self.foretold else 0.0),
+                - (self.predictions[k].line if self.predictions else 0.0),
                 "computed": self.force_at(model, k, shift[k], gain[k]),
             }
             for k, window in self._windows.items()
         ]
 
-    def off(self, model: Computed | None, shift: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    def data_residuals(
+        self, model: Computed | None, shift: np.ndarray, gain: np.ndarray
+    ) -> np.ndarray:
         """Return computed minus measured values in standard deviations.
 
         A value is nan if the computed side lacks a measured pulse.
@@ -332,8 +343,8 @@ class Against:
 
             return np.concatenate(
                 [
-                    solve_triangular(self.foretold[k].root, off, lower=True, check_finite=False)
-                    for k, off in self.left_of_samples(model, shift, gain)
+                    solve_triangular(self.predictions[k].root, off, lower=True, check_finite=False)
+                    for k, off in self.force_residuals(model, shift, gain)
                 ]
             )
         peaks = gain * model.peaks + self.peak_read - self.peak
@@ -350,13 +361,13 @@ class Against:
         """
         if self.measure != "traces":
             return self.labels
-        found, first = [], 0
+        block_labels, first = [], 0
         for k, window in self._windows.items():
             count = window.stop - window.start
-            pieces = max(1, int(count / math.ceil(2.0 * self.foretold[k].correlated)))
-            found.append(first + np.arange(count) * pieces // count)
+            pieces = max(1, int(count / math.ceil(2.0 * self.predictions[k].correlated)))
+            block_labels.append(first + np.arange(count) * pieces // count)
             first += pieces
-        return np.concatenate(found)
+        return np.concatenate(block_labels)
 
     def shapes(self) -> tuple[np.ndarray, np.ndarray]:
         """Return slow orthonormal shapes in the samples of each sensor, and their sensors.
@@ -367,20 +378,20 @@ class Against:
 
         rows, labels = [], []
         for k in self._windows if self.measure == "traces" else ():
-            places = np.flatnonzero(self.labels == k)
-            for shape in dct(np.eye(len(places)), norm="ortho", axis=0)[:SHAPES]:
+            indices = np.flatnonzero(self.labels == k)
+            for shape in dct(np.eye(len(indices)), norm="ortho", axis=0)[:SHAPES]:
                 rows.append(np.zeros(self.count))
-                rows[-1][places] = shape
+                rows[-1][indices] = shape
                 labels.append(k)
         return np.reshape(rows, (-1, self.count)), np.array(labels, dtype=int)
 
-    def of_sensors(self, residual: np.ndarray) -> np.ndarray:
+    def rms_by_sensor(self, residual: np.ndarray) -> np.ndarray:
         """Return the root mean square residual of each sensor, (sensor,).
 
         If a sensor has only one residual, its sign is included.
         """
-        found = np.full(len(self.beads), math.nan)
+        by_sensor = np.full(len(self.beads), math.nan)
         for k in np.unique(self.labels):
-            own = residual[self.labels == k]
-            found[k] = own[0] if len(own) == 1 else math.sqrt(np.mean(own**2))
-        return found
+            of_sensor = residual[self.labels == k]
+            by_sensor[k] = of_sensor[0] if len(of_sensor) == 1 else math.sqrt(np.mean(of_sensor**2))
+        return by_sensor

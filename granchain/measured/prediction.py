@@ -36,7 +36,7 @@ FEW_TIMES = 5.0
 UNKNOWN = 1e3
 
 
-class Foretold(NamedTuple):
+class Prediction(NamedTuple):
     """Prediction of the samples of a sensor's window from its pre-trigger baseline.
 
     Attributes
@@ -59,9 +59,9 @@ class Foretold(NamedTuple):
     correlated: float
 
 
-def foretold(
+def predict_windows(
     measured: Measured, windows: Mapping[int, slice], messages: list[str]
-) -> dict[int, Foretold]:
+) -> dict[int, Prediction]:
     """Predict the samples in the window of each sensor.
 
     The samples have the noise of the baseline, with its autocovariance and its sine, if any. They
@@ -75,19 +75,19 @@ def foretold(
     messages : list of str
         Receives a message for each baseline that is too short.
     """
-    found = {}
+    predictions = {}
     quiets = {k: measured.force[: measured.readings[k].baseline.samples, k] for k in windows}
     firsts = {
         k: max(0, min(len(quiets[k]), window.start) - MOST_QUIET) for k, window in windows.items()
     }
-    shown = _shown_noise(quiets)
+    noise_models = _baseline_noise(quiets)
     for k, window in windows.items():
         few, count, span = "", len(quiets[k]), window.stop - firsts[k]
         degrees = slow_degrees = 0.0
         correlated = 1.0
         row, wave = np.zeros((2, span))
-        if k in shown:
-            model, stretch, sine = shown[k]
+        if k in noise_models:
+            model, stretch, sine = noise_models[k]
             row, wave = model.autocovariance(stretch, span), sine.autocovariance(span)
             if measured.trace.about.uncertainty.noise is not None:
                 # scale to the specified noise of a sample after the filter
@@ -117,27 +117,29 @@ def foretold(
         least = PULSE_BEGINS**3 * float(np.abs(measured.force[window, k]).max())
         row[0] = max(row[0], least**2) + least**2 + SEEN_RANGE * row[0]
         row[0] += step_of(measured.trace.sensor_force[:, k]) ** 2 / 12.0
-        places = np.r_[firsts[k] : min(count, window.start), window.start : window.stop]
-        line, root = _about_line(measured, k, places, window, row + wave)
-        found[k] = Foretold(line, root, degrees, slow_degrees, correlated)
-    return found
+        indices = np.r_[firsts[k] : min(count, window.start), window.start : window.stop]
+        line, root = _about_line(measured, k, indices, window, row + wave)
+        predictions[k] = Prediction(line, root, degrees, slow_degrees, correlated)
+    return predictions
 
 
-def _shown_noise(quiets: Mapping[int, np.ndarray]) -> dict[int, tuple[Autoregression, int, Sine]]:
+def _baseline_noise(
+    quiets: Mapping[int, np.ndarray],
+) -> dict[int, tuple[Autoregression, int, Sine]]:
     """Return the noise of each baseline: an autoregression, its stretch, and a sine.
 
     Baselines that are too short or free of noise are omitted.
     """
     enough = [k for k in quiets if len(quiets[k]) >= LEAST_QUIET and quiets[k].any()]
     sines = dict(zip(enough, sines_of_common_source([quiets[k] for k in enough]), strict=True))
-    rests = [sines[k].rest for k in enough]
+    residuals = [sines[k].residual for k in enough]
     # removing a sine leaves a gap at its frequency, which is not part of the noise's spectrum
-    doubt = NO_SUPPORT if any(one.turn for one in sines.values()) else 0.0
-    models = [(autoregression([rest], doubt), 0) for rest in rests]
+    doubt = NO_SUPPORT if any(sine.turn for sine in sines.values()) else 0.0
+    models = [(autoregression([residual], doubt), 0) for residual in residuals]
     # sensors of one model share a spectrum, which more samples determine better
     if len(enough) > 1:
-        alike = autoregression(rests, len(enough) * doubt)
-        if alike.criterion < sum(one.criterion for one, _ in models):
+        alike = autoregression(residuals, len(enough) * doubt)
+        if alike.criterion < sum(model.criterion for model, _ in models):
             models = [(alike, i) for i in range(len(enough))]
     return {
         k: (model, stretch, sines[k]) for k, (model, stretch) in zip(enough, models, strict=True)
@@ -166,7 +168,7 @@ def about_true_line(row: np.ndarray, count: int) -> float:
 
 
 def _about_line(
-    measured: Measured, k: int, places: np.ndarray, window: slice, row: np.ndarray
+    measured: Measured, k: int, indices: np.ndarray, window: slice, row: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of the samples in a window, given the baseline samples before it, and the
     lower Cholesky factor of their covariance.
@@ -180,7 +182,7 @@ def _about_line(
     measured : Measured
     k : int
         Index of the sensor.
-    places : array (sample,)
+    indices : array (sample,)
         Indices of the baseline samples, then those of the window.
     window : slice
     row : array
@@ -188,14 +190,14 @@ def _about_line(
     """
     from scipy.linalg import cholesky, solve_triangular, toeplitz
 
-    force, baseline, first = measured.force[:, k], measured.readings[k].baseline, places[0]
+    force, baseline, first = measured.force[:, k], measured.readings[k].baseline, indices[0]
     # disturbances are not noise
     calm = np.abs(force) <= OUTLYING * math.sqrt(row[0])
-    places = places[calm[places] | (places >= window.start)]
-    ahead = int(np.sum(places < window.start))
-    quiet = force[places[:ahead]]
-    covariance = toeplitz(row)[np.ix_(places - first, places - first)]
-    away = places - baseline.middle
+    indices = indices[calm[indices] | (indices >= window.start)]
+    ahead = int(np.sum(indices < window.start))
+    quiet = force[indices[:ahead]]
+    covariance = toeplitz(row)[np.ix_(indices - first, indices - first)]
+    away = indices - baseline.middle
     if ahead < LEAST_QUIET:
         covariance += baseline.uncertainty(0.5 * (window.start + window.stop)) ** 2
     else:
@@ -205,10 +207,10 @@ def _about_line(
         seen = solve_triangular(quiet_root, quiet, lower=True)
         sure = np.linalg.inv(basis.T @ basis)
         slope = float((sure @ (basis.T @ seen))[1])
-        held = max(slope**2 - sure[1, 1], 0.25 * sure[1, 1])
-        covariance += UNKNOWN**2 * sure[0, 0] + held * np.outer(away, away)
+        slope_variance = max(slope**2 - sure[1, 1], 0.25 * sure[1, 1])
+        covariance += UNKNOWN**2 * sure[0, 0] + slope_variance * np.outer(away, away)
         # the baseline's mean has removed the slowest part of the noise
         covariance[ahead:, ahead:] += baseline.value_error**2
     root = np.asarray(cholesky(covariance, lower=True))
-    told = solve_triangular(root[:ahead, :ahead], quiet, lower=True)
-    return root[ahead:, :ahead] @ told, root[ahead:, ahead:]
+    whitened = solve_triangular(root[:ahead, :ahead], quiet, lower=True)
+    return root[ahead:, :ahead] @ whitened, root[ahead:, ahead:]
