@@ -130,7 +130,7 @@ _VALUES: dict[str, Material] = {
     "steel-440c": Material(
         youngs_modulus=round(30.4e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.28,
-        density=round(0.275 * _POUND_PER_CUBIC_INCH),
+        density=round(0.275 * _POUND_PER_CUBIC_INCH, 0),
         yield_stress=round(275e3 * _POUND_PER_SQUARE_INCH, -6),
         source=(
             "Rolled Alloys, data sheet 440C (hardened, tempered at 600 F), "
@@ -145,7 +145,7 @@ _VALUES: dict[str, Material] = {
     "steel-52100": Material(
         youngs_modulus=round(29.5e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.3,
-        density=round(0.283 * _POUND_PER_CUBIC_INCH),
+        density=round(0.283 * _POUND_PER_CUBIC_INCH, 0),
         yield_stress=round(295e3 * _POUND_PER_SQUARE_INCH, -6),
         source=(
             "Materials & specifications, AISI 52100 chrome steel balls, "

@@ -35,6 +35,7 @@ TO_WRITE = os.O_WRONLY | flags("O_NOFOLLOW") | _ALONE
 NEW_FILE = TO_WRITE | os.O_CREAT | os.O_EXCL
 # Opening a pipe that has no writer returns at once.
 TO_READ = os.O_RDONLY | flags("O_NONBLOCK") | _ALONE
+FOLDER = os.O_RDONLY | flags("O_DIRECTORY", "O_CLOEXEC")
 
 # Number of zero bytes written at a time.
 ZEROS = 2**20
@@ -68,7 +69,7 @@ def flush_folder(path: str | os.PathLike[str]) -> None:
     """
     if WINDOWS:
         return
-    folder = os.open(path, os.O_RDONLY | flags("O_DIRECTORY", "O_CLOEXEC"))
+    folder = os.open(path, FOLDER)
     try:
         flush(folder)
     finally:

@@ -104,8 +104,8 @@ def own_laws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from granchain.contact import law, laws
     from granchain.contact.user import PREFIX
 
-    dict(laws())  # those of the package are known for good
-    monkeypatch.setattr(law, "_REGISTRY", law.registered())
+    # those of the package are known for good
+    monkeypatch.setattr(law, "REGISTRY", dict(laws()))
     loaded = set(sys.modules)
     yield
     for name in set(sys.modules) - loaded:

@@ -579,6 +579,8 @@ def test_the_digest_is_of_what_is_computed() -> None:
 
     case, base = rich(), digest()
     assert Case(**dict(reversed(case.resolved().items()))).sha256 == case.sha256
+    for built_in in map(load_case, case_names()):
+        assert Case(**built_in.resolved()).sha256 == built_in.sha256
     assert digest(**{"chain.radius": "2.38 mm"}) == digest(**{"striker.speed": 1}) == base
     assert digest(contact=MALIU) == digest(contact=MALIU | {"xi": 13.0})
     assert digest(**{"striker.speed": np.nextafter(1.0, 2.0)}) != base

@@ -148,7 +148,7 @@ RIGHT = {"STATED": "", "FORCE": "c[0] * d", "ENERGY": "0.5 * c[0] * d * d"}
 @pytest.fixture
 def wrong_law(tmp_path, monkeypatch):
     """Law of a file with this text; forgotten after the test."""
-    monkeypatch.setattr(law_module, "_REGISTRY", dict(LAWS))
+    monkeypatch.setattr(law_module, "REGISTRY", dict(LAWS))
 
     def load(text: str) -> type[ContactLaw]:
         (tmp_path / f"{tmp_path.name}.py").write_text(text)

@@ -173,7 +173,7 @@ def test_a_case_imports_only_the_module_of_its_law():
 @pytest.mark.plain
 def test_a_law_is_looked_for_in_its_module_then_in_all(monkeypatch):
     imported = []
-    monkeypatch.setattr("granchain.contact.law._REGISTRY", {})
+    monkeypatch.setattr("granchain.contact.law.REGISTRY", {})
     monkeypatch.setattr("granchain.contact._import_all", lambda: imported.append("all"))
     monkeypatch.setattr("importlib.import_module", imported.append)
     assert "hertz" not in laws() and imported == ["granchain.contact.hertz", "all"]

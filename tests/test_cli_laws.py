@@ -27,7 +27,7 @@ MA_LIU = ("--set", "psi=2.84", "--set", "xi=13")
 @pytest.fixture(autouse=True)
 def own_laws(monkeypatch):
     """Laws that a test loads are forgotten after it, and so are their files."""
-    monkeypatch.setattr(law_module, "_REGISTRY", dict(laws()))
+    monkeypatch.setattr(law_module, "REGISTRY", dict(laws()))
     yield
     for name in [name for name in sys.modules if name.startswith(PREFIX)]:
         del sys.modules[name]

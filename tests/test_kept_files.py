@@ -28,7 +28,7 @@ def here(tmp_path, monkeypatch):
     """A folder with everything that a run, or a comparison, may read."""
     monkeypatch.chdir(tmp_path)
     # laws that a test loads are forgotten after it
-    monkeypatch.setattr(law_module, "_REGISTRY", dict(laws()))
+    monkeypatch.setattr(law_module, "REGISTRY", dict(laws()))
     monkeypatch.delitem(sys.modules, f"{PREFIX}kept_law", raising=False)
     Path("case.toml").write_text(load_case("steel-chain").toml)
     for name in ("driven-chain.toml", "driven-chain.csv"):

@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 
 import granchain as gc
 from granchain import theory
-from granchain.contact.law import registered, reinstate
+from granchain.contact.law import reinstate
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.contact.user import load_law_module
 
@@ -719,7 +719,7 @@ def readings() -> dict[str, Wave]:
 
     Their laws are unregistered afterwards.
     """
-    before, case = registered(), gc.load_case("steel-chain-dashpot")
+    before, case = dict(gc.laws()), gc.load_case("steel-chain-dashpot")
     load_law_module(HERE / "wang_liu_readings.py")
     found = {
         name: wave(case.replace(**{"contact.law": f"wang-liu-{name}"}))

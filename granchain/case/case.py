@@ -27,7 +27,6 @@ from granchain.case.checks import (
     bodies_in,
     check_across,
     check_state,
-    drives_in,
     law_values,
     own_contacts_in,
     read_own_contacts,
@@ -52,6 +51,7 @@ from granchain.case.start import (
     StoredState,
     bead_values,
     begun,
+    drives_in,
     fastest_closing,
     moves,
     read_initial,
@@ -304,7 +304,12 @@ class CheckedCase(Table):
 
     def resolved(self) -> dict[str, Any]:
         """Return all tables as plain data, in SI units, with all completed values."""
-        return {"title": self.title, **plain_tables(self, Problems())}
+        return {"title": self.title, **self.plain()}
+
+    def plain(self) -> dict[str, Any]:
+        """Return all tables as plain data, without None."""
+        # a material is not the table that it is read from
+        return self.model_dump(mode="json", exclude_none=True, warnings=False)
 
 
 @cache

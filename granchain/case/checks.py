@@ -26,6 +26,7 @@ from granchain.case.start import (
     bead_values,
     begun,
     check_length,
+    drives_in,
     fastest_closing,
     same_of,
 )
@@ -347,13 +348,6 @@ def check_drive_table(
         check_signal(where, end, time, problems)
     elif end.time is not None and end.value is not None and problems.clear(where):
         check_drive(where, end.drive, table_of_lists(end), time, problems)
-
-
-def drives_in(tables: Mapping[str, Any]) -> dict[str, DriveTable]:
-    """Return the tables of driven ends and beads, by key, such as "ends.left" and "drive.0"."""
-    ends = {f"ends.{side}": getattr(tables["ends"], side) for side in ("left", "right")}
-    driven = {where: end for where, end in ends.items() if isinstance(end, DriveTable)}
-    return driven | {f"drive.{i}": table for i, table in enumerate(tables.get("drive", ()))}
 
 
 def check_ramps(tables: Mapping[str, Any], problems: Problems) -> None:

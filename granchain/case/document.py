@@ -397,10 +397,8 @@ def _comparable(name: str, completed: Sequence[Mapping[str, Any]]) -> str:
 def differences(cases: Sequence[Any]) -> dict[str, list[Any]]:
     """Return the keys in which cases differ, with the value in each case; see
     `keys_that_differ`."""
-    problems = Problems()
     return keys_that_differ(
-        [case.as_given()["tables"] for case in cases],
-        [plain_tables(case, problems) for case in cases],
+        [case.as_given()["tables"] for case in cases], [case.plain() for case in cases]
     )
 
 
@@ -568,24 +566,29 @@ OFF_WHERE_ZERO = (
 
 
 def digest_of_case(resolved: Mapping[str, Any]) -> str:
-    """Return the digest of a resolved case, without what does not affect its results.
+    """Return the digest of a resolved case, without what does not affect its results."""
+    return sha256_of(without_labels(resolved))
+
+
+def without_labels(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a resolved case without what does not affect its results.
 
     This excludes the title, sources of material values, the seed of disorder lists, drag and
     on-site springs of 0, empty lists of resonators, and names of materials if no pair needs them.
     """
     contact = resolved.get("contact")
     named = isinstance(contact, Mapping) and bool(contact.get("pair"))
-    return sha256_of({key: _hashed(resolved[key], named) for key in resolved if key != "title"})
+    return {key: _unlabelled(resolved[key], named) for key in resolved if key != "title"}
 
 
-def _hashed(document: Any, named: bool) -> Any:
+def _unlabelled(document: Any, named: bool) -> Any:
     if isinstance(document, list):
-        return [_hashed(entry, named) for entry in document]
+        return [_unlabelled(entry, named) for entry in document]
     if not isinstance(document, dict):
         return document
     words = ("source", *(() if named else ("name",))) if "youngs_modulus" in document else ()
     return {
-        key: _hashed(value, named)
+        key: _unlabelled(value, named)
         for key, value in document.items()
         if (value or key not in OFF_WHERE_ZERO) and key not in (*words, "disorder_seed")
     }

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granchain.case.document import plain_tables, text_of_file
+from granchain.case.document import text_of_file, without_labels
 from granchain.case.tables import ChainTable, DriveTable, InitialTable
-from granchain.chain import Start
+from granchain.chain import DRIVEN_FORCE, Start
 from granchain.csv_text import csv_numbers, csv_rows
 from granchain.errors import CaseError
 from granchain.keys import Problems, shown
@@ -30,6 +30,7 @@ ARRAYS = tuple(name for name in Start._fields if name != "steps")
 _OPTIONAL_ARRAYS = {"attached": (4, 0), "ends": (4, 0)}
 # Parts of a case that must not change, with their names in messages, and parts that may change.
 FIXED = {"beads": "chain", "law": "law"}
+LOADS = ("precompression", "gravity", "drag", "on_site_stiffness", "on_site_damping")
 FREE = {
     "loads": "loads, drag or on-site springs",
     **{side: f"{side} end or its drive" for side in SIDES},
@@ -78,17 +79,23 @@ class StoredState(NamedTuple):
 
 def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
     """Return the final state of a run for its result: arrays by name, and the facts as text."""
-    table = {} if case.initial is None else case.initial
-    began, drives = times_of(case, time_step)
+    stored, same, initial = case.stored_state, same_of(case), case.initial
+    if stored is not None and not differences_of(case, time_step):
+        began, drives = stored.began, stored.drives
+    else:
+        began, drives = 0.0 if stored is None else stored.time, {}
+        for where in drives_in(dict(case)):
+            _, before, period = begun(case, where)
+            drives[_key_of_drive(where, same)] = before, period or case.time.end
     facts = {
         "time_step": time_step,
         "asked": case.time.step,
         "steps": start.steps,
         "began": began,
         "drives": drives,
-        "same": same_of(case),
+        "same": same,
         "speed": None if case.striker is None else case.striker.speed,
-        **{name: getattr(table, name, None) for name in ("velocity", "displacement")},
+        **{name: getattr(initial, name, None) for name in MOTION_COLUMNS},
     }
     arrays = {name: getattr(start, name) for name in ARRAYS}
     return {
@@ -212,29 +219,29 @@ def same_of(case: Any) -> dict[str, Any]:
     They cover the parts that must not change, the parts that may change, and the walls, whose
     residual indentation is stored in the state.
     """
-    bodies, problems = case.bodies(), Problems()
-    beads = [bodies[name].tolist() for name in ("radius", "mass", "gap")]
-    distinct = {id(material): material for material in bodies["material"]}
-    constants = {key: _constants(material) for key, material in distinct.items()}
-    materials = [constants[id(material)] for material in bodies["material"]]
-    met = [plain_tables(vars(case.law_inputs()), problems)]
-    met += [[names, plain_tables(vars(inputs), problems)] for names, inputs in case.pair_inputs()]
-    met += [
-        [sha256_of(there.tolist()), law, plain_tables(vars(inputs), problems)]
-        for there, law, inputs in case.own_contacts()
-    ]
-    loads = [case.chain.precompression, case.chain.gravity, bodies["drag"].tolist()]
-    # Included only if present, so that the digests of other chains do not change.
-    own = [bodies[name].tolist() for name in ("on_site_stiffness", "on_site_damping")]
-    loads += own if any(map(any, own)) else []
-    riding = [values.tolist() for values in case.chain.attached_masses()]
+    tables = without_labels(case.resolved())
+    chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker", {})
+    segments = [chain, *chain.pop("segment", ())]
+    loads = [[segment.pop(name, 0.0) for name in LOADS] for segment in segments]
+    law = [tables["contact"], *(segment.pop("contact", None) for segment in segments)]
+    law += [ends.get(f"{side}_contact") for side in SIDES]
+    for table in (striker, *segments):
+        for name in ("speed", *MOTION_COLUMNS):
+            table.pop(name, None)
+    walls = {}
+    for side in SIDES:
+        end, material = ends[side], ends.get(f"{side}_material")
+        keys: Any = end if isinstance(end, dict) else {}
+        structure = keys.get("plate", keys.get("rod", {}))
+        has_wall = end != "free" and keys.get("drive") != DRIVEN_FORCE
+        walls[side] = [end == "rigid", has_wall, material or structure.get("material")]
     return {
-        "beads": sha256_of([beads, materials, case.striker is not None, *riding * any(riding)]),
-        "law": sha256_of([case.contact.law, met]),
+        "beads": sha256_of([striker, segments]),
+        "law": sha256_of(law),
         "loads": sha256_of(loads),
-        **{side: sha256_of(_end(case, side)) for side in SIDES},
-        "drives": _hashes_of_drives(case),
-        "walls": [sha256_of(_wall(case, side)) for side in SIDES],
+        **{side: sha256_of([ends[side], walls[side]]) for side in SIDES},
+        "drives": [sha256_of(drive) for drive in tables.get("drive", ())],
+        "walls": [sha256_of(walls[side]) for side in SIDES],
     }
 
 
@@ -261,17 +268,11 @@ def new_walls(case: Any) -> list[bool]:
     return [before != now for before, now in pairs]
 
 
-def times_of(case: Any, step: float) -> tuple[float, dict[str, tuple[float, float]]]:
-    """Return `StoredState.began` and `StoredState.drives` for the first counted step of a case."""
-    stored = case.stored_state
-    if stored is not None and not differences_of(case, step):
-        return stored.began, stored.drives
-    own = dict(zip(case.drives, _keys_of(case), strict=True))
-    drives = {}
-    for where, key in own.items():
-        _, before, period = begun(case, where)
-        drives[key] = before, period or case.time.end
-    return 0.0 if stored is None else stored.time, drives
+def drives_in(tables: Mapping[str, Any]) -> dict[str, DriveTable]:
+    """Return the tables of driven ends and beads, by key, such as "ends.left" and "drive.0"."""
+    ends = {f"ends.{side}": getattr(tables["ends"], side) for side in SIDES}
+    driven = {where: end for where, end in ends.items() if isinstance(end, DriveTable)}
+    return driven | {f"drive.{i}": table for i, table in enumerate(tables.get("drive", ()))}
 
 
 def begun(case: Any, where: str) -> tuple[float, float, float | None]:
@@ -282,53 +283,18 @@ def begun(case: Any, where: str) -> tuple[float, float, float | None]:
     """
     stored = case.stored_state
     if stored is not None:
-        mine, key = same_of(case), dict(zip(case.drives, _keys_of(case), strict=True))[where]
-        table, _, name = where.partition(".")
-        if key in stored.drives and (table == "drive" or stored.same[name] == mine[name]):
+        same, (table, _, name) = same_of(case), where.partition(".")
+        key = _key_of_drive(where, same)
+        if key in stored.drives and (table == "drive" or stored.same[name] == same[name]):
             time, period = stored.drives[key]
             return time, time + stored.start.steps * stored.time_step, period
     return 0.0, 0.0, None
 
 
-def _keys_of(case: Any) -> list[str]:
-    """Return the keys of the drives of a case in `StoredState.drives`, in order."""
-    ends = [where for where in case.drives if where.startswith("ends.")]
-    return [*ends, *_hashes_of_drives(case)]
-
-
-def _hashes_of_drives(case: Any) -> list[str]:
-    """Return a hash of each driven bead."""
-    return [sha256_of(_drive(case, f"drive.{i}")) for i in range(len(case.drive))]
-
-
-def _constants(material: Any) -> Any:
-    """Return the constants of a material, without its name and source."""
-    constants = plain_tables(material, Problems())
-    return {name: value for name, value in constants.items() if name not in ("name", "source")}
-
-
-def _wall(case: Any, side: str) -> list[Any]:
-    """Return kind and material of a wall, which has residual indentation in the state."""
-    material = case.ends.material_of_wall(side)
-    kind = "rigid" if getattr(case.ends, side) == "rigid" else case.ends.has_wall(side)
-    return [kind, None if material is None else _constants(material)]
-
-
-def _end(case: Any, side: str) -> list[Any]:
-    """Return an end, with its drive and its wall."""
-    end = getattr(case.ends, side)
-    driven = isinstance(end, DriveTable)
-    own = _drive(case, f"ends.{side}") if driven else plain_tables(end, Problems())
-    return [own, _wall(case, side)]
-
-
-def _drive(case: Any, where: str) -> list[Any]:
-    """Return a drive: its quantity, its bead, and its signal or table."""
-    drive = case.drives[where]
-    if drive.signal is not None:
-        return [plain_tables(drive, Problems())]
-    time, value, _ = case.driven(where)
-    return [drive.drive, getattr(drive, "bead", None), time.tolist(), value.tolist()]
+def _key_of_drive(where: str, same: Mapping[str, Any]) -> str:
+    """Return the key of a drive in `StoredState.drives`: that of an end, or the hash of a drive."""
+    table, _, number = where.partition(".")
+    return where if table == "ends" else str(same["drives"][int(number)])
 
 
 # --------------------------------------------------------------------------------------------------

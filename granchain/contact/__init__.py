@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from granchain.contact.law import ContactLaw, docstring_of, registered
+from granchain.contact import law as contract
+from granchain.contact.law import ContactLaw, docstring_of
 from granchain.errors import LawError, error_text, suggestion
 
 
@@ -22,23 +23,23 @@ class Laws(Mapping[str, type[ContactLaw]]):
     """Contact laws by name, including imported ones."""
 
     def __getitem__(self, name: str) -> type[ContactLaw]:
-        if name not in registered():
+        if name not in contract.REGISTRY:
             from granchain.contact.certified import certified
 
             module = certified().get(name, {}).get("module")
             if module is not None:
                 importlib.import_module(f"{__name__}.{module}")
-        if name not in registered():
+        if name not in contract.REGISTRY:
             _import_all()
-        return registered()[name]
+        return contract.REGISTRY[name]
 
     def __iter__(self) -> Iterator[str]:
         _import_all()
-        return iter(sorted(registered()))
+        return iter(sorted(contract.REGISTRY))
 
     def __len__(self) -> int:
         _import_all()
-        return len(registered())
+        return len(contract.REGISTRY)
 
     def __repr__(self) -> str:
         return repr(dict(self))

@@ -259,7 +259,7 @@ LOWEST_FORCE = Quantity(
     "lowest_force", "N", "0 if the force is clamped, -inf if the contact may pull"
 )
 
-_REGISTRY: dict[str, type[ContactLaw]] = {}
+REGISTRY: dict[str, type[ContactLaw]] = {}
 
 
 class ContactLaw:
@@ -322,13 +322,13 @@ class ContactLaw:
         cls.uses_rate = cls.uses_rate or reads_rate(cls.force)
         if "name" in cls.__dict__:
             check_law(cls)
-            known = _REGISTRY.setdefault(cls.name, cls)
+            known = REGISTRY.setdefault(cls.name, cls)
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 raise LawError(
                     f'contact law {cls.__qualname__}: name: "{cls.name}" already exists. It is '
                     f"the name of {known.__module__}.{known.__qualname__}. Choose another name."
                 )
-            _REGISTRY[cls.name] = cls
+            REGISTRY[cls.name] = cls
 
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:
@@ -580,15 +580,10 @@ def states_that_occur(law: type[ContactLaw]) -> tuple[str, ...]:
     return tuple(state for state in PHASES if occurs.get(state, True))
 
 
-def registered() -> dict[str, type[ContactLaw]]:
-    """Return all laws known now, by name."""
-    return dict(_REGISTRY)
-
-
 def reinstate(known: dict[str, type[ContactLaw]]) -> None:
     """Restore the registry to these laws, as before a file that failed."""
-    _REGISTRY.clear()
-    _REGISTRY.update(known)
+    REGISTRY.clear()
+    REGISTRY.update(known)
 
 
 # A law with an onset weight (`contact/onset.py`) has these two history quantities; the engine finds

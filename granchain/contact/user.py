@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, registered, reinstate
+from granchain.contact.law import ContactLaw, reinstate
 from granchain.errors import FileError, LawError
 
 # Prefix of the name of a user's module; the stem of its file follows.
@@ -69,7 +69,7 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
             raise
         fault = blame(error, file).rstrip(".")
         raise LawError(f"law file {shown}: {fault}. Correct the file there.") from error
-    found = {law: made for law, made in registered().items() if before.get(law) is not made}
+    found = {law: made for law, made in laws().items() if before.get(law) is not made}
     if not found:
         raise LawError(
             f"law file {shown}: the file defines no contact law. It must define at least one. "

@@ -31,6 +31,7 @@ from granchain.plain_data import canonical, plain_data
 from granchain.status import STATUS_OF_LABEL, Message, Status
 from granchain.store.dataset import (
     COUNTED,
+    STATES,
     UNSHARED,
     Choice,
     Content,
@@ -131,6 +132,8 @@ class Answer:
     _case: Any = None
     # file that the answer was read from
     _path = ""
+    # states that the file stores in groups, not in the text of the case
+    _states: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -293,11 +296,6 @@ class Answer:
                 "granchain wrote it. Use another copy."
             ) from None
 
-    def _stored_case(self) -> dict[str, Any]:
-        """Return the case as its provenance contains it."""
-        stored: dict[str, Any] = self._case.as_given()
-        return stored
-
     def _state_of_case(self) -> dict[str, str]:
         """Return the state that the case starts from, if a file stores it next to the case."""
         return {}
@@ -307,12 +305,14 @@ class Answer:
         """Origin of the answer, with the names of the group of the file; `versions` is JSON."""
         case: dict[str, Any] = {}
         if self._case is not None:
+            stored, resolved = self._case.as_given(), self._case.resolved()
+            if self._states:
+                stored.pop("state", None)
             case = {
                 "case_toml": storable(self._case.toml or ""),
-                "case_json": canonical(self._stored_case(), ordered=True),
-                # as the case hashes it, without entries that change nothing
-                "case_resolved_json": canonical(self._case.resolved()),
-                "case_sha256": self._case.sha256,
+                "case_json": canonical(stored, ordered=True),
+                "case_resolved_json": canonical(resolved),
+                "case_sha256": digest_of_case(resolved),
             }
         return {
             "granchain_version": granchain_version(),
@@ -321,7 +321,7 @@ class Answer:
             "platform": f"{platform.system()} {platform.machine()}",
             **case,
             **self._given_provenance,
-            "data_sha256": self.data_sha256,
+            "data_sha256": data_sha256(self.variables),
         }
 
     @property
@@ -425,7 +425,8 @@ class Answer:
         about = {**self.provenance, "messages": json.dumps(texts)}
         del about["granchain_version"]
         groups = {name: answer._content() for name, answer in self.groups.items()}
-        return Content(self.variables, self._attributes, about, groups=groups)
+        states = {name: state for name in self._states if (state := getattr(self, name))}
+        return Content(self.variables, self._attributes, about, states, groups)
 
     @classmethod
     def from_file(
@@ -533,6 +534,7 @@ class Result(Answer):
     status: Status
     time_step: float
     messages: list[Message]
+    _states = STATES
     _state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None
     _initial_state: Mapping[str, Any] | None = None
 
@@ -552,6 +554,8 @@ class Result(Answer):
         self._begin(case, law, None, (), provenance)
         self.state = state
         self.status = Status(status)
+        # a user who stopped the run waits for the file
+        self._packed = self.status is not Status.INTERRUPTED
         self.time_step = float(time_step)
         self.messages = [Message(storable(text), bool(warning)) for text, warning in messages]
         entries = entries_of(data, history)
@@ -602,8 +606,10 @@ class Result(Answer):
     @property
     def initial_time(self) -> float:
         """Time at the start of the run [s]. After a restart, the duration of the earlier runs."""
-        state = getattr(case_of(self), "stored_state", None)
-        return 0.0 if state is None else float(state.time)
+        if self.initial_state is None:
+            return 0.0
+        facts = json.loads(self.initial_state["facts"])
+        return float(facts["began"] + facts["steps"] * facts["time_step"])
 
     @property
     def state(self) -> Mapping[str, Any] | None:
@@ -624,11 +630,6 @@ class Result(Answer):
             self._initial_state = None if text is None else arrays_of_state(text)
         return self._initial_state
 
-    @property
-    def _packed(self) -> bool:  # type: ignore[override]
-        # a user who stopped the run waits for the file
-        return self.status is not Status.INTERRUPTED
-
     def _more_attributes(self) -> dict[str, Any]:
         return {"status": self.status.label, "time_step": self.time_step}
 
@@ -648,17 +649,8 @@ class Result(Answer):
                 }
         return attributes
 
-    def _stored_case(self) -> dict[str, Any]:
-        return {"tables": super()._stored_case()["tables"]}
-
     def _state_of_case(self) -> dict[str, str]:
         return {} if self.initial_state is None else {"state": text_of_state(self.initial_state)}
-
-    def _content(self) -> Content:
-        content = super()._content()
-        states = {"state": self.state, "initial_state": self.initial_state}
-        content.states = {name: state for name, state in states.items() if state}
-        return content
 
     @classmethod
     def _ordered(cls, variables: Mapping[str, Any], unread: Mapping[str, Any]) -> list[str]:

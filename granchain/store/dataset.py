@@ -195,24 +195,17 @@ def write_content(
         Called with the fraction of the data that is written.
     """
     with new_hdf5(path, overwrite, content.stored_bytes) as file:
-        fill(file, content, packed, progress)
-
-
-def fill(
-    file: Any, content: Content, packed: bool = True, progress: Callable[[float], Any] = float
-) -> None:
-    """Write content into a file or a group.
-
-    If the data of a variable are a dataset of the file, only its attributes are written.
-    """
-    _Writer(packed, progress, content).fill(file.id, content, root=True)
+        _Writer(content, packed, progress).fill(file.id, content, root=True)
 
 
 class _Writer:
     """Writes with the low-level interface of h5py, which is three times as fast for many small
-    arrays and attributes."""
+    arrays and attributes.
 
-    def __init__(self, packed: bool, progress: Callable[[float], Any], content: Content):
+    If the data of a variable are a dataset of the file, only its attributes are written.
+    """
+
+    def __init__(self, content: Content, packed: bool, progress: Callable[[float], Any] = float):
         from h5py import h5s, h5t
 
         self.packed, self.progress, self.done = packed, progress, 0
@@ -221,6 +214,8 @@ class _Writer:
         self.text.set_size(h5t.VARIABLE)
         self.text.set_cset(h5t.CSET_UTF8)
         self.scalar = h5s.create(h5s.SCALAR)
+        # a type takes 8 us to create
+        self.type_of = cache(h5t.py_create)
 
     def fill(self, group: Any, content: Content, root: bool = False) -> None:
         from h5py import h5g
@@ -230,15 +225,18 @@ class _Writer:
             if not root or name != OUTPUT_MARK.decode():
                 self.attribute(group, name, value)
         self.variables(group, content.variables, str(content.attributes.get("law", "")))
-        for name, state in content.states.items():
-            self.variables(h5g.create(group, name.encode()), _state_variables(state))
-        origin = {
-            name: Variable((), np.asarray(float(value)), *NUMBERS[name])
-            if name in NUMBERS
-            else Variable((), _text(value), "", "")
-            for name, value in sorted(content.provenance.items())
-        }
-        self.variables(h5g.create(group, PROVENANCE.encode()), origin)
+        for name, entries in {**content.states, PROVENANCE: content.provenance}.items():
+            inside = {}
+            for key, value in sorted(entries.items()):
+                if key in NUMBERS:
+                    inside[key] = Variable((), np.asarray(float(value)), *NUMBERS[key])
+                elif isinstance(value, str):
+                    inside[key] = Variable((), np.array(value, dtype=object), "", "")
+                else:
+                    # the axes of a state have no labels
+                    axes = tuple(f"{key}_{axis}" for axis in range(value.ndim))
+                    inside[key] = Variable(axes, value, "", "state of the run")
+            self.variables(h5g.create(group, name.encode()), inside)
         for name, inner in content.groups.items():
             self.fill(h5g.create(group, name.encode()), inner)
 
@@ -259,9 +257,9 @@ class _Writer:
                 continue
             for axis, scale in enumerate(v.dims):
                 if scale not in written:
-                    length = v.shape[axis]
+                    length = v.data.shape[axis]
                     space = h5s.create_simple((length,))
-                    kind = _hdf5_type(np.dtype("<f4"))
+                    kind = self.type_of(np.dtype("<f4"))
                     properties = h5p.create(h5p.DATASET_CREATE)
                     properties.set_obj_track_times(False)
                     written[scale] = h5d.create(group, scale.encode(), kind, space, properties)
@@ -275,7 +273,7 @@ class _Writer:
         properties = h5p.create(h5p.DATASET_CREATE)
         properties.set_obj_track_times(False)
         space = h5s.create_simple(data.shape) if data.shape else self.scalar
-        if v.is_text:
+        if data.dtype.kind == "O":
             dataset = h5d.create(group, name.encode(), self.text, space, dcpl=properties)
             if data.size:
                 dataset.write(h5s.ALL, h5s.ALL, np.array(data, dtype=object))
@@ -288,7 +286,7 @@ class _Writer:
                 properties.set_shuffle()
                 properties.set_deflate(COMPRESSION_LEVEL)
             properties.set_fletcher32()
-        kind = _hdf5_type(data.dtype)
+        kind = self.type_of(data.dtype)
         dataset = h5d.create(group, name.encode(), kind, space, dcpl=properties)
         if data.nbytes <= WRITTEN_AT_ONCE:
             if data.size:
@@ -314,34 +312,8 @@ class _Writer:
         if values.dtype.kind in "UO":
             kind, values = self.text, np.array(value, dtype=object)
         else:
-            kind = _hdf5_type(values.dtype)
+            kind = self.type_of(values.dtype)
         h5a.create(item, name.encode(), kind, space).write(values)
-
-
-@cache
-def _hdf5_type(dtype: np.dtype) -> Any:
-    from h5py import h5t
-
-    return h5t.py_create(dtype)
-
-
-def _text(value: str) -> np.ndarray:
-    """Return a text as an array without axes."""
-    array = np.empty((), dtype=object)
-    array[()] = value
-    return array
-
-
-def _state_variables(state: Mapping[str, Any]) -> dict[str, Variable]:
-    """Return a state as variables; the axes of its arrays have no labels."""
-    return {
-        name: Variable((), _text(value), "", "")
-        if isinstance(value, str)
-        else Variable(
-            tuple(f"{name}_{axis}" for axis in range(value.ndim)), value, "", "state of the run"
-        )
-        for name, value in sorted(state.items())
-    }
 
 
 def chunks_of(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -357,11 +329,11 @@ def stored_bytes(variable: Variable) -> int:
     if hasattr(variable.data, "id"):
         # a dataset that is in the file already
         return 0
-    if variable.is_text:
+    if variable.data.dtype.kind == "O":
         return sum(len(str(text).encode()) + 64 for text in np.ravel(variable.data))
-    chunks = chunks_of(variable.shape)
+    shape = variable.data.shape
     return 9 * math.prod(
-        -(-length // chunk) * chunk for length, chunk in zip(variable.shape, chunks, strict=True)
+        -(-length // chunk) * chunk for length, chunk in zip(shape, chunks_of(shape), strict=True)
     )
 
 
@@ -555,8 +527,7 @@ def headers_of(datasets: Mapping[str, Any]) -> dict[str, Unread]:
 def read_values(dataset: Any) -> np.ndarray:
     """Return the values of a dataset, read-only."""
     if dataset.dtype.kind == "O":
-        text = dataset.asstr()[()]
-        data = _text(text) if isinstance(text, str) else np.asarray(text, dtype=object)
+        data = np.array(dataset.asstr()[()], dtype=object)
     else:
         data = np.asarray(dataset[()])
         if dataset.attrs.get("flag_meanings") == NO_YES["flag_meanings"]:
@@ -867,7 +838,8 @@ class EnsembleWriter:
             "started": started,
             "wall_time": wall_time,
         }
-        fill(self._file, Content(found, attributes, about), self._packed)
+        content = Content(found, attributes, about)
+        _Writer(content, self._packed).fill(self._file.id, content, root=True)
 
 
 @contextlib.contextmanager

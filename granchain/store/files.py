@@ -45,8 +45,6 @@ LARGEST_FILE = 4 * 1024**3
 # HDF5 2.0.0), so damage must be detected before it reads. A program that edits the file removes the
 # line, which every reader reports.
 CHECKSUM = b"\ngranchain sha256 %s\n"
-# Bytes that must be free on the disk before a run starts: a page of a file system.
-LEAST_ROOM = 4096
 # Bytes that are read or written at once.
 BYTES_AT_ONCE = 16 * 1024**2
 CHECKSUM_LENGTH = len(CHECKSUM % (64 * b"0"))
@@ -115,7 +113,6 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
             for leftover in target.parent.glob(f".{glob.escape(name)}.*.part"):
                 leftover.unlink(missing_ok=True)
         _check_target(target, overwrite, (OUTPUT_MARK,))
-        room_beside(target, LEAST_ROOM)
         yield
     finally:
         if os.getpid() == holder[0]:

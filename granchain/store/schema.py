@@ -260,13 +260,6 @@ _ASKED_BY = {
 LOSSES = ("contact_plastic", "contact_viscous", "contact_clamp")
 
 
-def unit_attributes(unit: str) -> dict[str, str]:
-    """Return the attributes of a file that contain a unit."""
-    if not unit:
-        return {}
-    return {"units": unit} if unit in READ_BY_UDUNITS else {"units": "1", IN_WORDS: unit}
-
-
 def unit_of_attributes(attributes: Mapping[str, object]) -> str:
     """Return the unit in attributes, or an empty string."""
     return str(attributes.get(IN_WORDS, attributes.get("units", "")))
@@ -298,17 +291,12 @@ class Variable:
         """Length of each axis."""
         return self.data.shape
 
-    @property
-    def is_text(self) -> bool:
-        """True if the values are texts."""
-        return bool(self.data.dtype.kind == "O")
-
     def equals(self, other: Variable) -> bool:
         """Return whether another variable has the same axes, meaning, and bits."""
         mine, theirs = ((v.dims, v.shape, v.data.dtype, v.unit, v.long_name) for v in (self, other))
         if mine != theirs:
             return False
-        if self.is_text:
+        if self.data.dtype.kind == "O":
             return bool(self.data.tolist() == other.data.tolist())
         return self.data.tobytes() == other.data.tobytes()
 
@@ -332,28 +320,29 @@ def attributes_in_file(name: str, variable: Variable, law: str = "") -> dict[str
     Texts and case keys have no unit. `law` is the name of the contact law, or several names,
     separated by commas.
     """
-    axis = {"axis": AXES[name]} if name in AXES else {}
-    about = {"long_name": variable.long_name} | unit_attributes(variable.unit)
-    flags = NO_YES if variable.data.dtype.kind == "b" else FLAGS.get(name, {})
-    return about | axis | flags | _about_phases(name, variable, law)
-
-
-def _about_phases(name: str, variable: Variable, law: str) -> dict[str, Any]:
-    """Return the flags of contact states (CF conventions, 3.5), and those that cannot occur."""
-    if name == "contact_law":
-        names = law.split(", ")
-        numbers = np.arange(len(names)).astype(variable.data.dtype)
-        return {"flag_values": numbers, "flag_meanings": " ".join(names)}
-    if name not in PHASE:
-        return {}
-    numbers = np.arange(len(PHASES)).astype(variable.data.dtype)
-    known, lines = laws(), []
-    for one in law.split(", "):
+    unit, kind, names = variable.unit, variable.data.dtype, law.split(", ")
+    about: dict[str, Any] = {"long_name": variable.long_name}
+    if unit:
+        about |= {"units": unit} if unit in READ_BY_UDUNITS else {"units": "1", IN_WORDS: unit}
+    if name in AXES:
+        about["axis"] = AXES[name]
+    about |= NO_YES if kind.kind == "b" else FLAGS.get(name, {})
+    if name in WORDS:
+        # flags of the CF conventions, 3.5
+        meanings = names if name == "contact_law" else PHASES
+        numbers = np.arange(len(meanings)).astype(kind)
+        about |= {"flag_values": numbers, "flag_meanings": " ".join(meanings)}
+    if name in PHASE:
         # the law of a file need not be installed
-        absent = [phase for phase in PHASES if one in known and phase not in known[one].phases]
-        lines += [f"states that cannot occur with {one}: {', '.join(absent)}"] if absent else []
-    comment = {"comment": "; ".join(lines)} if lines else {}
-    return {"flag_values": numbers, "flag_meanings": " ".join(PHASES)} | comment
+        lines = [
+            f"states that cannot occur with {one}: {', '.join(absent)}"
+            for one in names
+            if one in laws()
+            and (absent := [phase for phase in PHASES if phase not in laws()[one].phases])
+        ]
+        if lines:
+            about["comment"] = "; ".join(lines)
+    return about
 
 
 class Unread(NamedTuple):
@@ -544,9 +533,9 @@ def data_sha256(variables: Mapping[str, Variable]) -> str:
         variable = variables[name]
         total.update(
             f"{name} {','.join(variable.dims)} {variable.data.dtype.str} "
-            f"{','.join(map(str, variable.shape))}\n".encode()
+            f"{','.join(map(str, variable.data.shape))}\n".encode()
         )
-        if variable.is_text:
+        if variable.data.dtype.kind == "O":
             total.update("\0".join(variable.data.ravel()).encode())
         else:
             total.update(np.ascontiguousarray(variable.data).data)

@@ -130,7 +130,7 @@ def html_tables(variables: Mapping[str, Variable], unread: Mapping[str, Unread])
 def plain_variable(variable: Variable) -> Any:
     """Return a variable as plain data: its values, or the range of a long one."""
     values = variable.data
-    if values.size <= MOST_NUMBERS or variable.is_text:
+    if values.size <= MOST_NUMBERS or variable.data.dtype.kind == "O":
         return plain_data(values)
     finite = values[np.isfinite(values)]
     return {

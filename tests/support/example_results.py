@@ -1,12 +1,12 @@
 """A result with every variable, of random numbers, and all that it says."""
 
 import hashlib
-import json
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
+from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.status import Message, Status
 from granchain.store import Result, files
@@ -69,9 +69,7 @@ class StandIn:
 
     @property
     def sha256(self):
-        return hashlib.sha256(
-            json.dumps(self.keys, sort_keys=True, separators=(",", ":")).encode()
-        ).hexdigest()
+        return digest_of_case(self.keys)
 
 
 def values(samples=300, seed=0):

@@ -250,8 +250,7 @@ def edited(folder: Path, kind: str) -> dict[str, bool]:
     (folder / "case.toml").write_text(CASE)
     before, after = (IN_PROCESS | IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind]
     written(folder, before)
-    gc.laws()  # those of the package are known for good
-    registry = law_module.registered()
+    registry = dict(gc.laws())  # those of the package are known for good
 
     def edit() -> None:
         if isinstance(after, str):
@@ -270,6 +269,6 @@ def edited(folder: Path, kind: str) -> dict[str, bool]:
         assert executor.edit is None
         return ways(folder, case) | {"executor": sent}
     finally:
-        law_module._REGISTRY.clear()
-        law_module._REGISTRY.update(registry)
+        law_module.REGISTRY.clear()
+        law_module.REGISTRY.update(registry)
         sys.modules.pop(PREFIX + "law", None)
