@@ -162,6 +162,13 @@ WITH_UNIT = re.compile(rf"({_NUMBER_TEXT}) ?({_UNIT_FACTOR}(?:[*/]{_UNIT_FACTOR}
 _GIANT = re.compile(r"(?<![A-Za-zµμ])([MGTPEZY])([msg])(?![A-Za-zµμ])")
 
 
+# Number with a unit, for the error of a key with an unreadable one, by the unit of the key.
+EXAMPLES = {
+    "m": "2.38 mm", "s": "5 us", "kg": "3 g", "Pa": "200 GPa", "kg/m^3": "7.8 g/cm^3",
+    "m/s": "30 cm/s", "N/m": "2 kN/mm", "Hz": "7 kHz", "m^2": "3 cm^2", "m/s^2": "9.81 m/s^2",
+}  # fmt: skip
+
+
 def in_si(text: str, unit: str) -> float:
     """Read "2.38 mm" as a number in `unit`.
 
@@ -177,10 +184,8 @@ def in_si(text: str, unit: str) -> float:
         raise ValueError("Write a number without quotes and without a unit")
     match = WITH_UNIT.fullmatch(text) if len(text) <= 60 else None
     if match is None:
-        raise ValueError(
-            f'Write a number [{unit}], or a number with its unit, such as "2.38 mm", "200 GPa", or '
-            '"7.8 g/cm^3"'
-        )
+        example = f', such as "{EXAMPLES[unit]}"' if unit in EXAMPLES else ""
+        raise ValueError(f"Write a number [{unit}], or a number with its unit{example}")
     giant = _GIANT.search(match[2])
     if giant:
         raise ValueError(

@@ -39,6 +39,7 @@ def case_with(right, **tables):
         ({"mass": 1e-3}, [[1e-3, 0.0, 0.0]], 0.0, None),
         ({"mass": 1e-3, "stiffness": 1e5, "damping": 2.0}, [[1e-3, 1e5, 2.0]], 0.0, None),
         ({"modes": [[1e-3, 1e5, 0.0], [2, 3, 4]]}, [[1e-3, 1e5, 0.0], [2, 3, 4]], 0.0, None),
+        ({"modes": [["3 g", "2 kN/mm", "4 g/ms"]]}, [[3e-3, 2e6, 4.0]], 0.0, None),
         (
             PLATE,
             None,
@@ -53,7 +54,7 @@ def case_with(right, **tables):
             SOFT,
         ),
     ],
-    ids=["mass", "spring", "modes", "plate", "rod"],
+    ids=["mass", "spring", "modes", "modes with units", "plate", "rod"],
 )
 def test_an_end_has_the_modes_or_the_impedance_of_its_table(right, modes, impedance, material):
     case = case_with(right)
@@ -101,6 +102,7 @@ def test_the_contact_is_that_of_a_bead_and_a_flat_fixed_wall():
         ({"modes": []}, {}, "ends.right.modes: the list is empty."),
         ({"modes": [[1.0, 2.0, 3.0], [1.0, -2.0, 3.0]]}, {}, "ends.right.modes.1.1: -2.0 is out"),
         ({"modes": [[1.0, 2.0]]}, {}, "ends.right.modes.0.2: missing."),
+        ({"modes": [["3 mm", 2.0, 3.0]]}, {}, 'ends.right.modes.0.0: "3 mm" is not valid.'),
         (
             PLATE,
             {"chain": BASE["chain"] | {"precompression": 1.0}},

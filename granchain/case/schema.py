@@ -35,6 +35,8 @@ def schema_text() -> str:
         table["properties"] = {
             name: _key(name, entry) for name, entry in table["properties"].items()
         }
+    of_mode = tables["ModesEndTable"]["properties"]["modes"]["items"]["prefixItems"]
+    of_mode[:] = [{"anyOf": [number, WITH_ITS_UNIT]} for number in of_mode]
     tables["a number with its unit"] = {"type": "string", "pattern": f"^{WITH_UNIT.pattern}$"}
     inputs: dict[str, Any] = {}
     for law in laws().values():

@@ -24,6 +24,7 @@ from granchain.keys import (
     TITLE_LENGTH,
     Table,
     choice,
+    in_si,
     integer_key,
     key,
     number_key,
@@ -579,14 +580,17 @@ class RodEndTable(CompliantEndTable):
     rod: RodTable = key("the rod", "a table { area, material }")
 
 
-Mode = Annotated[
-    tuple[
-        Annotated[float, Field(gt=0.0)],
-        Annotated[float, Field(ge=0.0)],
-        Annotated[float, Field(ge=0.0)],
-    ],
-    Field(strict=False),
-]
+def number_in(unit: str, **limits: Any) -> Any:
+    """Return the type of a number in a list, which may have a unit."""
+    convert = BeforeValidator(lambda value: in_si(value, unit) if isinstance(value, str) else value)
+    return Annotated[float, Field(**limits), convert]
+
+
+if TYPE_CHECKING:
+    Mode = tuple[float, float, float]
+else:
+    mode = tuple[number_in("kg", gt=0.0), number_in("N/m", ge=0.0), number_in("kg/s", ge=0.0)]
+    Mode = Annotated[mode, Field(strict=False)]
 
 
 class ModesEndTable(CompliantEndTable):

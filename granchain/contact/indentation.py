@@ -127,8 +127,8 @@ class WaltonBraun(ContactLaw):
         "10.1122/1.549893",
     )
     inputs = (
-        positive("loading_stiffness", "N/m", "K_1"),
-        positive("unloading_stiffness", "N/m", "K_2, at least K_1"),
+        positive("loading_stiffness", "N/m", "stiffness of loading K_1"),
+        positive("unloading_stiffness", "N/m", "stiffness of unloading K_2, at least K_1"),
     )
     coefficients = (
         Quantity("loading_stiffness", "N/m", "K_1"),

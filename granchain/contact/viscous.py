@@ -182,7 +182,7 @@ class KelvinVoigt(Linear):
 
     name = "kelvin-voigt"
     source = Source("Kelvin-Voigt model; " + REVIEW, "eqs. (31), (32)")
-    inputs = (RESTITUTION, DAMPING, positive("stiffness", "N/m", "K"), SEPARATION)
+    inputs = (RESTITUTION, DAMPING, positive("stiffness", "N/m", "contact stiffness K"), SEPARATION)
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -230,7 +230,7 @@ class LeeWangTransition(Linear):
     )
     inputs = (
         RESTITUTION,
-        positive("stiffness", "N/m", "K"),
+        positive("stiffness", "N/m", "contact stiffness K"),
         positive("q", "1", "steepness of the damping in the transition range, 2 to 4"),
         positive("epsilon", "m", "overlap at which the transition ends, below the largest overlap"),
         SEPARATION,
