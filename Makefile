@@ -12,6 +12,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # Processes that share the tests, each its half of them, and then what the other has left: what the tests of a file share is computed once.
 WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
+# Form of the documentation; "dummy" checks the pages and writes none.
+BUILDER ?= html
 # Where the package is built.
 WHEEL ?= dist
 # Whether benchmarks at full size overwrite the stored times, from which docs/speed.md is made; empty: they do not.
@@ -133,7 +135,7 @@ schema: env ## granchain/case.schema.json anew: the JSON schema of case files
 
 docs: env ## the documentation, in docs/_build/html
 	@echo "docs: sphinx; the figures of the gallery are computed first, some minutes"
-	@$(PYTHON) -m sphinx -W -b html docs docs/_build/html
+	@$(PYTHON) -m sphinx -W -b $(BUILDER) docs docs/_build/$(BUILDER)
 
 package: env ## sdist and wheel, in WHEEL (dist); checked, and the wheel's own tests, outside the tree
 	@echo "package: sdist, from it the wheel, into $(WHEEL)"

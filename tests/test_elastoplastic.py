@@ -425,6 +425,7 @@ def test_walton_braun_has_the_restitution_and_duration_of_its_closed_form(restit
     assert impact.duration == near(duration, 2e-6)
 
 
+@pytest.mark.long
 def test_a_chain_of_walton_braun_converges_to_an_independent_integration_with_order_two():
     loading, unloading, mass, speed, end = 1e7, 2.4e7, 0.45e-3, 1.77, 4e-5
     expected = latching_chain(loading, unloading, mass, speed, end, 4)

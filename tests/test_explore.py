@@ -102,11 +102,13 @@ def test_slider_step_computes_the_new_case(opened, short_case):
     assert opened.field("striker.speed").input_value() == "1.7877"
 
 
+@pytest.mark.long
 def test_typed_number_computes_the_new_case(opened, short_case):
     opened.type("chain.beads", "25")
     opened.shows(short_case.replace({"chain.beads": 25}))
 
 
+@pytest.mark.long
 def test_law_has_its_inputs(opened, short_case):
     opened.field("contact.law", "combobox").select_option("tsuji")
     opened.field("contact.restitution").wait_for()
@@ -146,6 +148,7 @@ def test_reference_stays_below_the_next_runs(opened, short_case):
     assert opened.data("forces", 1) != before
 
 
+@pytest.mark.long
 def test_saved_files_are_of_the_shown_case(opened, short_case, tmp_path):
     opened.type("striker.speed", "2.5")
     case = short_case.replace({"striker.speed": 2.5})

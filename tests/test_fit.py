@@ -543,6 +543,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         gc.fit(start().replace(**{"time.end": 4e-5}), trace, KEYS, "traces")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("blank_pictures")
 def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, capsys):
     (here / "rig").mkdir()
@@ -649,6 +650,7 @@ def test_laws_fitted_to_a_trace_are_ranked_and_near_ones_not_told_apart():
     assert "contact.restitution" in shown and f">{low:.6g}<" in shown and "degrees" in shown
 
 
+@pytest.mark.long
 def test_a_difference_scatters_as_its_sums_over_drawn_blocks():
     draw = np.random.default_rng(3)
     blocks = draw.standard_normal((2, 40))

@@ -87,6 +87,7 @@ def test_a_law_that_jumps_at_the_onset_without_an_onset_weight_is_refused():
         type("Bare", (known,), {"name": "bare", "history": (), "__doc__": "A dashpot."})
 
 
+@PLAIN_ALONE
 @pytest.mark.plain
 def test_forces_read_after_an_onset_are_of_order_two():
     # two bodies meet between steps under F = K d + c rate: a damped oscillator from there on

@@ -109,6 +109,7 @@ def test_clocks_and_gains_are_integrated_out():
     assert found.log_likelihood(TRUE) == pytest.approx(expected, abs=5e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("said", "more"),
     [

@@ -152,6 +152,7 @@ def test_a_run_that_ends_before_the_wave_has_passed_is_refused():
         gc.optimize(case, "peak", {"striker.speed": (0.01, 2.0)}, generations=1, progress=False)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_steps")
 def test_the_command_gives_what_the_call_gives(here, obeyed):
     from granchain.cli import obey

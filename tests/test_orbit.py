@@ -138,6 +138,7 @@ def test_a_run_from_the_orbit_closes_and_its_guess_needs_one_shot(hertz):
     assert moved == pytest.approx((weight * vector[:8]).real, abs=1e-3)
 
 
+@pytest.mark.long
 def test_a_long_chain_is_solved_without_the_columns_of_its_jacobian(monkeypatch):
     columns, counted = shooting.Shooting.with_jacobian, []
 

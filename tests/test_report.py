@@ -274,6 +274,7 @@ def test_a_browser_shows_the_page_without_scrolling_sideways(opened_report, widt
     assert opened_report.locator("figure.picture svg").count() >= 5
 
 
+@pytest.mark.long
 def test_figures_of_a_report_are_magnified_and_show_values(opened_report):
     figure = opened_report.locator("figure.picture").first
     image = figure.locator("svg")

@@ -46,6 +46,7 @@ def test_a_contact_that_may_pull_delivers_what_is_asked_and_a_clamped_one_more(l
     assert found == pytest.approx([theory.clamped_restitution(e) for e in ASKED], abs=1e-6)
 
 
+@pytest.mark.long
 def test_jankowskis_law_delivers_less_than_is_asked_and_identified_what_is_asked(request):
     # integrated to the digits shown, for contacts that end at d = 0 and clamped ones
     both, identified = "jankowski-both-phases", {"damping": "identified"}
