@@ -251,10 +251,10 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found(monkeypat
     assert first == pytest.approx(module.FIRST / math.sqrt(2.0) * 7.9e-8, rel=1e-3)
     # a state twice as large as the way is measured anew, and stays what it is
     path = branch.points[0].path
-    node = path.node(path.place(branch.points[-1]), np.array([0.0, 0.0, 1.0]))
+    node = path.node(path.coordinates(branch.points[-1]), np.array([0.0, 0.0, 1.0]))
     node.z[:-1] *= 2.0
     state = path.state(node.z)
-    assert np.linalg.norm(path.measured(node).z[:-1]) == pytest.approx(1.0)
+    assert np.linalg.norm(path.rescale(node).z[:-1]) == pytest.approx(1.0)
     assert path.state(node.z) == pytest.approx(state)
     # what cannot be found within a step lies at its end
     with monkeypatch.context() as patch:

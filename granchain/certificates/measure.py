@@ -45,7 +45,7 @@ from granchain.two_body import (
 )
 
 # Nominal restitutions of a verification report.
-ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
+NOMINAL_RESTITUTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 # Refinement of the automatic step, which gives restitutions to 1e-6.
 REFINED = 4.0
@@ -304,7 +304,7 @@ def delivered(
     if "separation" not in names:
         ways = [{}]
     rows = []
-    for asked in ASKED:
+    for asked in NOMINAL_RESTITUTIONS:
         found = [
             restitution_of(law, IMPACT_SPEEDS[1], values, restitution=asked, **way) for way in ways
         ]

@@ -39,7 +39,7 @@ def fit_tables(fit: gc.Fit) -> list[Block]:
     ]
     if len(keys) > 1:
         title = "Correlations of the errors"
-        blocks.append(number_grid(("correlation", *keys), correlations, title, words=1))
+        blocks.append(number_grid(("correlation", *keys), correlations, title, text_columns=1))
     blocks.append(number_grid(columns, sensors, "Measured and fitted first pulses"))
     gains = fit.gain / fit.common_gain - 1.0
     if gains.any() or fit.shift.any():
@@ -89,7 +89,7 @@ def values_grid(fit: gc.Fit, title: str) -> Grid:
         ))  # fmt: skip
     levels = (f"{100.0 * level:g} % interval" for level in fit.level)
     columns = ("key", "value", "+-", "degrees of freedom", *levels, "initial value")
-    return number_grid(columns, rows, title, words=1)
+    return number_grid(columns, rows, title, text_columns=1)
 
 
 def fits_tables(ranking: gc.Ranking[gc.Fit]) -> list[Block]:

@@ -553,7 +553,7 @@ def dispersion_tables(found: gc.Dispersion) -> tuple[Grid, Paragraph]:
     rows = [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
     count = len(found.masses)
     return (
-        number_grid(("", "from [Hz]", "to [Hz]"), rows, "Passbands and band gaps", words=1),
+        number_grid(("", "from [Hz]", "to [Hz]"), rows, "Passbands and band gaps", text_columns=1),
         Paragraph(
             f"unit cell of {count} bead{'s' * (count > 1)}, length {found.length:.6g} m; "
             f"long-wave speed {found.long_wave_speed * found.length:.6g} m/s"

@@ -180,7 +180,7 @@ def fit(fit: Fit | Ranking[Any] | Equivalent, *, ax: Any = None, style: Any = SH
     """Plot a fit, or the best three laws of a ranking.
 
     The panels show the measured and fitted pulses, the peaks at every sensor, and the residuals of
-    both below. Fitted pulses use the clock of the trace and the fitted calibration. Of laws that
+    both below. Fitted pulses use the clock of the trace and the fitted calibration. For laws that
     approximate another law, the figure shows the differences at every sensor.
 
     Parameters
@@ -188,7 +188,7 @@ def fit(fit: Fit | Ranking[Any] | Equivalent, *, ax: Any = None, style: Any = SH
     fit : Fit, Equivalent, or Ranking
     ax : Axes or sequence of Axes, optional
         Four Matplotlib axes to draw into: pulses, peaks (or arrivals, if only these were fitted),
-        residual of each sample, and residual at each sensor. Of an equivalent, one.
+        residual of each sample, and residual at each sensor. For an equivalent, one.
     style : optional
         See `granchain.figures`.
 

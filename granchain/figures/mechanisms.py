@@ -93,13 +93,13 @@ def plot_over_the_turn(
     names = labels_of(results, labels) if len(results) > 1 or labels else [alone]
     for axes, (variable, label, unit) in zip(panels.axes, quantities, strict=True):
         for i, (result, name) in enumerate(zip(results, names, strict=True)):
-            part = window_of(result, between)
-            lines.plot(axes, i, part.angle, getattr(result, variable)[part.chosen], label=name)
+            span = window_of(result, between)
+            lines.plot(axes, i, span.angle, getattr(result, variable)[span.chosen], label=name)
         label_axis(axes.yaxis, label, unit)
     last, curves = panels.axes[-1], []
     for result, ideal in zip(results, without, strict=len(without) > 0):
-        part = window_of(result, between)
-        curves.append((part.angle, ideal[part.chosen]))
+        span = window_of(result, between)
+        curves.append((span.angle, ideal[span.chosen]))
     if curves and all(same_curve(curves[0], curve) for curve in curves):
         colour = last.title.get_color()
         last.plot(*curves[0], "--", color=colour, label="without clearance")

@@ -171,7 +171,7 @@ def force_traces(
     for i, axes in enumerate(panels.axes):
         axes.locator_params(axis="y", nbins=3)
         label_axis(axes.yaxis, name if i == len(beads) // 2 else "", "N")
-        # The label is beside all rows.
+        # The label is next to all rows.
         axes.set_ylabel(axes.get_ylabel().replace("\n", " "))
     panels.label_columns("time", "s")
     if len(results) > 1:
@@ -636,7 +636,7 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     """
     every = float(np.median(np.diff(result.energy_time))) if len(result.energy_time) > 1 else 0.0
     case = case_of(result) if "energy_drives" in result.variables else None
-    signals = [one for one in (case.drives.values() if case else ()) if one.signal]
+    signals = [drive for drive in (case.drives.values() if case else ()) if drive.signal]
     # Energies vary with the square: at twice the frequency, with four entries per period.
     limit = 1.0 / (8.0 * max(map(highest, signals))) if signals else math.inf
     if every <= limit * (1.0 + 1e-3):

@@ -1,7 +1,7 @@
 """Figures of studies: curves with bands over draws, maps, distributions, uncertainty bands, and
 sensitivities.
 
-A study may have more dimensions than a figure. Draws become bands. Of any other dimension, the
+A study may have more dimensions than a figure. Draws become bands. For every other dimension, the
 value in the middle is plotted, and the heading reports it.
 """
 
@@ -87,8 +87,8 @@ def selection(
 ) -> Selection:
     """Return the values of a variable along dimensions, the lines first and the draws last.
 
-    If there are many lines, evenly spaced ones are returned; without `lines`, there is one line. Of
-    any other dimension, the value in the middle is used, and of sensors the last bead with a value.
+    If there are many lines, evenly spaced ones are returned; without `lines`, there is one line.
+    For every other dimension, the middle value is used; for sensors, the last bead with a value.
     """
     if not hasattr(study, "data_vars"):
         got = f'"{study[:60]}"' if isinstance(study, str) else f"a {type(study).__name__}"

@@ -221,10 +221,10 @@ class Breathers:
 
     def energy_error(self, shot: Shot, finer: np.ndarray) -> float:
         """Return the discretization error of the energy [J], from the state in half steps."""
-        own, other = (self.chain.energy(y * self.grid.scale) for y in (shot.state, finer))
+        energy, finer_energy = (self.chain.energy(y * self.grid.scale) for y in (shot.state, finer))
         # the energy depends on the square of the state, which closes to its residual
-        closed = 2.0 * max(shot.residual, CLOSED) * abs(own)
-        return SAFETY * 4.0 / 3.0 * abs(other - own) + closed
+        closed = 2.0 * max(shot.residual, CLOSED) * abs(energy)
+        return SAFETY * 4.0 / 3.0 * abs(finer_energy - energy) + closed
 
     def rising(self, y: np.ndarray, tangent: np.ndarray) -> float:
         """Return the change of the energy along the tangent of a branch."""
@@ -298,7 +298,7 @@ class Breathers:
     def turns(self, node: Any, after: Any) -> dict[str, Callable[[Any], float]]:
         """Return functions that change sign at special points of a branch."""
         if not self.varied or node.rising * after.rising >= 0.0:
-            return {"branch point": lambda node: node.signed(1.0)}
+            return {"branch point": lambda node: node.multiplier_test(1.0)}
         return {} if self.hold == "energy" else {"energy extremum": lambda node: node.rising}
 
     def pairs(
@@ -316,7 +316,7 @@ class Breathers:
 def growing(node: Any) -> int:
     """Count complex multipliers outside the unit circle by more than their errors that have a
     mirror image inside it."""
-    values, moduli = node.found.values, node.found.moduli
+    values, moduli = node.stability.values, node.stability.moduli
     outside = np.abs(values) - 1.0 > moduli
     complex_ones = values[outside & (np.abs(values.imag) > moduli)]
     distance = np.abs(values - 1.0 / complex_ones.conj()[:, None]).min(axis=1, initial=math.inf)
@@ -364,19 +364,19 @@ def breather_search(
     family = breathers_near(case, turn, "period" if stated else hold or "energy", runners)
     runners.expect(USUAL_SHOTS * family.shooting().runs)
 
-    def shoot(place: np.ndarray) -> Shot:
+    def shoot(unknowns: np.ndarray) -> Shot:
         # a period near 0 closes every state; `newton` halves a step that leads there
-        if not 0.5 < place[-1] < 2.0:
+        if not 0.5 < unknowns[-1] < 2.0:
             raise RunError("period")
-        return family.shooting(turn.period * float(place[-1])).shoot(place[:-1])
+        return family.shooting(turn.period * float(unknowns[-1])).shoot(unknowns[:-1])
 
-    def step(place: np.ndarray, shot: Shot) -> np.ndarray:
+    def step(unknowns: np.ndarray, shot: Shot) -> np.ndarray:
         move = family.correction(shot.shooting, shot.state, shot.image, shot.jacobian)
-        return np.append(move[:-1], place[-1] * move[-1])
+        return np.append(move[:-1], unknowns[-1] * move[-1])
 
     # the last step satisfies the equation of the fixed quantity
     start = np.append(turn.state / family.grid.scale, 1.0)
-    return family, newton(start, guess.begun, shoot, step, tolerance, 1e3 * tolerance)
+    return family, newton(start, guess.origin, shoot, step, tolerance, 1e3 * tolerance)
 
 
 def check_conservative(case: Case, runners: Runners) -> None:
@@ -389,9 +389,9 @@ def check_conservative(case: Case, runners: Runners) -> None:
         )
     losses = chain.losses | {"contacts": chain.losses["contacts"] or bool(chain.quantities)}
     for name in (name for name, damped in losses.items() if damped):
-        place = f"the contacts with {case.contact.law}" if name == "contacts" else name
+        sink = f"the contacts with {case.contact.law}" if name == "contacts" else name
         raise CaseError(
-            f"ends: the chain has no drive and loses energy to {place}. An orbit requires a "
+            f"ends: the chain has no drive and loses energy to {sink}. An orbit requires a "
             "harmonic drive at an end, or a conservative chain, whose orbits are breathers. Set "
             'ends.left = { drive = "displacement", signal = "harmonic", amplitude = ..., '
             "frequency = ... }, or use hertz without damping."

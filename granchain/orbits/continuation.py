@@ -57,7 +57,7 @@ AIMED, MOST = 4, 8
 # Smallest cosine between the tangents of neighbouring orbits: about 26 degrees.
 STRAIGHT = 0.9
 # Tolerance of the position of a named point, as a fraction of the step that contains it.
-FOUND = 1e-3
+POSITION_TOLERANCE = 1e-3
 # Growth factor of the states at which the coordinates of a branch are rescaled.
 GROWN = 1.3
 # Largest difference between a file's first orbit and that of the call that resumes it, relative to
@@ -143,7 +143,7 @@ class Point:
     @cached_property
     def orbit(self) -> Orbit:
         """Orbit with its trajectory, which is computed at the first access."""
-        return self.path.orbit(self.path.place(self), f"the branch along {self.path.along}")
+        return self.path.orbit(self.path.coordinates(self), f"the branch along {self.path.along}")
 
 
 _ALONG, _OF_BODIES = ("point",), ("point", "bead")
@@ -367,14 +367,14 @@ def _within(point: Point) -> str:
 
 def columns_of_points(points: Sequence[Point]) -> dict[str, Any]:
     """Return points as the columns of a file, with one row per point."""
-    found = {name: np.array([getattr(one, name) for one in points]) for name in STORED}
-    multipliers = np.array([one.multipliers for one in points])
-    return found | {
+    columns = {name: np.array([getattr(point, name) for point in points]) for name in STORED}
+    multipliers = np.array([point.multipliers for point in points])
+    return columns | {
         "multipliers_real": multipliers.real.copy(),
         "multipliers_imag": multipliers.imag.copy(),
-        "stable": np.array([one.stable for one in points], dtype=np.int8),
-        "opening": np.array([-1 if one.contact is None else one.contact for one in points]),
-        "kind": [one.kind for one in points],
+        "stable": np.array([point.stable for point in points], dtype=np.int8),
+        "opening": np.array([-1 if point.contact is None else point.contact for point in points]),
+        "kind": [point.kind for point in points],
     }
 
 
@@ -408,7 +408,7 @@ class Node:
         Derivative of the image by the parameter.
     tangent : (2 n + 1,) array
         Tangent of length 1.
-    found : Stability
+    stability : Stability
     rising : float
         Change of the energy of a breather along the tangent.
     side : float
@@ -419,7 +419,7 @@ class Node:
     shot: Shot
     by_parameter: np.ndarray
     tangent: np.ndarray
-    found: Stability
+    stability: Stability
     rising: float = 0.0
     side: float = 1.0
 
@@ -430,23 +430,25 @@ class Node:
 
     @property
     def opens(self) -> np.ndarray:
-        """Whether each contact opens."""
+        """True for each contact that opens."""
         return self.lowest <= 0.0
 
-    def signed(self, at: float) -> float:
-        """Return a function that changes sign where a real multiplier passes a number."""
-        own, values = self.found.matrix, self.found.values
+    def multiplier_test(self, value: float) -> float:
+        """Return a number that changes sign when a real multiplier crosses `value`."""
+        jacobian, values = self.stability.matrix, self.stability.values
         if not values.size:
             return 1.0
-        matrix = (self.shot.jacobian if own is None else own) - at * np.eye(len(values))
-        return float(np.linalg.slogdet(matrix)[0] * np.abs(values - at).min())
+        if jacobian is None:
+            jacobian = self.shot.jacobian
+        sign = np.linalg.slogdet(jacobian - value * np.eye(len(values)))[0]
+        return float(sign * np.abs(values - value).min())
 
 
 Test = Callable[[Node], float]
 # Functions that change sign where a branch turns back, and where a real multiplier passes -1.
 TURNS: dict[str, Test] = {
-    "fold": lambda one: float(one.tangent[-1]),
-    "period doubling": lambda one: one.signed(-1.0),
+    "fold": lambda node: float(node.tangent[-1]),
+    "period doubling": lambda node: node.multiplier_test(-1.0),
 }
 
 
@@ -476,9 +478,9 @@ class Path:
 
     def __init__(self, case: Case, along: str, start: float, stop: float, problem: Problem):
         self.case, self.along, self.start, self.stop = case, along, start, stop
-        # number of coordinates after the state
-        self.beside = problem.unknowns + 1
-        self.weight = np.ones(problem.grid.scale.size + self.beside)
+        # number of coordinates after the state: the logarithm of a free period, and the fraction
+        self.n_unknowns = problem.unknowns + 1
+        self.weight = np.ones(problem.grid.scale.size + self.n_unknowns)
         self.follow(problem)
 
     def follow(self, problem: Problem) -> None:
@@ -515,26 +517,26 @@ class Path:
         """Return the parameter of an orbit."""
         return self.value_of(float(node.z[-1]))
 
-    def place(self, point: Point) -> np.ndarray:
+    def coordinates(self, point: Point) -> np.ndarray:
         """Return the coordinates z of a point."""
         y = np.concatenate([point.displacement, point.velocity]) / self.problem.grid.scale
         fraction = (point.parameter - self.start) / (self.stop - self.start)
         unknowns = self.problem.coordinates(point.period)
-        return np.concatenate([y / self.weight[: -self.beside], unknowns, [fraction]])
+        return np.concatenate([y / self.weight[: -self.n_unknowns], unknowns, [fraction]])
 
-    def orbit(self, z: np.ndarray, begun: str) -> Orbit:
+    def orbit(self, z: np.ndarray, origin: str) -> Orbit:
         """Return the orbit of a point, with its trajectory."""
         shot, fraction = self.at(z).shoot(self.state(z)), float(z[-1])
         case = self.case_at(self.value_of(fraction))
-        return orbit_of(case, self.problem_at(fraction), shot, 1, begun)
+        return orbit_of(case, self.problem_at(fraction), shot, 1, origin)
 
     def state(self, z: np.ndarray) -> np.ndarray:
         """Return the scaled state of a point."""
-        return z[: -self.beside] * self.weight[: -self.beside]
+        return z[: -self.n_unknowns] * self.weight[: -self.n_unknowns]
 
     def stretch(self, z: np.ndarray) -> float:
         """Return the logarithm of a point's period over that of the first orbit, if it is free."""
-        return float(z[len(z) - self.beside : -1].sum())
+        return float(z[len(z) - self.n_unknowns : -1].sum())
 
     def at(self, z: np.ndarray) -> Shooting:
         """Return the run over the period of a point."""
@@ -548,7 +550,7 @@ class Path:
             image = self.at(z).images(y[None])[0]
         return self.problem_at(float(z[-1])).equations(y, image, self.stretch(z))
 
-    def remember(self, found: Orbit) -> None:
+    def remember(self, orbit: Orbit) -> None:
         """Set the contact histories to those of an orbit, if the force depends on them.
 
         Raises
@@ -559,7 +561,7 @@ class Path:
         problem = self.problem
         if not (isinstance(problem, Driven) and problem.remembers):
             return
-        history, others = remembered(guess_of(self.case, found), problem.shooting())
+        history, others = remembered(guess_of(self.case, orbit), problem.shooting())
         if others:
             raise CaseError(
                 "orbit: its contacts differ from the contacts of this case. An orbit of this "
@@ -580,7 +582,7 @@ class Path:
 
     def take(self, branch: Branch) -> None:
         """Set the weight of the state to that of a branch, and the contact histories, if any."""
-        self.weight[: -self.beside] = branch.weight
+        self.weight[: -self.n_unknowns] = branch.weight
         problem, chain = self.problem, self.problem.chain
         names = [f"history_{quantity.name}" for quantity in chain.quantities]
         if isinstance(problem, Driven) and names and names[0] in branch.variables:
@@ -588,7 +590,7 @@ class Path:
             history[:, chain.contacts] = [branch[name] for name in names]
             self.follow(replace(problem, history=history))
 
-    def room(self, node: Node) -> np.ndarray:
+    def margin_to_yield(self, node: Node) -> np.ndarray:
         """Return the margin of each contact before its residual indentation grows, (contacts,).
 
         The margin is a fraction of the overlap at which it grows.
@@ -624,30 +626,29 @@ class Path:
         side = np.linalg.slogdet(matrix)[0] if len(matrix) == len(z) else 1.0
         return Node(z, shot, by_parameter, tangent, problem.stability(shot), rising, float(side))
 
-    def first(self, found: Orbit) -> Node:
+    def first(self, orbit: Orbit) -> Node:
         """Return the orbit at the start, and set the scale of the coordinates."""
-        y = np.concatenate([found.displacement, found.velocity]) / self.problem.grid.scale
-        z = np.append(y, np.zeros(self.beside))
+        y = np.concatenate([orbit.displacement, orbit.velocity]) / self.problem.grid.scale
+        z = np.append(y, np.zeros(self.n_unknowns))
         upward = np.append(np.zeros(len(z) - 1), 1.0)
         try:
             z = self.corrected(z, z, upward)[0]
         except RunError:
             # near a fold or a branch point the parameter moves slightly
-            along = np.append(y, np.zeros(self.beside))
+            along = np.append(y, np.zeros(self.n_unknowns))
             z = self.corrected(z, z, along / max(float(np.linalg.norm(along)), 1e-300))[0]
-        node, inner = self.node(z, upward), slice(-self.beside)
-        return self.measured(node, root_mean_square(node.tangent[inner]) / abs(node.tangent[-1]))
+        node, inner = self.node(z, upward), slice(-self.n_unknowns)
+        return self.rescale(node, root_mean_square(node.tangent[inner]) / abs(node.tangent[-1]))
 
-    def measured(self, node: Node, size: float = 0.0) -> Node:
-        """Rescale the coordinates so that the state is at most as large as the path from start to
-        stop."""
-        y, inner = self.state(node.z), slice(-self.beside)
+    def rescale(self, node: Node, size: float = 0.0) -> Node:
+        """Rescale the arclength so that state and parameter have comparable weights."""
+        y, inner = self.state(node.z), slice(-self.n_unknowns)
         grown = max(size, root_mean_square(y), 1e-6) * math.sqrt(y.size) / self.weight[0]
         if self.weight[0] == 1.0 or grown > GROWN:
-            for part in (node.z, node.tangent):
-                part[inner] /= grown
+            for vector in (node.z, node.tangent):
+                vector[inner] /= grown
             node.tangent /= np.linalg.norm(node.tangent)
-            self.weight = self.weight * np.append(np.full(y.size, grown), np.ones(self.beside))
+            self.weight = self.weight * np.append(np.full(y.size, grown), np.ones(self.n_unknowns))
         return node
 
     def corrected(
@@ -678,9 +679,9 @@ class Path:
         excursion = max(float(shot.course.excursion.max()) / self.problem.grid.overlap, 1e-6)
         missed: list[np.ndarray] = []
 
-        def steps(place: np.ndarray) -> np.ndarray:
+        def steps(trial: np.ndarray) -> np.ndarray:
             # minus Newton's step with that Jacobian, which is a map with derivative 1
-            missed.append(np.append(self.equations(place), normal @ (place - through)))
+            missed.append(np.append(self.equations(trial), normal @ (trial - through)))
             return -solved(matrix, missed[-1])
 
         def size(step: np.ndarray) -> float:
@@ -689,14 +690,14 @@ class Path:
             with np.errstate(invalid="ignore"):
                 return float(np.abs(matrix @ step).max())
 
-        found = root(
+        solution = root(
             steps, z, method="broyden1",
             # half of the tolerance, because the excursion is that of an orbit nearby
             options={"fatol": 0.5 * CLOSED * excursion, "maxiter": MOST, "tol_norm": size,
                      "line_search": None, "jac_options": {"alpha": -1.0}},
         )  # fmt: skip
-        if found.success and np.abs(missed[-1]).max() <= DRIFTS * excursion:
-            return found.x, len(missed) - 1
+        if solution.success and np.abs(missed[-1]).max() <= DRIFTS * excursion:
+            return solution.x, len(missed) - 1
         raise RunError(f"a step did not converge to an orbit in {MOST} corrections.")
 
     def stepped(self, node: Node, length: float) -> tuple[np.ndarray, int]:
@@ -733,8 +734,8 @@ class Path:
         n, state = shooting.chain.bodies, node.shot.state * shooting.grid.scale
         return Point(
             kind, self.parameter(node), shooting.period, state[:n], state[n:],
-            node.shot.course.excursion, node.lowest, node.found.values, node.found.off,
-            node.found.modulus, node.found.stable, node.shot.residual, label, error,
+            node.shot.course.excursion, node.lowest, node.stability.values, node.stability.off,
+            node.stability.modulus, node.stability.stable, node.shot.residual, label, error,
             lambda: self,
         )  # fmt: skip
 
@@ -759,7 +760,7 @@ class Path:
         for test, kind, contact in tests or [(*test, None) for test in self.tests(node, after)]:
             at = self.where(node, after, length, test)
             error = self.parameter_error(node, after, length, at, test)
-            kind = self._symmetric(at) if kind == "branch point" else kind
+            kind = self._kind_of_branch_point(at) if kind == "branch point" else kind
             points.append(((at.z - node.z) @ node.tangent, self.point(at, kind, contact, error)))
         return [point for _, point in sorted(points, key=lambda entry: entry[0])]
 
@@ -767,10 +768,10 @@ class Path:
         """Return the point within a step at which a residual indentation starts to grow."""
 
         def least(node: Node) -> float:
-            return float(self.room(node).min())
+            return float(self.margin_to_yield(node).min())
 
         at = self.where(node, after, length, least) if least(node) > 0.0 else node
-        contact = int(self.room(after if at is node else at).argmin())
+        contact = int(self.margin_to_yield(after if at is node else at).argmin())
         error = self.parameter_error(node, after, length, at, least)
         return self.point(at, "growing dent", contact, error)
 
@@ -787,7 +788,7 @@ class Path:
             return test(nodes[length])
 
         try:
-            at = brentq(value, 0.0, length, xtol=FOUND * length)
+            at = brentq(value, 0.0, length, xtol=POSITION_TOLERANCE * length)
             value(at)
         except RunError:
             return after
@@ -820,11 +821,13 @@ class Path:
         except (CaseError, RunError):
             return math.nan
         change = abs(finer.parameter(nodes[zero]) - self.parameter(at))
-        apart = abs(self.parameter(after) - self.parameter(node)) if at is after else 0.0
-        found = FOUND * length * abs(float(at.tangent[-1]) * (self.stop - self.start))
-        return SAFETY * 4.0 / 3.0 * change + found + apart
+        not_located = abs(self.parameter(after) - self.parameter(node)) if at is after else 0.0
+        tolerance = (
+            POSITION_TOLERANCE * length * abs(float(at.tangent[-1]) * (self.stop - self.start))
+        )
+        return SAFETY * 4.0 / 3.0 * change + tolerance + not_located
 
-    def _symmetric(self, node: Node) -> str:
+    def _kind_of_branch_point(self, node: Node) -> str:
         """Return the kind of a branch point: a pitchfork, or another branch point.
 
         At a pitchfork, the chain and the orbit equal their mirror images, at once or half a period
@@ -832,7 +835,7 @@ class Path:
         """
         shooting, y = node.shot.shooting, node.shot.state
         chain, scale, period = shooting.chain, shooting.grid.scale, 0.5 * shooting.period
-        critical = np.abs(node.found.values - 1.0).argmin()
+        critical = np.abs(node.stability.values - 1.0).argmin()
         order = np.append(chain.mirrored, chain.bodies + chain.mirrored)
 
         def mirrored(states: np.ndarray) -> np.ndarray:
@@ -845,38 +848,38 @@ class Path:
 
         aside = (y + MOVED * np.cos(np.arange(y.size)))[None]
         image = shooting.images(aside)
-        size, own = np.abs(image).max(), node.found.vectors[critical].real / scale
-        own *= MOVED / np.abs(own).max()
+        size, vector = np.abs(image).max(), node.stability.vectors[critical].real / scale
+        vector *= MOVED / np.abs(vector).max()
         for turned in (mirrored, mirrored_later):
-            here, above, below = turned(np.array([y, y + own, y - own]))
+            here, above, below = turned(np.array([y, y + vector, y - vector]))
             if (
                 np.abs(turned(image) - shooting.images(turned(aside))).max() <= 1e-9 * size
                 # close to a branch point, such a closing error allows a distance of its root
                 and np.abs(here - y).max() <= 10.0 * math.sqrt(CLOSED) * size
                 # the vector is mapped to its negative, and not to itself
-                and (above - below) @ own < 0.0
+                and (above - below) @ vector < 0.0
             ):
                 return "pitchfork"
         return "branch point"
 
     def branching_orbit(self, point: Point, factor: int) -> Orbit:
         """Return an orbit of the crossing branch, close to the point."""
-        z, longer = self.place(point), copy.copy(self)
+        z, longer = self.coordinates(point), copy.copy(self)
         longer.follow(self.problem.longer(factor))
         shot = self.at(z).shoot(self.state(z))
         values, vectors = self.problem_at(float(z[-1])).multipliers(shot)
         critical = vectors[np.abs(values - (-1.0 if factor == 2 else 1.0)).argmin()].real
-        away = np.append(critical / np.linalg.norm(critical), np.zeros(self.beside))
+        away = np.append(critical / np.linalg.norm(critical), np.zeros(self.n_unknowns))
         for aside in SWITCH_LENGTHS:
             for side in (1.0, -1.0):
                 through = z + side * aside / self.weight[0] * away
                 try:
-                    found = longer.corrected(through, through, away)[0]
+                    neighbour = longer.corrected(through, through, away)[0]
                 except RunError:
                     continue
-                if abs(found[-1] - z[-1]) <= 0.5:
-                    begun = f"a {point.kind} at {self.along} = {point.parameter:.6g}"
-                    return longer.orbit(found, begun)
+                if abs(neighbour[-1] - z[-1]) <= 0.5:
+                    origin = f"a {point.kind} at {self.along} = {point.parameter:.6g}"
+                    return longer.orbit(neighbour, origin)
         raise RunError(
             f"point: no orbit of the other branch was found near {self.along} = "
             f"{point.parameter:.6g}. Another branch must start at the point. Reduce time.step."
@@ -895,7 +898,7 @@ def _zero_near(value: Callable[[float], float], begin: float, length: float, slo
     """
     from scipy.optimize import brentq
 
-    at, here, tolerance = begin, value(begin), FOUND * length
+    at, here, tolerance = begin, value(begin), POSITION_TOLERANCE * length
     for _ in range(MOST):
         if here == 0.0:
             return at
@@ -1035,13 +1038,13 @@ def continuation(
     with claim(out, overwrite or resume):
         if resume and os.path.exists(out):
             return _complete_branch(out, path, first, request)
-        part = StudyPart(out, go_on=resume, anew=overwrite)
-        with part.valid():
-            points = _points_of_file(part.path, part.columns, request, path, first)
-        branch = _followed(path, first, report, part, request, points)
+        partial_file = StudyPart(out, go_on=resume, anew=overwrite)
+        with partial_file.valid():
+            points = _points_of_file(partial_file.path, partial_file.columns, request, path, first)
+        branch = _followed(path, first, report, partial_file, request, points)
         if not branch.interrupted:
             branch.save(out, overwrite or resume)
-            part.remove()
+            partial_file.remove()
     return branch
 
 
@@ -1086,12 +1089,12 @@ def _law_texts(path: Path) -> list[str]:
 
 
 def _points_of_file(
-    file: Any, found: Sequence[Mapping[str, Any]], request: str, path: Path, first: Node
+    file: Any, batches: Sequence[Mapping[str, Any]], request: str, path: Path, first: Node
 ) -> list[Point]:
     """Return the points of a file; raise an error if they belong to another request."""
-    points = [one for columns in found for one in points_of_columns(columns, lambda: path)]
-    same = all(columns["asked"] == [request] for columns in found)
-    for columns in found if same else ():
+    points = [point for columns in batches for point in points_of_columns(columns, lambda: path)]
+    same = all(columns["asked"] == [request] for columns in batches)
+    for columns in batches if same else ():
         changed = changed_law(path.cases, columns["law"])
         if changed:
             raise LawError(
@@ -1100,8 +1103,8 @@ def _points_of_file(
                 "with overwrite=True."
             )
     if points and same:
-        begins, begun = (path.place(one) for one in (points[0], path.point(first)))
-        same = bool(np.linalg.norm(begins - begun) <= SAME_ORBIT * np.linalg.norm(begun))
+        stored_start, start = path.coordinates(points[0]), path.coordinates(path.point(first))
+        same = bool(np.linalg.norm(stored_start - start) <= SAME_ORBIT * np.linalg.norm(start))
     if not same:
         raise CaseError(
             f"{os.fspath(file)}: the file contains a branch of another case, key, or range, or "
@@ -1115,7 +1118,7 @@ def _followed(
     path: Path,
     first: Node,
     report: Callable[[int, int], Any] | None,
-    part: StudyPart | None = None,
+    partial_file: StudyPart | None = None,
     request: str = "",
     points: Sequence[Point] = (),
 ) -> Branch:
@@ -1129,16 +1132,16 @@ def _followed(
 
     def store() -> None:
         nonlocal stored
-        if part is not None:
+        if partial_file is not None:
             state = {"z": node.z, "tangent": node.tangent, "weight": path.weight}
             facts = {"asked": [request], "length": [length], "law": _law_texts(path)}
             rows = {name: values[None] for name, values in state.items()}
-            part.add(columns_of_points(points[stored:]) | rows | facts)
+            partial_file.add(columns_of_points(points[stored:]) | rows | facts)
             stored = len(points)
 
-    if part is not None and part.columns:
-        last = part.columns[-1]
-        with part.valid():
+    if partial_file is not None and partial_file.columns:
+        last = partial_file.columns[-1]
+        with partial_file.valid():
             path.weight, length = last["weight"][0].copy(), float(last["length"][0])
             node = path.node(last["z"][0].copy(), last["tangent"][0])
             node.tangent = last["tangent"][0].copy()
@@ -1168,7 +1171,7 @@ def _followed(
                     f"branch ends before {stop:.6g}: {why}"
                 )
                 break
-            if (path.room(after) < 0.0).any():
+            if (path.margin_to_yield(after) < 0.0).any():
                 points.append(point := path.growing(node, after, length))
                 messages.append(
                     f"the residual indentation of contact {point.contact} grows beyond {along} = "
@@ -1179,7 +1182,7 @@ def _followed(
             points += [*path.named(node, after, length), path.point(after)]
             if report is not None:
                 report(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
-            node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
+            node, length = path.rescale(after), min(LONGEST, length * (AIMED / max(count, 2)))
             # the step 0 marks a complete partial file
             length = 0.0 if ends else length
             store()
@@ -1215,25 +1218,25 @@ def number_at(case: Case, along: Any) -> float:
 
 
 def _first_node(
-    case: Case, found: Orbit, along: str, start: float | None, stop: float, threads: int | None
+    case: Case, orbit: Orbit, along: str, start: float | None, stop: float, threads: int | None
 ) -> tuple[Path, Node]:
     """Return the path and its first orbit."""
     check_case(case)
     check_fixed_ends(case, "a branch of orbits")
     runners = Runners(threads)
-    if not isinstance(found, Orbit):
+    if not isinstance(orbit, Orbit):
         raise CaseError(
-            f"orbit: {type(found).__name__} is not valid. An Orbit is required. Find one with "
+            f"orbit: {type(orbit).__name__} is not valid. An Orbit is required. Find one with "
             "granchain.orbit."
         )
-    breathing = not (case.drives or math.isnan(found.energy))
+    breathing = not (case.drives or math.isnan(orbit.energy))
     if breathing and along in FAMILIES:
-        own = (found.energy, float(np.abs(found.displacement).max()), found.period)
-        present = dict(zip(FAMILIES, own, strict=True))[along]
+        coordinates = (orbit.energy, float(np.abs(orbit.displacement).max()), orbit.period)
+        present = dict(zip(FAMILIES, coordinates, strict=True))[along]
     else:
         number_at(case, along)
         # the phases of an orbit are relative to its first drive
-        present = number_at(case if along.endswith(".phase") else found.result.case, along)
+        present = number_at(case if along.endswith(".phase") else orbit.result.case, along)
     begin = present if start is None else start
     for name, value in (("start", begin), ("stop", stop)):
         good = isinstance(value, (int, float)) and math.isfinite(value)
@@ -1243,12 +1246,12 @@ def _first_node(
                 "numbers in SI units."
             )
     ends = along, begin, stop
-    if breathing and found.bead.size == case.beads:
-        path = path_along(case, *ends, runners, 1, found, found.energy)
+    if breathing and orbit.bead.size == case.beads:
+        path = path_along(case, *ends, runners, 1, orbit, orbit.energy)
     else:
-        path, found = _driven_path(case, found, *ends, runners, begin != present)
+        path, orbit = _driven_path(case, orbit, *ends, runners, begin != present)
     try:
-        return path, path.first(found)
+        return path, path.first(orbit)
     except RunError as error:
         if error.result is not None:
             raise
@@ -1289,12 +1292,12 @@ def path_along(
     """
     cases = [case_at(case, along, value) for value in (start, stop)]
     if cases[0].drives:
-        driven = [driven_problem(one, multiple, runners) for one in cases]
+        driven = [driven_problem(end_case, multiple, runners) for end_case in cases]
         most = max(problem.grid.steps for problem in driven)
         grid = driven[0].grid._replace(steps=most)
         return Path(case, along, start, stop, replace(driven[0], grid=grid))
-    for one in cases:
-        check_conservative(one, runners)
+    for end_case in cases:
+        check_conservative(end_case, runners)
     state = np.concatenate([first.displacement, first.velocity])
     turn = Turn(state, first.period, int(np.abs(first.displacement).argmax()))
     varied = along in FAMILIES
@@ -1306,16 +1309,16 @@ def path_along(
 
 
 def _driven_path(
-    case: Case, found: Orbit, along: str, begin: float, stop: float, runners: Runners, aside: bool
+    case: Case, orbit: Orbit, along: str, begin: float, stop: float, runners: Runners, aside: bool
 ) -> tuple[Path, Orbit]:
     """Return the path of a driven chain, and its first orbit.
 
     If the start differs from the orbit (`aside`), the first orbit is computed.
     """
     at_start = case_at(case, along, begin)
-    if not at_start.drives or found.bead.size != case.beads:
+    if not at_start.drives or orbit.bead.size != case.beads:
         raise CaseError(
-            f"orbit: the orbit has {found.bead.size} beads, but the chain has {case.beads} beads "
+            f"orbit: the orbit has {orbit.bead.size} beads, but the chain has {case.beads} beads "
             f"and {len(at_start.drives)} drives. An orbit of this chain with a drive, or a "
             "breather of it without a drive, is required. Find one with granchain.orbit."
         )
@@ -1324,12 +1327,12 @@ def _driven_path(
             f"along: with {along}, the {len(at_start.drives)} drives of the chain have no common "
             "period. Another key is required. Use for example an amplitude."
         )
-    before = found.result.case.drives
-    multiple = max(1, round(found.period * frequency_of(found.result.case))) if before else 1
+    before = orbit.result.case.drives
+    multiple = max(1, round(orbit.period * frequency_of(orbit.result.case))) if before else 1
     multiple = multiple_of(at_start, multiple / (frequency_of(at_start) or math.inf))
     if aside:
         period, threads = multiple / frequency_of(at_start), runners.threads
-        found = find_orbit(at_start, period=period, guess=found, threads=threads, progress=False)
-    path = path_along(case, along, begin, stop, runners, multiple, found, math.nan)
-    path.remember(found)
-    return path, found
+        orbit = find_orbit(at_start, period=period, guess=orbit, threads=threads, progress=False)
+    path = path_along(case, along, begin, stop, runners, multiple, orbit, math.nan)
+    path.remember(orbit)
+    return path, orbit

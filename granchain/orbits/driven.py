@@ -151,7 +151,7 @@ class Driven:
             return krylov_step(shooting, y, image)
         return newton_step(y, image, jacobian)
 
-    def nearest(self, state: np.ndarray, begun: str, tolerance: float) -> Nearest:
+    def nearest(self, state: np.ndarray, origin: str, tolerance: float) -> Nearest:
         """Run Newton's method from a state."""
         shooting = self.shooting()
 
@@ -163,7 +163,7 @@ class Driven:
                 shooting.long = False
             return newton_step(shot.state, shot.image, shot.jacobian)
 
-        return newton(state, begun, shooting.shoot, step, tolerance)
+        return newton(state, origin, shooting.shoot, step, tolerance)
 
     def energy_error(self, shot: Shot, finer: np.ndarray) -> float:
         """Return no error, because the energy of a driven orbit is not constant."""
@@ -208,7 +208,9 @@ class Driven:
         """Return functions that change sign at special points of a branch."""
         # excludes points where this branch turns back
         return {
-            "branch point": lambda node: float(node.side * np.abs(node.found.values - 1.0).min())
+            "branch point": lambda node: float(
+                node.side * np.abs(node.stability.values - 1.0).min()
+            )
         }
 
     def pairs(
@@ -223,7 +225,7 @@ class Driven:
             return []
 
         def pair(node: Any) -> float:
-            turning = node.found.values[node.found.values.imag != 0.0]
+            turning = node.stability.values[node.stability.values.imag != 0.0]
             near = np.abs(np.abs(turning) - 1.0).min(initial=1.0)
             return float(near if _outside(node) > min(counts) else -near)
 
@@ -232,7 +234,7 @@ class Driven:
 
 def _outside(node: Any) -> int:
     """Return the number of multipliers outside the unit circle."""
-    return int((np.abs(node.found.values) > 1.0).sum())
+    return int((np.abs(node.stability.values) > 1.0).sum())
 
 
 def _coarse_multipliers(shot: Shot, few: bool) -> np.ndarray:
@@ -278,7 +280,7 @@ def driven_search(
     runners.expect(USUAL_SHOTS * problem.shooting().runs)
     if problem.remembers:
         return _remembering(problem, guess, state, tolerance)
-    return problem, problem.nearest(state, guess.begun, tolerance), guess.begun, 0
+    return problem, problem.nearest(state, guess.origin, tolerance), guess.origin, 0
 
 
 def _remembering(
@@ -289,29 +291,29 @@ def _remembering(
     For a guess that is an orbit, its histories are used, unless a residual indentation would grow.
     """
     history, note = remembered(guess, problem.shooting())
-    settled, comes, begun = Settled(state, history), COMES, guess.begun + note
+    settled, comes, origin = Settled(state, history), COMES, guess.origin + note
     if guess.period is None or note:
-        settled, comes = settle(problem, settled, comes, begun), comes * NEARER
+        settled, comes = settle(problem, settled, comes, origin), comes * NEARER
     for _ in range(MOST_TRIES):
-        description = begun
+        description = origin
         if settled.periods:
             count = f"{settled.periods} period{'s' * (settled.periods > 1)}"
             description += f", run for {count} until its contact histories were steady"
         problem = replace(problem, history=settled.history)
-        found = problem.nearest(settled.state, description, tolerance)
-        if found.why is not None:
+        nearest = problem.nearest(settled.state, description, tolerance)
+        if nearest.why is not None:
             break
-        check_still(found.shot)
-        _, after = problem.shooting().passed(found.shot.state, settled.history)
+        check_still(nearest.shot)
+        _, after = problem.shooting().passed(nearest.shot.state, settled.history)
         lasting = problem.shooting().chain.lasting
         grows = growth(settled.history[lasting], after[lasting])
         if grows > MEETS:
-            settled, comes = settle(problem, settled, comes, begun), comes * NEARER
+            settled, comes = settle(problem, settled, comes, origin), comes * NEARER
         elif (after == settled.history).all() or grows:
             break
         else:
             # contacts that were open at zero phase are closed, or the reverse
-            settled = settled._replace(state=found.shot.state, history=after)
+            settled = settled._replace(state=nearest.shot.state, history=after)
     else:
         raise RunError(
             f"orbit: the chain does not reach the orbit of period {problem.period:.6g} s from "
@@ -319,9 +321,9 @@ def _remembering(
             f"{grows:.2g} in it. It may grow by at most {MEETS:g}. Give as guess= a run at a "
             "stronger drive, which leaves deeper indentation, that ends at zero drive phase, or as "
             "period= a multiple of the period.",
-            found.shot.shooting.seen(found.shot.state),
+            nearest.shot.shooting.seen(nearest.shot.state),
         )
-    return problem, found, description, settled.periods
+    return problem, nearest, description, settled.periods
 
 
 class Settled(NamedTuple):
@@ -344,7 +346,7 @@ class Settled(NamedTuple):
     passed: int = 0
 
 
-def settle(problem: Driven, start: Settled, comes: float, begun: str) -> Settled:
+def settle(problem: Driven, start: Settled, comes: float, origin: str) -> Settled:
     """Run periods until contact histories, except for onset variables, are constant.
 
     Parameters
@@ -354,7 +356,7 @@ def settle(problem: Driven, start: Settled, comes: float, begun: str) -> Settled
         Initial state and histories.
     comes : float
         Largest relative change of the state between periods.
-    begun : str
+    origin : str
         Description of the initial state.
 
     Raises
@@ -378,11 +380,11 @@ def settle(problem: Driven, start: Settled, comes: float, begun: str) -> Settled
                 return Settled(state, history, periods, passed)
     except RunError as error:
         raise RunError(
-            f"guess: {begun} cannot be run until its contacts are steady: {error} A drive that "
+            f"guess: {origin} cannot be run until its contacts are steady: {error} A drive that "
             "the contacts can bear is required. Start from a smaller amplitude."
         ) from None
     raise RunError(
-        f"orbit: after {passed} periods from {begun}, the contacts still change, by a fraction of "
+        f"orbit: after {passed} periods from {origin}, the contacts still change, by a fraction of "
         f"{max(grows, SETTLED_GROWTH):.2g} of their histories in the last period. It must be at "
         f"most {SETTLED_GROWTH:g}. Give as guess= a run at a stronger drive, which leaves deeper "
         "indentation, that ends at zero drive phase.",

@@ -281,31 +281,31 @@ def orbit(
     start = guess_of(case, guess)
     problem: Problem
     if case.drives:
-        problem, nearest, begun, settled = driven_search(case, period, start, tolerance, runners)
+        problem, nearest, origin, settled = driven_search(case, period, start, tolerance, runners)
     else:
         problem, nearest = breather_search(case, period, start, tolerance, hold, runners)
-        begun, settled = start.begun, 0
+        origin, settled = start.origin, 0
     shot = nearest.shot
     if nearest.why is not None:
         raise RunError(
-            f"orbit: no orbit of period {shot.shooting.period:.6g} s was found from {begun}: "
+            f"orbit: no orbit of period {shot.shooting.period:.6g} s was found from {origin}: "
             f"{nearest.sentence}. It must be at most {tolerance:g}. Give as guess= "
             f"{problem.advice}, or increase the tolerance.",
             shot.shooting.seen(shot.state),
         )
-    answer = orbit_of(case, problem, shot, nearest.shots, begun, settled)
+    answer = orbit_of(case, problem, shot, nearest.shots, origin, settled)
     runners.close()
     return answer
 
 
 def orbit_of(
-    case: Case, problem: Problem, shot: Shot, shots: int, begun: str, settled: int = 0
+    case: Case, problem: Problem, shot: Shot, shots: int, origin: str, settled: int = 0
 ) -> Orbit:
     """Return the orbit of a shot; `case` is the case of the orbit."""
-    found, error = problem.stability(shot), step_error(problem, shot)
+    stability, error = problem.stability(shot), step_error(problem, shot)
     shooting = shot.shooting
     chain, n, period = shooting.chain, shooting.chain.bodies, shooting.period
-    state, vectors = shot.state * shooting.grid.scale, found.vectors.astype(complex)
+    state, vectors = shot.state * shooting.grid.scale, stability.vectors.astype(complex)
     try:
         result = shooting.run(shot.state)
     except (CaseError, RunError) as problem_of_run:
@@ -318,25 +318,25 @@ def orbit_of(
     attached = n > chain.bead.size
     data = {
         "period": period,
-        "stable": found.stable,
-        "multiplier_error": found.off,
-        "modulus_error": found.modulus,
+        "stable": stability.stable,
+        "multiplier_error": stability.off,
+        "modulus_error": stability.modulus,
         "energy_in": _gain(result, "drives"),
         "energy_lost": sum(_gain(result, name) for name in lost),
-        "energy": found.energy,
+        "energy": stability.energy,
         "energy_error": error.energy,
-        "period_error": found.period_error,
+        "period_error": stability.period_error,
         "residual": shot.residual,
         "shots": shots,
         "settled": settled,
-        "begun": begun,
+        "begun": origin,
         "bead": chain.bead,
         "body": np.arange(1, n + 1) if attached else None,
         "displacement": state[:n],
         "velocity": state[n:],
         "displacement_error": error.displacement,
-        "multiplier": np.arange(len(found.values)),
-        "multipliers": found.values,
+        "multiplier": np.arange(len(stability.values)),
+        "multipliers": stability.values,
         "vector_displacement": vectors[:, :n],
         "vector_velocity": vectors[:, n:],
         "contact": result.sensor_contact,
@@ -387,12 +387,12 @@ def guess_of(case: Case, guess: Any) -> Guess:
             f"guess: it has {rows[0].size} beads and attached masses, but the case has {bodies}. "
             "Give a guess of the same chain."
         )
-    begun = f"{name} of {guess.title or guess.law}"
+    origin = f"{name} of {guess.title or guess.law}"
     if isinstance(guess, Orbit):
-        return Guess(np.concatenate(rows), begun, guess.result, float(guess.period))
+        return Guess(np.concatenate(rows), origin, guess.result, float(guess.period))
     if case.drives:
         _check_phase(guess)
-    return Guess(np.concatenate(rows), begun, guess)
+    return Guess(np.concatenate(rows), origin, guess)
 
 
 def _check_phase(guess: Result) -> None:

@@ -70,7 +70,7 @@ class Guess(NamedTuple):
     ----------
     state : (2 n_bodies,) array
         Displacements [m], then velocities [m/s].
-    begun : str
+    origin : str
         Description of the state.
     result : Result, optional
         Run that ends there, or trajectory of the orbit.
@@ -79,7 +79,7 @@ class Guess(NamedTuple):
     """
 
     state: np.ndarray
-    begun: str
+    origin: str
     result: Result | None = None
     period: float | None = None
 
@@ -108,7 +108,7 @@ def one_period_of(case: Case, period: float) -> Case:
     """Return the case for one drive period from phase 0, at rest."""
     changes: dict[str, Any] = {"time.end": period, "initial": None, "tolerance": None}
     changes |= {
-        f"{place}.{name}": None for place, _ in case.chain.places() for name in MOTION_COLUMNS
+        f"{table}.{name}": None for table, _ in case.chain.places() for name in MOTION_COLUMNS
     }
     first = next((end.phase for end in case.drives.values()), None) or 0.0
     for where, end in case.drives.items():
@@ -243,7 +243,7 @@ class Shot:
 
     @property
     def dense(self) -> bool:
-        """Whether the Jacobian is computed."""
+        """True if the Jacobian was computed."""
         return "jacobian" in vars(self)
 
 
@@ -355,7 +355,7 @@ class Nearest:
     ----------
     shot : Shot
         Shot with the smallest residual.
-    place : array
+    unknowns : array
         Unknowns of this shot.
     shots : int
         Total number of shots.
@@ -364,7 +364,7 @@ class Nearest:
     """
 
     shot: Shot
-    place: np.ndarray
+    unknowns: np.ndarray
     shots: int
     why: str | None = "it had not converged"
 
@@ -378,8 +378,8 @@ class Nearest:
 
 
 def newton(
-    place: np.ndarray,
-    begun: str,
+    unknowns: np.ndarray,
+    origin: str,
     shoot: Callable[[np.ndarray], Shot],
     step: Callable[[np.ndarray, Shot], np.ndarray | None],
     tolerance: float,
@@ -389,9 +389,9 @@ def newton(
 
     Parameters
     ----------
-    place : array
+    unknowns : array
         Initial unknowns.
-    begun : str
+    origin : str
         Description of the initial state.
     shoot : callable
         Function that computes the period from given unknowns.
@@ -407,22 +407,22 @@ def newton(
     RunError
         If the first period cannot be computed.
     """
-    best, shot, halved, move = None, None, 0, np.zeros_like(place)
+    best, shot, halved, move = None, None, 0, np.zeros_like(unknowns)
     for shots in range(1, MOST_SHOTS + 1):
         try:
-            shot = shoot(place)
+            shot = shoot(unknowns)
         except RunError as error:
             if best is None:
                 raise RunError(
-                    f"guess: no period can be computed from {begun}: {error} A state near an "
+                    f"guess: no period can be computed from {origin}: {error} A state near an "
                     "orbit is required. Start from a smaller amplitude."
                 ) from None
             shot = best.shot
         if best is None or shot.residual < best.shot.residual:
-            best, halved, near = Nearest(shot, place, shots), 0, shot.residual <= tolerance
+            best, halved, near = Nearest(shot, unknowns, shots), 0, shot.residual <= tolerance
             if near and last == math.inf:
                 return replace(best, why=None)
-            moved = step(place, shot)
+            moved = step(unknowns, shot)
             if moved is None:
                 singular = (
                     "its Jacobian is singular, as it is if a drive excites an undamped resonance"
@@ -435,7 +435,7 @@ def newton(
             return replace(best, shots=shots, why="a step had been halved six times")
         else:
             halved += 1
-        place = best.place + move * 0.5**halved
+        unknowns = best.unknowns + move * 0.5**halved
     assert best is not None
     return replace(best, shots=MOST_SHOTS)
 

@@ -60,7 +60,8 @@ MOST_ROWS, MOST_MEMBERS, MOST_MESSAGES, MOST_GROUPS = 100, 40, 12, 3
 # Namespace of MathML, and the largest number of rows of an equation that is not divided.
 MATHML, ROWS_OF_A_PART = "{http://www.w3.org/1998/Math/MathML}", 5
 ElementTree.register_namespace("", MATHML[1:-1])
-# Variables that answer what was computed, most telling first, and the largest number in a sentence.
+# Variables for the sentence that sums up an answer, most important first, and the largest number of
+# them in it.
 ANSWERING = (
     *("restitution", "delivered_restitution", "max_force", "duration", "wave_speed"),
     *("transmitted_energy", "peak_measured", "peak_computed", "nominal_peak", "peak"),
@@ -117,7 +118,7 @@ CAPTIONS = {
 
 @dataclass
 class View:
-    """What a report shows of an answer, in this order, in addition to its case."""
+    """Contents of the report about an answer, in this order, in addition to its case."""
 
     title: str
     messages: Iterable[Any]
@@ -142,7 +143,7 @@ def answer_blocks(view: View, name: str) -> list[Block]:
         Name of its file.
     """
     case = table_of(view.provenance.get("case_resolved_json"))
-    given = table_of(view.provenance.get("case_json")).get("tables", {})
+    case_tables = table_of(view.provenance.get("case_json")).get("tables", {})
     varied = set(view.varied)
     messages = [message for message in view.messages if str(message)]
     warnings = [message for message in messages if getattr(message, "warning", True)]
@@ -150,7 +151,7 @@ def answer_blocks(view: View, name: str) -> list[Block]:
     stated = {law: view.inputs or inputs_of(case, law) for law in view.law.split(", ") if law}
     numbers = [*view.numbers, *(Paragraph(str(note)) for note in notes), *view.tables]
     settings = [
-        *setup_blocks(given, varied),
+        *setup_blocks(case_tables, varied),
         *(block for law, inputs in stated.items() for block in input_blocks(law, inputs, varied)),
     ]
     return [
@@ -274,10 +275,10 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
     fewer = len(places) < len(ensemble)
     note = f"{len(places)} of {len(ensemble)} members shown" if fewer else ""
     results: dict[int, Result] = {}
-    for place in places:
+    for i in places:
         # a member that could not be set up has no result
         with suppress(RunError):
-            results[place] = ensemble[place]
+            results[i] = ensemble[i]
     pulses = {k: {p.bead: p for p in summary(result).sensors} for k, result in results.items()}
     beads = sorted({bead for each in pulses.values() for bead in each})
     late = [[b in each and not each[b].complete for b in beads] for each in pulses.values()]
@@ -304,14 +305,14 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
     data = {
         "run": list(results),
         **columns,
-        "status": [ensemble.status[place].label for place in results],
+        "status": [ensemble.status[i].label for i in results],
         "wave_speed": [summary(result).wave_speed for result in results.values()],
         "sensor_bead": np.array(chosen, dtype=int),
         "peak": np.reshape(peaks, (len(results), len(chosen))),
     }
     several = list(results.values())
     lines = evenly_spaced(len(several), MOST_LINES)
-    words = labels_of(several) if several else []
+    run_labels = labels_of(several) if several else []
     ended = [status.label for status in ensemble.status]
     counts = ", ".join(f"{ended.count(label)} {label}" for label in dict.fromkeys(ended))
     return View(
@@ -319,7 +320,9 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
         [*ensemble.messages, note, missing_note(np.array(late, dtype=bool), beads)],
         ensemble.law,
         ensemble.provenance,
-        several_figures([several[k] for k in lines], [words[k] for k in lines]) if several else {},
+        several_figures([several[k] for k in lines], [run_labels[k] for k in lines])
+        if several
+        else {},
         f"Ensemble of {len(ensemble)} members: {counts}.",
         answer_in_words(labelled(data, labels)),
         numbers=grids(labelled(data, labels)),
@@ -369,21 +372,21 @@ def table_of(text: Any) -> dict[str, Any]:
     return dict(json.loads(text or "{}"))
 
 
-def value_words(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value of a case as short text on one line."""
     if isinstance(value, float):
         return f"{value:.15g}"
-    words = value if isinstance(value, str) else json.dumps(value)
-    return words if len(words) <= VALUE_LENGTH else words[: VALUE_LENGTH - 3] + "..."
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 3] + "..."
 
 
 def flat_words(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield dotted keys and their values as text; long lists are summarized."""
     for key, value in islice(flattened(tables), MOST_ROWS):
         if isinstance(value, list) and len(value) > MOST_ENTRIES:
-            yield key, f"{len(value)} values, {value_words(value[0])} to {value_words(value[-1])}"
+            yield key, f"{len(value)} values, {value_text(value[0])} to {value_text(value[-1])}"
         elif value != "":
-            yield key, value_words(value)
+            yield key, value_text(value)
 
 
 def setup_blocks(case: Mapping[str, Any], varied: Iterable[str]) -> list[Block]:
@@ -433,9 +436,9 @@ def inputs_of(case: Mapping[str, Any], name: str) -> dict[str, Any]:
     return next((table for table in stated if table.get("law") == name), other)
 
 
-def case_blocks(given: Any, case: Mapping[str, Any]) -> list[Block]:
+def case_blocks(text: Any, case: Mapping[str, Any]) -> list[Block]:
     """Return the text of the case as given, and the completed case."""
-    boxes = [Boxed("Case file", str(given))] if given else []
+    boxes = [Boxed("Case file", str(text))] if text else []
     if case:
         title = "Complete case with all defaults, in SI units"
         boxes.append(Boxed(title, toml_text(case)))
@@ -483,10 +486,10 @@ def equation_parts(text: str) -> list[str]:
         return [text]
     parts = []
     for first in range(0, len(rows), ROWS_OF_A_PART):
-        part = ElementTree.Element(root.tag, root.attrib)
-        table = ElementTree.SubElement(part, rows.tag, {**rows.attrib, "displaystyle": "true"})
+        formula = ElementTree.Element(root.tag, root.attrib)
+        table = ElementTree.SubElement(formula, rows.tag, {**rows.attrib, "displaystyle": "true"})
         table.extend(rows[first : first + ROWS_OF_A_PART])
-        parts.append(ElementTree.tostring(part, encoding="unicode"))
+        parts.append(ElementTree.tostring(formula, encoding="unicode"))
     return parts
 
 
@@ -516,7 +519,7 @@ def input_blocks(name: str, stated: Mapping[str, Any], varied: Iterable[str] = (
     inputs |= {f"Inputs of {name} between {' and '.join(p['materials'])}": p for p in pairs}
     tables = {
         title: tuple(
-            (q.name, value_words(values[q.name]), q.unit or "-", q.meaning)
+            (q.name, value_text(values[q.name]), q.unit or "-", q.meaning)
             for q in law.inputs
             if values.get(q.name) is not None and f"contact.{q.name}" not in varied
         )

@@ -88,7 +88,7 @@ class Picture:
     """Figure that is drawn when the page is written, with its caption."""
 
     draw: Callable[..., Figure]
-    words: str
+    caption: str
 
 
 @dataclass(frozen=True)
@@ -130,20 +130,20 @@ def time_text(time: float | None, finest: float | None) -> str:
 
 
 def number_grid(
-    columns: Iterable[str], rows: Iterable[Iterable[str]], title: str = "", words: int = 0
+    columns: Iterable[str], rows: Iterable[Iterable[str]], title: str = "", text_columns: int = 0
 ) -> Grid:
-    """Return a table with columns of text, as many as `words`, followed by columns of numbers."""
+    """Return a table whose first `text_columns` columns are text, and the others numbers."""
     named = tuple(columns)
-    sides = "<" * words + ">" * (len(named) - words)
+    sides = "<" * text_columns + ">" * (len(named) - text_columns)
     return Grid(named, tuple(map(tuple, rows)), title, sides)
 
 
 def paragraphs(docstring: str | None) -> list[str]:
     """Return the paragraphs of a docstring, each on one line."""
     return [
-        " ".join(part.split())
-        for part in re.split(r"\n\s*\n", cleandoc(docstring or ""))
-        if part.strip()
+        " ".join(paragraph.split())
+        for paragraph in re.split(r"\n\s*\n", cleandoc(docstring or ""))
+        if paragraph.strip()
     ]
 
 
@@ -237,15 +237,15 @@ def figure_in_html(picture: Picture, number: int) -> str:
             image = image_of(figure, ".svg").decode("utf-8")
     except STRANGE as error:
         reason = str(error) if isinstance(error, GranchainError) else "the data are not in the file"
-        return f"<p>{sentences(f'Figure not available: {picture.words} Reason: {reason}.')}</p>"
-    words, caption = escaped(picture.words), str(figure.get_label())
-    caption = f" <small>{linked(caption[0].upper() + caption[1:])}.</small>" if caption else ""
+        return f"<p>{sentences(f'Figure not available: {picture.caption} Reason: {reason}.')}</p>"
+    caption, details = escaped(picture.caption), str(figure.get_label())
+    details = f" <small>{linked(details[0].upper() + details[1:])}.</small>" if details else ""
     image = _UNUSED_SVG.sub("", image[image.index("<svg") :])
     image = _SVG_IDENTIFIER.sub(rf"\g<0>figure-{number}-", image)
     return (
         f'<figure class="picture" data-panels="{escaped(json.dumps(panels_of(figure)))}">'
-        + image.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
-        + f"<figcaption><b>Figure {number}.</b> {words}{caption}</figcaption></figure>"
+        + image.replace("<svg", f'<svg role="img" aria-label="{caption}"', 1)
+        + f"<figcaption><b>Figure {number}.</b> {caption}{details}</figcaption></figure>"
     )
 
 
@@ -332,13 +332,13 @@ def linked(text: str) -> str:
         return text
     typeset = _MICRO.sub("\N{MICRO SIGN}", text.replace("+-", "\N{PLUS-MINUS SIGN}"))
     typeset = _OF_TEN.sub(
-        lambda found: f"{found[1]} \N{MULTIPLICATION SIGN} 10^{found[2].strip('+')}{found[3]}",
+        lambda match: f"{match[1]} \N{MULTIPLICATION SIGN} 10^{match[2].strip('+')}{match[3]}",
         typeset,
     )
     return re.sub(
         f"(?:doi:)?({_DOI.pattern})",
         lambda doi: f'<a href="https://doi.org/{doi[1]}">{doi[0]}</a>',
-        escaped(_POWER.sub(lambda found: found[1].translate(_RAISED), typeset)),
+        escaped(_POWER.sub(lambda match: match[1].translate(_RAISED), typeset)),
     )
 
 
@@ -352,7 +352,7 @@ def block_in_markdown(block: Block) -> str:
     if isinstance(block, Grid):
         rows = (map(markdown_cell, row) for row in (block.columns, *block.rows))
         return markdown_table(next(rows), rows)
-    text = escaped_markdown(block.words if isinstance(block, Picture) else block.text)
+    text = escaped_markdown(block.caption if isinstance(block, Picture) else block.text)
     if isinstance(block, Same):
         return text.replace(block.law, markdown_cell(Link(block.law)))
     return f"{'#' * block.level} {text}" if isinstance(block, Heading) else text
@@ -382,9 +382,9 @@ def escaped_markdown(text: str) -> str:
     ):
         if match.start() < at:
             continue
-        found = (
+        literal = (
             match[0] if match[0].startswith("`") else f"[{match[0]}](<https://doi.org/{match[0]}>)"
         )
-        out += [_MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at : match.start()]), found]
+        out += [_MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at : match.start()]), literal]
         at = match.end()
     return "".join(out) + _MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at:])

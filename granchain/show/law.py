@@ -11,7 +11,7 @@ import math
 
 from granchain.certificates.contact import IMPACT_SPEEDS
 from granchain.certificates.faults import CREATION
-from granchain.certificates.measure import ASKED, Certificate
+from granchain.certificates.measure import NOMINAL_RESTITUTIONS, Certificate
 from granchain.certificates.words import delivered_words, findings, toml
 from granchain.contact import families
 from granchain.contact.examples import EXAMPLE_PAIR, example_pair
@@ -34,24 +34,26 @@ def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> l
         page refers to these tables instead of repeating them; new tables are added.
     """
     law, inputs = certificate.law_class, certificate.inputs
-    level, known = (1, {}) if seen is None else (3, seen)
+    level, owners = (1, {}) if seen is None else (3, seen)
     absent = [phase for phase in PHASES if phase not in law.phases]
     cannot = f"; these states cannot occur: {', '.join(absent)}" if absent else ""
     phases = Paragraph(f"Contact states: {', '.join(law.phases)}{cannot}.")
     tables = {"Inputs": inputs_of_law(law), "Quantities of each contact": carried_by(law)}
-    first = {title: known.setdefault(grid, law.name) for title, grid in tables.items() if grid.rows}
-    shown: list[Block] = [
-        tables[title] if there == law.name else Same(title, there) for title, there in first.items()
+    first = {
+        title: owners.setdefault(grid, law.name) for title, grid in tables.items() if grid.rows
+    }
+    table_blocks: list[Block] = [
+        tables[title] if owner == law.name else Same(title, owner) for title, owner in first.items()
     ]
     if len(first) == 2 and len(set(first.values())) == 1 and law.name not in first.values():
-        shown = [Same("Inputs, and quantities of each contact", first["Inputs"])]
-    given = [
+        table_blocks = [Same("Inputs, and quantities of each contact", first["Inputs"])]
+    stated_inputs = [
         f"{q.name} = {toml(inputs[q.name])}"
         for q in law.inputs
         if q.required or inputs.get(q.name) != q.default
     ]
     conditions = ([f"on {EXAMPLE_PAIR}"] if seen is None else []) + (
-        [f"with {', '.join(given)}"] if given else []
+        [f"with {', '.join(stated_inputs)}"] if stated_inputs else []
     )
     return [
         Heading(law.name, level),
@@ -61,7 +63,7 @@ def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> l
         *([Paragraph(f"Valid for: {law.validity}.")] if law.validity else []),
         Paragraph(f"Status: {law.status}."),
         *([phases] if seen is None or len(law.phases) > 2 else []),
-        *shown,
+        *table_blocks,
         *([Paragraph(f"Test conditions: {', '.join(conditions)}.")] if conditions else []),
         *([restitutions_of(certificate)] if certificate.delivered and seen is None else []),
         Grid(("property", "result"), findings(certificate)),
@@ -79,11 +81,11 @@ def inputs_of_law(law: type[ContactLaw]) -> Grid:
 
 def carried_by(law: type[ContactLaw]) -> Grid:
     """Return the table of coefficients and history quantities."""
-    own = [q for q in law.coefficients if q not in GUARD]
+    coefficients = [q for q in law.coefficients if q not in GUARD]
     windows = ("guard_1_start ...", "m, J", "coefficient", "windows of the energy correction")
     rows = (
-        *((q.name, q.unit or "-", "coefficient", q.meaning) for q in own),
-        *([windows] if len(own) < len(law.coefficients) else []),
+        *((q.name, q.unit or "-", "coefficient", q.meaning) for q in coefficients),
+        *([windows] if len(coefficients) < len(law.coefficients) else []),
         *(
             (q.name, q.unit or "-", f"history{', in the output file' * q.output}", q.meaning)
             for q in law.history
@@ -156,7 +158,7 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
             "differs, it is in parentheses."
         ),
         Grid(
-            ("law", *(f"{asked:g}" for asked in ASKED)),
+            ("law", *(f"{nominal:g}" for nominal in NOMINAL_RESTITUTIONS)),
             tuple(
                 restitution_rows(certificate)
                 for certificate in certificates
@@ -164,10 +166,10 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
             ),
         ),
     ]
-    found = {certificate.law: certificate for certificate in certificates}
+    by_law = {certificate.law: certificate for certificate in certificates}
     seen: dict[Grid, str] = {}
     for family in families():
-        members = [found[law.name] for law in family.laws if law.name in found]
+        members = [by_law[law.name] for law in family.laws if law.name in by_law]
         if members:
             blocks += [Heading(family.title, 2), *(Paragraph(text) for text in family.paragraphs)]
         for certificate in members:

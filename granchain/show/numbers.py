@@ -59,10 +59,12 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
     blocks += map(Paragraph, summary.remarks)
     if math.isfinite(summary.wave_speed):
         beads = summary.wave_speed_beads
-        of = sorted(
+        with_speed = sorted(
             (pulse for pulse in pulses if pulse.bead in beads), key=lambda pulse: pulse.bead
         )
-        local = speed_in_words([one.position for one in of], [one.arrival for one in of])
+        local = speed_in_words(
+            [pulse.position for pulse in with_speed], [pulse.arrival for pulse in with_speed]
+        )
         blocks.append(
             Paragraph(
                 f"wave speed {summary.wave_speed:.6g} m/s (linear fit to arrivals at "
@@ -82,7 +84,7 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
         if rests:
             terms.append(("static work", number_text(balance.static_work), ""))
         columns = ("energy at the end", "[J]", "[% of supplied]")
-        blocks.append(number_grid(columns, terms, "Energy balance", words=1))
+        blocks.append(number_grid(columns, terms, "Energy balance", text_columns=1))
         blocks.append(
             Paragraph(
                 f"maximum energy-balance error: {balance.largest_residual:.1e} of the "

@@ -112,12 +112,12 @@ def report(
 def opened(path: str | os.PathLike[str], verify: bool) -> Any:
     """Return the answer in a file; of a run, only the variables that the report shows."""
 
-    def shown(headers: Mapping[str, Unread]) -> set[str]:
+    def variables_to_read(headers: Mapping[str, Unread]) -> set[str]:
         if "crank_angle" in headers:
             return set(headers)
         return {*plotted_variables(headers), *(name for name in SUMMARISED if name in headers)}
 
-    answer = open_answer(path, shown, verify=verify)
+    answer = open_answer(path, variables_to_read, verify=verify)
     if isinstance(answer, Result) or not getattr(answer, "unread", None):
         return answer
     return open_answer(path, verify=verify)
@@ -152,7 +152,7 @@ def differences(origins: Mapping[str, Mapping[str, Any]]) -> list[Block]:
 
 def citation(names: Iterable[str]) -> list[Block]:
     """Return the works to cite: the package, and the sources of the contact laws."""
-    known = installed_laws()
+    laws = installed_laws()
     package = (
         f"The granchain developers: granchain {__version__}, discrete element simulation of "
         "one-dimensional chains of beads."
@@ -160,9 +160,5 @@ def citation(names: Iterable[str]) -> list[Block]:
     return [
         Heading("How to cite", 2),
         Paragraph(package),
-        *(
-            Paragraph(f"Contact law {name}: {known[name].source}.")
-            for name in names
-            if name in known
-        ),
+        *(Paragraph(f"Contact law {name}: {laws[name].source}.") for name in names if name in laws),
     ]

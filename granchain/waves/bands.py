@@ -111,13 +111,14 @@ def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     sides = 0.5 * (before + after)
     how: dict[str, Any] = {"fs": 1.0 / row.interval, "nperseg": row.length, "axis": 0}
     frequency, cross = csd(centre, sides, **how)
-    own, other = (welch(values, **how)[1].sum(axis=1) for values in (centre, sides))
+    centre_power, side_power = (welch(values, **how)[1].sum(axis=1) for values in (centre, sides))
     crossed = cross.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        cosine = crossed / own
-        beside_it = np.maximum(other - np.abs(crossed) ** 2 / own, 0.0)
-        scatter = np.sqrt(beside_it / own)
-        seen = (beside_it < (1.0 - SINGLE_PHASE) * (own + other)) & (own > STRONG * own.max())
+        cosine = crossed / centre_power
+        incoherent = np.maximum(side_power - np.abs(crossed) ** 2 / centre_power, 0.0)
+        scatter = np.sqrt(incoherent / centre_power)
+        seen = incoherent < (1.0 - SINGLE_PHASE) * (centre_power + side_power)
+        seen &= centre_power > STRONG * centre_power.max()
     seen[0] = False
     return frequency, np.where(seen, cosine, math.nan), np.where(seen, scatter, math.nan)
 
@@ -218,16 +219,16 @@ def curve_of(
         nearest = min(ANGLES, key=squares)
         bounds = max(nearest - ANGLES[1], 0.0), min(nearest + ANGLES[1], ANGLES[-1])
         tau = math.tan(float(minimize_scalar(squares, bounds=bounds, method="bounded").x))
-        numbers, left, columns = fitted(tau, True)
-        off = np.hypot(*left.reshape(2, -1)) * scaled / weight
+        numbers, residual, columns = fitted(tau, True)
+        off = np.hypot(*residual.reshape(2, -1)) * scaled / weight
         weight = scaled / np.sqrt(1.0 + (off / (2.385 * max(float(np.median(off)), 1e-300))) ** 2)
     alike = fitted(tau, False)[0]
-    numbers, left, columns = fitted(tau, True)
+    numbers, residual, columns = fitted(tau, True)
     # errors of neighbouring lines are correlated, so lines are summed in blocks before they are
     # squared (cluster variance; Liang & Zeger 1986, doi:10.1093/biomet/73.1.13)
     count = int(blocks.max()) + 1
     score = np.zeros((count, len(numbers)))
-    np.add.at(score, np.concatenate([blocks, blocks]), columns * left[:, None])
+    np.add.at(score, np.concatenate([blocks, blocks]), columns * residual[:, None])
     inverse = np.linalg.pinv(columns.T @ columns)
     variance = inverse @ score.T @ score @ inverse * count / (count - 2 * size)
     at_rest = chebyshev.chebvander(-1.0, size)[0, 1:]
@@ -283,13 +284,17 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
             # the gap about this extreme
             z = float(turns[k])
             edges_of_gap = roots[roots < z][-1:], roots[roots > z][:1]
-            places = [np.linspace(z, one[0], IN_GAP)[:-1] for one in edges_of_gap if len(one)]
-            high, known = curve.beyond(np.concatenate([[z], *places]), level)
-            if not (high > MOST_SCATTER * known).any():
+            samples = [
+                np.linspace(z, crossing[0], IN_GAP)[:-1]
+                for crossing in edges_of_gap
+                if len(crossing)
+            ]
+            high, deviation = curve.beyond(np.concatenate([[z], *samples]), level)
+            if not (high > MOST_SCATTER * deviation).any():
                 reasons[k, 1] = reasons[k + 1, 0] = "gap not resolved"
                 messages.append(
                     f"gap {k + 1}: not resolved, near {top * math.sqrt(max(z, 0.0)):.5g} Hz: "
-                    f"abs(cos q) - 1 is {high[0]:.2g} +- {known[0]:.2g}. {FINER}"
+                    f"abs(cos q) - 1 is {high[0]:.2g} +- {deviation[0]:.2g}. {FINER}"
                 )
                 continue
             pair = [(k, 1, edges_of_gap[0]), (k + 1, 0, edges_of_gap[1])]
@@ -303,13 +308,13 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                 continue
             z = float(root[0])
             by = terms(z, size)[0] / float(curve.cosine.deriv()(z))
-            place = top * math.sqrt(z)
+            edge = top * math.sqrt(z)
             by_scatter = math.sqrt(max(float(by @ curve.variance @ by), 0.0))
             off = factor * 0.5 * top / math.sqrt(z) * by_scatter
             # the first-order change by different dampings bounds the neglected second-order change
             differs = 0.5 * top / math.sqrt(z) * float(by @ curve.change)
             error = math.hypot(off, differs, LINE_FRACTION * line)
-            near = np.abs(frequency[seen] - place) < MOST_LINES * line
+            near = np.abs(frequency[seen] - edge) < MOST_LINES * line
             if error > MOST_LINES * line or not near.any():
                 reasons[band, end] = (
                     "error too large" if near.any() else "no coherent waves near it"
@@ -320,11 +325,9 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                     else f"no waves were seen near it (the coherence from cell to cell is below "
                     f"{SINGLE_PHASE:g}): the drive has no power there, or the waves decay"
                 )
-                messages.append(
-                    f"{name}: not reported, near {place:.5g} Hz, because {why}. {FINER}"
-                )
+                messages.append(f"{name}: not reported, near {edge:.5g} Hz, because {why}. {FINER}")
                 continue
-            edges[band, end], errors[band, end] = place, error
+            edges[band, end], errors[band, end] = edge, error
     return Bands(edges, errors, reasons, messages)
 
 

@@ -223,10 +223,10 @@ def cell_of(case: Case) -> Cell:
     between = range(beads.start + 1, beads.stop)
     stiffness, _ = at_rest(contacts, between, float(chain.mass[beads].min()))
     elements, on_site = chain.elements, chain.on_site_stiffness
-    own = np.array([elements.body - beads.start, elements.mass, elements.stiffness])
-    own = own[:, chain.attached].T
+    attached = np.array([elements.body - beads.start, elements.mass, elements.stiffness])
+    attached = attached[:, chain.attached].T
     carried: list[list[list[float]]] = [[] for _ in range(beads.start, beads.stop)]
-    for bead, *numbers in own.tolist():
+    for bead, *numbers in attached.tolist():
         if 0 <= bead < len(carried):
             carried[int(bead)].append(numbers)
     # beads with the same attached masses are of the same kind
@@ -250,8 +250,8 @@ def cell_of(case: Case) -> Cell:
             "or segments with repeat, or use gc.modes (granchain modes) for the modes of the "
             "complete chain."
         )
-    place = chain.positions()
-    length = float(place[beads.start + size] - place[beads.start])
+    positions = chain.positions()
+    length = float(positions[beads.start + size] - positions[beads.start])
     to_label = 1 - chain.first_loaded
     return Cell(
         beads.start + to_label,
@@ -260,7 +260,7 @@ def cell_of(case: Case) -> Cell:
         stiffness[:size],
         length,
         on_site[beads][:size],
-        own[(own[:, 0] >= 0) & (own[:, 0] < size)],
+        attached[(attached[:, 0] >= 0) & (attached[:, 0] < size)],
     )
 
 
@@ -286,7 +286,7 @@ def at_rest(contacts: Contacts, which: range, mass: float) -> tuple[np.ndarray, 
     """
     model = contacts.model
     force, onset = model.functions.force, model.remembered("onset_weight")
-    found: dict[tuple, tuple[float, float]] = {}
+    slopes_by_state: dict[tuple, tuple[float, float]] = {}
     slopes = np.empty((2, len(which)))
     for i, k in enumerate(which):
         d, c, h = (
@@ -303,7 +303,7 @@ def at_rest(contacts: Contacts, which: range, mass: float) -> tuple[np.ndarray, 
                 "precompression [N]."
             )
         key = d, c, tuple(h)
-        if key not in found:
+        if key not in slopes_by_state:
 
             def slope(step: float, toward: tuple[float, float], key: tuple = key) -> float:
                 d, c, h = key
@@ -319,6 +319,6 @@ def at_rest(contacts: Contacts, which: range, mass: float) -> tuple[np.ndarray, 
 
             stiffness = slope(_STEP * d, (1.0, 0.0))
             rate = _STEP * d * math.sqrt(stiffness / mass)
-            found[key] = stiffness, slope(rate, (0.0, 1.0))
-        slopes[:, i] = found[key]
+            slopes_by_state[key] = stiffness, slope(rate, (0.0, 1.0))
+        slopes[:, i] = slopes_by_state[key]
     return slopes[0], slopes[1]

@@ -85,7 +85,7 @@ class Modes(Answer):
 
     @property
     def in_gap(self) -> np.ndarray | None:
-        """Whether each frequency is outside the bands of the cell, or None without a cell."""
+        """True for each frequency outside the bands of the cell, or None without a cell."""
         return self["in_gap"] if "in_gap" in self.variables else None
 
 
@@ -149,21 +149,21 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         n + int(chain.contact_exists[-1]),
     )
     slopes = np.array(at_rest(contacts, present, float(chain.mass[first:].min())))
-    own, ends, riding = chain.elements, chain.end_elements, chain.attached
-    rows, elements, bodies = len(present), own.body.size, n + riding.size
+    elements, ends, riding = chain.elements, chain.end_elements, chain.attached
+    rows, n_elements, bodies = len(present), elements.body.size, n + riding.size
     # bodies, attached masses, and masses of ends, whose displacements add up to that of the wall
-    stretch = np.zeros((rows + elements + ends.body.size, bodies + ends.body.size))
+    stretch = np.zeros((rows + n_elements + ends.body.size, bodies + ends.body.size))
     for i, k in enumerate(present):
         if k - 1 >= first:
             stretch[i, k - 1] = 1.0
         if k < n:
             stretch[i, k] = -1.0
         stretch[i, bodies:] = 1.0 * (ends.body == k - 1) - (ends.body == k)
-    stretch[rows : rows + elements, :bodies] = chain.stretches()
-    stretch[rows + elements :, bodies:] = np.eye(ends.body.size)
+    stretch[rows : rows + n_elements, :bodies] = chain.stretches()
+    stretch[rows + n_elements :, bodies:] = np.eye(ends.body.size)
     stretch = stretch[:, first:]
-    mass = np.concatenate([chain.mass[first:], own.mass[riding], ends.mass])
-    stiffness, damping = np.hstack([slopes, own[2:4], ends[2:4]])
+    mass = np.concatenate([chain.mass[first:], elements.mass[riding], ends.mass])
+    stiffness, damping = np.hstack([slopes, elements[2:4], ends[2:4]])
     stretch /= np.sqrt(mass)
     _, singular, right = np.linalg.svd(np.sqrt(stiffness)[:, None] * stretch)
     omega = np.zeros(mass.size)
@@ -191,7 +191,7 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         "shapes": shapes / np.take_along_axis(shapes, largest, axis=1),
         "bead": chain.body_labels[first:],
         "attached": np.arange(1, riding.size + ends.body.size + 1),
-        "attached_bead": chain.first_label + np.concatenate([own.body[riding], ends.body]),
+        "attached_bead": chain.first_label + np.concatenate([elements.body[riding], ends.body]),
     }
     provenance = law_provenance(case)
     if cell is not None:
@@ -236,8 +236,8 @@ def decay(omega: np.ndarray, dashpots: np.ndarray) -> tuple[np.ndarray, np.ndarr
     creeps = np.flatnonzero(values.imag == 0.0)
     slower = creeps[np.argsort(-values[creeps].real, kind="stable")][: creeps.size // 2]
     chosen = np.concatenate([oscillates, slower])
-    part = np.abs(vectors[:n, chosen]) ** 2
-    mode, column = linear_sum_assignment(-part / part.sum(axis=0))
+    weights = np.abs(vectors[:n, chosen]) ** 2
+    mode, column = linear_sum_assignment(-weights / weights.sum(axis=0))
     rates[free + mode] = -values[chosen[column]].real * scale
     overdamped[free + mode] = column >= oscillates.size
     return rates, overdamped

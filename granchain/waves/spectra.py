@@ -212,13 +212,13 @@ def spectrum(
         source = driven[0] if driven else int(result.sensor_bead[0])
     if sensor is None:
         sensor = int(result.sensor_bead[0 if source == "right" else -1])
-    place = sensor_place(result, sensor, "sensor")
-    signal, source_name, unit = source_signal(result, source, driven, time, place)
+    index = sensor_index(result, sensor, "sensor")
+    signal, source_name, unit = source_signal(result, source, driven, time, index)
     length = segment_length(len(time), segments, "spectrum")
     cell, waves = known_waves(result, interval, messages)
     waves_are_small = waves is None or stays_small(result, len(time), messages)
     across = transferred(
-        signal, deviation(result, "sensor_force", len(time), place), interval, length
+        signal, deviation(result, "sensor_force", len(time), index), interval, length
     )
     if not (across[2] > INCOHERENT).any():
         messages.append(
@@ -255,7 +255,7 @@ def spectrum(
     count = len(edges.edges)
     data = {
         "source": source_name,
-        "sensor": name_of_bead(int(result.sensor_bead[place])),
+        "sensor": name_of_bead(int(result.sensor_bead[index])),
         "unit": unit,
         "resolution": float(frequency[1]),
         "segments": segments,
@@ -300,14 +300,14 @@ def name_of_bead(bead: int) -> str:
     return "striker" if bead == 0 else f"bead {bead}"
 
 
-def sensor_place(result: Result, bead: Any, what: str) -> int:
+def sensor_index(result: Result, bead: Any, what: str) -> int:
     """Return the index of a bead among the sensors."""
     with_sensor = result.sensor_bead.tolist()
     if isinstance(bead, bool) or bead not in with_sensor:
-        known = ", ".join(map(str, with_sensor[:20])) + (" ..." if len(with_sensor) > 20 else "")
+        listed = ", ".join(map(str, with_sensor[:20])) + (" ..." if len(with_sensor) > 20 else "")
         raise GranchainError(
             f"spectrum: {what}: {str(bead)[:60]!r} is not a sensor bead. The sensor beads are "
-            f"{known}."
+            f"{listed}."
         )
     return int(with_sensor.index(bead))
 
@@ -338,10 +338,10 @@ def source_signal(
     """Return the signal at the source, its name, and the unit of the transmission."""
     if isinstance(source, str):
         if source not in driven:
-            known = " or ".join(f'"{side}"' for side in driven) or "none, because no end is driven"
+            ends = " or ".join(f'"{side}"' for side in driven) or "none, because no end is driven"
             raise GranchainError(
                 f"spectrum: source: {source[:60]!r} is not valid. It must be a bead, or a driven "
-                f"end: {known}."
+                f"end: {ends}."
             )
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
@@ -352,13 +352,13 @@ def source_signal(
         )
         unit = "N/m" if getattr(result.case.ends, source).drive == "displacement" else "1"
         return np.asarray(curve(np.clip(time, at[0], at[-1]))), f"{source} drive", unit
-    place = sensor_place(result, source, "source")
-    if place == sensor:
+    index = sensor_index(result, source, "source")
+    if index == sensor:
         raise GranchainError(
             f"spectrum: bead {source} is both source and sensor. Two different positions are "
             "required. Choose another sensor, or add beads under [sensors]."
         )
-    return deviation(result, "sensor_force", len(time), place), name_of_bead(int(source)), "1"
+    return deviation(result, "sensor_force", len(time), index), name_of_bead(int(source)), "1"
 
 
 def transferred(
@@ -466,7 +466,7 @@ def recorded_row(result: Result, cell: Cell | None, segments: int) -> RecordedRo
     with the smaller interval is used.
     """
     size = 1 if cell is None else len(cell.masses)
-    found = []
+    candidates = []
     for name, axis, labels in (
         ("velocity", "snapshot_time", "bead"),
         ("sensor_force", "time", "sensor_bead"),
@@ -486,8 +486,10 @@ def recorded_row(result: Result, cell: Cell | None, segments: int) -> RecordedRo
         places = np.flatnonzero(inside)[np.argsort(beads[inside])]
         row = RecordedRow(np.zeros((0, 0)), beads[places], interval, name, size, length)
         if length >= LEAST and len(row.middles):
-            found.append((row, places, len(time)))
-    if not found:
+            candidates.append((row, places, len(time)))
+    if not candidates:
         return None
-    row, places, count = max(found, key=lambda one: (len(one[0].middles), -one[0].interval))
+    row, places, count = max(
+        candidates, key=lambda candidate: (len(candidate[0].middles), -candidate[0].interval)
+    )
     return row._replace(values=deviation(result, row.measured, count, places))
