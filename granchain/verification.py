@@ -238,24 +238,24 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
     >>> found.largest < 1e-3
     True
     """
-    chain, contacts, own = prepare(case)
+    chain, contacts, step = prepare(case)
     tested = TESTED * time_step_of(contacts, chain, "auto", case.time.end).value
-    factors: tuple[float, ...] = AROUND if AROUND[0] * own.value <= tested else BELOW
-    coarsest, finest = factors[0] * own.value, FOURTH * factors[-1] * own.value
+    factors: tuple[float, ...] = AROUND if AROUND[0] * step.value <= tested else BELOW
+    coarsest, finest = factors[0] * step.value, FOURTH * factors[-1] * step.value
     stride, instants = (
-        own.stride(case.sensors.interval),
+        step.stride(case.sensors.interval),
         max(1, round(case.time.end / COMPARED_INSTANTS / coarsest)) * coarsest,
     )
     close = saved_every(stride, round(case.time.end / finest) * len(case.sensors.beads))
     results = [
-        at_step(case, factor * own.value, close, instants, factor > 1.0) for factor in factors
+        at_step(case, factor * step.value, close, instants, factor > 1.0) for factor in factors
     ]
     order, stated = order_of_motion(results), laws()[case.contact.law].order
     if not confirms(order, stated):
         factors = (*factors, FOURTH * factors[-1])
         results.append(at_step(case, finest, close, instants, False))
         order = order_of_motion(results)
-    confirmed, used, known = (
+    confirmed, used, largest_known = (
         confirms(order, stated),
         order_of_bars(order, stated),
         max(coarsest, tested),
@@ -263,7 +263,7 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
     sensors = sensor_errors(
         case, results, factors, stride // close, used, CONFIRMED if confirmed else UNCONFIRMED
     )
-    steps = tuple(factor * own.value for factor in factors)
+    steps = tuple(factor * step.value for factor in factors)
     balances = [energy_balance(result) for result in results]
     residuals = tuple(
         math.nan if balance is None else balance.largest_residual for balance in balances
@@ -271,9 +271,9 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
     # step at which the largest error bar equals the tolerance
     bar = max((sensor.relative for sensor in sensors), default=math.nan)
     sufficient = (
-        min(known, own.value * (tolerance / bar) ** (1.0 / used))
+        min(largest_known, step.value * (tolerance / bar) ** (1.0 / used))
         if bar > 0.0
-        else known
+        else largest_known
         if sensors
         else math.nan
     )
@@ -283,14 +283,14 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
         "order_stated": stated,
         "confirmed": confirmed,
         "order_used": used,
-        "time_step": own.value,
-        "limit": own.limit,
-        "interval": stride * own.value,
+        "time_step": step.value,
+        "limit": step.limit,
+        "interval": stride * step.value,
         "tolerance": tolerance,
         "largest": largest,
         "kept": confirmed and largest <= tolerance,
         "sufficient_step": sufficient,
-        "largest_known_step": known,
+        "largest_known_step": largest_known,
         "step": steps,
         "residual": residuals,
     }
@@ -330,7 +330,10 @@ def order_of_motion(results: list[Result]) -> float:
     n = min(len(result.velocity) for result in results)
     # the last time is the end of the run, which not all steps reach
     motions = [result.velocity[: n - 1] for result in results]
-    differences = [float(np.sqrt(np.mean((one - other) ** 2))) for one, other in pairwise(motions)]
+    differences = [
+        float(np.sqrt(np.mean((motion - finer_motion) ** 2)))
+        for motion, finer_motion in pairwise(motions)
+    ]
     fine, force = results[-1], results[-1].contact_peak_force.max()
     largest = float(np.abs(motions[-1]).max(initial=0.0) + force * fine.time_step / fine.mass.min())
     if min(differences) <= PEAK_ROUNDING * largest:
@@ -377,16 +380,16 @@ def sensor_errors(
     """
     if not case.sensors.beads:
         return ()
-    own = factors.index(1.0)
+    case_index = factors.index(1.0)
     # samples at common times: each sample of the coarsest step, every second one of the next, and
     # so on
     common = [round(factors[0] / factor) for factor in factors]
     finer = round(1.0 / factors[-1])
-    found = []
+    rows = []
     measured = (
         [measured_pulses(result, n) for result, n in zip(results, common, strict=True)],
-        [measured_pulses(results[own], every)],
-        [measured_pulses(results[own])],
+        [measured_pulses(results[case_index], every)],
+        [measured_pulses(results[case_index])],
         # samples with the interval of the case, at each possible position on the pulse, and closer
         [measured_pulses(results[-1], finer, phase) for phase in range(finer)],
         [measured_pulses(results[-1])],
@@ -395,19 +398,19 @@ def sensor_errors(
         steps, sampled, close, placed, closest = (
             [stack.record(i) for stack in stacks] for stacks in measured
         )
-        if not all(one.complete for one in (*steps, *sampled, *close, *placed, *closest)):
+        if not all(pulse.complete for pulse in (*steps, *sampled, *close, *placed, *closest)):
             continue
         errors: dict[str, float] = {}
         for name in ("peak", "arrival"):
             by_step, (at_case,), (near,), by_phase, (nearest,) = (
-                [getattr(one, name) for one in stack]
+                [getattr(pulse, name) for pulse in stack]
                 for stack in (steps, sampled, close, placed, closest)
             )
             errors[name] = at_case
             errors[f"{name}_error"] = error_bar(by_step, factors, order, safety)
             errors[f"{name}_sampling"] = sampling_error(at_case, near, by_phase, nearest)
-        found.append(SensorError(bead=bead, **errors))
-    return tuple(found)
+        rows.append(SensorError(bead=bead, **errors))
+    return tuple(rows)
 
 
 def sampling_error(sampled: float, close: float, placed: list[float], closest: float) -> float:
@@ -420,8 +423,8 @@ def sampling_error(sampled: float, close: float, placed: list[float], closest: f
     with `n` times closer samples is 1/(n^2 - 1) of the difference.
     """
     n = len(placed)
-    rest = max(abs(value - closest) for value in placed) * n * n / (n * n - 1.0)
-    return CONFIRMED * (abs(sampled - close) + rest)
+    remaining = max(abs(value - closest) for value in placed) * n * n / (n * n - 1.0)
+    return CONFIRMED * (abs(sampled - close) + remaining)
 
 
 def error_bar(
@@ -434,8 +437,8 @@ def error_bar(
     pairs = zip(pairwise(values), pairwise(factors), strict=True)
     # each pair gives the error of its finer step, and from that the error of the case's step; the
     # pairs agree if the order is correct
-    own = [
+    errors = [
         abs(richardson(coarse, fine, wide / narrow, order).error) / narrow**order
         for (coarse, fine), (wide, narrow) in pairs
     ]
-    return safety * max(own)
+    return safety * max(errors)

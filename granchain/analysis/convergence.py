@@ -99,6 +99,6 @@ def power_law(x: np.ndarray, y: np.ndarray) -> Exponent:
     u, v = np.log(x), np.log(y)
     away = u - u.mean()
     slope = float(away @ v / (away @ away))
-    rest = v - v.mean() - slope * away
-    error = math.sqrt(float(rest @ rest) / (len(u) - 2) / float(away @ away))
+    residual = v - v.mean() - slope * away
+    error = math.sqrt(float(residual @ residual) / (len(u) - 2) / float(away @ away))
     return Exponent(slope, error, math.exp(float(v.mean() - slope * u.mean())))

@@ -116,7 +116,7 @@ def transmitted_momentum(result: Result) -> float:
     speed, way = (
         float(values[shot, -1] - values[0, -1]) for values in (result.velocity, result.displacement)
     )
-    own, last = chain_of(result.case).elements, len(result.mass) - 1
-    momentum = result.mass[-1] * speed + own.damping[own.body == last].sum() * way
+    elements, last = chain_of(result.case).elements, len(result.mass) - 1
+    momentum = result.mass[-1] * speed + elements.damping[elements.body == last].sum() * way
     momentum += result.time_step * momentum_passed(above[first:], end - first)
     return float(momentum / (result.mass[0] * result.case.striker.speed))

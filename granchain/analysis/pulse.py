@@ -28,8 +28,8 @@ OF_REST = 1e-9
 # pulse has two humps if the law has a kink, and at a first bead between two damped contacts: the
 # force falls by up to 0.027 between them (measured: 50 laws, restitution 0.65, 0.15 to 15 m/s).
 # Between two equal Gaussian pulses, it falls by 0.03 if they are 2.22 standard deviations apart,
-# and not at all if they are less than 2 apart. Of a million differences of two samples of Gaussian
-# noise, one is above 5 sqrt(2).
+# and not at all if they are less than 2 apart. One of a million differences of two samples of
+# Gaussian noise is above 5 sqrt(2).
 MERGED_FALL, MERGED_NOISE = 0.03, 6.0 * math.sqrt(2.0)
 # Definitions of the arrival: the time of the peak, or the last time before it at which the force
 # rises through this fraction of the peak.

@@ -70,25 +70,25 @@ def bead_spectrum(
 
     check_result(result, "bead_spectrum")
     check_segments(segments, "bead_spectrum")
-    places = {"sensor_force": ("time", "sensor_bead"), "velocity": ("snapshot_time", "bead")}
+    axes = {"sensor_force": ("time", "sensor_bead"), "velocity": ("snapshot_time", "bead")}
     labels = {
         name: result.variables[axis].data.tolist()
-        for name, (_, axis) in places.items()
+        for name, (_, axis) in axes.items()
         if name in result.variables
     }
     recorded = [name for name in labels if not isinstance(bead, bool) and bead in labels[name]]
     if not recorded or of not in (None, *recorded):
-        known = " and ".join(
+        recorded_beads = " and ".join(
             f"{name} of {', '.join(map(str, beads[:20]))}{' ...' if len(beads) > 20 else ''}"
             for name, beads in labels.items()
         )
         raise GranchainError(
             f"bead_spectrum: bead {str(bead)[:60]!r}{f', of={of!r}' if of else ''}, was not "
-            f"recorded. Recorded: {known or 'no beads'}. Choose a recorded bead, add the bead "
-            "under [sensors], or set `interval` under [snapshots]."
+            f"recorded. Recorded: {recorded_beads or 'no beads'}. Choose a recorded bead, add the "
+            "bead under [sensors], or set `interval` under [snapshots]."
         )
     measured = of or recorded[0]
-    time, interval = evenly_sampled(result, places[measured][0], "bead_spectrum")
+    time, interval = evenly_sampled(result, axes[measured][0], "bead_spectrum")
     record = result.variables[measured].data[: len(time), labels[measured].index(bead)]
     length = segment_length(len(time), segments, "bead_spectrum")
     frequency, density = welch(record, fs=1.0 / interval, nperseg=length)

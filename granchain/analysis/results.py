@@ -142,9 +142,9 @@ class Summary(Numbers):
                 "granchain spectrum"
             )
         if self.out_of_order:
-            one, other = self.out_of_order
+            first, second = self.out_of_order
             why.append(
-                f"no wave speed: the arrivals at beads {one} and {other} are out of order, so "
+                f"no wave speed: the arrivals at beads {first} and {second} are out of order, so "
                 "there is more than one wave"
             )
         return tuple(why)
@@ -157,8 +157,8 @@ class Summary(Numbers):
 def summary(result: Result) -> Summary:
     """Return the numerical results of a run."""
     driven = driven_without_pulse(result)
-    found = () if driven else sensor_pulses(result)
-    speed, beads, turned = front_of(found)
+    pulses = () if driven else sensor_pulses(result)
+    speed, beads, turned = front_of(pulses)
     ends = [
         float(result.variables[name].data[-1])
         for name in ("time", "energy_time", "snapshot_time")
@@ -170,7 +170,7 @@ def summary(result: Result) -> Summary:
         status=result.status.label,
         time_step=result.time_step,
         end=max(ends, default=math.nan),
-        sensors=found,
+        sensors=pulses,
         wave_speed=speed,
         energy=energy_balance(result),
         wave_speed_beads=beads,
@@ -212,7 +212,7 @@ def measured_pulses(result: Result, every: int = 1, phase: int = 0) -> FirstPuls
         thinned = [jumps_at(result, i) for i in range(force.shape[1])]
         if every > 1:
             thinned = [jumps.every(every, phase) for jumps in thinned if jumps is not None]
-        jumps = ForceJumps(*(np.column_stack(one) for one in zip(*thinned, strict=True)))
+        jumps = ForceJumps(*(np.column_stack(column) for column in zip(*thinned, strict=True)))
     return first_pulse(
         np.asarray(result.time)[phase::every],
         force[phase::every],
@@ -231,12 +231,12 @@ def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple
     The sensors whose first pulse is complete and not merged with another pulse determine the speed.
     If `out_of_order` finds two beads, the speed is nan and no beads determine it.
     """
-    seen = [one for one in seen if one.complete and not one.merged]
-    position, arrival = [one.position for one in seen], [one.arrival for one in seen]
-    turned = out_of_order(position, arrival, [one.width for one in seen])
+    seen = [pulse for pulse in seen if pulse.complete and not pulse.merged]
+    position, arrival = [pulse.position for pulse in seen], [pulse.arrival for pulse in seen]
+    turned = out_of_order(position, arrival, [pulse.width for pulse in seen])
     if turned is not None:
-        return math.nan, (), tuple(seen[place].bead for place in turned)
-    return wave_speed(position, arrival), tuple(one.bead for one in seen), ()
+        return math.nan, (), tuple(seen[index].bead for index in turned)
+    return wave_speed(position, arrival), tuple(pulse.bead for pulse in seen), ()
 
 
 def arrival_of(result: Result) -> str:

@@ -55,8 +55,8 @@ def between_snapshots(
     h = np.diff(t)[:, None]
     # difference between the displacements and the integral of the cubic with these values and
     # slopes, as a velocity
-    left = np.diff(u, axis=0) / h - 0.5 * (v[:-1] + v[1:]) - h / 12.0 * (a[:-1] - a[1:])
-    if not np.abs(left).max(initial=0.0) <= MOST_APART * np.abs(v).max(initial=0.0):
+    residual = np.diff(u, axis=0) / h - 0.5 * (v[:-1] + v[1:]) - h / 12.0 * (a[:-1] - a[1:])
+    if not np.abs(residual).max(initial=0.0) <= MOST_APART * np.abs(v).max(initial=0.0):
         return None
     times = np.append((t[:-1, None] + h * np.arange(subdivisions) / subdivisions).ravel(), t[-1])
     course = BPoly.from_derivatives(t, np.stack([u, v, a], axis=1)).derivative()

@@ -211,10 +211,10 @@ def _measured(result: Result, where: str) -> _Energies:
         deepest = np.maximum(np.where(begun, -np.inf, deepest), _deepest(result, model, where))
     stored, memory = stored_at(d, deepest)
     at_rest, _ = stored_at(static[None], static[None])
-    _check(result, model, stored, memory, where)
+    _check_energies(result, model, stored, memory, where)
     energy = stored - at_rest - force * (d - static)
     bead = 0.5 * result.mass * np.asarray(result.velocity, dtype=float) ** 2
-    bead += _own_energy(result, chain)
+    bead += _element_energy(result, chain)
     # contact k lies between bodies k - 1 and k; a wall receives no half
     left, right = np.zeros((2, len(d), chain.n_bodies + 1))
     left[:, present] = right[:, present] = 0.5 * energy
@@ -224,20 +224,22 @@ def _measured(result: Result, where: str) -> _Energies:
     return _Energies(bead + left[:, 1:] + right[:, :-1], energy, OF_ROUNDING * float(max(sizes)))
 
 
-def _own_energy(result: Result, chain: Chain) -> np.ndarray:
+def _element_energy(result: Result, chain: Chain) -> np.ndarray:
     """Return the energy of each body's springs of elements, and of its attached masses [J].
 
     The array is (n_snapshots, n_bodies).
     """
-    u, own = np.asarray(result.displacement, dtype=float), chain.elements
-    w, velocity = np.zeros((2, len(u), own.body.size))
+    u, elements = np.asarray(result.displacement, dtype=float), chain.elements
+    w, velocity = np.zeros((2, len(u), elements.body.size))
     if chain.n_attached:
         # those of compliant ends follow
         for column, name in ((w, "displacement"), (velocity, "velocity")):
             column[:, chain.attached] = result[f"{ATTACHED}_{name}"][:, : chain.n_attached]
-    energy = 0.5 * (own.mass * velocity**2 + own.stiffness * (u[:, own.body] - w) ** 2)
+    energy = 0.5 * (
+        elements.mass * velocity**2 + elements.stiffness * (u[:, elements.body] - w) ** 2
+    )
     total = np.zeros_like(u)
-    np.add.at(total.T, own.body, energy.T)
+    np.add.at(total.T, elements.body, energy.T)
     return total
 
 
@@ -250,7 +252,7 @@ def _overlaps(result: Result, chain: Chain, contacts: Contacts, where: str) -> n
     from granchain.engine.state import drive_of
 
     u = np.pad(np.asarray(result.displacement, dtype=float), ((0, 0), (1, 1)))
-    for place, inwards, side in ((0, 1.0, "left"), (-1, -1.0, "right")):
+    for end_index, inwards, side in ((0, 1.0, "left"), (-1, -1.0, "right")):
         end, n = getattr(chain, side), chain.n_bodies
         if end.is_compliant and end.modes is None:
             raise GranchainError(
@@ -258,12 +260,12 @@ def _overlaps(result: Result, chain: Chain, contacts: Contacts, where: str) -> n
                 "store. An end with a mass or modes, or a fixed end, is required. Change it."
             )
         if end.is_compliant:
-            of_end = result[f"{ATTACHED}_bead"] == chain.first_label + (n if place else -1)
-            u[:, place] = result[f"{ATTACHED}_displacement"][:, of_end].sum(axis=1)
+            of_end = result[f"{ATTACHED}_bead"] == chain.first_label + (n if end_index else -1)
+            u[:, end_index] = result[f"{ATTACHED}_displacement"][:, of_end].sum(axis=1)
         elif end.kind == DRIVEN_DISPLACEMENT:
             drive = result.case.driven(f"ends.{side}", own_clock=True)
             table = drive_of(End(end.kind, None, *drive))[1]
-            u[:, place] = [inwards * drive_at(*table, t)[0] for t in result.snapshot_time]
+            u[:, end_index] = [inwards * drive_at(*table, t)[0] for t in result.snapshot_time]
     zero = contacts.overlaps.copy()
     zero[1:-1] -= chain.gap
     return np.asarray(u[:, :-1] - u[:, 1:] + zero)
@@ -278,7 +280,7 @@ def _deepest(result: Result, model: Model, where: str) -> np.ndarray:
         raise GranchainError(
             f"{where}: the energy of the law {model.name} depends on a history that snapshots do "
             "not store. A law without such a history is required, or contacts that keep their "
-            'residual indentation. Use dents = "keep", or another law.'
+            'residual indentation. Use dents = "keep", or another law.'  # words: ok: key of a case
         )
     if "snapshot_largest_overlap" not in result.variables:
         raise GranchainError(
@@ -289,7 +291,7 @@ def _deepest(result: Result, model: Model, where: str) -> np.ndarray:
     return np.asarray(result.snapshot_largest_overlap, dtype=float)
 
 
-def _check(
+def _check_energies(
     result: Result, model: Model, stored: np.ndarray, memory: np.ndarray, where: str
 ) -> None:
     """Raise GranchainError if the energies do not agree with the recorded ones.
@@ -297,17 +299,17 @@ def _check(
     The residual overlaps must equal those of the snapshots, and the sum of the energies must equal
     that of the energy balance.
     """
-    place, agree = model.remembered("residual_overlap"), True
-    if place >= 0 and "snapshot_residual_overlap" in result.variables:
+    row, agree = model.remembered("residual_overlap"), True
+    if row >= 0 and "snapshot_residual_overlap" in result.variables:
         dents = np.asarray(result.snapshot_residual_overlap, dtype=float)
-        agree = np.abs(memory[place] - dents).max(initial=0.0) <= AGREES * dents.max(initial=0.0)
+        agree = np.abs(memory[row] - dents).max(initial=0.0) <= AGREES * dents.max(initial=0.0)
     if "energy_recoverable" in result.variables:
         _, entry, shot = np.intersect1d(
             result.energy_time, result.snapshot_time, return_indices=True
         )
         ledger = np.asarray(result.energy_recoverable, dtype=float)
-        apart = np.abs(stored.sum(axis=1)[shot] - ledger[entry]).max(initial=0.0)
-        agree = agree and bool(apart <= AGREES * ledger.max(initial=0.0))
+        difference = np.abs(stored.sum(axis=1)[shot] - ledger[entry]).max(initial=0.0)
+        agree = agree and bool(difference <= AGREES * ledger.max(initial=0.0))
     if not agree:
         raise GranchainError(
             f"{where}: contact histories of the law {model.name} do not agree with their largest "

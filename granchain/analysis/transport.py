@@ -35,8 +35,8 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
         meet.
     """
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
-    known = np.isfinite(x) & np.isfinite(t)
-    x, t = x[known], t[known]
+    finite = np.isfinite(x) & np.isfinite(t)
+    x, t = x[finite], t[finite]
     if len(x) < 2:
         return math.nan
     x, t = x - x.mean(), t - t.mean()
@@ -91,12 +91,12 @@ def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
         Speeds in the order of the chain [m/s].
     """
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
-    known = np.isfinite(x) & np.isfinite(t)
-    x, t = (one[known][:: 1 + np.count_nonzero(known) // MOST_ARRIVALS] for one in (x, t))
+    finite = np.isfinite(x) & np.isfinite(t)
+    x, t = (values[finite][:: 1 + np.count_nonzero(finite) // MOST_ARRIVALS] for values in (x, t))
     each = max(2, len(x) // 3)
     if len(x) < each:
         return np.empty(0)
-    x, t = (sliding_window_view(one, each) for one in (x, t))
+    x, t = (sliding_window_view(values, each) for values in (x, t))
     near, far = np.triu_indices(each, 1)
     slopes = (t[:, far] - t[:, near]) / (x[:, far] - x[:, near])
     with np.errstate(divide="ignore"):
@@ -145,10 +145,10 @@ def out_of_order(
         direction with fewer such sensors.
     """
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
-    known = np.flatnonzero(np.isfinite(x) & np.isfinite(t))
-    if len(known) < 3:
+    finite = np.flatnonzero(np.isfinite(x) & np.isfinite(t))
+    if len(finite) < 3:
         return None
-    order = known[np.argsort(x[known], kind="stable")]
+    order = finite[np.argsort(x[finite], kind="stable")]
     widths = np.nan_to_num(np.broadcast_to(np.asarray(width, dtype=float), x.shape))
     t, spared = t[order], widths[order]
     # towards larger positions, and towards smaller ones

@@ -195,9 +195,9 @@ def work_along(
 def split_cycle(turns: list[float], nodes: list[float]) -> list[float]:
     """Return a path through its turning points, with the nodes that it crosses."""
     path = [turns[0]]
-    for here, there in pairwise(turns):
-        between = [node for node in nodes if min(here, there) < node < max(here, there)]
-        path += [*(between if there > here else reversed(between)), there]
+    for start, stop in pairwise(turns):
+        between = [node for node in nodes if min(start, stop) < node < max(start, stop)]
+        path += [*(between if stop > start else reversed(between)), stop]
     return path
 
 
@@ -225,7 +225,7 @@ def jumps(contact: Contact) -> list[tuple[float, float]]:
     grid = contact.overlaps(1e-5, GRID_OF_OVERLAPS)
     values = [contact.loading(d) for d in grid]
     slopes = [math.log(b / a) if a > 0.0 and b > 0.0 else 0.0 for a, b in pairwise(values)]
-    found = []
+    significant = []
     # Only intervals that differ from their neighbours by more than smooth curvature can contain a
     # significant jump.
     for i, slope in enumerate(slopes):
@@ -242,8 +242,8 @@ def jumps(contact: Contact) -> list[tuple[float, float]]:
             else:
                 low, f_low = middle, f_middle
         if abs(f_high - f_low) > SMALLEST_JUMP * abs(f_low):
-            found.append((high, (f_high - f_low) / f_low))
-    return found
+            significant.append((high, (f_high - f_low) / f_low))
+    return significant
 
 
 def onset(contact: Contact) -> float:

@@ -37,7 +37,7 @@ def faults_of_measures(
     """Return messages about energy, order, and units that do not match the law."""
     problems = []
     if creates(law, created, falls):
-        found = (
+        evidence = (
             f"a closed cycle of overlap returns up to {100.0 * created.energy:.3g} % more energy "
             f"than it took (uncertainty {100.0 * max(created.error, QUADRATURE):.2g} %)"
             if created.certain > CREATION
@@ -45,7 +45,7 @@ def faults_of_measures(
             f"{100.0 * falls:.3g} % of the work"
         )
         problems.append(
-            f"{law.name} creates energy: {found}. A law must not create energy. Derive it from "
+            f"{law.name} creates energy: {evidence}. A law must not create energy. Derive it from "
             "Elastoplastic, whose energy correction prevents this, or check force and energy"
         )
     low, high = SEEN_FAULT[law.order]

@@ -25,7 +25,7 @@ from granchain.certificates.faults import (
     faults_of_measures,
     problems_of_units,
 )
-from granchain.certificates.words import toml
+from granchain.certificates.text import toml
 from granchain.contact import law_named
 from granchain.contact.examples import conversion, example_inputs, example_pair
 from granchain.contact.guard import Elastoplastic
@@ -283,14 +283,16 @@ def restitution_of(
 
     It is 0 if the bodies stick, and None if the law rejects the input.
     """
-    given = {**vars(values), **changes}
+    inputs = {**vars(values), **changes}
     try:
-        found = simulate_impact(law=law, pair=example_pair(), speed=speed, refine=REFINED, **given)
+        impact = simulate_impact(
+            law=law, pair=example_pair(), speed=speed, refine=REFINED, **inputs
+        )
     except NeverOpens:
         return 0.0
     except GranchainError:
         return None
-    return found.restitution
+    return impact.restitution
 
 
 def delivered(
@@ -304,11 +306,12 @@ def delivered(
     if "separation" not in names:
         ways = [{}]
     rows = []
-    for asked in NOMINAL_RESTITUTIONS:
-        found = [
-            restitution_of(law, IMPACT_SPEEDS[1], values, restitution=asked, **way) for way in ways
+    for nominal in NOMINAL_RESTITUTIONS:
+        effective = [
+            restitution_of(law, IMPACT_SPEEDS[1], values, restitution=nominal, **way)
+            for way in ways
         ]
-        rows.append((asked, found[0], found[-1] if len(ways) > 1 else None))
+        rows.append((nominal, effective[0], effective[-1] if len(ways) > 1 else None))
     return rows
 
 
@@ -317,9 +320,11 @@ def at_speeds(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[floa
 
     A damping term that uses the impact speed is given the speed of each impact.
     """
-    own = {"impact_speed": "striker"} if hasattr(values, "impact_speed") else {}
-    found = [(speed, restitution_of(law, speed, values, **own)) for speed in IMPACT_SPEEDS]
-    return [(speed, restitution) for speed, restitution in found if restitution]
+    changes = {"impact_speed": "striker"} if hasattr(values, "impact_speed") else {}
+    restitutions = [
+        (speed, restitution_of(law, speed, values, **changes)) for speed in IMPACT_SPEEDS
+    ]
+    return [(speed, restitution) for speed, restitution in restitutions if restitution]
 
 
 def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | None:
@@ -333,11 +338,13 @@ def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | No
     )
 
     def numbers(refine: float) -> np.ndarray:
-        found = [
+        impacts = [
             collide(contacts, two, speed, refine)
             for two, speed in zip(bodies, ORDER_SPEEDS, strict=True)
         ]
-        return np.array([(one.max_overlap, one.max_force, one.restitution) for one in found])
+        return np.array(
+            [(impact.max_overlap, impact.max_force, impact.restitution) for impact in impacts]
+        )
 
     reference = attempt(lambda: numbers(REFERENCE))
     if reference is None:

@@ -347,7 +347,7 @@ class MechanismCase(CheckedCase):
         return SimpleNamespace(**self.contact.inputs())
 
     def resolved(self) -> dict[str, Any]:
-        """Return all tables as plain data, in SI units; the radius stands for the clearance."""
+        """Return all tables as plain data in SI units, without the clearance key."""
         document = super().resolved()
         set_value(document, self.clearance_key, None)
         return document

@@ -95,7 +95,7 @@ def checks_of(result: Result) -> list[Check]:
 
 def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:
     """Return checks of statics, motion without clearance, and use of the joint."""
-    m, force, found = dimensions_of(case), result.contact_force, measures_of(result)
+    m, force, measures = dimensions_of(case), result.contact_force, measures_of(result)
     outer, inner = (float(ideal(angle, m).acceleration) for angle in (0.0, math.pi))
     return [
         *statics(case),
@@ -103,10 +103,10 @@ def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:
         Check("acceleration without clearance, crank at 180 deg", inner, "m/s2"),
         Check("smallest slider acceleration", float(result.slider_acceleration.min()), "m/s2"),
         Check("largest slider acceleration", float(result.slider_acceleration.max()), "m/s2"),
-        Check("largest contact force", found["largest_contact_force"], "N"),
+        Check("largest contact force", measures["largest_contact_force"], "N"),
         Check("largest penetration", float(result.penetration.max()), "m"),
         Check("fraction of samples in contact", float((force > 0.0).mean()), "1"),
-        Check("number of times the joint closed", found["impacts"], "1"),
+        Check("number of times the joint closed", measures["impacts"], "1"),
     ]
 
 
@@ -132,15 +132,15 @@ def scotch_yoke(case: ScotchYokeCase, result: Result) -> list[Check]:
     turned, force, depth = last_revolution(result)
     if not turned.size:
         return [Check("largest contact force", float(result.contact_force.max()), "N")]
-    lost, found = gap(turned, force)
-    after = force[(turned > found) & (turned < CHANGE[1])]
+    lost, regained = gap(turned, force)
+    after = force[(turned > regained) & (turned < CHANGE[1])]
     impact = after[: int(np.argmax(after == 0.0))] if (after == 0.0).any() else after
     steady = (turned > STEADY[0]) & (turned < STEADY[1])
     angle = np.radians(turned) + dimensions_of(case).start
     share = force[steady] / case.force_without_clearance(angle[steady])
     return [
         Check("contact lost at", lost, "deg"),
-        Check("contact regained at", found, "deg"),
+        Check("contact regained at", regained, "deg"),
         Check(
             "mean ratio of force to force without clearance, 30 to 80 deg",
             float(share.mean()) if share.size else math.nan,

@@ -13,11 +13,13 @@ from granchain.engine.mixture import MIXED_SHAPES, fitted
 ALPHA = Quantity("alpha", "s/m", "of the factor 1 + 1.5 alpha rate")
 
 
-def _without_two(c):
+def _law_coefficients(c):
+    """Return the coefficients of the law, without alpha and the lowest force."""
     return c[:-2]
 
 
-def _as_it_is(h):
+def _law_history(h):
+    """Return the history of the law, which the damping does not extend."""
     return h
 
 
@@ -37,11 +39,15 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
     alpha : float
         Hunt-Crossley factor [s/m].
     """
-    own = {
-        name: fitted(function, _without_two, _as_it_is, MIXED_SHAPES[name])
+    functions = {
+        name: fitted(function, _law_coefficients, _law_history, MIXED_SHAPES[name])
         for name, function in model.functions._asdict().items()
     }
-    law_force, law_needs_update, law_jump = own["force"], own["needs_update"], own["jump"]
+    law_force, law_needs_update, law_jump = (
+        functions["force"],
+        functions["needs_update"],
+        functions["jump"],
+    )
 
     def force(overlap, rate, c, h):
         f = law_force(overlap, 0.0, c, h) * (1.0 + 1.5 * c[-2] * rate)
@@ -56,7 +62,7 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
     with_rate = {"force": force, "needs_update": needs_update, "jump": jump}
     new = replace(
         model,
-        functions=Functions(**own | with_rate),
+        functions=Functions(**functions | with_rate),
         coefficients=(*model.coefficients, ALPHA, LOWEST_FORCE),
         uses_rate=True,
         windows=0,

@@ -106,10 +106,10 @@ def rubbing(slip, m):
     Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214, name the model but give no
     formula; here it rises linearly.
     """
-    part = (abs(slip) - m.slip_begin) / (m.slip_full - m.slip_begin)
-    part = part if part > 0.0 else 0.0
-    part = part if part < 1.0 else 1.0
-    return m.friction * (part if slip > 0.0 else -part)
+    fraction = (abs(slip) - m.slip_begin) / (m.slip_full - m.slip_begin)
+    fraction = fraction if fraction > 0.0 else 0.0
+    fraction = fraction if fraction < 1.0 else 1.0
+    return m.friction * (fraction if slip > 0.0 else -fraction)
 
 
 # --------------------------------------------------------------------------------------------------

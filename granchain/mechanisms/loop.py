@@ -50,8 +50,8 @@ def push_of(surface, friction, inverse_mass):
 
 def move(surface, jump, friction, slip, coordinates, clock):
     """Correct the coordinates for a jump of the force of a contact; return if there was one."""
-    found, behind, before, after, moves, growth = jump
-    if not found or moves == 0.0:
+    crossed, behind, before, after, moves, growth = jump
+    if not crossed or moves == 0.0:
         return False
     force = after - before
     shift, kick = moved_by_jump(behind, clock.dt, force, growth)
@@ -93,7 +93,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         contacts.pending[k] = 0.0
         if not happened(d, before, r if RATE else 0.0, ck, hk):
             return False
-        last, known, viscous = contacts.force[k], contacts.recorded[k], 0.0
+        last, recorded, viscous = contacts.force[k], contacts.recorded[k], 0.0
         if LEDGER:
             viscous = last - contacts.elastic[k] - contacts.clamp[k]
         renewed, kick, record, lost, work = event(
@@ -112,12 +112,12 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
             friction = rubbing(slip, m)
             push, hx = push_of(surface, friction, coordinates.inverse_mass), read_as(hk, renewed)
             bend = (r - half) / (0.5 * dt) if RATE and started else 0.0
-            for place in jumps(ck):
-                there, again, damped, clamped = inside(
-                    place, d, before, r if RATE else half, bend, dt, known, push, ck, hx
+            for jump_overlap in jumps(ck):
+                crossing, second_crossing, damped, clamped = inside(
+                    jump_overlap, d, before, r if RATE else half, bend, dt, recorded, push, ck, hx
                 )
-                relocated |= move(surface, there, friction, slip, coordinates, clock)
-                relocated |= move(surface, again, friction, slip, coordinates, clock)
+                relocated |= move(surface, crossing, friction, slip, coordinates, clock)
+                relocated |= move(surface, second_crossing, friction, slip, coordinates, clock)
                 clock.viscous += damped
                 clock.clamping += clamped
         return relocated

@@ -181,11 +181,11 @@ def variables_of_mechanism(machine: Machine) -> dict[str, Any]:
     ledger = {name: values[:entries].copy() for name, values in machine.entries._asdict().items()}
     energy_time = ledger.pop("step") * dt
     with np.errstate(invalid="ignore"):  # A failed run may have values that are not finite.
-        held = np.column_stack(
+        total = np.column_stack(
             [values for name, values in ledger.items() if name != "external"]
         ).sum(axis=1)
-        at_start = held[0] - ledger["external"][0] if entries else 0.0
-        residual = held - ledger["external"] - at_start
+        at_start = total[0] - ledger["external"][0] if entries else 0.0
+        residual = total - ledger["external"] - at_start
     return {
         "time": time,
         "crank_angle": m.speed * time,

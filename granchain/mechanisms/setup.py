@@ -106,8 +106,8 @@ def pair_of_surfaces(
     # Spheres supply the effective properties of different materials.
     spheres = Pair.of_spheres(radius_1, materials[0], radius_2, materials[1])
     difference = radius_1 - radius_2 if internal else radius_1 + radius_2
-    own = {"effective_radius": radius_1 * radius_2 / difference, "effective_mass": mass}
-    return Pair(**spheres.items() | own, length=length)
+    effective = {"effective_radius": radius_1 * radius_2 / difference, "effective_mass": mass}
+    return Pair(**spheres.items() | effective, length=length)
 
 
 def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:

@@ -24,13 +24,15 @@ SURFACE = (
     Field("recorded", "surface", "force of the last step, as recorded [N]"),
     Field("pending", "surface", "1 where an event has set the force of this step", 0.0),
     Field(
-        "friction", "surface", "of the last step, as a part of the force, with the sign of the slip"
+        "friction",
+        "surface",
+        "of the last step, as a fraction of the force, with the sign of the slip",
     ),
     Field("elastic", "surface", "elastic part of the force [N]"),
-    Field("clamp", "surface", "what the clamp at zero adds to it [N]"),
+    Field("clamp", "surface", "force that the no-tension cutoff adds [N]"),
     Field("peak", "surface", "largest force [N]"),
     Field("largest_overlap", "surface", "[m]", -np.inf),
-    Field("lost", "surface", "loss of dents that the contact has forgotten [J]"),
+    Field("lost", "surface", "plastic loss of indentation that the contact has forgotten [J]"),
     Field("limit", "surface", "overlap at which the run stops [m]", np.inf),
 )
 
@@ -43,10 +45,10 @@ RUN_FIELDS = (
     Field("external", "run", "work of the crank [J]"),
     Field("n_steps", "run", "steps to the end", kind=int),
     Field("stride", "run", "steps from sample to sample", kind=int),
-    Field("energy_stride", "run", "steps from entry to entry of the ledger", kind=int),
+    Field("energy_stride", "run", "steps between entries of the energy balance", kind=int),
     Field("step", "run", "steps done", kind=int),
     Field("sample", "run", "samples taken", kind=int),
-    Field("entry", "run", "entries of the ledger", kind=int),
+    Field("entry", "run", "entries of the energy balance", kind=int),
     Field("clamped", "run", "contact-steps in which a clamp acted", kind=int),
     Field("where", "run", "surface of a failure", kind=int),
 )
@@ -65,7 +67,7 @@ ENTRY = (
     Field("step", "entry", "steps done"),
     Field("kinetic", "entry", "[J]"),
     Field("recoverable", "entry", "of the contacts [J]"),
-    Field("plastic", "entry", "lost in dents [J]"),
+    Field("plastic", "entry", "dissipated plastically [J]"),
     Field("viscous", "entry", "taken by damping [J]"),
     Field("clamp", "entry", "taken by the clamp at zero force [J]"),
     Field("friction", "entry", "taken by friction [J]"),

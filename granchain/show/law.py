@@ -12,7 +12,7 @@ import math
 from granchain.certificates.contact import IMPACT_SPEEDS
 from granchain.certificates.faults import CREATION
 from granchain.certificates.measure import NOMINAL_RESTITUTIONS, Certificate
-from granchain.certificates.words import delivered_words, findings, toml
+from granchain.certificates.text import delivered_words, findings, toml
 from granchain.contact import families
 from granchain.contact.examples import EXAMPLE_PAIR, example_pair
 from granchain.contact.guard import GUARD
