@@ -277,7 +277,7 @@ def test_the_first_signal_is_noted_the_second_ends_the_process(monkeypatch):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         handler = signal.getsignal(number)
         with Interruption() as interruption:
-            progress = Progress(interruption, Path("run.h5"), shown=False)
+            progress = Progress(interruption, Path("run.h5"), show_progress=False)
             progress.advance(0.1)
             os.kill(os.getpid(), number)
             with pytest.raises(KeyboardInterrupt):

@@ -178,7 +178,7 @@ def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(here,
     words = r"run\.h5: the run records 5e\+09 bytes\. The limit is"
     with (
         Interruption() as interruption,
-        Progress(interruption, Path("run.h5"), shown=False) as progress,
+        Progress(interruption, Path("run.h5"), show_progress=False) as progress,
         pytest.raises(FileError, match=words),
     ):
         progress.begin(5e9)

@@ -13,7 +13,7 @@ from support.shaken import shaken_row
 import granchain as gc
 from granchain.case import Case
 from granchain.cli import obey
-from granchain.cli.plot import print_spectrum
+from granchain.cli.plot import spectrum_text
 from granchain.errors import GranchainError
 from granchain.store import Result
 from granchain.waves.bands import DEEP, RecordedRow, bands_of, mapped
@@ -338,7 +338,7 @@ def test_the_command_draws_and_prints(run, found, tmp_path, obeyed, monkeypatch)
     again = gc.open("waves.h5")
     assert again.equals(found) and again.dispersion.equals(gc.dispersion(run.case))
     assert again.provenance["law_sha256"] == run.provenance["law_sha256"]
-    assert print_spectrum(again) == print_spectrum(found)
+    assert spectrum_text(again) == spectrum_text(found)
     drawn = [[line.get_xydata() for axes in gc.figures.spectrum(one).axes for line in axes.lines]
              for one in (again, found)]  # fmt: skip
     assert len(drawn[0]) > 5 and all(map(partial(np.array_equal, equal_nan=True), *drawn))
@@ -347,7 +347,7 @@ def test_the_command_draws_and_prints(run, found, tmp_path, obeyed, monkeypatch)
     page = gc.report("waves.h5").decode()
     assert "Spectrum: heavy and light beads" in page and "Figure not available" not in page
     assert page.count(f">{found.band_edges[0, 1]:.6g}<") == 1
-    lines = print_spectrum(found).splitlines()
+    lines = spectrum_text(found).splitlines()
     assert lines[0].startswith("bead 3 to bead 36: ")
     assert [line.split()[:2] for line in lines[2:]] == [
         ["1", "lower"],

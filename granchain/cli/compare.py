@@ -26,7 +26,7 @@ from granchain.cli.options import (
     TraceOption,
     above_zero,
     app,
-    conclude,
+    compute_and_print,
     loaded_case,
     named_values,
     save_figure,
@@ -87,7 +87,7 @@ def compare(
     from granchain.cli.compared import comparison_tables
 
     bounds = named_values("--tolerance", tolerances or (), "peak=0.05")
-    asked = read_bands(band or ())
+    band_tolerances = read_bands(band or ())
     with wanted_files(figure, out, overwrite):
         measured = gc.read_trace(trace)
         results = [gc.open(file, verify=not no_verify) for file in files]
@@ -96,26 +96,26 @@ def compare(
             law if laws.count(law) == 1 else f"{law} ({Path(file).stem})"
             for file, law in zip(files, laws, strict=True)
         ]
-        found = gc.compare(
+        comparison = gc.compare(
             *results,
             trace=measured,
             labels=labels,
             cutoff=cutoff,
             tolerances=bounds,
-            bands=asked or None,
+            bands=band_tolerances or None,
             members=members,
         )
         if out is not None:
-            found.save(out, overwrite)
-    save_figure(gc.figures.comparison, figure, overwrite, found)
+            comparison.save(out, overwrite)
+    save_figure(gc.figures.comparison, figure, overwrite, comparison)
     print_result(
         "compare",
-        {"files": files, "folder": trace, **found.as_dict(), "figure": figure, "out": out},
+        {"files": files, "folder": trace, **comparison.as_dict(), "figure": figure, "out": out},
         as_json,
-        lambda: blocks_as_text(comparison_tables(found)),
-        found.messages,
+        lambda: blocks_as_text(comparison_tables(comparison)),
+        comparison.messages,
     )
-    if found.missed:
+    if comparison.missed:
         raise typer.Exit(MISSED)
 
 
@@ -162,13 +162,13 @@ def bands(
     as_json: JsonOption = False,
 ) -> None:
     """Propagate parameter uncertainties to peaks and arrivals at the sensors."""
-    asked = loaded_case(case, changes, law_module)
+    full_case = loaded_case(case, changes, law_module)
     stated = read_bands(band or ()) or None
-    conclude(
+    compute_and_print(
         "bands",
         case,
-        asked,
-        lambda: gc.bands(asked, stated, members, seed, sensitivity, threads=threads),
+        full_case,
+        lambda: gc.bands(full_case, stated, members, seed, sensitivity, threads=threads),
         gc.figures.sensitivities if sensitivity else gc.figures.band_traces,
         study_tables,
         figure,
@@ -228,14 +228,16 @@ def equivalent(
     """Find the inputs with which other laws best approximate a law in a chain."""
     from granchain.cli.fits import equivalence_tables
 
-    asked = loaded_case(case, changes, law_module)
-    shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, count=2))
+    full_case = loaded_case(case, changes, law_module)
+    shared, individual = by_law(named_values("--free", free or (), EXAMPLE_RANGE, count=2))
     laws = read_laws(law)
-    conclude(
+    compute_and_print(
         "equivalent",
         case,
-        asked,
-        lambda: gc.equivalent(asked, to, laws, shared | own or None, measure, threads=threads),
+        full_case,
+        lambda: gc.equivalent(
+            full_case, to, laws, shared | individual or None, measure, threads=threads
+        ),
         gc.figures.fit,
         equivalence_tables,
         figure,
@@ -249,18 +251,18 @@ def read_laws(items: Iterable[str]) -> list[Any]:
     """Return laws by name, or as tables with inputs."""
     from granchain.case.document import toml_value
 
-    return [toml_value(one) if one.lstrip().startswith("{") else one for one in items]
+    return [toml_value(text) if text.lstrip().startswith("{") else text for text in items]
 
 
 def by_law(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Return the values of KEY, which all laws share, and the values of LAW:KEY by law."""
     shared: dict[str, Any] = {}
-    own: dict[str, dict[str, Any]] = {}
+    individual: dict[str, dict[str, Any]] = {}
     for name, value in named.items():
         law, colon, key = name.rpartition(":")
-        place = own.setdefault(law.strip(), {}) if colon else shared
-        place[key.strip()] = value
-    return shared, own
+        target = individual.setdefault(law.strip(), {}) if colon else shared
+        target[key.strip()] = value
+    return shared, individual
 
 
 @app.command()
@@ -307,15 +309,15 @@ def fit(
     """
     from granchain.cli.fits import fit_tables, fits_tables
 
-    asked = loaded_case(case, changes, law_module)
-    common, own = by_law(dict.fromkeys(free))
-    laws: Any = with_free_keys(read_laws(law or ()), own) or None
-    conclude(
+    full_case = loaded_case(case, changes, law_module)
+    common, keys_by_law = by_law(dict.fromkeys(free))
+    laws: Any = with_free_keys(read_laws(law or ()), keys_by_law) or None
+    compute_and_print(
         "fit",
         case,
-        asked,
+        full_case,
         lambda: gc.fit(
-            asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
+            full_case, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
         ),
         gc.figures.fit,
         fits_tables if laws else fit_tables,
@@ -326,22 +328,22 @@ def fit(
     )
 
 
-def with_free_keys(laws: Iterable[Any], own: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+def with_free_keys(laws: Iterable[Any], keys_by_law: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     """Return laws as `granchain.fit` requires them: inputs and free keys by name."""
-    found: dict[str, Any] = {}
+    inputs_by_law: dict[str, Any] = {}
     for entry in laws:
         inputs = dict(entry) if isinstance(entry, dict) else {"law": entry}
         name = str(inputs.pop("law", "none"))
-        if name in found:
+        if name in inputs_by_law:
             raise CaseError(f"--law: {name} is listed twice. Each law must be listed once.")
-        found[name] = {**inputs, "free": list(own.get(name, ()))}
-    strange = [name for name in own if name not in found]
+        inputs_by_law[name] = {**inputs, "free": list(keys_by_law.get(name, ()))}
+    strange = [name for name in keys_by_law if name not in inputs_by_law]
     if strange:
         raise CaseError(
             f'--free: the law "{strange[0][:60]}" is not one of the laws to fit. It must be '
-            f"one of {', '.join(found) or 'the laws of --law'}. Add it with --law."
+            f"one of {', '.join(inputs_by_law) or 'the laws of --law'}. Add it with --law."
         )
-    return found
+    return inputs_by_law
 
 
 # --------------------------------------------------------------------------------------------------
@@ -492,9 +494,9 @@ def read_beads(text: str | None) -> list[int | None] | None:
     """Return labels separated by commas; a dash is None."""
     if text is None:
         return None
-    found: list[int | None] = []
-    for part in text.split(","):
-        word = part.strip()
+    labels: list[int | None] = []
+    for cell in text.split(","):
+        word = cell.strip()
         if word != "-" and not (
             word.isascii() and word.isdecimal() and int(word[:10]) > 0 and len(word) < 10
         ):
@@ -502,8 +504,8 @@ def read_beads(text: str | None) -> list[int | None] | None:
                 f'--beads: "{word[:60]}" is not valid. Each label must be a whole number, 1 '
                 "or more, or - for a column to ignore, for example --beads 9,16,-."
             )
-        found.append(None if word == "-" else int(word))
-    return found
+        labels.append(None if word == "-" else int(word))
+    return labels
 
 
 def trace_summary(trace: gc.Trace) -> str:

@@ -86,8 +86,8 @@ def cases(
     loaders: dict[str, Any] = dict.fromkeys(case_names(), load_case)
     loaders |= dict.fromkeys(mechanism_names(), load_mechanism)
     if name is None:
-        cases = {known: load(known) for known, load in loaders.items()}
-        rows = [(known, case.contact.law, case.title) for known, case in cases.items()]
+        cases = {case_name: load(case_name) for case_name, load in loaders.items()}
+        rows = [(case_name, case.contact.law, case.title) for case_name, case in cases.items()]
         lines = text_table(rows, "<<<").splitlines()
         published = [name for name, file in case_files().items() if file.parent == PUBLISHED]
         groups = [
@@ -96,8 +96,8 @@ def cases(
         ]
         print_text("\n\nPublished chains\n".join(groups))
         return
-    known = known_name(name, loaders, "built-in case", CaseError)
-    print_text(loaders[known](known).toml.rstrip("\n"))
+    case_name = known_name(name, loaders, "built-in case", CaseError)
+    print_text(loaders[case_name](case_name).toml.rstrip("\n"))
 
 
 def key_lines(row: tuple[str, str, str, str]) -> str:
@@ -248,7 +248,10 @@ def about_system() -> dict[str, str]:
         "granchain": __version__,
         **json.loads(versions()),
         "source_hash": source_hash(),
-        **{name: next((one.version for one in distributions(name=name)), "-") for name in packages},
+        **{
+            name: next((distribution.version for distribution in distributions(name=name)), "-")
+            for name in packages
+        },
         "platform": platform.platform(),
         "processor": processor_name(),
         "processors": str(usable_processors()),
@@ -296,7 +299,7 @@ def cite(
     load_laws(law_module)
     from granchain.citation import cite as cited
 
-    print_text(cited(*(one for name in what or () for one in objects_of(name))).rstrip("\n"))
+    print_text(cited(*(source for name in what or () for source in objects_of(name))).rstrip("\n"))
 
 
 def objects_of(name: str) -> Iterable[Any]:
@@ -314,10 +317,10 @@ def objects_of(name: str) -> Iterable[Any]:
     if path.is_dir() and name not in case_names():
         return [data_of(path)]
     if path.is_file() and path.suffix.lower() != ".toml":
-        found = gc.open(name, variables=lambda headers: ())
-        if hasattr(found, "data_vars"):
-            return [SimpleNamespace(law=str(found.attrs["law"]), provenance={})]
-        return [found]
+        content = gc.open(name, variables=lambda headers: ())
+        if hasattr(content, "data_vars"):
+            return [SimpleNamespace(law=str(content.attrs["law"]), provenance={})]
+        return [content]
     if not path.suffix and name not in case_names() and not os.path.lexists(name):
         names = [*laws(), *case_names(), *mechanism_names()]
         advice = suggestion(name, names, "See granchain laws and granchain cases for lists")
@@ -341,10 +344,12 @@ def data_of(folder: Path) -> Any:
             "required. Add the source of the data."
         )
     sources = document.get("source")
-    listed = [one for one in sources if isinstance(one, dict)] if isinstance(sources, list) else []
+    listed = (
+        [table for table in sources if isinstance(table, dict)] if isinstance(sources, list) else []
+    )
     works = [
-        (str(words), str(one.get("doi") or ""))
-        for one in listed
-        if (words := one.get("printed") or one.get("name"))
+        (str(text), str(table.get("doi") or ""))
+        for table in listed
+        if (text := table.get("printed") or table.get("name"))
     ]
     return SimpleNamespace(about=SimpleNamespace(**stated), works=works)

@@ -83,7 +83,7 @@ def impact(
 
     with wanted_files(figure, out, overwrite):
         problems = Problems()
-        laws = chosen_laws(name.strip() for part in law for name in part.split(","))
+        laws = chosen_laws(name.strip() for argument in law for name in argument.split(","))
         document: dict[str, Any] = {}
         set_values(document, changes or (), "restitution=0.7", problems)
         numbers = read_numbers(speed, vary or (), problems)
@@ -102,7 +102,10 @@ def impact(
     def text() -> str:
         but = f" (except {', '.join(changed)})" if changed else ""
         bodies = f"Two bodies: {source}{but}: {pair_words(pair)}."
-        lines = [bodies, *(inputs_words(name, own, numbers) for name, own in inputs.items())]
+        lines = [
+            bodies,
+            *(inputs_words(name, law_inputs, numbers) for name, law_inputs in inputs.items()),
+        ]
         return "\n".join([*map(paragraph, lines), impact_table(rows, numbers)])
 
     print_result("impact", facts, as_json, text, [row.problem for row in rows if row.problem])
@@ -121,7 +124,7 @@ def read_numbers(
     """
     from granchain.keys import shown
 
-    found: dict[str, list[float]] = {}
+    numbers: dict[str, list[float]] = {}
     once = (
         "Set the approach speed [m/s] with --speed V, or several speeds with --vary speed=V,V,..."
     )
@@ -137,10 +140,10 @@ def read_numbers(
         ):
             continue
         problems.check(
-            key not in found, key, "the key is set twice", "It must have one list of values", once
+            key not in numbers, key, "the key is set twice", "It must have one list of values", once
         )
         above, least = (" greater than 0 [m/s]", 0.0) if key == "speed" else ("", -math.inf)
-        found[key] = []
+        numbers[key] = []
         for number in map(str.strip, text.split(",")):
             try:
                 value = float(number)
@@ -154,11 +157,11 @@ def read_numbers(
                 f"It must be a number{above}",
                 f"For example, use {key}=0.1,0.5",
             ):
-                found[key].append(value)
+                numbers[key].append(value)
     problems.check(
-        "speed" in found, "speed", "missing", "It must be a number greater than 0 [m/s]", once
+        "speed" in numbers, "speed", "missing", "It must be a number greater than 0 [m/s]", once
     )
-    return found
+    return numbers
 
 
 @cache
@@ -259,10 +262,10 @@ def read_pair(
         problems.check(
             material is None, "material", got, "Each sphere must have its own material", advice
         )
-        words, pair = pair_of_spheres(sphere, other)
+        description, pair = pair_of_spheres(sphere, other)
         if plate is not None:
-            words = words.replace("a flat wall", f"a plate of {plate['thickness']:g} m")
-        return words, gc.Pair(**pair.items() | quantities), changed, plate
+            description = description.replace("a flat wall", f"a plate of {plate['thickness']:g} m")
+        return description, gc.Pair(**pair.items() | quantities), changed, plate
     except LawError as error:
         problems.repeat(str(error).replace("pair: other_radius", f"{second}.radius").split("\n"))
         return EXAMPLE_PAIR, example_pair(), changed, None
@@ -285,27 +288,29 @@ def name_of(material: gc.Material) -> str:
     return material.name or "custom material"
 
 
-def shared_out(
+def inputs_of_each_law(
     laws: Iterable[type[gc.ContactLaw]], document: Mapping[str, Any], problems: Problems
 ) -> dict[str, dict[str, Any]]:
     """Distribute inputs to the laws.
 
     An input goes to all laws that have it, or to one law if it is in a table with that law's name.
     """
-    found: dict[str, dict[str, Any]] = {law.name: {} for law in laws}
+    inputs_by_law: dict[str, dict[str, Any]] = {law.name: {} for law in laws}
     units: dict[str, dict[str, str]] = {}
     for law in laws:
         for quantity in law.inputs:
             units.setdefault(quantity.name, {})[law.name] = quantity.unit
     for name, value in document.items():
-        if name in found and isinstance(value, Mapping):
-            found[name] |= value
+        if name in inputs_by_law and isinstance(value, Mapping):
+            inputs_by_law[name] |= value
             continue
         meant = units.get(name, {})
         if not meant:
-            known = [*sorted(units), "material", "pair.effective_mass", *SPHERES]
+            choices = [*sorted(units), "material", "pair.effective_mass", *SPHERES]
             problems.add_unknown(
-                name, known, f"Remove it, because no law of {', '.join(found)} has this input"
+                name,
+                choices,
+                f"Remove it, because no law of {', '.join(inputs_by_law)} has this input",
             )
         if len(set(meant.values())) > 1:
             listed = " and ".join(f"{law} [{unit}]" for law, unit in meant.items())
@@ -317,8 +322,8 @@ def shared_out(
                 advice,
             )
         for law_name in meant:
-            found[law_name].setdefault(name, value)
-    return found
+            inputs_by_law[law_name].setdefault(name, value)
+    return inputs_by_law
 
 
 def read_inputs(
@@ -330,14 +335,14 @@ def read_inputs(
     """Return each law's inputs with defaults, checked with every value of the varied keys."""
     from granchain.case.checks import law_values
 
-    found = shared_out(laws, document, problems)
+    inputs_by_law = inputs_of_each_law(laws, document, problems)
     varied = {key: values for key, values in numbers.items() if key != "speed"}
     for law in laws:
         lacking = varied.keys() - {quantity.name for quantity in law.inputs}
         for key in sorted(lacking):
             got, advice = f"the law {law.name} has no input {key}", f"Omit {law.name}"
             problems.add(f"--vary {key}", got, "All laws must have the varied input", advice)
-        for key in varied.keys() & found[law.name].keys():
+        for key in varied.keys() & inputs_by_law[law.name].keys():
             problems.add(
                 f"--vary {key}",
                 "the key is also in --set",
@@ -345,12 +350,16 @@ def read_inputs(
                 "Remove it from one option",
             )
         for values in () if lacking else itertools.product(*varied.values()):
-            given = {"law": law.name, **found[law.name], **dict(zip(varied, values, strict=True))}
-            found[law.name] = law_values(law.name, given, problems)
-            found[law.name].pop("law")
+            stated = {
+                "law": law.name,
+                **inputs_by_law[law.name],
+                **dict(zip(varied, values, strict=True)),
+            }
+            inputs_by_law[law.name] = law_values(law.name, stated, problems)
+            inputs_by_law[law.name].pop("law")
         for key in varied:
-            found[law.name].pop(key, None)
-    return found
+            inputs_by_law[law.name].pop(key, None)
+    return inputs_by_law
 
 
 # --------------------------------------------------------------------------------------------------
@@ -361,16 +370,16 @@ class ImpactRow(NamedTuple):
     """One impact.
 
     `restitution` is the effective one: 0 if the bodies stick, nan if the impact did not end.
-    `words` is its text for a table, and `place` has the values of the varied keys.
+    `text` is its text for a table, and `varied` has the values of the varied keys.
     """
 
     law: str
     inputs: dict[str, Any]
     speed: float
-    place: tuple[float, ...]
+    varied: tuple[float, ...]
     result: gc.ImpactResult | None
     restitution: float
-    words: str
+    text: str
     problem: str = ""
 
 
@@ -395,15 +404,15 @@ def collisions(
 
     sweep = list(itertools.product(laws, itertools.product(*numbers.values())))
     rows = []
-    for law, place in sweep:
-        here = dict(zip(numbers, place, strict=True))
-        speed = here.pop("speed")
-        own = dict(inputs[law.name]) | here
+    for law, values in sweep:
+        varied = dict(zip(numbers, values, strict=True))
+        speed = varied.pop("speed")
+        law_inputs = dict(inputs[law.name]) | varied
         result: gc.ImpactResult | None = None
         try:
             with blamed(law):
                 result = gc.impact(
-                    law=law, pair=pair, speed=speed, refine=REFINED, plate=plate, **own
+                    law=law, pair=pair, speed=speed, refine=REFINED, plate=plate, **law_inputs
                 )
             end = (result.restitution, f"{result.restitution:.6f}", "")
         except (NeverOpens, NotEnded) as error:
@@ -411,8 +420,8 @@ def collisions(
                 raise
             opens = isinstance(error, NotEnded)
             end = (math.nan if opens else 0.0, "not ended" if opens else "never opens", str(error))
-        along = tuple(v for v, all_ in zip(place, numbers.values(), strict=True) if len(all_) > 1)
-        rows.append(ImpactRow(law.name, own, speed, along, result, *end))
+        along = tuple(v for v, all_ in zip(values, numbers.values(), strict=True) if len(all_) > 1)
+        rows.append(ImpactRow(law.name, law_inputs, speed, along, result, *end))
     return rows
 
 
@@ -429,7 +438,7 @@ def answer_of(
     names = list(dict.fromkeys(row.law for row in rows))
     values = {key: np.array(numbers[key]) for key in several_values(numbers)}
     shape = (len(names), *map(len, values.values()))
-    found = {
+    scalars = {
         name: np.array(
             [math.nan if row.result is None else row.result[scalar] for row in rows]
         ).reshape(shape)
@@ -444,14 +453,14 @@ def answer_of(
         }
         for row in rows
     }
-    return dataset_of_impacts(names, values, found, reasons, pair, stated)
+    return dataset_of_impacts(names, values, scalars, reasons, pair, stated)
 
 
 def draw_impacts(rows: Sequence[ImpactRow], answer: Any) -> Any:
     """Plot the restitutions of varied speeds or inputs, otherwise the loops of the impacts."""
     from granchain.figures.catalogue import figures_of
 
-    curves = figures_of(answer) if any(row.place for row in rows) else {}
+    curves = figures_of(answer) if any(row.varied for row in rows) else {}
     results = [row.result for row in rows if row.result is not None]
     return next(iter(curves.values()), partial(gc.figures.impact_loops, *results))()
 
@@ -481,7 +490,7 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
     ]
     count = len(rows) // len(names)
     lines = (
-        (*(f"{value:g}" for value in row.place), *(other.words for other in rows[k::count]))
+        (*(f"{value:g}" for value in row.varied), *(other.text for other in rows[k::count]))
         for k, row in enumerate(rows[:count])
     )
     return text_table([(*first, *names), *lines], "<" * len(keys) + ">" * len(names))
@@ -500,17 +509,17 @@ def inputs_words(
 ) -> str:
     """Return the inputs of a law as text, without the varied ones."""
     listed = ", ".join(
-        f"{name} = {value_words(value)}"
+        f"{name} = {input_text(value)}"
         for name, value in inputs.items()
         if value is not None and name not in numbers
     )
     return f"{law}: {listed or 'no inputs'}."
 
 
-def value_words(value: Any) -> str:
+def input_text(value: Any) -> str:
     """Return an input as text."""
     if isinstance(value, Mapping):
-        parts = ", ".join(f"{name} = {value_words(part)}" for name, part in value.items())
+        parts = ", ".join(f"{name} = {input_text(entry)}" for name, entry in value.items())
         return f"{{ {parts} }}"
     if isinstance(value, bool):
         return str(value).lower()

@@ -76,11 +76,11 @@ def laws(
         if out is not None:
             certificates[0].save(out, overwrite)
     if as_json:
-        found = [
-            {**law_facts(law), **one.as_dict()}
-            for law, one in zip(chosen, certificates, strict=True)
+        reports = [
+            {**law_facts(law), **certificate.as_dict()}
+            for law, certificate in zip(chosen, certificates, strict=True)
         ]
-        print_json({"command": "laws", "laws": found, "out": out})
+        print_json({"command": "laws", "laws": reports, "out": out})
     else:
         from granchain.show.blocks import markdown
         from granchain.show.law import law_page, reference_page
@@ -88,7 +88,7 @@ def laws(
         blocks = reference_page(certificates) if name is None else law_page(certificates[0])
         print_text(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))
         print_text(out or "")
-    problems = [problem for one in certificates for problem in one.problems]
+    problems = [problem for certificate in certificates for problem in certificate.problems]
     if problems:
         notify("\n".join(problems))
         raise typer.Exit(MISSED)
@@ -96,11 +96,11 @@ def laws(
 
 def certificates_of(chosen: Iterable[type[gc.ContactLaw]]) -> list[gc.Certificate]:
     """Compute the verification reports, in the order of the laws."""
-    found = []
+    certificates = []
     for law in chosen:
         with blamed(law):
-            found.append(gc.certificate(law))
-    return found
+            certificates.append(gc.certificate(law))
+    return certificates
 
 
 def short_list() -> str:
@@ -109,12 +109,12 @@ def short_list() -> str:
 
     lines = []
     for family in families():
-        left = text_width(LIST_WIDTH) - max(len(law.name) for law in family.laws) - 4
+        available = text_width(LIST_WIDTH) - max(len(law.name) for law in family.laws) - 4
         rows = []
         for law in family.laws:
             summary = clean(law.summary()).removesuffix(".")
-            if len(summary) > left:
-                summary = textwrap.shorten(summary, max(left, 4), placeholder="...")
+            if len(summary) > available:
+                summary = textwrap.shorten(summary, max(available, 4), placeholder="...")
             rows.append((f"  {law.name}", summary))
         lines += [family.title, text_table(rows, "<<"), ""]
     return "\n".join([*lines, "granchain laws NAME    one law and its measured properties"])
@@ -153,17 +153,23 @@ def materials(
     """List the named materials, or print the constants of one and their sources."""
     from granchain.material import CONSTANTS, MATERIALS
 
-    known = MATERIALS
+    chosen = MATERIALS
     if name is not None:
-        known = {name: MATERIALS[known_name(name, MATERIALS, "material", CaseError)]}
+        chosen = {name: MATERIALS[known_name(name, MATERIALS, "material", CaseError)]}
     heads = ("material", *(f"{called} [{unit}]" for called, unit in CONSTANTS.values()))
     rows = [
-        (each, *("-" if one is None else f"{one:g}" for one in (getattr(it, k) for k in CONSTANTS)))
-        for each, it in known.items()
+        (
+            each,
+            *(
+                "-" if value is None else f"{value:g}"
+                for value in (getattr(material, k) for k in CONSTANTS)
+            ),
+        )
+        for each, material in chosen.items()
     ]
-    facts = {"materials": {each: asdict(material) for each, material in known.items()}}
+    facts = {"materials": {each: asdict(material) for each, material in chosen.items()}}
     lines = [
         text_table([heads, *rows], "<>>>>>"),
-        *(f"{each}: {it.source}" for each, it in known.items()),
+        *(f"{each}: {material.source}" for each, material in chosen.items()),
     ]
     print_result("materials", facts, as_json, lambda: "\n".join(lines))

@@ -156,8 +156,8 @@ NoVerifyOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         print_text(f"granchain {gc.__version__}")
         raise typer.Exit
 
@@ -179,9 +179,9 @@ def start(
 
 def known_name(name: str, names: Iterable[str], what: str, error: type[GranchainError]) -> str:
     """Return the name if it is known."""
-    known = list(names)
-    if name not in known:
-        advice = suggestion(name, known, f"It must be one of {', '.join(known)}.")
+    choices = list(names)
+    if name not in choices:
+        advice = suggestion(name, choices, f"It must be one of {', '.join(choices)}.")
         raise error(f'{what}: unknown name "{name[:60]}". {advice}')
     return name
 
@@ -205,7 +205,7 @@ def named_values(option: str, items: Iterable[str], example: str, count: int = 1
     count : int
         Number of numbers in a value.
     """
-    found: dict[str, Any] = {}
+    values_by_name: dict[str, Any] = {}
     for item in items:
         name, _, text = item.partition("=")
         try:
@@ -218,8 +218,8 @@ def named_values(option: str, items: Iterable[str], example: str, count: int = 1
                 f'{option}: "{item[:60]}" is not valid. It must have the form {form}, for '
                 f"example {option} {example}."
             )
-        found[name.strip()] = values[0] if count == 1 else values
-    return found
+        values_by_name[name.strip()] = values[0] if count == 1 else values
+    return values_by_name
 
 
 @contextlib.contextmanager
@@ -252,7 +252,7 @@ def wanted_files(figure: str | None, out: str | None, overwrite: bool) -> Iterat
         yield
 
 
-def conclude(
+def compute_and_print(
     command: str,
     name: str,
     case: gc.Case,
@@ -272,12 +272,12 @@ def conclude(
     from granchain.store.answer import plain_answer
 
     with wanted_files(figure, out, overwrite):
-        found = find()
+        answer = find()
         if out is not None:
-            gc.save(found, out, overwrite=overwrite)
-        save_figure(draw, figure, overwrite, found)
-    facts = {"case": name, **plain_answer(found), "figure": figure, "out": out}
-    print_result(command, facts, as_json, lambda: blocks_as_text(tables(found)), facts["messages"])
+            gc.save(answer, out, overwrite=overwrite)
+        save_figure(draw, figure, overwrite, answer)
+    facts = {"case": name, **plain_answer(answer), "figure": figure, "out": out}
+    print_result(command, facts, as_json, lambda: blocks_as_text(tables(answer)), facts["messages"])
 
 
 def save_figure(

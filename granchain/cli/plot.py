@@ -27,7 +27,7 @@ from granchain.cli.options import (
     SetOption,
     TitleOption,
     app,
-    conclude,
+    compute_and_print,
     known_name,
     load_laws,
     loaded_case,
@@ -105,22 +105,28 @@ def plot(
         raise CaseError(
             f"--label: {len(label)} labels for {len(files)} files. One label per file is required."
         )
-    found, stems = opened_alike(files, not no_verify), stems_of(files)
-    known = list(dict.fromkeys(name for one in found for name in one.known))
-    asked = known
-    if only is not None and known:
+    figure_sets, stems = figure_sets_of(files, not no_verify), stems_of(files)
+    all_names = list(dict.fromkeys(name for figure_set in figure_sets for name in figure_set.names))
+    chosen_names = all_names
+    if only is not None and all_names:
         names = [hyphened(name.strip()) for name in only.split(",") if name.strip()]
-        asked = [known_name(name, known, "--only", CaseError) for name in names]
+        chosen_names = [known_name(name, all_names, "--only", CaseError) for name in names]
     stem = "-".join(stems)
     if len(stems) > MOST_NAMES_OF_A_FIGURE:
         stem = f"{stems[0]}-and-{len(stems) - 1}-more"
-    groups = [(name, one.figures) for name, one in zip(stems, found, strict=True)]
-    if len(found) > 1 and found[0].kind.startswith("the run"):
-        results = [one.content for one in found]
+    groups = [
+        (name, figure_set.figures) for name, figure_set in zip(stems, figure_sets, strict=True)
+    ]
+    if len(figure_sets) > 1 and figure_sets[0].kind.startswith("the run"):
+        results = [figure_set.content for figure_set in figure_sets]
         labels = labels_of(results, label, otherwise=stems)
         groups = [(stem, several_figures(results, labels))]
-        for name, one in zip(stems, found, strict=True):
-            alone = {key: draw for key, draw in one.figures.items() if not RUN_FIGURES[key].several}
+        for name, figure_set in zip(stems, figure_sets, strict=True):
+            alone = {
+                key: draw
+                for key, draw in figure_set.figures.items()
+                if not RUN_FIGURES[key].several
+            }
             groups.append((name, alone))
         laws = list(dict.fromkeys(result.law for result in results))
         groups = [
@@ -131,18 +137,18 @@ def plot(
         f"{stem}-{hyphened(name)}": draw
         for stem, group in groups
         for name, draw in group.items()
-        if hyphened(name) in asked
+        if hyphened(name) in chosen_names
     }
-    for one, file in zip(found, files, strict=True):
+    for figure_set, file in zip(figure_sets, files, strict=True):
         before = f"{file}: " if len(files) > 1 else ""
         notify(
             *(
                 f"{before}no figure {hyphened(name)}. {advice}"
-                for name, advice in one.lacking.items()
-                if hyphened(name) in asked or hyphened(name) not in known
+                for name, advice in figure_set.lacking.items()
+                if hyphened(name) in chosen_names or hyphened(name) not in all_names
             )
         )
-    if not figures and only is not None and known:
+    if not figures and only is not None and all_names:
         raise CaseError(
             f"--only: {only[:60]} cannot be plotted, because the files do not contain the "
             "required variables. Record more variables in the case, or choose other figures."
@@ -175,21 +181,21 @@ def in_law_colours(draw: Any, laws: Sequence[str]) -> Draw:
     return coloured
 
 
-class Drawable(NamedTuple):
+class FigureSet(NamedTuple):
     """The figures of a file.
 
-    `kind` is the kind of its content for messages, `known` the names of all figures of this kind as
+    `kind` is the kind of its content for messages, `names` the names of all figures of this kind as
     options, and `lacking` the requirements of those that cannot be drawn.
     """
 
     content: Any
     kind: str
     figures: Mapping[str, Draw]
-    known: list[str]
+    names: list[str]
     lacking: dict[str, str]
 
 
-def drawable(content: Any, file: str) -> Drawable:
+def figure_set_of(content: Any, file: str) -> FigureSet:
     """Return the figures of the content of a file."""
     from granchain.figures.catalogue import LEAST_DISTRIBUTION, figures_of, lacking, run_figures
     from granchain.store import Answer
@@ -200,35 +206,35 @@ def drawable(content: Any, file: str) -> Drawable:
             "figure": f"A distribution requires {LEAST_DISTRIBUTION} runs. A curve requires a key "
             "with several values, or several sensors. Sweep more values."
         }
-        known = [*map(hyphened, figures)]
-        return Drawable(content, "a study", figures, known, {} if figures else lack)
+        names = [*map(hyphened, figures)]
+        return FigureSet(content, "a study", figures, names, {} if figures else lack)
     if isinstance(content, Answer) and not isinstance(content, gc.Result):
         kind = type(content).__name__
-        known = [*map(hyphened, figures)]
+        names = [*map(hyphened, figures)]
         lack = {"figure": f"{kind} has no figure. Use granchain report to show it."}
-        return Drawable(content, kind, figures, known, {} if figures else lack)
+        return FigureSet(content, kind, figures, names, {} if figures else lack)
     kind = f"the run of a {'mechanism' if 'crank_angle' in content.variables else 'chain'}"
-    known = [*map(hyphened, run_figures(content.variables))]
-    return Drawable(content, kind, figures, known, lacking(content))
+    names = [*map(hyphened, run_figures(content.variables))]
+    return FigureSet(content, kind, figures, names, lacking(content))
 
 
-def opened_alike(files: Sequence[str], verify: bool) -> list[Drawable]:
+def figure_sets_of(files: Sequence[str], verify: bool) -> list[FigureSet]:
     """Return the figures of files, which must have the same kind."""
     from granchain.figures.catalogue import plotted_variables
     from granchain.store import Answer
 
     kinds: dict[str, list[str]] = {}
-    found, problems = [], []
+    figure_sets, problems = [], []
     for file in files:
         try:
             content = gc.open(file, plotted_variables, verify=verify)
             if isinstance(content, Answer) and not isinstance(content, gc.Result):
                 content = gc.open(file, verify=verify)
-            found.append(drawable(content, file))
+            figure_sets.append(figure_set_of(content, file))
         except FileError as error:
             problems.append(str(error))
         else:
-            kinds.setdefault(found[-1].kind, []).append(file)
+            kinds.setdefault(figure_sets[-1].kind, []).append(file)
     if problems:
         raise FileError("\n".join(dict.fromkeys(problems)))
     if len(kinds) > 1:
@@ -239,7 +245,7 @@ def opened_alike(files: Sequence[str], verify: bool) -> list[Drawable]:
             f"plot: the files have different kinds ({got}). All files must have the same "
             "kind. Plot each kind separately."
         )
-    return found
+    return figure_sets
 
 
 def stems_of(files: Sequence[str]) -> list[str]:
@@ -247,11 +253,11 @@ def stems_of(files: Sequence[str]) -> list[str]:
 
     It is the file name without its ending, numbered if another file has the same.
     """
-    found: list[str] = []
+    stems: list[str] = []
     for stem in (Path(file).stem for file in files):
         names = (stem, *(f"{stem}-{count}" for count in range(2, len(files) + 1)))
-        found.append(next(name for name in names if name not in found))
-    return found
+        stems.append(next(name for name in names if name not in stems))
+    return stems
 
 
 def hyphened(name: str) -> str:
@@ -259,7 +265,7 @@ def hyphened(name: str) -> str:
     return name.replace("_", "-")
 
 
-def new_pictures(names: Iterable[str], out: str, ending: str, overwrite: bool) -> list[str]:
+def new_figure_files(names: Iterable[str], out: str, ending: str, overwrite: bool) -> list[str]:
     """Return the files of figures in a folder.
 
     Raise an error if a file exists and is not overwritten.
@@ -267,10 +273,10 @@ def new_pictures(names: Iterable[str], out: str, ending: str, overwrite: bool) -
     from granchain.case.document import first_few
 
     targets = [str(Path(out) / f"{name}.{ending}") for name in names]
-    there = [target for target in targets if os.path.lexists(target)]
-    if there and not overwrite:
+    existing = [target for target in targets if os.path.lexists(target)]
+    if existing and not overwrite:
         raise FileError(
-            f"{first_few(there, 1)}: the figures already exist and were not changed. Existing "
+            f"{first_few(existing, 1)}: the figures already exist and were not changed. Existing "
             f"files are overwritten only on request. Choose another folder with --out, or "
             "use --overwrite."
         )
@@ -292,7 +298,7 @@ def draw_all(
 
     problems: list[GranchainError] = []
     with folder_for(out) as folder:
-        targets = new_pictures(figures, str(folder), ending, overwrite)
+        targets = new_figure_files(figures, str(folder), ending, overwrite)
         for target, draw in zip(targets, figures.values(), strict=True):
             try:
                 save_figure(draw, target, overwrite, title=title)
@@ -442,8 +448,8 @@ def spectrum(
     load_laws(law_module)
 
     starts = [
-        int(one) if one and one.isdecimal() and len(one) < 10 else one
-        for one in per_file(source, files, "--from")
+        int(text) if text and text.isdecimal() and len(text) < 10 else text
+        for text in per_file(source, files, "--from")
     ]
     stops = per_file(sensor, files, "--to")
     if out is not None and len(files) > 1:
@@ -451,19 +457,19 @@ def spectrum(
             f"--out: the spectra of {len(files)} files cannot be written to one file. Only one "
             "input file is possible. Write the spectrum of each file separately."
         )
-    found = []
+    spectra = []
     with wanted_files(figure, out, overwrite):
         for file, start, stop in zip(files, starts, stops, strict=True):
             result = gc.open(file, verify=not no_verify)
-            found.append(gc.spectrum(result, start, stop, segments=segments))
+            spectra.append(gc.spectrum(result, start, stop, segments=segments))
             if out is not None:
-                found[0].save(out, overwrite)
-        save_figure(gc.figures.spectrum, figure, overwrite, *found, title=not no_title)
-    each = [{"file": file, **one.as_dict()} for file, one in zip(files, found, strict=True)]
+                spectra[0].save(out, overwrite)
+        save_figure(gc.figures.spectrum, figure, overwrite, *spectra, title=not no_title)
+    each = [{"file": file, **answer.as_dict()} for file, answer in zip(files, spectra, strict=True)]
     facts = {**(each[0] if len(files) == 1 else {"files": each}), "figure": figure, "out": out}
-    messages = dict.fromkeys(message for one in found for message in one.messages)
+    messages = dict.fromkeys(message for answer in spectra for message in answer.messages)
     print_result(
-        "spectrum", facts, as_json, lambda: "\n".join(map(print_spectrum, found)), messages
+        "spectrum", facts, as_json, lambda: "\n".join(map(spectrum_text, spectra)), messages
     )
 
 
@@ -478,40 +484,40 @@ def per_file(stated: list[Any] | None, files: Sequence[str], option: str) -> lis
     return values if len(values) == len(files) else values * len(files)
 
 
-def print_spectrum(found: gc.Spectrum) -> str:
+def spectrum_text(spectrum: gc.Spectrum) -> str:
     """Describe a spectrum, with measured and predicted band edges in a table."""
-    grid = spectrum_table(found)
+    grid = spectrum_table(spectrum)
     table = [text_table([grid.columns, *grid.rows], grid.alignment)] if grid.rows else []
-    return "\n".join([*spectrum_words(found), *table])
+    return "\n".join([*spectrum_words(spectrum), *table])
 
 
-def spectrum_words(found: gc.Spectrum) -> list[str]:
+def spectrum_words(spectrum: gc.Spectrum) -> list[str]:
     """Describe source, sensor, and resolution, and the contribution of a driven end."""
     lines = [
-        f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies up to "
-        f"{float(found.frequency[-1]):.6g} Hz, resolution {found.resolution:.4g} Hz"
+        f"{spectrum.source} to {spectrum.sensor}: {len(spectrum.frequency)} frequencies up to "
+        f"{float(spectrum.frequency[-1]):.6g} Hz, resolution {spectrum.resolution:.4g} Hz"
     ]
-    if found.source.endswith(" drive"):
+    if spectrum.source.endswith(" drive"):
         lines.append(
-            f"The source is the {found.source}, so the transmission includes the drive and "
+            f"The source is the {spectrum.source}, so the transmission includes the drive and "
             "the first contacts. For the chain alone, use --from BEAD."
         )
     return lines
 
 
-def spectrum_table(found: gc.Spectrum) -> Grid:
+def spectrum_table(spectrum: gc.Spectrum) -> Grid:
     """Return every measured edge, or why it is missing, with the edge of the dispersion."""
     from granchain.show.blocks import Grid, number_text
 
     columns = ("band", "edge", "measured [Hz]", "+- [Hz]", "predicted [Hz]", "error [%]", "note")
     rows = []
-    for i, band in enumerate(found.band_edges.tolist()):
-        for j, name in enumerate(found.edge):
-            predicted = float(found.predicted_band_edges[i, j])
+    for i, band in enumerate(spectrum.band_edges.tolist()):
+        for j, name in enumerate(spectrum.edge):
+            predicted = float(spectrum.predicted_band_edges[i, j])
             off = 100.0 * (band[j] / predicted - 1.0) if predicted > 0.0 else math.nan
-            edge = number_text(band[j], ".6g"), number_text(found.band_edge_errors[i, j], ".2g")
+            edge = number_text(band[j], ".6g"), number_text(spectrum.band_edge_errors[i, j], ".2g")
             cells = (number_text(predicted, ".6g"), number_text(off, "+.2f"))
-            rows.append((str(i + 1), name, *edge, *cells, found.band_edge_reasons[i, j]))
+            rows.append((str(i + 1), name, *edge, *cells, spectrum.band_edge_reasons[i, j]))
     return Grid(columns, tuple(rows), "Passband edges", "><>>>><")
 
 
@@ -530,12 +536,12 @@ def dispersion(
     Nothing is run.
     """
 
-    asked = loaded_case(case, changes, law_module)
-    conclude(
+    full_case = loaded_case(case, changes, law_module)
+    compute_and_print(
         "dispersion",
         case,
-        asked,
-        lambda: gc.dispersion(asked),
+        full_case,
+        lambda: gc.dispersion(full_case),
         gc.figures.dispersion_curves,
         dispersion_tables,
         figure,
@@ -545,18 +551,18 @@ def dispersion(
     )
 
 
-def dispersion_tables(found: gc.Dispersion) -> tuple[Grid, Paragraph]:
+def dispersion_tables(dispersion: gc.Dispersion) -> tuple[Grid, Paragraph]:
     """Return bands and gaps as a table, and the speed of long waves as text."""
     from granchain.show.blocks import Paragraph, number_grid
 
-    kinds = (("band", found.band_edges), ("gap", found.gaps))
+    kinds = (("band", dispersion.band_edges), ("gap", dispersion.gaps))
     rows = [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
-    count = len(found.masses)
+    count = len(dispersion.masses)
     return (
         number_grid(("", "from [Hz]", "to [Hz]"), rows, "Passbands and band gaps", text_columns=1),
         Paragraph(
-            f"unit cell of {count} bead{'s' * (count > 1)}, length {found.length:.6g} m; "
-            f"long-wave speed {found.long_wave_speed * found.length:.6g} m/s"
+            f"unit cell of {count} bead{'s' * (count > 1)}, length {dispersion.length:.6g} m; "
+            f"long-wave speed {dispersion.long_wave_speed * dispersion.length:.6g} m/s"
         ),
     )
 
@@ -580,15 +586,15 @@ def modes(
     The output lists frequency, damping, and participation of each mode. Nothing is run.
     """
 
-    asked = loaded_case(case, changes, law_module)
-    of = None if cell is None else gc.load_case(cell)
-    conclude(
+    full_case = loaded_case(case, changes, law_module)
+    cell_case = None if cell is None else gc.load_case(cell)
+    compute_and_print(
         "modes",
         case,
-        asked,
-        lambda: gc.modes(asked, cell=of),
+        full_case,
+        lambda: gc.modes(full_case, cell=cell_case),
         gc.figures.mode_shapes,
-        lambda found: [modes_table(found)],
+        lambda modes: [modes_table(modes)],
         figure,
         out,
         overwrite,
@@ -596,17 +602,17 @@ def modes(
     )
 
 
-def modes_table(found: gc.Modes) -> Grid:
+def modes_table(modes: gc.Modes) -> Grid:
     """Return a row for each mode."""
     from granchain.show.blocks import Grid
 
-    gap = () if found.in_gap is None else ("in a gap",)
+    gap = () if modes.in_gap is None else ("in a gap",)
     columns = ("mode", "frequency [Hz]", "damping [1/s]", "participating beads", *gap)
     rows = []
-    for i, frequency in enumerate(found.frequencies.tolist()):
-        within = () if found.in_gap is None else ("yes" if found.in_gap[i] else "-",)
-        rate = f"{found.damping[i]:.5g}{' overdamped' if found.overdamped[i] else ''}"
-        row = (str(i + 1), f"{frequency:.7g}", rate, f"{found.participation[i]:.4g}", *within)
+    for i, frequency in enumerate(modes.frequencies.tolist()):
+        within = () if modes.in_gap is None else ("yes" if modes.in_gap[i] else "-",)
+        rate = f"{modes.damping[i]:.5g}{' overdamped' if modes.overdamped[i] else ''}"
+        row = (str(i + 1), f"{frequency:.7g}", rate, f"{modes.participation[i]:.4g}", *within)
         rows.append(row)
     return Grid(columns, tuple(rows), "", ">>>><"[: len(columns)])
 

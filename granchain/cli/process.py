@@ -46,7 +46,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
-    Process.own = True
+    Process.ends_with_command = True
     # Until now, a signal has ended the process at once (granchain.__main__). From here on, there
     # may be files to remove.
     handle(interrupt)
@@ -132,10 +132,10 @@ def outcome(error: BaseException) -> tuple[int, str]:
     if isinstance(error, MemoryError):
         return RUN_FAILED, "There is not enough memory. Use fewer beads, or record less."
     if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
+        path = f"{error.filename}: " if error.filename else ""
         got = error.strerror or str(error) or type(error).__name__
         return FILE_OR_DISK, (
-            f"Cannot access {place}{got}. Check the path, permissions, and free disk space."
+            f"Cannot access {path}{got}. Check the path, permissions, and free disk space."
         )
     return BUG, (
         f"This is a bug in granchain. {who_mends_it()} this line, the command, the output of "

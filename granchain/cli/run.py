@@ -96,13 +96,13 @@ def run(
         Interruption(bool(context.obj), as_json) as interruption,
     ):
         interruption.in_vain = lambda: IN_VAIN.format(target)
-        asked = loaded_case(case, changes, law_module)
+        full_case = loaded_case(case, changes, law_module)
         if write_case is not None:
-            asked.save(write_case, overwrite)
-        shown = not quiet and sys.stderr.isatty()
-        progress = Progress(interruption, target, shown)
+            full_case.save(write_case, overwrite)
+        show_progress = not quiet and sys.stderr.isatty()
+        progress = Progress(interruption, target, show_progress)
         result = computed_run(
-            asked,
+            full_case,
             progress,
             overwrite,
             resume,
@@ -110,7 +110,7 @@ def run(
             threads or 1,
         )
         report_run(result, target, as_json)
-        notify(*advice_on_end(asked, result))
+        notify(*advice_on_end(full_case, result))
         if result.status is Status.INTERRUPTED:
             go_on = ". To resume, repeat the command with --resume" if checkpoint else ""
             notify(f"interrupted; {target} contains the results until then{go_on}")
@@ -130,12 +130,12 @@ def computed_run(
     progress.case_title = clean(case.title)[:60]
     with claim(target, replaced):
         checkpoint = Checkpoint.beside(target, every or math.inf)
-        done = before(case, target, overwrite, resume, checkpoint)
+        done = earlier_result(case, target, overwrite, resume, checkpoint)
         if done is not None:
             return done
         with progress, failing(target, checkpoint.remove):
             checkpoint.progress = progress.writing(checkpoint.path)
-            progress.tell_of_compiling(case.contact.law)
+            progress.report_compiling(case.contact.law)
             with blamed(case.contact.law):
                 result = gc.run(
                     case,
@@ -176,7 +176,7 @@ def check_resume(resume: bool, overwrite: bool) -> None:
         )
 
 
-def before(
+def earlier_result(
     case: gc.Case, target: Path, overwrite: bool, resume: bool, checkpoint: Checkpoint
 ) -> gc.Result | None:
     """Raise an error if an unfinished run would be lost.
@@ -194,12 +194,12 @@ def before(
     # A checkpoint newer than the output file is from a later run with --overwrite, with a case and
     # law that may differ, and is resumed. An older one next to the complete file of the same case
     # was left by a run that was killed after it had written this file.
-    left = (
+    leftover = (
         checkpoint.exists
         and target.exists()
         and target.stat().st_mtime_ns >= checkpoint.path.stat().st_mtime_ns
     )
-    if not target.exists() or (checkpoint.exists and not left):
+    if not target.exists() or (checkpoint.exists and not leftover):
         return None
     from granchain.contact.law_record import LawRecord
     from granchain.simulation import law_records
@@ -208,11 +208,11 @@ def before(
     try:
         stored = gc.open(target, lambda headers: ())
     except FileError:
-        if left:
+        if leftover:
             return None
         raise
     same = stored.provenance.get("case_sha256") == case.sha256
-    if left and (not same or stored.status is Status.INTERRUPTED):
+    if leftover and (not same or stored.status is Status.INTERRUPTED):
         return None
     if not same:
         raise FileError(
@@ -259,10 +259,12 @@ class Progress(ProgressLine):
         Title of the case.
     """
 
-    def __init__(self, interruption: Interruption, target: Path, shown: bool, title: str = ""):
+    def __init__(
+        self, interruption: Interruption, target: Path, show_progress: bool, title: str = ""
+    ):
         super().__init__(stream=sys.stderr, every=LINE_EVERY)
         self.interruption, self.target = interruption, target
-        self._shown, self._lasts, self.case_title = shown, False, clean(title)[:60]
+        self._show_progress, self._lasts, self.case_title = show_progress, False, clean(title)[:60]
 
     def __enter__(self) -> Progress:
         self._started = time.monotonic()
@@ -272,12 +274,12 @@ class Progress(ProgressLine):
         if self._width:
             print(file=sys.stderr)
 
-    def tell_of_compiling(self, law: str) -> None:
+    def report_compiling(self, law: str) -> None:
         """Report that a loop is compiled, because there is no progress line until then."""
         from granchain.jit.compile import compiling
 
-        words = f"compiling {law} (only once, {COMPILING})"
-        compiling.on_compiling = partial(notify, words) if self._shown else None
+        message = f"compiling {law} (only once, {COMPILING})"
+        compiling.on_compiling = partial(notify, message) if self._show_progress else None
 
     def begin(self, size: float) -> None:
         """Check before the first step that there is space for the recorded data.
@@ -319,10 +321,10 @@ class Progress(ProgressLine):
 
     def writing(self, file: Path) -> Callable[[float], None]:
         """Return a function that shows the written fraction of a file."""
-        return lambda part: self._draw(f"writing {clean(file.name)[:50]}", part, 0.0)
+        return lambda fraction: self._draw(f"writing {clean(file.name)[:50]}", fraction, 0.0)
 
     def _draw(self, title: str, fraction: float, fraction_of_run: float) -> None:
-        if self._shown and time.monotonic() - self._started > LINE_AFTER:
+        if self._show_progress and time.monotonic() - self._started > LINE_AFTER:
             self.title = title
             self._write(f"{100.0 * fraction:.0f} %", fraction_of_run)
 
@@ -380,10 +382,10 @@ def mechanism(
         load_laws(law_module)
         from granchain.store import claim
 
-        asked = gc.load_mechanism(case, changes or ())
+        mechanism_case = gc.load_mechanism(case, changes or ())
         with claim(target, overwrite):
-            with failing(target), blamed(asked.contact.law):
-                result = gc.run_mechanism(asked)
+            with failing(target), blamed(mechanism_case.contact.law):
+                result = gc.run_mechanism(mechanism_case)
             result.save(target, overwrite)
     report_run(result, target, as_json)
 

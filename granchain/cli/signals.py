@@ -28,12 +28,13 @@ SIGNALLED = 128
 
 
 class Process:
-    """State of the process: `own` if it ends with the command, so that a signal may end it.
+    """State of the process.
 
+    `ends_with_command` is True if no other code runs in the process, so that a signal may end it.
     `heard` is the time of the last signal that was not an echo [s of time.monotonic()].
     """
 
-    own = False
+    ends_with_command = False
     heard = -math.inf
 
 

@@ -97,19 +97,19 @@ def sweep(
         from granchain.studies.sweep import estimate
         from granchain.studies.sweep_file import load_sweep
 
-        asked = load_sweep(file, chained)
+        description = load_sweep(file, chained)
         if dry_run:
-            costs = estimate(asked.plan, asked.measures, threads, asked.chained)
+            costs = estimate(description.plan, description.measures, threads, description.chained)
             rows = [
-                ("members", spanned(asked)),
+                ("members", spanned(description)),
                 ("time", f"about {costs['seconds']:.2g} s"),
                 ("memory", f"at most {costs['memory'] / 1e6:.2g} MB"),
                 ("file", f"at most {costs['file_size'] / 1e6:.2g} MB"),
             ]
-            facts = {**costs, "dimensions": dimensions(asked)}
+            facts = {**costs, "dimensions": dimensions(description)}
             print_result("sweep", facts, as_json, lambda: text_table(rows, "<<"))
             return
-        case = asked.plan.case
+        case = description.plan.case
         progress = Progress(interruption, target, sys.stderr.isatty(), case.title)
 
         with (
@@ -118,14 +118,14 @@ def sweep(
             dask_at(dask) if dask else nullcontext() as executor,
         ):
             study = evaluated(
-                asked.plan, asked.measures, chained=asked.chained, threads=threads,
-                executor=executor, out=target, resume=resume, overwrite=overwrite,
+                description.plan, description.measures, chained=description.chained,
+                threads=threads, executor=executor, out=target, resume=resume, overwrite=overwrite,
                 progress=lambda done, count: progress.show(done / count),
             ).answer()  # fmt: skip
             # The file is written, and a signal has no effect any more.
             interruption.something_to_lose = True
         ends = [STATUS_OF_LABEL[label] for label in study.status.values.ravel()]
-        print_sweep(asked, study, ends, target, as_json)
+        print_sweep(description, study, ends, target, as_json)
         if Status.INTERRUPTED in ends:
             raise typer.Exit(interruption.exit_code)
         if Status.COMPLETE not in ends:
@@ -135,26 +135,26 @@ def sweep(
 def interrupted(target: Path) -> str:
     """Return the message of an interrupted study."""
     # The module may be partly imported.
-    part = getattr(sys.modules.get("granchain.store.journal"), "part_beside", lambda path: None)(
-        target
-    )
-    go_on = "" if part is None else f". To resume, use {part} with --resume"
+    partial_file = getattr(
+        sys.modules.get("granchain.store.journal"), "part_beside", lambda path: None
+    )(target)
+    go_on = "" if partial_file is None else f". To resume, use {partial_file} with --resume"
     return f"interrupted; {target} was not written{go_on}"
 
 
-def dimensions(asked: Description) -> dict[str, int]:
+def dimensions(description: Description) -> dict[str, int]:
     """Return the number of members along each dimension."""
-    return dict(zip(asked.plan.dims, asked.plan.shape, strict=True))
+    return dict(zip(description.plan.dims, description.plan.shape, strict=True))
 
 
-def spanned(asked: Description) -> str:
+def spanned(description: Description) -> str:
     """Return the number of members, in total and along each dimension, as text."""
-    along = ", ".join(f"{n} {name}" for name, n in dimensions(asked).items())
-    return f"{len(asked.plan)}" + (f" ({along})" if along else "")
+    along = ", ".join(f"{n} {name}" for name, n in dimensions(description).items())
+    return f"{len(description.plan)}" + (f" ({along})" if along else "")
 
 
 def print_sweep(
-    asked: Description, study: Any, ends: list[Status], target: Path, as_json: bool
+    description: Description, study: Any, ends: list[Status], target: Path, as_json: bool
 ) -> None:
     """Print the status of the members and the name of the file."""
     from granchain.store.answer import messages_of_study, plain_answer
@@ -170,11 +170,11 @@ def print_sweep(
         *notes,
     ]
     lines = [
-        f"members {spanned(asked)}: {study.attrs['status']}",
+        f"members {spanned(description)}: {study.attrs['status']}",
         *([] if Status.INTERRUPTED in ends else [f"complete: {target}"]),
     ]
-    said = [f"warning: {one}" for one in warnings]
-    print_result("sweep", facts, as_json, lambda: "\n".join(lines), said)
+    warning_lines = [f"warning: {warning}" for warning in warnings]
+    print_result("sweep", facts, as_json, lambda: "\n".join(lines), warning_lines)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -206,31 +206,31 @@ def verify(
     With --tolerance, the exit code is 5 if an error bar is larger, or if the order isn't that of
     the law.
     """
-    asked = loaded_case(case, changes, law_module)
+    full_case = loaded_case(case, changes, law_module)
     with claimed(out, overwrite):
-        with blamed(asked.contact.law):
-            found = gc.verify(asked, 1e-3 if tolerance is None else tolerance)
+        with blamed(full_case.contact.law):
+            verification = gc.verify(full_case, 1e-3 if tolerance is None else tolerance)
         if out is not None:
-            found.save(out, overwrite)
+            verification.save(out, overwrite)
     stated = {"tolerance_stated": tolerance is not None, "out": out}
-    facts = {"case": case, **found.as_dict(), **stated}
-    print_result("verify", facts, as_json, lambda: verification_text(found))
-    if tolerance is not None and not found.kept:
-        notify(what_is_missed(found))
+    facts = {"case": case, **verification.as_dict(), **stated}
+    print_result("verify", facts, as_json, lambda: verification_text(verification))
+    if tolerance is not None and not verification.kept:
+        notify(what_is_missed(verification))
         raise typer.Exit(MISSED)
 
 
-def verification_text(found: gc.Verification) -> str:
+def verification_text(verification: gc.Verification) -> str:
     """Return steps with balance errors, order, error bars, and advice as text."""
     rows = [
         ("step [s]", "fraction of stability limit", "maximum energy-balance error"),
         *(
-            (f"{step:.6g}", f"{step / found.limit:.3g}", number_text(float(residual), ".1e"))
-            for step, residual in zip(found.steps, found.residuals, strict=True)
+            (f"{step:.6g}", f"{step / verification.limit:.3g}", number_text(float(residual), ".1e"))
+            for step, residual in zip(verification.steps, verification.residuals, strict=True)
         ),
     ]
-    blocks = [text_table(rows, ">>>"), paragraph(about_order(found))]
-    if not found.sensors:
+    blocks = [text_table(rows, ">>>"), paragraph(about_order(verification))]
+    if not verification.sensors:
         return "\n".join([*blocks, f"{NO_PEAK[0]}, so there are no error bars. {NO_PEAK[1]}"])
     heads = (
         "sensor bead",
@@ -244,18 +244,20 @@ def verification_text(found: gc.Verification) -> str:
     )
     bars = [
         (
-            str(one.bead),
-            number_text(one.peak),
-            f"{one.peak_error:.2g}",
-            f"{one.peak_sampling:.2g}",
-            number_text(one.arrival, factor=1e6),
-            f"{one.arrival_error * 1e6:.2g}",
-            f"{one.arrival_sampling * 1e6:.2g}",
-            f"{100.0 * one.relative_of_all:.2g}",
+            str(sensor.bead),
+            number_text(sensor.peak),
+            f"{sensor.peak_error:.2g}",
+            f"{sensor.peak_sampling:.2g}",
+            number_text(sensor.arrival, factor=1e6),
+            f"{sensor.arrival_error * 1e6:.2g}",
+            f"{sensor.arrival_sampling * 1e6:.2g}",
+            f"{100.0 * sensor.relative_of_all:.2g}",
         )
-        for one in found.sensors
+        for sensor in verification.sensors
     ]
-    return "\n".join([*blocks, text_table([heads, *bars], ">" * 8), paragraph(step_words(found))])
+    return "\n".join(
+        [*blocks, text_table([heads, *bars], ">" * 8), paragraph(step_words(verification))]
+    )
 
 
 NO_PEAK = (
@@ -264,38 +266,38 @@ NO_PEAK = (
 )
 
 
-def about_order(found: gc.Verification) -> str:
+def about_order(verification: gc.Verification) -> str:
     """Return the observed and the expected order as text."""
-    if math.isnan(found.order):
-        return f"The motion is the same at all steps within rounding ({found.law})."
+    if math.isnan(verification.order):
+        return f"The motion is the same at all steps within rounding ({verification.law})."
     sentence = (
-        f"Observed order of convergence of the velocities of all bodies: {found.order:.2f}. "
-        f"Expected order for {found.law}: {found.order_stated}."
+        f"Observed order of convergence of the velocities of all bodies: {verification.order:.2f}. "
+        f"Expected order for {verification.law}: {verification.order_stated}."
     )
-    if not found.confirmed:
+    if not verification.confirmed:
         sentence += (
-            f" {found.doubt} The errors from the step use order {found.order_used:.2g} and "
-            "three times the extrapolated error."
+            f" {verification.doubt} The errors from the step use order "
+            f"{verification.order_used:.2g} and three times the extrapolated error."
         )
     return sentence
 
 
-def step_words(found: gc.Verification) -> str:
+def step_words(verification: gc.Verification) -> str:
     """Return the step that meets the tolerance, and the effect of the sampling interval."""
-    step, percent = found.sufficient_step, 100.0 * found.tolerance
+    step, percent = verification.sufficient_step, 100.0 * verification.tolerance
     sentence = (
-        f"With the time step of the case, {found.time_step:.4g} s, every peak and arrival is "
-        f"accurate within {100.0 * found.largest:.2g} %, including the sampling interval of "
-        f"{found.interval:.3g} s. A step of {step:.3g} s, {step / found.limit:.3g} of the "
-        f"stability limit, gives {percent:.3g} %"
+        f"With the time step of the case, {verification.time_step:.4g} s, every peak and arrival "
+        f"is accurate within {100.0 * verification.largest:.2g} %, including the sampling interval "
+        f"of {verification.interval:.3g} s. A step of {step:.3g} s, "
+        f"{step / verification.limit:.3g} of the stability limit, gives {percent:.3g} %"
     )
-    if step >= found.largest_known_step:
+    if step >= verification.largest_known_step:
         sentence += (
             " or better; a larger step is not recommended, because its order of convergence is "
             "unknown"
         )
-    sampled = max((one.relative_of_samples for one in found.sensors), default=0.0)
-    if sampled > found.tolerance:
+    sampled = max((sensor.relative_of_samples for sensor in verification.sensors), default=0.0)
+    if sampled > verification.tolerance:
         sentence += (
             f". Sampling alone causes errors of up to {100.0 * sampled:.2g} %. Use a shorter "
             "sensors.interval"
@@ -303,22 +305,26 @@ def step_words(found: gc.Verification) -> str:
     return f"{sentence}."
 
 
-def what_is_missed(found: gc.Verification) -> str:
+def what_is_missed(verification: gc.Verification) -> str:
     """Return the message about a missed tolerance."""
-    if math.isnan(found.largest):
+    if math.isnan(verification.largest):
         why = ". ".join(NO_PEAK)
-    elif not found.confirmed:
+    elif not verification.confirmed:
         why = (
-            f"the observed order is {found.order:.2f}, but {found.law} has order "
-            f"{found.order_stated}. Use a smaller step"
+            f"the observed order is {verification.order:.2f}, but {verification.law} has order "
+            f"{verification.order_stated}. Use a smaller step"
         )
     else:
-        by_step = max(sensor.relative for sensor in found.sensors) > found.tolerance
+        by_step = max(sensor.relative for sensor in verification.sensors) > verification.tolerance
         advice = (
-            f"a step of {found.sufficient_step:.3g} s" if by_step else "a shorter sensors.interval"
+            f"a step of {verification.sufficient_step:.3g} s"
+            if by_step
+            else "a shorter sensors.interval"
         )
-        why = f"the largest error is {found.largest:.2g} of a peak or an arrival. Use {advice}"
-    return f"The tolerance of {found.tolerance:g} could not be confirmed: {why}"
+        why = (
+            f"the largest error is {verification.largest:.2g} of a peak or an arrival. Use {advice}"
+        )
+    return f"The tolerance of {verification.tolerance:g} could not be confirmed: {why}"
 
 
 # --------------------------------------------------------------------------------------------------
