@@ -50,14 +50,14 @@ class BibliographyEntry(NamedTuple):
 def references() -> dict[str, BibliographyEntry]:
     """Return the entries of references.bib by key, which is authors and year."""
     text = resources.files("granchain").joinpath("references.bib").read_text(encoding="utf-8")
-    found = {}
+    entries = {}
     for kind, key, body in re.findall(
         r"^@(\w+)\{([\w.-]+),\n(.*?)^\}", text, re.MULTILINE | re.DOTALL
     ):
-        found[key] = BibliographyEntry(
+        entries[key] = BibliographyEntry(
             key, kind, dict(re.findall(r"^  (\w+) = \{(.*)\},$", body, re.MULTILINE))
         )
-    return found
+    return entries
 
 
 def cite(*objects: Any) -> str:
@@ -105,10 +105,10 @@ def cite(*objects: Any) -> str:
             line = f"% contact law {name}: {source}".replace("@", "(at)")
             comments.append(" ".join(line.split()))
         entries += _entry_of_data(about)
-        entries += [_work(words, doi) for words, doi in getattr(item, "works", ())]
-    own = [_package(version) for version in dict.fromkeys(versions or [granchain_version()])]
+        entries += [_work(text, doi) for text, doi in getattr(item, "works", ())]
+    packages = [_package(version) for version in dict.fromkeys(versions or [granchain_version()])]
     head = "\n".join([*dict.fromkeys(comments), "\n"]) if comments else ""
-    return head + "\n\n".join(map(str, _merged([*own, *entries]))) + "\n"
+    return head + "\n\n".join(map(str, _merged([*packages, *entries]))) + "\n"
 
 
 def _about_of(item: Any) -> Any:
@@ -136,7 +136,7 @@ def _laws_of(item: Any) -> list[str]:
         # The case of a file is missing, or this version cannot read it.
         names = []
     # If there are several laws, `law` is one string.
-    met = [getattr(part, "law", "") for part in (*getattr(item, "results", ()), item)]
+    met = [getattr(answer, "law", "") for answer in (*getattr(item, "results", ()), item)]
     named = (law for several in met for law in str(several).split(", ") if law)
     return list(dict.fromkeys([*names, *named]))
 
@@ -167,13 +167,13 @@ def _package(version: str) -> BibliographyEntry:
 
 def works_of(source: Source) -> list[BibliographyEntry]:
     """Return the works of a source; a separate DOI belongs to the first work without one."""
-    named = [part.strip() for part in source.text.split(";") if part.strip()]
+    named = [text.strip() for text in source.text.split(";") if text.strip()]
     # Text without a year, such as the name of a model, is ignored if there are works.
-    works = [part for part in named if _WORK.fullmatch(part)] or named
+    works = [text for text in named if _WORK.fullmatch(text)] or named
     listed = {entry.fields.get("doi") for entry in references().values()}
     dois = [doi.strip() for doi in source.doi.split(";")]
     dois = [doi for doi in dois if doi and doi not in listed]
-    found = []
+    entries = []
     for work in works:
         inline = _STATED_DOI.search(work)
         # With several works, the source does not specify which one contains the equation.
@@ -184,31 +184,33 @@ def works_of(source: Source) -> list[BibliographyEntry]:
         )
         if not entry.fields["doi"] and entry.key not in references() and dois:
             entry.fields["doi"] = _clean_doi(dois.pop(0))
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
-def _work(words: str, doi: str, equation: str = "") -> BibliographyEntry:
+def _work(text: str, doi: str, equation: str = "") -> BibliographyEntry:
     """Return one work: the entry of references.bib, or one made from the text alone."""
-    match = _WORK.fullmatch(words)
-    who, year, rest = match.group("who", "year", "rest") if match else ("", "", "")
-    key = slug(f"{who} {year}" if match else words)
-    known = references().get(key)
-    if known is not None and doi in ("", known.fields.get("doi", "")):
-        place = [part for part in rest.split(", ") if part.startswith(("eq", "sec", "table"))]
-        notes = (known.fields.get("note", ""), tex_text(", ".join(place)), tex_text(equation))
-        fields = {**known.fields, "doi": known.fields.get("doi", "")}
-        return known._replace(fields={**fields, "note": "; ".join(filter(None, notes))})
+    match = _WORK.fullmatch(text)
+    who, year, details = match.group("who", "year", "rest") if match else ("", "", "")
+    key = slug(f"{who} {year}" if match else text)
+    entry = references().get(key)
+    if entry is not None and doi in ("", entry.fields.get("doi", "")):
+        locations = [
+            note for note in details.split(", ") if note.startswith(("eq", "sec", "table"))
+        ]
+        notes = (entry.fields.get("note", ""), tex_text(", ".join(locations)), tex_text(equation))
+        fields = {**entry.fields, "doi": entry.fields.get("doi", "")}
+        return entry._replace(fields={**fields, "note": "; ".join(filter(None, notes))})
     people = [name for name in re.split(r",\s*|\s*&\s*| (?=et al\.)", who.strip()) if name]
     names = ["others" if name == "et al." else tex_text(name) for name in people]
     fields = {
         "author": " and ".join(f"{{{name}}}" if " " in name else name for name in names),
-        "title": "" if match else tex_text(words),
+        "title": "" if match else tex_text(text),
         "year": year,
         "doi": _clean_doi(doi),
-        "note": "; ".join(tex_text(part) for part in (rest, equation) if part),
+        "note": "; ".join(tex_text(note) for note in (details, equation) if note),
         # BibTeX sorts by this field if there is no author.
-        "key": "" if match else tex_text(words),
+        "key": "" if match else tex_text(text),
     }
     return BibliographyEntry(key, "misc", fields)
 
@@ -234,17 +236,17 @@ def _merged(entries: Iterable[BibliographyEntry]) -> list[BibliographyEntry]:
 
     Two different works with the same key get different keys.
     """
-    found: dict[str, BibliographyEntry] = {}
+    merged: dict[str, BibliographyEntry] = {}
     for entry in entries:
         key, doi = entry.key, entry.fields.get("doi")
-        while key in found and doi and found[key].fields.get("doi") not in ("", None, doi):
+        while key in merged and doi and merged[key].fields.get("doi") not in ("", None, doi):
             key += "-b"
-        before = found[key].fields if key in found else {}
+        before = merged[key].fields if key in merged else {}
         both = "; ".join((before.get("note", ""), entry.fields.get("note", ""))).split("; ")
         stated = {name: value for name, value in before.items() if value}
         note = "; ".join(dict.fromkeys(filter(None, both)))
-        found[key] = entry._replace(key=key, fields={**entry.fields, **stated, "note": note})
-    return list(found.values())
+        merged[key] = entry._replace(key=key, fields={**entry.fields, **stated, "note": note})
+    return list(merged.values())
 
 
 def _clean_doi(doi: str) -> str:

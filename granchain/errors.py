@@ -89,17 +89,17 @@ def finite_force(law: "Any") -> "Iterator[None]":
         ) from None
 
 
-def nearest(word: str, words: "Iterable[str]") -> str | None:
+def nearest(word: str, choices: "Iterable[str]") -> str | None:
     """Return the allowed word that is most similar to a word; None if none is similar."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word[:60], list(words), 1)
-    return found[0] if found else None
+    matches = get_close_matches(word[:60], list(choices), 1)
+    return matches[0] if matches else None
 
 
-def suggestion(word: object, words: "Iterable[str]", otherwise: str) -> str:
+def suggestion(word: object, choices: "Iterable[str]", otherwise: str) -> str:
     """Suggest the known word that an unknown one may have meant, or return `otherwise`."""
-    close = nearest(word, words) if isinstance(word, str) else None
+    close = nearest(word, choices) if isinstance(word, str) else None
     return otherwise if close is None else f'Did you mean "{close}"?'
 
 
@@ -109,8 +109,8 @@ def error_text(where: str, problem: str, requirement: str, fix: str = "") -> str
     Example: error_text("chain.beads", "-3 is out of range", "It must be 1 or more").
     """
     fix = fix[:1].upper() + fix[1:]
-    parts = [part.rstrip() for part in (problem, requirement, fix) if part]
-    ended = [part if part.endswith((".", "?")) else f"{part}." for part in parts]
+    parts = [sentence.rstrip() for sentence in (problem, requirement, fix) if sentence]
+    ended = [sentence if sentence.endswith((".", "?")) else f"{sentence}." for sentence in parts]
     return f"{where}: {' '.join(ended)}"
 
 

@@ -63,7 +63,7 @@ class Problems:
         requirement: str,
         fix: str = "",
         word: Any = None,
-        words: Iterable[str] = (),
+        choices: Iterable[str] = (),
     ) -> None:
         """Add one error.
 
@@ -74,20 +74,20 @@ class Problems:
         problem, requirement, fix : str
             Parts of the message without a full stop, such as "-3 is out of range", "It must be 1 or
             more", "Count the beads without the striker". Omit a fix that repeats the requirement.
-        word, words : optional
-            An unknown word, and the known ones. A suggestion of a similar word replaces the fix.
+        word, choices : optional
+            An unknown word, and the valid ones. A suggestion of a similar word replaces the fix.
         """
         self._places.add(where)
         self._above.update(above(where))
         if len(self._sentences) >= PROBLEMS:
             self._more += 1
         else:
-            parts = [shown(part)[1:-1] for part in where.split(".")]
+            parts = [shown(name)[1:-1] for name in where.split(".")]
             # An empty name, or one with a colon, would hide the end of the location.
             plain = where and not (problem == "unknown key" and (":" in where or not parts[-1]))
-            place = ".".join(parts) if plain else ".".join([*parts[:-1], f'"{parts[-1]}"'])
-            fix = suggestion(word, words, fix)
-            self._sentences[error_text(place, problem, requirement, fix)] = None
+            location = ".".join(parts) if plain else ".".join([*parts[:-1], f'"{parts[-1]}"'])
+            fix = suggestion(word, choices, fix)
+            self._sentences[error_text(location, problem, requirement, fix)] = None
 
     def check(self, good: bool, where: str, problem: str, requirement: str, fix: str = "") -> bool:
         """Add an error unless `good`; return `good`."""
@@ -120,7 +120,7 @@ class Problems:
     def readable(self, *places: str) -> bool:
         """Check that these keys, and the tables around them, have no errors."""
         return self._unreadable.isdisjoint(places) and all(
-            self._places.isdisjoint((place, *above(place))) for place in places
+            self._places.isdisjoint((key, *above(key))) for key in places
         )
 
     def clear(self, *places: str) -> bool:
@@ -146,9 +146,9 @@ def check_integer(
     return problems.check(whole and least <= value <= most, where, problem, requirement, advice)
 
 
-def above(place: str) -> list[str]:
+def above(key: str) -> list[str]:
     """Return the tables that contain a key: chain and chain.segment for chain.segment.0."""
-    parts = place.split(".")
+    parts = key.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
@@ -264,10 +264,10 @@ def text_key(meaning: str) -> Any:
     return key(meaning, allowed, "", pattern=r"^\P{C}*$", max_length=TITLE_LENGTH)
 
 
-def choice(meaning: str, words: tuple[str, ...], default: Any = ..., otherwise: str = "") -> Any:
+def choice(meaning: str, allowed: tuple[str, ...], default: Any = ..., otherwise: str = "") -> Any:
     """Return a key for one of several words, or something else."""
-    *most, last = [f'"{word}"' for word in words] + ([otherwise] if otherwise else [])
-    return key(meaning, f"{', '.join(most)} or {last}", default, words)
+    *most, last = [f'"{value}"' for value in allowed] + ([otherwise] if otherwise else [])
+    return key(meaning, f"{', '.join(most)} or {last}", default, allowed)
 
 
 KEYS = "\nParameters\n----------"
@@ -280,8 +280,8 @@ def without_keys(table: type) -> str:
 
 def own_names(kind: type) -> set[str]:
     """Return the public names that granchain defines in a table: keys and methods."""
-    ours = [one for one in kind.__mro__ if one.__module__.startswith("granchain.")]
-    names = {name for one in ours for name in (*vars(one), *one.__annotations__)}
+    ours = [base for base in kind.__mro__ if base.__module__.startswith("granchain.")]
+    names = {name for base in ours for name in (*vars(base), *base.__annotations__)}
     names -= {"model_config", "model_post_init"}
     return {name for name in names if not name.startswith("_")}
 
@@ -367,11 +367,11 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
         for fault in faults if attempt == 0 else ():
             _add_fault(model, where, fault, problems)
         value = copy.deepcopy(value)
-        for table, key, place in [_innermost(value, fault["loc"]) for fault in faults]:
+        for table, key, path in [_innermost(value, fault["loc"]) for fault in faults]:
             table.pop(key, None)
             if attempt > 0:
                 # a table without a required key
-                problems.mark(f"{where}.{place}".strip("."))
+                problems.mark(f"{where}.{path}".strip("."))
     return None
 
 
@@ -379,14 +379,14 @@ def _innermost(value: Any, path: Iterable[Any]) -> tuple[dict[str, Any], str, st
     """Return the innermost table with a key on a path, the key, and its dotted position."""
     reached: list[str] = []
     innermost: tuple[dict[str, Any], str, str] = {}, "", ""
-    for part in path:
+    for step in path:
         # other parts are names that pydantic gives to the forms of a value
-        if isinstance(value, dict) and part in value:
-            reached.append(part)
-            innermost, value = (value, part, ".".join(reached)), value[part]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            reached.append(str(part))
-            value = value[part]
+        if isinstance(value, dict) and step in value:
+            reached.append(step)
+            innermost, value = (value, step, ".".join(reached)), value[step]
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            reached.append(str(step))
+            value = value[step]
     return innermost
 
 
@@ -403,22 +403,22 @@ def give(meaning: str, allowed: str) -> str:
 
 def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -> None:
     """Add one error that pydantic found, with the declaration of its key."""
-    place = [where] if where else []
+    location = [where] if where else []
     about: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": []}
     about["meaning"] = f"its keys under [{where}]"
     inner = [model]
-    for part in fault["loc"]:
-        named = [table for table in inner if part in (table.__name__, *table.model_fields)]
-        if isinstance(part, int):
-            place.append(str(part))
-        elif named and part in named[0].model_fields:
+    for step in fault["loc"]:
+        named = [table for table in inner if step in (table.__name__, *table.model_fields)]
+        if isinstance(step, int):
+            location.append(str(step))
+        elif named and step in named[0].model_fields:
             model = named[0]
-            place.append(part)
-            about, inner = declared(model, part), tables_in(model.model_fields[part].annotation)
+            location.append(step)
+            about, inner = declared(model, step), tables_in(model.model_fields[step].annotation)
         elif named:
             # the tag of one of several tables
             inner = named
-    where, allowed, meaning = ".".join(place), about["allowed"], about["meaning"]
+    where, allowed, meaning = ".".join(location), about["allowed"], about["meaning"]
     if fault["type"] == "extra_forbidden":
         way = f"Remove it, or replace {where} by {allowed}" if " or " in allowed and inner else ""
         unknown = f"{where}.{fault['loc'][-1]}" if where else str(fault["loc"][-1])
@@ -445,7 +445,7 @@ def tables_in(annotation: Any) -> list[type[Table]]:
     """Return the tables in the annotation of a key."""
     if isinstance(annotation, type) and issubclass(annotation, Table):
         return [annotation]
-    return [table for part in get_args(annotation) for table in tables_in(part)]
+    return [table for argument in get_args(annotation) for table in tables_in(argument)]
 
 
 def table_in(annotation: Any, name: str = "") -> type[Table] | None:

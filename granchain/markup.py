@@ -41,7 +41,7 @@ def table(
     styled : bool
         True if the table contains its style, because a notebook has none for it.
     """
-    lines = [[one if isinstance(one, str) else str(one) for one in row] for row in rows]
+    lines = [[value if isinstance(value, str) else str(value) for value in row] for row in rows]
     count = len(lines[0]) if lines else len(columns)
     numbers = [
         bool(lines) and all(NUMBER_PATTERN.fullmatch(line[i].strip() or "-") for line in lines)
@@ -56,10 +56,13 @@ def table(
         ]
     else:
         marks = [' class="number"' if number else "" for number in numbers]
-    names = [f"<th{mark}>{cell(str(one))}</th>" for mark, one in zip(marks, columns, strict=False)]
+    names = [
+        f"<th{mark}>{cell(str(heading))}</th>"
+        for mark, heading in zip(marks, columns, strict=False)
+    ]
     head = f"<thead><tr>{''.join(names)}</tr></thead>\n" if any(map(str, columns)) else ""
-    made = ["".join(f"<td{marks[i]}>{cell(line[i])}</td>" for i in range(count)) for line in lines]
-    return f"<table>\n{head}" + "".join(f"<tr>{one}</tr>\n" for one in made) + "</table>"
+    body = ["".join(f"<td{marks[i]}>{cell(line[i])}</td>" for i in range(count)) for line in lines]
+    return f"<table>\n{head}" + "".join(f"<tr>{row}</tr>\n" for row in body) + "</table>"
 
 
 def text_table(rows: Iterable[Sequence[object]], alignment: str = "") -> str:
@@ -85,7 +88,7 @@ def text_table(rows: Iterable[Sequence[object]], alignment: str = "") -> str:
 
 
 def is_number_cell(cell: str) -> bool:
-    """Return whether the text of a cell is a number, or stands for a missing number."""
+    """Return whether the text of a cell is a number, or marks a missing number."""
     try:
         float(cell)
     except ValueError:
@@ -103,8 +106,8 @@ def facts_card(
 def card(heading: str, *sections: str, notes: Iterable[str] = ()) -> str:
     """Return a heading, sections that are HTML already, and notes as HTML."""
     rows = [(note,) for note in notes]
-    shown = [*sections, table((), rows, styled=True) if rows else ""]
-    return f"<div><b>{escaped(heading)}</b>{''.join(shown)}</div>"
+    blocks = [*sections, table((), rows, styled=True) if rows else ""]
+    return f"<div><b>{escaped(heading)}</b>{''.join(blocks)}</div>"
 
 
 def folded(heading: str, content: str) -> str:

@@ -21,10 +21,10 @@ ENDING = tuple(
 
 def flags(*names: str) -> int:
     """Combine the flags of `os.open` that exist on this system."""
-    found = 0
+    combined = 0
     for name in names:
-        found |= getattr(os, name, 0)
-    return found
+        combined |= getattr(os, name, 0)
+    return combined
 
 
 # Files are not inherited by other programs, line ends are not converted, and links are not followed
@@ -87,9 +87,9 @@ def reserve_space(descriptor: int, size: int) -> None:
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, size)
         return
-    zeros, left = bytes(ZEROS), size - os.lseek(descriptor, 0, os.SEEK_END)
-    while left > 0:
-        left -= os.write(descriptor, zeros[: min(left, ZEROS)])
+    zeros, remaining = bytes(ZEROS), size - os.lseek(descriptor, 0, os.SEEK_END)
+    while remaining > 0:
+        remaining -= os.write(descriptor, zeros[: min(remaining, ZEROS)])
 
 
 def content_of(file: "BinaryIO") -> memoryview:

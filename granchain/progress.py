@@ -17,17 +17,17 @@ def in_notebook() -> bool:
 
 
 def progress_of(
-    asked: Callable[[int, int], Any] | bool | None, title: str
+    progress: Callable[[int, int], Any] | bool | None, title: str
 ) -> Callable[[int, int], Any] | None:
     """Return the function to which a study reports its progress.
 
     It is the given function, or a progress line. Without a choice, the line appears only in a
     terminal or a notebook; with False, there is none.
     """
-    if callable(asked):
-        return asked
+    if callable(progress):
+        return progress
     seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
-    return ProgressLine(title) if asked or (asked is None and seen) else None
+    return ProgressLine(title) if progress or (progress is None and seen) else None
 
 
 class ProgressLine:

@@ -197,15 +197,15 @@ class ImpactResult(Answer):
     @property
     def inputs(self) -> dict[str, Any]:
         """Inputs of the law by name, without those that have no value."""
-        found: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         for key in self.variables:
             if key.startswith(INPUT):
                 name, _, inner = key.removeprefix(INPUT).partition(".")
                 if inner:
-                    found.setdefault(name, {})[inner] = self[key]
+                    inputs.setdefault(name, {})[inner] = self[key]
                 else:
-                    found[name] = self[key]
-        return found
+                    inputs[name] = self[key]
+        return inputs
 
     @property
     def pair(self) -> Pair:
@@ -255,14 +255,14 @@ class ImpactResult(Answer):
         model, c = self.model, self.coefficients
         if not model.uses_rate:
             return np.asarray(self.force)
-        functions, found = model.functions, np.zeros_like(self.force)
+        functions, force = model.functions, np.zeros_like(self.force)
         h = functions.history_of(c)
         rates = self.rate.tolist()
         for k, (overlap, rate) in enumerate(zip(self.overlap.tolist(), rates, strict=True)):
             if functions.needs_update(overlap, rate, c, h):
                 h = functions.update((overlap, rate, rate, 1.0), c, h)
-            found[k] = functions.force(overlap, 0.0, c, h)
-        return found
+            force[k] = functions.force(overlap, 0.0, c, h)
+        return force
 
     @property
     def damping_force(self) -> np.ndarray:
@@ -359,10 +359,10 @@ def impact(
     else:
         pair, impedance = sphere_on_plate(pair, material, plate)
     contacts, bodies, values = impact_setup(law, speed, pair, inputs, impedance)
-    found = collide(contacts, bodies, speed, refine)
-    data = {**found._asdict(), **{name: float(value) for name, value in pair.items().items()}}
+    outcome = collide(contacts, bodies, speed, refine)
+    data = {**outcome._asdict(), **{name: float(value) for name, value in pair.items().items()}}
     if impedance:
-        data |= {"impedance": impedance, "radiated": energy_radiated(found, impedance)}
+        data |= {"impedance": impedance, "radiated": energy_radiated(outcome, impedance)}
         data["dissipated"] -= data["radiated"]
         data["dissipated_recovery"] -= data["radiated"]
     labels = labels_of_inputs(law)  # type: ignore[arg-type]
@@ -378,7 +378,7 @@ def impact(
     for name in ("law", "model", "coefficients"):
         del data[name]
     result = ImpactResult(data, law=law.name, title="Impact of two bodies", labels=labels)
-    result._law = found.model, found.coefficients
+    result._law = outcome.model, outcome.coefficients
     return result
 
 
@@ -469,13 +469,13 @@ def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | 
         return pair
     if not pair and material is None:
         return example_pair()
-    own = MATERIALS.get(material) if isinstance(material, str) else material
-    if own is None and material is not None:
+    constants = MATERIALS.get(material) if isinstance(material, str) else material
+    if constants is None and material is not None:
         fix = suggestion(material, MATERIALS, "")
         requirement = f"It must be a granchain.Material or one of {', '.join(MATERIALS)}"
         problem = f"unknown material {shown(material)}"
         raise LawError(error_text("impact: material", problem, requirement, fix))
-    return pair_with(dict(pair or {}), own)
+    return pair_with(dict(pair or {}), constants)
 
 
 def two_bodies(pair: Pair, speed: float) -> Masses:
@@ -521,9 +521,9 @@ def body_and_plate(pair: Pair, speed: float, impedance: float) -> Masses:
     return Masses(mass=mass, velocity=np.array([speed]), gap=np.zeros(0), right=plate)
 
 
-def energy_radiated(found: Impact, impedance: float) -> float:
+def energy_radiated(impact: Impact, impedance: float) -> float:
     """Return the energy that a plate has taken [J]: the integral of F^2/Z."""
-    return float(np.trapezoid(found.force * found.force, found.time)) / impedance
+    return float(np.trapezoid(impact.force * impact.force, impact.time)) / impedance
 
 
 def contact_of_two(
@@ -577,8 +577,8 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
         stored = state.functions.energy(
             float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1])
         )
-        left = 0.5 * mass * outgoing * outgoing + stored
-        if left < STUCK * 0.5 * mass * speed * speed:
+        remaining_energy = 0.5 * mass * outgoing * outgoing + stored
+        if remaining_energy < STUCK * 0.5 * mass * speed * speed:
             raise NeverOpens(
                 f"impact with {model.name} at {speed:g} m/s: the bodies have not separated after "
                 f"{n_steps * dt:.3g} s. The law dissipates all energy, or the bodies stick."
@@ -650,8 +650,10 @@ class ContactRecord:
             return longer
         new, joined = longer.steps >= self.close, {}
         for name in ("steps", "overlap", "force", "jump_force", "jump_time"):
-            own, later = getattr(self, name), getattr(longer, name)
-            joined[name] = np.concatenate([own[: self.close], later[new] if later.size else later])
+            early, later = getattr(self, name), getattr(longer, name)
+            joined[name] = np.concatenate(
+                [early[: self.close], later[new] if later.size else later]
+            )
         return ContactRecord(**joined, close=self.close)
 
     def rate(self, dt: float) -> np.ndarray:
@@ -694,9 +696,9 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     inside = int(np.flatnonzero(overlap > 0.0)[-1])
     if inside + 1 < overlap.size:
         crossed = overlap[inside] / (overlap[inside] - overlap[inside + 1])
-        apart = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
+        opened = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
     else:
-        apart = float(time[inside] + overlap[inside] / outgoing)
+        opened = float(time[inside] + overlap[inside] / outgoing)
     impulses, works = of_both_phases(state.functions, c, h, record, dt, rate, last, share)
     span = slice(0, last + 2)
     time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
@@ -731,7 +733,7 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         duration=ended,
         approach_time=at,
         recovery_time=ended - at,
-        overlap_duration=apart,
+        overlap_duration=opened,
         residual_overlap=residual,
         dissipated=total,
         dissipated_approach=lost,
@@ -780,7 +782,7 @@ def of_both_phases(
     mean = 0.5 * (force[1:] + force[:-1])
     impulse, work = mean * np.diff(time), mean * np.diff(overlap)
     impulses, works = (
-        np.array([one[: k + 1].sum(), one[k + 1 :].sum()]) for one in (impulse, work)
+        np.array([series[: k + 1].sum(), series[k + 1 :].sum()]) for series in (impulse, work)
     )
     return impulses, works
 
