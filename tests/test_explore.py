@@ -1,12 +1,19 @@
 """The interactive page: in headless Chromium, and its requests without a browser."""
 
 import http.client
+import os
 import re
+import signal
+import socket
+import subprocess
+import sys
 import threading
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from support.processes import LONGEST, ROOT
 
 import granchain as gc
 from granchain.case.document import flattened
@@ -34,21 +41,20 @@ def short_case():
 class Opened:
     """A page in the browser, with the errors of its console."""
 
-    def __init__(self, browser, explorer):
-        self.explorer, self.errors = explorer, []
+    def __init__(self, browser, url):
+        self.errors = []
         self.page = browser.new_page(viewport={"width": 1440, "height": 900})
         self.page.set_default_timeout(PATIENCE)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", self._heard)
-        assert self.page.goto(explorer.url).ok
-        self.complete()
+        assert self.page.goto(url).ok
 
     def _heard(self, message):
         if message.type == "error":
             self.errors.append(message.text)
 
-    def complete(self):
-        self.page.get_by_role("status").filter(has_text="complete, contact law").wait_for()
+    def says(self, text):
+        self.page.get_by_role("status").filter(has_text=text).wait_for()
 
     def field(self, key, role="textbox"):
         return self.page.get_by_role(role, name=re.compile(rf"^{re.escape(key)}( \[.*\])?$"))
@@ -61,8 +67,15 @@ class Opened:
         """Wait until the numbers are those of a case."""
         text = numbers_of(case)
         self.page.wait_for_function(
-            "text => Bokeh.documents[0].get_model_by_name('numbers').text.startsWith(text)",
-            arg=text,
+            "text => document.getElementById('numbers').textContent.startsWith(text)", arg=text
+        )
+
+    def ends(self, plot):
+        """Return the ends of the vertical axis."""
+        return self.page.evaluate(
+            "name => (axis => [axis.start, axis.end])"
+            "(Bokeh.documents[0].get_model_by_name(name).y_range)",
+            plot,
         )
 
     def data(self, plot, renderer):
@@ -84,7 +97,8 @@ def numbers_of(case):
 def opened(browser, short_case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     explorer = gc.explore(short_case, browser=False)
-    page = Opened(browser, explorer)
+    page = Opened(browser, explorer.url)
+    page.says("complete, contact law")
     yield page
     assert page.errors == []
     page.page.close()
@@ -155,8 +169,8 @@ def test_saved_files_are_of_the_shown_case(opened, short_case, tmp_path):
     opened.shows(case)
     for label in ("case", "case", "result", "figure"):
         opened.page.get_by_role("button", name=f"Save {label}").click()
-        opened.page.get_by_role("status").filter(has_text="Saved").wait_for()
-        opened.page.evaluate("Bokeh.documents[0].get_model_by_name('status').text = ''")
+        opened.says("Saved")
+        opened.page.evaluate("document.getElementById('status').textContent = ''")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "case-explored-2.toml",
         "case-explored.h5",
@@ -199,7 +213,7 @@ def test_long_run_shows_progress_and_is_cancelled_by_the_next_change(opened, sho
     opened.type("sensors.interval", "1e-3")
     opened.type("snapshots.interval", "1e-3")
     opened.type("time.end", "20")  # 5e8 steps of 4e-8 s: many seconds on any machine
-    opened.page.get_by_role("status").filter(has_text="Computing").wait_for()
+    opened.says("Computing")
     opened.type("time.end", "2e-4")
     opened.shows(short_case.replace({"sensors.interval": 1e-3, "snapshots.interval": 1e-3}))
 
@@ -208,7 +222,7 @@ def test_long_run_shows_progress_and_is_cancelled_by_the_next_change(opened, sho
 def test_command_and_code_compute_the_shown_case(browser, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     explorer = gc.explore("steel-chain", browser=False)
-    opened = Opened(browser, explorer)
+    opened = Opened(browser, explorer.url)
     opened.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened.type("striker.speed", "2.5")
     case = gc.load_case("steel-chain").replace({"striker.speed": 2.5})
@@ -229,7 +243,7 @@ def test_command_and_code_compute_the_shown_case(browser, tmp_path, monkeypatch)
 @pytest.mark.long
 def test_measured_record_is_shifted_to_the_computed_arrivals(browser):
     explorer = gc.explore("steel-chain", "data/synthetic2026", browser=False)
-    opened = Opened(browser, explorer)
+    opened = Opened(browser, explorer.url)
     trace = gc.read_trace("data/synthetic2026")
     assert len(opened.data("forces", 2)) == trace.sensor_bead.size
     assert "measured trace: shifted by" in opened.page.get_by_text("wave speed").inner_text()
@@ -241,7 +255,7 @@ def test_random_moves_leave_no_error(browser, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(54)
     explorer = gc.explore("steel-chain", browser=False)
-    opened = Opened(browser, explorer)
+    opened = Opened(browser, explorer.url)
     keys = ("striker.speed", "contact.psi", "contact.xi", "chain.beads", "chain.radius", "time.end")
     opened.field("striker.speed", "slider").wait_for()
     for _ in range(200):
@@ -251,6 +265,108 @@ def test_random_moves_leave_no_error(browser, tmp_path, monkeypatch):
     opened.shows(explorer.case)
     assert opened.errors == []
     explorer.stop()
+
+
+@pytest.mark.long
+def test_zoom_stays_until_it_is_reset(opened, short_case):
+    opened.page.evaluate(
+        "Bokeh.documents[0].get_model_by_name('forces').y_range.setv({start: 1.0, end: 2.0})"
+    )
+    opened.type("striker.speed", "3.5")
+    opened.shows(short_case.replace({"striker.speed": 3.5}))
+    assert opened.ends("forces") == [1.0, 2.0]
+    assert opened.ends("energy")[1] > 2e3 * short_case.striker.mass  # twice the speed
+    peak = max(max(line) for line in opened.data("forces", 1))
+    opened.page.evaluate("Bokeh.documents[0].get_model_by_name('forces').reset.emit()")
+    low, high = opened.ends("forces")
+    assert -0.1 * peak < low < 0.0
+    assert peak < high < 1.1 * peak
+
+
+@pytest.mark.long
+def test_law_is_compiled_in_the_background(browser, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    with served(tmp_path, "steel-chain-hertz") as url:
+        opened = Opened(browser, url)
+        opened.says("Compiling hertz in the background")
+        opened.says("complete, contact law hertz")
+        opened.field("contact.law", "combobox").select_option("tsuji")
+        opened.says("Compiling tsuji in the background")
+        opened.field("contact.restitution").wait_for()  # the page obeys during the compilation
+        opened.says("complete, contact law tsuji")
+        assert opened.errors == []
+
+
+@pytest.mark.long
+def test_notebook_shows_the_page(browser, tmp_path):
+    nbformat, nbclient = map(pytest.importorskip, ("nbformat", "nbclient"))
+    code = "import granchain as gc\n\npage = gc.explore('steel-chain')\npage"
+    cells = [nbformat.v4.new_code_cell(text) for text in (code, "page.stop()")]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    client = nbclient.NotebookClient(notebook, kernel_name="python3", resources=resources)
+    with client.setup_kernel():
+        (output,) = client.execute_cell(cells[0], 0).outputs
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.set_content(output.data["text/html"])
+        frame = page.frame_locator("iframe")
+        frame.get_by_role("status").filter(has_text="complete, contact law ma-liu").wait_for()
+        numbers = frame.get_by_text("wave speed").inner_text()
+        assert numbers.startswith(numbers_of(gc.load_case("steel-chain")))
+        page.close()
+        assert client.execute_cell(cells[1], 1).outputs == []
+
+
+# --------------------------------------------------------------------------------------------------
+# Command
+
+
+@contextmanager
+def served(folder, *arguments):
+    """Yield the address that the command prints, and stop it with SIGINT."""
+    command = [sys.executable, "-m", "granchain", "explore", *arguments, "--no-browser"]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, written = process.communicate(timeout=LONGEST)
+    assert process.returncode == 130
+    assert written.splitlines() == ["granchain: press Ctrl-C to stop", "granchain: interrupted"]
+
+
+def test_command_serves_the_page_at_its_port_until_it_is_interrupted(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with served(tmp_path, "steel-chain", "--port", str(port)) as url:
+        assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/[\w-]{{16}}", url)
+        assert status_of(url) == 200
+
+
+def test_command_opens_the_printed_address_except_with_no_browser(obeyed, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("granchain.show.server.Explorer.wait", lambda explorer: explorer.stop())
+    printed = obeyed("explore", "steel-chain").out
+    assert opened == [printed.strip()]
+    obeyed("explore", "steel-chain", "--no-browser")
+    assert len(opened) == 1
+
+
+def test_command_reads_the_measured_trace(obeyed, monkeypatch):
+    traces = []
+    monkeypatch.setattr(
+        "granchain.show.server.Explorer.wait",
+        lambda explorer: (traces.append(explorer.trace), explorer.stop()),
+    )
+    obeyed("explore", "steel-chain", "--no-browser", "--trace", "data/synthetic2026")
+    expected = gc.read_trace("data/synthetic2026")
+    assert np.array_equal(traces[0].sensor_force, expected.sensor_force)
+    assert "nowhere" in obeyed("explore", "--no-browser", "--trace", "nowhere", code=4).err
 
 
 # --------------------------------------------------------------------------------------------------
@@ -264,9 +380,9 @@ def server(short_case):
     explorer.stop()
 
 
-def status_of(server, path=None, **headers):
+def status_of(address, path=None, **headers):
     """Return the status of a request with these headers."""
-    url = urlsplit(server.url)
+    url = urlsplit(address)
     connection = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request("GET", url.path if path is None else path, headers=names)
@@ -293,25 +409,25 @@ def test_server_listens_on_the_loopback_address_only(server):
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "127.0.0.1"])
 @pytest.mark.parametrize("path", [None, "/static/js/bokeh.min.js"])
 def test_foreign_host_is_refused(server, host, path):
-    assert status_of(server, path) == 200
-    assert status_of(server, path, Host=host) == 403
+    assert status_of(server.url, path) == 200
+    assert status_of(server.url, path, Host=host) == 403
 
 
 @pytest.mark.parametrize("origin", ["null", "http://evil.example", "http://127.0.0.1:1"])
 def test_foreign_origin_is_refused(server, origin):
     path = f"{urlsplit(server.url).path}/ws"
     home = server.url.removesuffix(urlsplit(server.url).path)
-    assert status_of(server, Origin=home) == 200
-    assert status_of(server, Origin=origin) == 403
-    assert status_of(server, path, Origin=home, **SOCKET) == 101
-    assert status_of(server, path, Origin=origin, **SOCKET) == 403
-    assert status_of(server, path, **SOCKET) == 403
+    assert status_of(server.url, Origin=home) == 200
+    assert status_of(server.url, Origin=origin) == 403
+    assert status_of(server.url, path, Origin=home, **SOCKET) == 101
+    assert status_of(server.url, path, Origin=origin, **SOCKET) == 403
+    assert status_of(server.url, path, **SOCKET) == 403
 
 
 @pytest.mark.parametrize("path", ["/", "/ws", "/other", "/static/../explore.py"])
 def test_other_paths_are_refused(server, path):
-    assert status_of(server, path) in (403, 404)
-    assert status_of(server, f"{urlsplit(server.url).path}/autoload.js") == 403
+    assert status_of(server.url, path) in (403, 404)
+    assert status_of(server.url, f"{urlsplit(server.url).path}/autoload.js") == 403
 
 
 def test_used_port_is_reported(server, short_case):

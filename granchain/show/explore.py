@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from granchain.case import Case, load_case
-from granchain.measured import Trace, read_trace
 from granchain.progress import in_notebook
 
 if TYPE_CHECKING:
+    from granchain.measured import Trace
     from granchain.show.server import Explorer
 
 
@@ -59,8 +59,12 @@ def explore(
 
     source = "" if isinstance(case, Case) else str(case)
     loaded = case if isinstance(case, Case) else load_case(case)
-    record = trace if trace is None or isinstance(trace, Trace) else read_trace(trace)
-    explorer = Explorer(loaded, source, record, port)
+    if isinstance(trace, (str, Path)):
+        # Loaded only if it is needed, so that the page opens sooner.
+        from granchain.measured import read_trace
+
+        trace = read_trace(trace)
+    explorer = Explorer(loaded, source, trace, port)
     if browser and not in_notebook():
         webbrowser.open(explorer.url)
     return explorer

@@ -15,10 +15,10 @@ from bokeh.document import Document
 from bokeh.models import (
     Button,
     Column,
+    ColumnDataSource,
     CustomJS,
     Div,
     InlineStyleSheet,
-    PreText,
     Row,
     Select,
     Slider,
@@ -32,12 +32,10 @@ from granchain.case import Case, case_names, load_case
 from granchain.contact import families, law_named, laws
 from granchain.contact.user import file_of
 from granchain.errors import CaseError, GranchainError
-from granchain.jit.compile import compiling
 from granchain.markup import escaped
 from granchain.show.numbers import run_numbers
 from granchain.show.parameters import Parameter, parameters_of, slider_range, value_of
 from granchain.show.plots import Columns, Plots, measured_lines, plot_data
-from granchain.simulation import run
 from granchain.store import Result
 
 if TYPE_CHECKING:
@@ -51,7 +49,10 @@ SNAPSHOTS = 300
 LARGEST_RUN = 5e8
 # Largest number of contacts in the menu.
 MOST_CONTACTS = 2000
-COPY = "navigator.clipboard.writeText(source.text)"
+COPY = "navigator.clipboard.writeText(texts.data[name][0])"
+# The texts are elements of the page: a widget of Bokeh would arrange the page again at each change.
+SHOW = """for (const [name, [text]] of Object.entries(texts.data))
+    document.getElementById(name).textContent = text"""
 
 
 class Outdated(Exception):  # noqa: N818
@@ -123,9 +124,8 @@ class Control:
             title=title, start=0.0, end=1.0, value=0.0, step=0.1, show_value=False, visible=False,
             html_attributes={"data-key": title}, css_classes=["slider"], **look,
         )  # fmt: skip
-        self.message = Div(visible=False, css_classes=["error"], html_attributes={"role": "alert"})
-        self.message.update(**look)
-        self.view = Column(self.field, self.slider, self.message, sizing_mode="stretch_width")
+        self.message = {"css_classes": ["error"], "html_attributes": {"role": "alert"}, **look}
+        self.view = Column(self.field, self.slider, sizing_mode="stretch_width")
         self.field.on_change("value", self._typed)
         self.slider.on_change("value", self._moved)
         self.updating = False
@@ -150,7 +150,9 @@ class Control:
 
     def report(self, problem: str) -> None:
         """Show a message below the field, or none."""
-        self.message.update(text=escaped(problem), visible=bool(problem))
+        messages = [Div(text=escaped(problem), **self.message)] if problem else []
+        if messages or len(self.view.children) > 2:
+            self.view.children = [self.field, self.slider, *messages]
 
     def _typed(self, attribute: str, old: str, new: str) -> None:
         if not self.updating:
@@ -192,40 +194,41 @@ class Page:
         self.style = InlineStyleSheet(css=folder.joinpath("explore.css").read_text("utf-8"))
         look: dict[str, Any] = {"stylesheets": [self.style], "sizing_mode": "stretch_width"}
         self.controls: dict[str, Control] = {}
-        names = list(dict.fromkeys([explorer.source or "this case", *case_names()]))
-        self.preset = Select(title="case", value=names[0], options=names, **look)
+        cases = list(dict.fromkeys([explorer.source or "this case", *case_names()]))
+        self.preset = Select(title="case", value=cases[0], options=cases, **look)
         kinds = {family.title: [law.name for law in family.laws] for family in families()}
         self.law = Select(title="contact.law", value=self.base.contact.law, options=kinds, **look)
         self.all = Toggle(label="Show all parameters", **look)
         self.fields = Column(sizing_mode="stretch_width")
-        self.status = Div(html_attributes={"role": "status"}, **look)
-        self.problems = Div(html_attributes={"role": "alert"}, css_classes=["error"], **look)
+        names = ("status", "problems", "numbers", "command", "python")
+        self.texts = ColumnDataSource(data={name: [""] for name in names})
+        show = CustomJS(args={"texts": self.texts}, code=SHOW)
+        self.texts.js_on_change("data", show)
+        document.js_on_event("document_ready", show)
         self.plots = Plots(self.style, explorer.trace is not None)
         self.contacts = Select(title="sensors.contacts: contact of the loop", **look)
-        self.numbers = PreText(**look)
-        self.command, self.python = PreText(**look), PreText(**look)
         self.buttons = Row(children=self._buttons(look), sizing_mode="stretch_width")
         self.buttons.styles = {"flex-wrap": "wrap"}
         roots = {
-            "choices": Column(self.preset, self.law, self.problems, sizing_mode="stretch_width"),
+            "choices": Column(self.preset, self.law, sizing_mode="stretch_width"),
             "fields": Column(self.fields, self.all, sizing_mode="stretch_width"),
-            "status": self.status,
             "buttons": self.buttons,
             "contacts": self.contacts,
-            "numbers": self.numbers,
-            "texts": Column(self.command, self.python, sizing_mode="stretch_width"),
+            "texts": self.texts,
             **self.plots.figures,
         }
-        for name, model in roots.items():
-            model.name = name
-            document.add_root(model)
+        with document.models.freeze():
+            for name, model in roots.items():
+                model.name = name
+                document.add_root(model)
         self.preset.on_change("value", self._preset_chosen)
         self.law.on_change("value", self._law_chosen)
         self.contacts.on_change("value", self._contact_chosen)
         self.all.on_change("active", lambda attribute, old, new: self.make_controls())
         document.on_session_destroyed(lambda context: self.cancel())
         self.make_controls()
-        self.compute()
+        # The first run starts after the page is sent.
+        document.add_next_tick_callback(self.compute)
 
     def _buttons(self, look: dict[str, Any]) -> list[Button]:
         look = {**look, "sizing_mode": None, "width": 150}
@@ -240,9 +243,9 @@ class Page:
             button = Button(label=label, **look)
             button.on_click(action)
             buttons.append(button)
-        for label, text in (("Copy Python", self.python), ("Copy command", self.command)):
+        for label, name in (("Copy Python", "python"), ("Copy command", "command")):
             button = Button(label=label, **look)
-            button.js_on_click(CustomJS(args={"source": text}, code=COPY))
+            button.js_on_click(CustomJS(args={"texts": self.texts, "name": name}, code=COPY))
             buttons.append(button)
         return buttons
 
@@ -331,21 +334,20 @@ class Page:
 
     def report(self, problems: list[str]) -> None:
         """Show each message at its field, and the others above the fields."""
-        others = []
-        for control in self.controls.values():
-            control.report("")
-        for problem in problems:
-            control_or_none = self.controls.get(problem.partition(":")[0])
-            if control_or_none is None:
-                others.append(problem)
-            else:
-                control_or_none.report(problem)
-        self.problems.update(text="<br>".join(map(escaped, others)), visible=bool(others))
+        keys = {problem.partition(":")[0]: problem for problem in problems}
+        for key, control in self.controls.items():
+            control.report(keys.get(key, ""))
+        others = [problem for key, problem in keys.items() if key not in self.controls]
+        self.write(problems="\n".join(others))
         if problems:
             self.say("The case is invalid. The plots show the last valid case.")
 
     def _run(self, number: int, case: Case, contact: int) -> None:
         """Run a case in the thread of the runs, and show its result."""
+        # Numba is loaded here, while the browser arranges the page.
+        from granchain.jit.compile import compiling
+        from granchain.simulation import run
+
         law = case.contact.law
         watch = Watch(
             lambda: number != self.number,
@@ -389,13 +391,18 @@ class Page:
         self.plots.show(data)
         self.contacts.options = [str(label) for label in result.contact[:MOST_CONTACTS]]
         self.contacts.value = data["loop"]["name"][0].split()[-1] if data["loop"]["name"] else ""
-        self.numbers.text = text
-        self.say(f"{result.title or 'Untitled case'}: {result.status.label}, contact law "
-                 f"{result.law}, time step {result.time_step:.6g} s.")  # fmt: skip
+        status = (f"{result.title or 'Untitled case'}: {result.status.label}, contact law "
+                  f"{result.law}, time step {result.time_step:.6g} s.")  # fmt: skip
+        self.write(numbers=text, status=status)
 
     def say(self, text: str) -> None:
         """Show what the page does."""
-        self.status.text = escaped(text)
+        self.write(status=text)
+
+    def write(self, **texts: str) -> None:
+        """Write texts in the elements of the page with these names."""
+        changed = {name: [text] for name, text in texts.items()}
+        self.texts.data = {**self.texts.data, **changed}
 
     # ----------------------------------------------------------------------------------------------
     # Files and texts
@@ -416,11 +423,11 @@ class Page:
             for key, value in changes.items()
             for word in ("--set", f"{key}={json.dumps(value).strip(chr(34))}")
         ]
-        self.command.text = shlex.join(["granchain", "run", source, *module, *options])
+        command = shlex.join(["granchain", "run", source, *module, *options])
         lines = ["import granchain as gc", "", f"case = gc.load_case({source!r})"]
         if changes:
             lines.append(f"case = case.replace({changes!r})")
-        self.python.text = "\n".join([*lines, "result = gc.run(case)"])
+        self.write(command=command, python="\n".join([*lines, "result = gc.run(case)"]))
 
     def save_case(self) -> None:
         """Save the case in the current folder of the server."""

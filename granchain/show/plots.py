@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bokeh.models import (
     ColorBar,
     ColumnDataSource,
-    DataRange1d,
     HoverTool,
     InlineStyleSheet,
     Legend,
     LinearAxis,
     LinearColorMapper,
+    Range1d,
 )
 from bokeh.palettes import Plasma256, Viridis256
 from bokeh.plotting import figure
 
 from granchain.analysis import Summary
-from granchain.measured import Trace, time_shift
 from granchain.store import Result
+
+if TYPE_CHECKING:
+    from granchain.measured import Trace
 
 # Largest numbers of points of a line, and of bodies and times of the map: more than a screen shows.
 MOST_POINTS, MOST_BODIES, MOST_TIMES = 1500, 400, 600
@@ -79,6 +82,8 @@ def sensor_lines(
 
 def measured_lines(trace: Trace, result: Result) -> tuple[Columns, str]:
     """Return the forces of a trace, shifted to those of a result, and a note about the shift."""
+    from granchain.measured import time_shift
+
     beads = [*result.sensor_bead] if "sensor_force" in result.variables else []
     common = [bead for bead in trace.sensor_bead.tolist() if bead in beads]
     shift, note = 0.0, "measured trace: not shifted, because it has no sensor of the case"
@@ -149,6 +154,28 @@ def plot_data(result: Result, summary: Summary, contact: int) -> dict[str, Colum
     return data
 
 
+def rounded_ends(values: Sequence[Any]) -> tuple[float, float]:
+    """Return the ends of a range that contains all values, with a margin.
+
+    They are rounded, so that an axis changes only at some of the steps of a slider.
+    """
+    numbers = np.concatenate([np.empty(0), *map(np.ravel, values)])
+    if not numbers.size:
+        return 0.0, 1.0
+    low, high = float(numbers.min()), float(numbers.max())
+    margin = 0.02 * (high - low) or 0.5 * abs(high) or 0.5
+    unit = 2.0 ** math.ceil(math.log2(margin))
+    return math.floor((low - margin) / unit) * unit, math.ceil((high + margin) / unit) * unit
+
+
+def show_ends(axis: Range1d, low: float, high: float) -> None:
+    """Show a range, except if the axis is magnified: then, only its reset button does."""
+    magnified = (axis.start, axis.end) != (axis.reset_start, axis.reset_end)
+    axis.update(reset_start=low, reset_end=high)
+    if not magnified:
+        axis.update(start=low, end=high)
+
+
 class Plots:
     """The five plots: figures, and the data that they show.
 
@@ -175,8 +202,11 @@ class Plots:
             name: ColumnDataSource(data=empty[name])
             for name in ("forces", "loop", "energy", "peaks")
         }
+        # A legend is drawn again when data of its lines change: these have no points.
+        self.keys = {name: ColumnDataSource(data=NO_LINES) for name in ("forces", "energy")}
         self.style = style
         self.mapper = LinearColorMapper(palette=Viridis256, low=0.0, high=1.0)
+        self.ranges: dict[str, dict[str, Range1d]] = {}
         self.figures = {
             "map": self._map(),
             "forces": self._lines("forces", "Force at the sensors", "time [\u00b5s]", "force [N]"),
@@ -189,9 +219,14 @@ class Plots:
                 "xs", "ys", source=self.sources["measured"], line_color="color",
                 line_dash="dotted", line_width=2, legend_label="measured",
             )  # fmt: skip
+        for name, source in self.keys.items():
+            self.figures[name].multi_line(
+                "xs", "ys", source=source, line_color="color", legend_field="name"
+            )
         for plot in self.figures.values():
             for legend in plot.select(Legend):
                 legend.update(
+                    level="overlay",
                     label_text_font_size="8pt", spacing=0, padding=3, glyph_width=14, margin=3,
                     background_fill_alpha=0.0, border_line_color=None, label_text_color=GREY,
                 )  # fmt: skip
@@ -200,19 +235,37 @@ class Plots:
 
     def show(self, data: Mapping[str, Columns]) -> None:
         """Show the data of a run."""
-        image = data["map"]["image"][0]
-        self.mapper.update(low=float(image.min()), high=max(float(image.max()), 1e-30))
+        image = data["map"]
+        low, high = rounded_ends(image["image"])
+        self.mapper.update(low=low, high=high)
+        show_ends(self.ranges["map"]["x"], 0.0, image["dw"][0])
+        show_ends(self.ranges["map"]["y"], image["y"][0], image["y"][0] + image["dh"][0])
         for name, columns in data.items():
             self.sources[name].data = columns
+        for name, source in self.keys.items():
+            no_points: Columns = dict.fromkeys(("xs", "ys"), [[]] * len(data[name]["name"]))
+            source.data = {**data[name], **no_points}
+        layers = {name: [self.sources[name], source] for name, source in self.references.items()}
+        layers["forces"].append(self.sources["measured"])
+        for name, sources in layers.items():
+            for column, axis in self.ranges[name].items():
+                values = [value for source in sources for value in source.data[column]]
+                show_ends(axis, *rounded_ends(values))
 
     def keep(self) -> None:
         """Lay the present run under the next ones."""
         for name, source in self.references.items():
             source.data = dict(self.sources[name].data)
 
-    def _figure(self, name: str, title: str, x: str, y: str) -> Any:
+    def _figure(self, name: str, title: str, x: str, y: str, columns: Sequence[str]) -> Any:
+        self.ranges[name] = {
+            column: Range1d(start=0.0, end=1.0, reset_start=0.0, reset_end=1.0)
+            for column in columns
+        }
+        x_range, y_range = [*self.ranges[name].values()][:2]
         plot = figure(
-            name=name, title=title, x_axis_label=x, y_axis_label=y, height=290,
+            x_range=x_range, y_range=y_range, x_axis_label=x, y_axis_label=y,
+            name=name, title=title, height=290,
             sizing_mode="stretch_width", tools="pan,box_zoom,wheel_zoom,reset,save",
             background_fill_color=None, border_fill_color=None, outline_line_color=None,
             stylesheets=[self.style],
@@ -221,11 +274,10 @@ class Plots:
         return plot
 
     def _lines(self, name: str, title: str, x: str, y: str) -> Any:
-        plot = self._figure(name, title, x, y)
+        plot = self._figure(name, title, x, y, ("xs", "ys"))
         plot.multi_line("xs", "ys", source=self.references[name], **REFERENCE)
-        label = {} if name == "loop" else {"legend_field": "name"}
         drawn = plot.multi_line(
-            "xs", "ys", source=self.sources[name], line_color="color", line_width=1.6, **label
+            "xs", "ys", source=self.sources[name], line_color="color", line_width=1.6
         )
         (x_name, x_unit), (y_name, y_unit) = (text.rstrip("]").split(" [") for text in (x, y))
         rows = [("", "@name"), (x_name, f"$snap_x{{0.[000]}} {x_unit}")]
@@ -234,7 +286,8 @@ class Plots:
         return plot
 
     def _map(self) -> Any:
-        plot = self._figure("map", "Velocity of each bead", "time [\u00b5s]", "bead")
+        title, x, y = "Velocity of each bead", "time [\u00b5s]", "bead"
+        plot = self._figure("map", title, x, y, ("x", "y"))
         drawn = plot.image(
             "image", x="x", y="y", dw="dw", dh="dh", source=self.sources["map"],
             color_mapper=self.mapper,
@@ -243,7 +296,6 @@ class Plots:
             "arrival", "bead", source=self.sources["peaks"], color="white", size=5,
             line_color="black",
         )  # fmt: skip
-        plot.x_range.range_padding = plot.y_range.range_padding = 0.0
         bar = ColorBar(
             color_mapper=self.mapper, title="m/s", width=10, background_fill_color=None,
             title_text_color=GREY, major_label_text_color=GREY,
@@ -254,23 +306,19 @@ class Plots:
         return plot
 
     def _peaks(self) -> Any:
-        plot = self._figure("peaks", "Peaks and arrivals along the chain", "bead", "peak [N]")
-        plot.extra_y_ranges = {"arrival": DataRange1d()}
+        title, columns = "Peaks and arrivals along the chain", ("bead", "peak", "arrival")
+        plot = self._figure("peaks", title, "bead", "peak [N]", columns)
+        plot.extra_y_ranges = {"arrival": self.ranges["peaks"]["arrival"]}
         plot.add_layout(LinearAxis(y_range_name="arrival", axis_label="arrival [\u00b5s]"), "right")
         colors = {"peak": DISTINCT[0], "arrival": DISTINCT[2]}
-        drawn: dict[str, list[Any]] = {name: [] for name in colors}
-        for source, look in ((self.references, GREY), (self.sources, None)):
-            for name, color in colors.items():
-                axis = {"y_range_name": "arrival"} if name == "arrival" else {}
-                marker = {"marker": "circle" if name == "peak" else "square"}
-                label = {} if look else {"legend_label": name}
-                points = plot.scatter(
-                    "bead", name, source=source["peaks"], color=look or color, size=7,
-                    fill_alpha=0.4 if look else 1.0, **axis, **marker, **label,
-                )  # fmt: skip
-                drawn[name].append(points)
-        plot.y_range.renderers = drawn["peak"]
-        plot.extra_y_ranges["arrival"].renderers = drawn["arrival"]
+        drawn = []
+        for name, color in colors.items():
+            axis = {"y_range_name": "arrival"} if name == "arrival" else {}
+            look = {"marker": "circle" if name == "peak" else "square", "size": 7, **axis}
+            plot.scatter("bead", name, source=self.references["peaks"], color=GREY, **look)
+            look["color"] = color
+            drawn.append(plot.scatter("bead", name, source=self.sources["peaks"], **look))
+            plot.scatter([math.nan], [math.nan], legend_label=name, **look)
         rows = [("bead", "@bead"), ("peak", "@peak N"), ("arrival", "@arrival{0.[000]} \u00b5s")]
-        plot.add_tools(HoverTool(renderers=[drawn["peak"][1], drawn["arrival"][1]], tooltips=rows))
+        plot.add_tools(HoverTool(renderers=drawn, tooltips=rows))
         return plot

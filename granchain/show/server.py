@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
+from bokeh.resources import Resources
 from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from tornado.httpserver import HTTPServer
@@ -21,10 +23,11 @@ from tornado.web import ErrorHandler
 
 from granchain.case import Case
 from granchain.errors import CaseError
-from granchain.measured import Trace
-from granchain.show.page import Page, viewed
-from granchain.simulation import run
+from granchain.show.page import Page
 from granchain.store import Result
+
+if TYPE_CHECKING:
+    from granchain.measured import Trace
 
 # Only programs on this computer can connect.
 ADDRESS = "127.0.0.1"
@@ -42,17 +45,20 @@ class LocalApplication(BokehTornado):
             return super().find_handler(request, **more)
         return self.get_handler_delegate(request, ErrorHandler, {"status_code": 403})
 
+    def resources(self, absolute_url: str | bool | None = None) -> Resources:
+        """Return the scripts that the page uses. The others take longer than these to load."""
+        return super().resources(absolute_url).clone(components=["bokeh", "bokeh-widgets"])
+
     def permits(self, request: Any) -> bool:
         """Check host, origin, and path. A web socket must have an origin."""
         path, origin = request.path, request.headers.get("Origin")
-        socket = path == f"{self.route}/ws"
+        live = path == f"{self.route}/ws"
         return (
             request.headers.get("Host", "") in self.hosts
             and (
-                (origin is None and not socket)
-                or origin in {f"http://{host}" for host in self.hosts}
+                (origin is None and not live) or origin in {f"http://{host}" for host in self.hosts}
             )
-            and (socket or path == self.route or path.startswith("/static/"))
+            and (live or path == self.route or path.startswith("/static/"))
         )
 
 
@@ -74,8 +80,6 @@ class Explorer:
         self.source, self.trace, self.folder = source, trace, Path.cwd()
         self.result: Result | None = None
         self.executor = ThreadPoolExecutor(1, "granchain explorer")
-        # The loop is loaded while the browser starts.
-        self.executor.submit(run, viewed(case))
         try:
             sockets = bind_sockets(port, ADDRESS)
         except OSError as error:
@@ -83,6 +87,8 @@ class Explorer:
                 f"port: {port} cannot be used ({error.strerror}). Choose another port, or leave it "
                 "out."
             ) from None
+        # The small messages of a change are not delayed; accepted connections inherit this.
+        sockets[0].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
         number = sockets[0].getsockname()[1]
         route = f"/{secrets.token_urlsafe(12)}"
         self.url = f"http://{ADDRESS}:{number}{route}"
