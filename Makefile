@@ -21,7 +21,7 @@ SAVE ?= --save
 # Which benchmarks are run.
 SCRIPTS ?= throughput against_c many accuracy startup whole_run setup long_chains
 
-.PHONY: help env run test test-fast test-plain test-bounds test-versions test-later test-arm64 test-long guards check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package release-check clean
+.PHONY: help env run test test-fast test-plain test-bounds test-versions test-arm64 test-long guards check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -74,17 +74,15 @@ test-bounds: env
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest $(SHARED) -m "bounds and not long" \
 	    $$(grep -l "mark\.bounds" tests/*.py)
 
-test-versions: env ## the lowest versions that are allowed, and every other Python that is here: the main job, fast tests
+# Two at a time. Where pyenv is, its Pythons too.
+test-versions: env ## the lowest versions that are allowed, and every other Python that is here: reference case, fast tests
 	@echo "test: lowest versions, other Pythons"
-	@$(PYTHON) tests/support/elsewhere.py versions $$(for wheel in "$(WHEEL)"/*.whl; do [ ! -e "$$wheel" ] || echo --wheel "$$wheel"; done)
+	@export PATH="$$(printf '%s:' "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/*/bin)$$PATH"; \
+	printf '%s\n' lowest locked-3.12 locked-3.13 locked-3.14 | xargs -P 2 -I SESSION $(PYTHON) -m nox --download-python never -s SESSION
 
-test-later: env ## the same on Python 3.14, Debian's of a later release, where none is here; some minutes
-	@echo "test: a later Python"
-	@$(PYTHON) tests/support/elsewhere.py later
-
-test-arm64: env ## the pinned states, the main job and fast tests on an emulated arm64; Debian's packages, an hour
+test-arm64: env ## the reference case, the pinned states and fast tests on an emulated arm64; an hour
 	@echo "test: arm64"
-	@$(PYTHON) tests/support/elsewhere.py arm64
+	@$(PYTHON) -m nox -s arm64
 
 test-long: env ## the tests that take minutes, and every benchmark at full size
 	@echo "test: long"
@@ -108,7 +106,6 @@ check: env ## style, types, layers, tables of the documentation
 	if ! grep -qx "version: $$version" CITATION.cff; then echo "CITATION.cff: version is not $$version" >&2; exit 1; fi
 	@$(PYTHON) docs/laws.py --check
 	@$(PYTHON) benchmarks/table.py --check
-	@$(PYTHON) docs/where_it_runs.py --check
 
 # A short one shows that all of them run, beside each other; figures are from scripts that have the machine for themselves.
 bench: env ## speed: laws, C, many chains, time to a peak, start-up, a whole run, set-up, long chains; BENCH_SMALL=1 for a short one
