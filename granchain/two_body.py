@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import SimpleNamespace
@@ -255,14 +255,12 @@ class ImpactResult(Answer):
         model, c = self.model, self.coefficients
         if not model.uses_rate:
             return np.asarray(self.force)
-        functions, force = model.functions, np.zeros_like(self.force)
-        h = functions.history_of(c)
-        rates = self.rate.tolist()
-        for k, (overlap, rate) in enumerate(zip(self.overlap.tolist(), rates, strict=True)):
-            if functions.needs_update(overlap, rate, c, h):
-                h = functions.update((overlap, rate, rate, 1.0), c, h)
-            force[k] = functions.force(overlap, 0.0, c, h)
-        return force
+        past = histories(model.functions, c, self.time, self.overlap, self.rate)
+        at_rest = [
+            model.functions.force(overlap, 0.0, c, h)
+            for overlap, h in zip(self.overlap.tolist(), past, strict=True)
+        ]
+        return np.array(at_rest)
 
     @property
     def damping_force(self) -> np.ndarray:
@@ -685,13 +683,18 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     time, overlap, force, rate = record.steps * dt, record.overlap, record.force, record.rate(dt)
     rate[0] = speed
     c = tuple(state.c[:, 1])
-    # history of the contact while it was closed
+    last, k = int(np.flatnonzero(force != 0.0)[-1]), int(np.argmax(overlap))
+    # history of the contact while it was closed, and at the largest overlap
     h = settled(model)(float(overlap.max()), c) if model.forgets else tuple(state.h[:, 1])
-    last = int(np.flatnonzero(force != 0.0)[-1])
+    h_top = h
+    if model.evolves:
+        past = list(histories(state.functions, c, time, overlap, rate))
+        h, h_top = past[last], past[k]
     # No force acts after this step, so the bodies separate at constant speed.
     share = force_ends(
-        state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing])
-    )
+        state.functions, c, h, time[last : last + 2], overlap[last : last + 2],
+        np.array([rate[last], -outgoing]),
+    )  # fmt: skip
     ended = float(time[last] + share * (time[last + 1] - time[last]))
     inside = int(np.flatnonzero(overlap > 0.0)[-1])
     if inside + 1 < overlap.size:
@@ -719,9 +722,8 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         else math.nan
     )
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)
-    k = int(np.argmax(overlap))
     approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
-    lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h))
+    lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h_top))
     return Impact(
         law=model.name,
         speed=speed,
@@ -747,6 +749,19 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         model=model,
         coefficients=c,
     )
+
+
+def histories(
+    law: Functions, c: tuple, time: np.ndarray, overlap: np.ndarray, rate: np.ndarray
+) -> Iterator[tuple]:
+    """Yield the history at each sample of a contact that was fresh before."""
+    h, earlier, before = law.history_of(c), float(time[0]), float(overlap[0])
+    for t, d, r in zip(time.tolist(), overlap.tolist(), rate.tolist(), strict=True):
+        h, _ = law.evolve(t - earlier, before, d, c, h)
+        if law.needs_update(d, r, c, h):
+            h = law.update((d, r, r, 1.0), c, h)
+        yield h
+        earlier, before = t, d
 
 
 def of_both_phases(
@@ -788,17 +803,18 @@ def of_both_phases(
 
 
 def force_ends(
-    law: Functions, c: tuple, h: tuple, overlaps: np.ndarray, rates: np.ndarray
+    law: Functions, c: tuple, h: tuple, times: np.ndarray, overlaps: np.ndarray, rates: np.ndarray
 ) -> float:
     """Return the fraction of a step after which the force is zero.
 
-    Overlap and rate are interpolated linearly.
+    Overlap and rate are interpolated linearly. The history is that at the start of the step.
     """
-    low, high = 0.0, 1.0
+    low, high, first = 0.0, 1.0, float(overlaps[0])
     while (middle := 0.5 * (low + high)) not in (low, high) and high - low > 1e-12:
-        overlap = overlaps[0] + middle * (overlaps[1] - overlaps[0])
+        overlap = first + middle * float(overlaps[1] - first)
         rate = rates[0] + middle * (rates[1] - rates[0])
-        if law.force(float(overlap), float(rate), c, h) != 0.0:
+        evolved, _ = law.evolve(middle * float(times[1] - times[0]), first, overlap, c, h)
+        if law.force(overlap, float(rate), c, evolved) != 0.0:
             low = middle
         else:
             high = middle

@@ -344,6 +344,7 @@ class ContactLaw:
             jumps_inside=cls.jumps is not ContactLaw.jumps,
             kinks=cls.jumps is not ContactLaw.jumps and cls.jump is ContactLaw.jump,
             loses=cls.plastic is not ContactLaw.plastic,
+            evolves=cls.evolve is not ContactLaw.evolve,
         )
 
     @staticmethod
@@ -370,6 +371,17 @@ class ContactLaw:
     def update(event: tuple, c: tuple, h: tuple) -> tuple:
         """Return the history after the event; `force` is correct again with it."""
         return h
+
+    @staticmethod
+    def evolve(dt: float, before: float, overlap: float, c: tuple, h: tuple) -> tuple[tuple, float]:
+        """Return the history after a step, and the energy that it has dissipated in the step [J].
+
+        For laws whose history relaxes in time. The overlap has changed from `before` to `overlap`
+        [m] within `dt` [s], which is 0 before the first step and infinite for a contact at rest.
+        The loop calls this function for every contact, closed or open, before `needs_update` and
+        `force`. A fresh, open contact must not change.
+        """
+        return h, 0.0
 
     @staticmethod
     def energy(overlap: float, c: tuple, h: tuple) -> float:

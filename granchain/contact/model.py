@@ -24,6 +24,7 @@ class Functions(NamedTuple):
     overlap_limit: Callable[[tuple], float]
     jumps: Callable[[tuple], tuple]
     jump: Callable[[float, float, tuple, tuple], float]
+    evolve: Callable[[float, float, float, tuple, tuple], tuple[tuple, float]]
 
 
 class Guarded(NamedTuple):
@@ -60,6 +61,8 @@ class Model:
         Whether all of these overlaps are kinks.
     loses : bool
         Whether the history can dissipate energy.
+    evolves : bool
+        Whether the history changes in every step, not only at events.
     windows : int
         Number of coefficients, at the end, that are windows of the energy correction.
     guarded : Guarded, optional
@@ -76,6 +79,7 @@ class Model:
     jumps_inside: bool = False
     kinks: bool = False
     loses: bool = True
+    evolves: bool = False
     windows: int = 0
     guarded: Guarded | None = None
 

@@ -297,12 +297,41 @@ def detecting(step: ContactStep) -> Callable:
     return by_law(step, taking)
 
 
+def evolving(step: ContactStep) -> Callable:
+    """Return a sweep that advances the histories of a law that changes them in every step."""
+    evolve, history_at, LEDGER = step.law.evolve, step.history_at, step.features.ledger
+
+    def taking(coefficients_at, _):
+        @rows
+        def advance(u, v, start, viscous_work, c, h, dt, first, count):
+            for k in range(count):
+                d = overlap_of(u[k], u[k + 1], start[k])
+                before = d - dt * (v[k] - v[k + 1])
+                renewed, lost = evolve(
+                    dt, before, d, coefficients_at(c, first + k), history_at(h, first + k)
+                )
+                store_rows(h, first + k, renewed)
+                if LEDGER:
+                    viscous_work[k] += lost
+
+        @hot
+        def advance_contacts(row, first, count, dt, half_dt, pending):
+            b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
+            advance(b.u, b.v, k.start, k.viscous_work, row.c, row.h, dt, first, count)
+            return 0, first + count
+
+        return advance_contacts
+
+    return by_law(step, taking)
+
+
 def renewal(step: ContactStep) -> Callable:
     """Return a function that updates the histories of contacts; see `renew`."""
     features, jumps = step.features, step.law.jumps
     RATE, LEDGER, LEAPS, FORGETS = features.rate, features.ledger, features.leaps, features.forgets
     ONSET, JUMPS = features.weight, features.jumps
     happened, event, read_as, detect = step.happened, step.event, step.read_as, detecting(step)
+    EVOLVES, evolve = features.evolves, evolving(step)
     at_onset, at_end, at_inside = step.onset, step.end, step.inside
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
@@ -337,6 +366,8 @@ def renewal(step: ContactStep) -> Callable:
         active = events.active
         # time since the previous step: zero at the first step
         drifted = dt if half_dt > 0.0 else 0.0
+        if EVOLVES:
+            evolve(row, first, count, drifted, half_dt, 0.0)
         changed, begin = 0, 0
         for turn in range(2):
             if turn == 1:

@@ -61,6 +61,8 @@ class Features:
         Lengths of the tuples.
     tiled : bool
         Whether the chain is swept tile by tile, several steps at a time.
+    evolves : bool
+        Whether the history changes in every step.
     elements : bool
         Whether there are elements. Every step is then a full step.
     ends : bool
@@ -83,6 +85,7 @@ class Features:
     n_coefficients: int
     n_history: int
     tiled: bool = False
+    evolves: bool = False
     elements: bool = False
     ends: bool = False
     laws: tuple[bool, ...] = ()
@@ -105,7 +108,7 @@ def features_of(model: Model, recording: Recording, chain: Masses | None = None)
     return Features(
         rate=model.uses_rate,
         history=bool(model.history),
-        ledger=recording.ledger and model.uses_rate,
+        ledger=recording.ledger and (model.uses_rate or model.evolves),
         loaded=driven or (chain is not None and bool(chain.loads.any())),
         driven=driven,
         forgets=model.forgets,
@@ -118,6 +121,7 @@ def features_of(model: Model, recording: Recording, chain: Masses | None = None)
         n_history=len(model.history),
         # The loop stops at each jump of a force, and with a drive or elements every step is full.
         tiled=long and not (leaps or driven or elements),
+        evolves=model.evolves,
         elements=elements,
         ends=ends,
         laws=tuple(one.uses_rate for one in getattr(model.law, "models", ())),
@@ -288,9 +292,9 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
 def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Callable]:
     """Return the functions `happened`, `event`, and `recorded` of `ContactStep`."""
     force, needs_update, update = law.force, law.needs_update, law.update
-    plastic, jumps = law.plastic, law.jumps
+    plastic, jumps, evolve = law.plastic, law.jumps, law.evolve
     RATE, LEDGER, FORGETS, JUMPS = features.rate, features.ledger, features.forgets, features.jumps
-    ONSET, LOWEST = features.weight, features.lowest
+    ONSET, LOWEST, EVOLVES = features.weight, features.lowest, features.evolves
     weight_set = replaced(features.n_history, ONSET)
 
     @hot
@@ -326,10 +330,10 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
         return renewed, kick, record, lost, work
 
     def recorded(d, half, r, dt, c, h):
-        renewed, rate = h, r if RATE else 0.0
-        if needs_update(d, rate, c, h):
+        renewed, rate = evolve(dt, d - dt * half, d, c, h)[0] if EVOLVES else h, r if RATE else 0.0
+        if needs_update(d, rate, c, renewed):
             theta = onset_fraction(d, half, dt)
-            renewed = update((d, r, onset_rate(r, half, theta), theta), c, h)
+            renewed = update((d, r, onset_rate(r, half, theta), theta), c, renewed)
         return force(d, rate, c, weight_set(renewed, 1.0))
 
     return happened, event, recorded

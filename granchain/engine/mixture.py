@@ -27,11 +27,11 @@ RUN_END = Quantity("run_end", "1", "one more than the last contact of its run; s
 UNTIL = 1
 # Values of quantities that the law of a contact lacks, with an elastic limit that is never reached.
 _IDLE = dict.fromkeys((one.name for one in ONSET_HISTORY), 1.0) | {"elastic_limit": math.inf}
-# Arguments of the functions: x and y are any two numbers or events, c coefficients, h history.
+# Arguments of the functions: x, y, and z are any numbers or events, c coefficients, h history.
 MIXED_SHAPES = {
     "history_of": "c", "force": "xych", "needs_update": "xych", "update": "xch", "energy": "xch",
-    "plastic": "ch", "overlap_limit": "c", "jumps": "c", "jump": "xych", "contact_radius": "xych",
-    "plastic_overlap": "c",
+    "plastic": "ch", "overlap_limit": "c", "jumps": "c", "jump": "xych", "evolve": "xyzch",
+    "contact_radius": "xych", "plastic_overlap": "c",
 }  # fmt: skip
 
 
@@ -83,6 +83,7 @@ def mixed_model(models: tuple[Model, ...]) -> Model:
         idle = tuple(_IDLE.get(quantity.name, 0.0) for quantity in history)
         bound["history_of"] = _history_begun(bound["history_of"], spread, idle)
         bound["update"] = _renewed(bound["update"], spread)
+        bound["evolve"] = _evolved(bound["evolve"], spread)
         bound["jumps"] = _padded_jumps(bound["jumps"], (math.inf,) * (max(counts) - count))
         own.append(bound)
     functions = own[-1]
@@ -106,6 +107,7 @@ def mixed_model(models: tuple[Model, ...]) -> Model:
         jumps_inside=bool(jumping),
         kinks=bool(jumping) and all(model.kinks for model in jumping),
         loses=any(model.loses for model in models),
+        evolves=any(model.evolves for model in models),
     )
 
 
@@ -229,7 +231,12 @@ def fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callabl
     def of_xych(x, y, c, h):
         return own(x, y, c_of(c), h_of(h))
 
-    made: dict[str, Callable] = {"c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych}
+    def of_xyzch(x, y, z, c, h):
+        return own(x, y, z, c_of(c), h_of(h))
+
+    made: dict[str, Callable] = {
+        "c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych, "xyzch": of_xyzch,
+    }  # fmt: skip
     return made[shape]
 
 
@@ -248,7 +255,12 @@ def _either(place: float, own: Callable, rest: Callable, shape: str) -> Callable
     def of_xych(x, y, c, h):
         return own(x, y, c, h) if c[0] == place else rest(x, y, c, h)
 
-    made: dict[str, Callable] = {"c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych}
+    def of_xyzch(x, y, z, c, h):
+        return own(x, y, z, c, h) if c[0] == place else rest(x, y, z, c, h)
+
+    made: dict[str, Callable] = {
+        "c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych, "xyzch": of_xyzch,
+    }  # fmt: skip
     return made[shape]
 
 
@@ -264,6 +276,14 @@ def _renewed(update: Callable, spread: Callable) -> Callable:
         return spread(h, update(event, c, h))
 
     return renew
+
+
+def _evolved(evolve: Callable, spread: Callable) -> Callable:
+    def evolve_all(dt, before, overlap, c, h):
+        renewed, lost = evolve(dt, before, overlap, c, h)
+        return spread(h, renewed), lost
+
+    return evolve_all
 
 
 def _padded_jumps(jumps: Callable, beyond: tuple) -> Callable:

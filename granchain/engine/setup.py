@@ -698,17 +698,21 @@ def _restitution_scan(model: Model) -> Callable:
 # Quasi-static force and work of a fresh contact, and the overlaps and histories at the start.
 
 
-def settled(model: Model) -> Callable:
+def settled(model: Model, evolved: bool = True) -> Callable:
     """Return a plain function (overlap, c) -> history after slow loading.
 
-    The contact is fresh before the loading.
+    The contact is fresh before the loading. A history that relaxes in time has relaxed completely,
+    or, if not `evolved`, not at all.
     """
-    history_of, _, needs_update, update, *_ = model.functions
+    history_of, _, needs_update, update, *_, evolve = model.functions
+    EVOLVES = model.evolves and evolved
 
     def settle(overlap, c):
         h = history_of(c)
         if overlap > OPEN and needs_update(overlap, 0.0, c, h):
             h = update((overlap, 0.0, 0.0, 1.0), c, h)
+        if EVOLVES:
+            h = evolve(math.inf, overlap, overlap, c, h)[0]
         return h
 
     return settle
@@ -1087,6 +1091,7 @@ def functions_sha256(model: Model) -> str:
         model.jumps_inside,
         model.kinks,
         model.loses,
+        model.evolves,
         model.windows,
         *(
             [(q.name, q.unit, q.output) for q in group]

@@ -74,7 +74,8 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         features.forgets,
         features.weight,
     )
-    step_of_contact, jumps = contact_step(law, features), law.jumps
+    EVOLVES, step_of_contact = features.evolves, contact_step(law, features)
+    jumps, evolve = law.jumps, law.evolve
     happened, event, force_terms = (
         step_of_contact.happened,
         step_of_contact.event,
@@ -91,6 +92,10 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         half = (d - before) / dt if started else r
         ck, hk = coefficients_at(c, k), history_at(h, k)
         contacts.pending[k] = 0.0
+        if EVOLVES:
+            hk, lost = evolve(dt if started else 0.0, before, d, ck, hk)
+            store_rows(h, k, hk)
+            clock.viscous += lost
         if not happened(d, before, r if RATE else 0.0, ck, hk):
             return False
         last, recorded, viscous = contacts.force[k], contacts.recorded[k], 0.0

@@ -105,7 +105,8 @@ def march(
         h = law.history_of(c)
         if start_overlap[k] > 0.0 and law.needs_update(start_overlap[k], 0.0, c, h):
             h = law.update((start_overlap[k], 0.0, 0.0, 1.0), c, h)
-        history.append(h)
+        # one that relaxes has done so
+        history.append(law.evolve(math.inf, start_overlap[k], start_overlap[k], c, h)[0])
 
     for step in range(n_steps + 1):
         recorded, leaps, inside, kicked = [], [], [], False
@@ -116,6 +117,8 @@ def march(
             half = v[k] - v[k + 1]
             # half-step velocities are those of dt/2 before; start velocities of the step itself
             rate = half + dt / 2.0 * (a[k] - a[k + 1]) if step > 0 else half
+            if step > 0:
+                h, _ = law.evolve(dt, before[k], overlap, c, h)
             if law.needs_update(overlap, rate, c, h):
                 theta = min(1.0, overlap / (dt * half)) if overlap > 0.0 and half > 0.0 else 1.0
                 h = law.update((overlap, rate, rate - 2.0 * theta * (rate - half), theta), c, h)
