@@ -62,7 +62,7 @@ class StandIn:
     def resolved(self):
         return self.keys
 
-    compared = resolved
+    plain = resolved
 
     def as_given(self):
         return {"tables": self.keys, "files": []}

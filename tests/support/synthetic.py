@@ -113,5 +113,6 @@ def synthetic(
         resolved=dict,
     )
     case.as_given = lambda: {"tables": {}, "files": []}
+    case.plain = lambda: {}
     history = history if "residual_overlap" in data else ()
     return Result(data, case=case, law=law, status=status, time_step=4e-8, history=history)

@@ -262,4 +262,5 @@ def _result(pulses: Pulses, columns: np.ndarray, law: str) -> Result:
     }
     case = SimpleNamespace(title="synthetic", energy=None, toml="", sha256="", resolved=dict)
     case.as_given = lambda: {"tables": {}}
+    case.plain = lambda: {}
     return Result(data, case=case, law=law, status=Status.COMPLETE, time_step=4e-8, history=())
