@@ -34,7 +34,7 @@ from granchain.mechanisms.case import load_mechanism
 from granchain.show.blocks import markdown_table
 from granchain.status import Status
 from granchain.store import Answer
-from granchain.store.schema import NUMBERS, TEXTS, VARIABLES, VARIABLES_OF_MECHANISM
+from granchain.store.schema import PROVENANCE_NUMBERS, TEXTS, VARIABLES, VARIABLES_OF_MECHANISM
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -279,7 +279,9 @@ def output_file() -> str:
         "group `provenance` contains the origin of the file, without user or machine:",
         "\n".join(f"* `{name}`" for name in TEXTS)
         + "\n"
-        + "\n".join(f"* `{n}` [{unit}]: {meaning}" for n, (unit, meaning) in NUMBERS.items()),
+        + "\n".join(
+            f"* `{n}` [{unit}]: {meaning}" for n, (unit, meaning) in PROVENANCE_NUMBERS.items()
+        ),
         "## How a run can end",
         grid(("status", "meaning"), [(one.label, one.sentence) for one in Status]),
     ]

@@ -155,9 +155,9 @@ def above(key: str) -> list[str]:
 # --------------------------------------------------------------------------------------------------
 # Numbers with a unit
 
-_NUMBER_TEXT = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+_NUMBER_PATTERN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _UNIT_FACTOR = r"[A-Za-zµμ]+(?:\^-?[0-9](?:\.[0-9]{1,2})?)?"
-WITH_UNIT = re.compile(rf"({_NUMBER_TEXT}) ?({_UNIT_FACTOR}(?:[*/]{_UNIT_FACTOR}){{0,4}})")
+WITH_UNIT = re.compile(rf"({_NUMBER_PATTERN}) ?({_UNIT_FACTOR}(?:[*/]{_UNIT_FACTOR}){{0,4}})")
 # Megametres and gigaseconds: the user probably meant a small prefix.
 _GIANT = re.compile(r"(?<![A-Za-zµμ])([MGTPEZY])([msg])(?![A-Za-zµμ])")
 
@@ -270,12 +270,12 @@ def choice(meaning: str, allowed: tuple[str, ...], default: Any = ..., otherwise
     return key(meaning, f"{', '.join(most)} or {last}", default, allowed)
 
 
-KEYS = "\nParameters\n----------"
+PARAMETERS_HEADING = "\nParameters\n----------"
 
 
 def without_keys(table: type) -> str:
     """Return the docstring of a table without the list of its keys."""
-    return inspect.cleandoc(table.__doc__ or "").partition(KEYS)[0].rstrip()
+    return inspect.cleandoc(table.__doc__ or "").partition(PARAMETERS_HEADING)[0].rstrip()
 
 
 def own_names(kind: type) -> set[str]:
@@ -335,7 +335,7 @@ class Table(BaseModel, metaclass=TableClass):
                 if not iskeyword(name)
             ]
         )
-        cls.__doc__ = "\n".join([without_keys(cls), *([KEYS, *keys] if keys else [])])
+        cls.__doc__ = "\n".join([without_keys(cls), *([PARAMETERS_HEADING, *keys] if keys else [])])
 
     @field_validator("*", mode="before")
     @classmethod

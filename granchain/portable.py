@@ -29,12 +29,12 @@ def flags(*names: str) -> int:
 
 # Files are not inherited by other programs, line ends are not converted, and links are not followed
 # when a file is written.
-_ALONE = flags("O_CLOEXEC", "O_NOINHERIT", "O_BINARY")
-TO_WRITE = os.O_WRONLY | flags("O_NOFOLLOW") | _ALONE
+_OPEN_FLAGS = flags("O_CLOEXEC", "O_NOINHERIT", "O_BINARY")
+TO_WRITE = os.O_WRONLY | flags("O_NOFOLLOW") | _OPEN_FLAGS
 # The file must not exist yet.
 NEW_FILE = TO_WRITE | os.O_CREAT | os.O_EXCL
 # Opening a pipe that has no writer returns at once.
-TO_READ = os.O_RDONLY | flags("O_NONBLOCK") | _ALONE
+TO_READ = os.O_RDONLY | flags("O_NONBLOCK") | _OPEN_FLAGS
 FOLDER = os.O_RDONLY | flags("O_DIRECTORY", "O_CLOEXEC")
 
 # Number of zero bytes written at a time.

@@ -516,7 +516,7 @@ def recording_of(case: Case) -> Recording:
 # contacts that are small compared with the bodies. Its contact radius a satisfies a^2 = R overlap
 # (Johnson 1985, Contact Mechanics, eq. (4.23), doi:10.1017/CBO9781139171731), so that a is 0.16 of
 # the radius of two equal spheres at this ratio.
-DEEP = 0.05
+DEEP_OVERLAP = 0.05
 # Rows of the energies: losses by yielding; and external work, which its parts follow.
 _PLASTIC, _EXTERNAL = (Energies._fields.index(name) for name in ("plastic", "external"))
 
@@ -884,7 +884,7 @@ def deep(chain: Chain, state: State) -> list[Message]:
     with np.errstate(invalid="ignore"):
         share = np.where(chain.contact_exists, overlap / limits, 0.0)
     k = int(np.argmax(share))
-    if not DEEP < share[k] < np.inf:
+    if not DEEP_OVERLAP < share[k] < np.inf:
         return []
     radius = math.sqrt(float(chain.effective_radii()[k] * overlap[k]))
     sentence = (
@@ -892,7 +892,7 @@ def deep(chain: Chain, state: State) -> list[Message]:
         f"{100.0 * share[k]:.2g} % of the smaller radius. According to Hertz's theory, the contact "
         f"radius was {radius:.3g} m, {radius / limits[k]:.2g} of the smaller radius, but the "
         "theory requires small contacts, so forces may be inaccurate. Keep the overlap below "
-        f"{100.0 * DEEP:.0f} %: reduce the load, or choose a stiffer material."
+        f"{100.0 * DEEP_OVERLAP:.0f} %: reduce the load, or choose a stiffer material."
     )
     return [Message(sentence, warning=True)]
 
@@ -1024,7 +1024,7 @@ def phases(
 # Bead-steps of all the runs that look for the pulse, our choice: about a second.
 MOST_BEAD_STEPS = 1e9
 # Samples of each of these runs, our choice: a pulse at the end of a run then has ten and more.
-SAMPLES = 2000
+SAMPLES_PER_RUN = 2000
 
 
 def no_pulse_yet(result: Result) -> bool:
@@ -1060,7 +1060,7 @@ def time_needed(case: Case) -> tuple[float, int] | None:
             return None
         changes = {
             "time.end": end,
-            "sensors.interval": end / SAMPLES,
+            "sensors.interval": end / SAMPLES_PER_RUN,
             "sensors.contacts": [],
             "sensors.arrival": "peak",
             "snapshots": None,

@@ -48,7 +48,7 @@ STUCK = 1e-12
 
 
 # Scalar results of an impact.
-SCALARS = {
+IMPACT_SCALARS = {
     "restitution": Label((), "1", "separation speed divided by approach speed"),
     "restitution_impulse": Label(
         (), "1", "impulse of the recovery divided by that of the approach"
@@ -83,7 +83,7 @@ HISTORY = {
     "force": Label(_OVER_TIME, "N", "contact force, positive in repulsion"),
 }
 # Prefix of the inputs of the law, as in the keys of a case.
-INPUT = "contact."
+KEY_PREFIX = "contact."
 
 
 class NeverOpens(RunError):  # noqa: N818
@@ -185,7 +185,7 @@ class ImpactResult(Answer):
 
     labels: ClassVar = {
         "speed": Label((), "m/s", "approach speed"),
-        **SCALARS,
+        **IMPACT_SCALARS,
         **{
             name: Label((), unit, f"{name.replace('_', ' ')} of the pair")
             for name, unit in PAIR_QUANTITIES.items()
@@ -199,8 +199,8 @@ class ImpactResult(Answer):
         """Inputs of the law by name, without those that have no value."""
         inputs: dict[str, Any] = {}
         for key in self.variables:
-            if key.startswith(INPUT):
-                name, _, inner = key.removeprefix(INPUT).partition(".")
+            if key.startswith(KEY_PREFIX):
+                name, _, inner = key.removeprefix(KEY_PREFIX).partition(".")
                 if inner:
                     inputs.setdefault(name, {})[inner] = self[key]
                 else:
@@ -278,7 +278,7 @@ class ImpactResult(Answer):
 
 
 @cache
-def labels_of_inputs(law: type[ContactLaw], prefix: str = INPUT) -> Mapping[str, Label]:
+def labels_of_inputs(law: type[ContactLaw], prefix: str = KEY_PREFIX) -> Mapping[str, Label]:
     """Return the labels of the inputs of a law, in alphabetical order, as in a file."""
     units = {"switch": "1", "word": ""}
     return {
@@ -367,12 +367,12 @@ def impact(
     for name, value in vars(values).items():
         if isinstance(value, Mapping):
             named = law_named(value["law"], "impact: law")
-            inner = labels_of_inputs(named, f"{INPUT}{name}.")  # type: ignore[arg-type]
-            of_law = {f"{INPUT}{name}.law": Label((), "", "contact law of this input")}
+            inner = labels_of_inputs(named, f"{KEY_PREFIX}{name}.")  # type: ignore[arg-type]
+            of_law = {f"{KEY_PREFIX}{name}.law": Label((), "", "contact law of this input")}
             labels = {**labels, **inner, **of_law}
-            data |= {f"{INPUT}{name}.{key}": entry for key, entry in value.items()}
+            data |= {f"{KEY_PREFIX}{name}.{key}": entry for key, entry in value.items()}
         else:
-            data[f"{INPUT}{name}"] = value
+            data[f"{KEY_PREFIX}{name}"] = value
     for name in ("law", "model", "coefficients"):
         del data[name]
     result = ImpactResult(data, law=law.name, title="Impact of two bodies", labels=labels)

@@ -18,7 +18,7 @@ from granchain.cli import obey
 from granchain.contact import families, laws
 from granchain.contact import law as law_module
 from granchain.contact.user import PREFIX, load_law_module
-from granchain.studies.collisions import NUMBERS
+from granchain.studies.collisions import SCALAR_NAMES
 from granchain.two_body import impact
 
 MA_LIU = ("--set", "psi=2.84", "--set", "xi=13")
@@ -145,7 +145,7 @@ def test_an_impact_is_that_of_python_and_its_pair_is_told(capsys):
     inputs = ({"restitution": 0.7}, {"psi": 2.84, "xi": 13.0})
     for k, (law, values) in enumerate(zip(given["law"], inputs, strict=True)):
         result = impact(law=law, speed=1.77, refine=4.0, **values).as_dict()
-        for name, scalar in NUMBERS.items():
+        for name, scalar in SCALAR_NAMES.items():
             assert given[name][k] == result[scalar]
         assert values.items() <= given["inputs"][law].items()
     text = told(capsys, *command)

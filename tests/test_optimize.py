@@ -82,7 +82,7 @@ def test_a_limit_holds_it_back(request):
 @pytest.fixture
 def few_steps(monkeypatch):
     """What is compared needs no end of the way down, and few designs."""
-    fewer = {"MOST_ITERATIONS": 3, "DESIGNS": 2, "ROUNDS": (0.0,), "WITHOUT_SLOPES": 3}
+    fewer = {"MOST_SEARCH_STEPS": 3, "DESIGNS": 2, "GAINS_OF_ROUNDS": (0.0,), "WITHOUT_SLOPES": 3}
     for name, few in fewer.items():
         monkeypatch.setattr(f"granchain.studies.design.{name}", few)
 

@@ -9,9 +9,9 @@ from support.short_chains import short
 import granchain as gc
 from granchain.case.document import flattened
 from granchain.errors import CaseError
-from granchain.studies.measures import ARRAYS, PULSE, TRACES
+from granchain.studies.measures import OPTIONAL_ARRAYS, PULSE, TRACES
 from granchain.studies.modes import STORED
-from granchain.studies.plan import INTERVALS, RESERVED_NAMES, Plan
+from granchain.studies.plan import INTERVAL_TABLES, RESERVED_NAMES, Plan
 from granchain.studies.sweep_file import load_sweep
 
 pytestmark = pytest.mark.usefixtures("plain_members")
@@ -70,7 +70,7 @@ def test_every_number_of_a_case_gives_the_members_of_replace(name):
     keys = {
         key: value
         for key, value in flattened(case.resolved())
-        if key.partition(".")[0] in INTERVALS and isinstance(value, float)
+        if key.partition(".")[0] in INTERVAL_TABLES and isinstance(value, float)
     }
     assert len(keys) > 5
     for key, value in keys.items():
@@ -195,7 +195,7 @@ def test_an_invalid_derived_parameter_is_rejected(vary, options, message):
 
 
 def test_names_of_a_study_and_of_a_case_are_no_names_of_derived_parameters():
-    labels = PULSE | ARRAYS | TRACES
+    labels = PULSE | OPTIONAL_ARRAYS | TRACES
     names = {
         *labels,
         *STORED,

@@ -22,7 +22,7 @@ from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
 from granchain.material import MATERIALS
 from granchain.simulation import prepare, prepare_together
-from granchain.two_body import SCALARS, collide, contact_of_two, impact, two_bodies
+from granchain.two_body import IMPACT_SCALARS, collide, contact_of_two, impact, two_bodies
 
 pytestmark = pytest.mark.plain
 
@@ -248,7 +248,7 @@ def test_two_bodies_and_a_chain_of_two_have_the_same_bits(law, given):
     alone = contact_of_two(laws()[law], two_bodies(pair, SPEED), pair, inputs)
     assert contacts.c.tobytes() == alone.c.tobytes()
     row = collide(contacts, chain, SPEED, 1.0)
-    for name in (*SCALARS, "time", "overlap", "rate", "force"):
+    for name in (*IMPACT_SCALARS, "time", "overlap", "rate", "force"):
         both = (np.asarray(getattr(result, name)) for result in (bodies, row))
         assert next(both).tobytes() == next(both).tobytes()
 

@@ -16,7 +16,7 @@ from granchain.cli import obey
 from granchain.cli.plot import spectrum_text
 from granchain.errors import GranchainError
 from granchain.store import Result
-from granchain.waves.bands import DEEP, RecordedRow, bands_of, mapped
+from granchain.waves.bands import FAR_IN_GAP, RecordedRow, bands_of, mapped
 from granchain.waves.dispersion import cell_of
 from granchain.waves.spectra import recorded_row, source_signal
 
@@ -188,7 +188,7 @@ def test_edges_of_random_cells_lie_within_their_errors_or_are_withheld_with_a_re
         bars.extend(found.band_edge_errors[stated] / line)
         # coherent: a line on each side of the edge is one that the curve is fitted to
         with np.errstate(invalid="ignore"):
-            lines = found.cell_frequency[np.abs(found.cosine) < DEEP]
+            lines = found.cell_frequency[np.abs(found.cosine) < FAR_IN_GAP]
         near = np.array(
             [
                 [((lines - e) * side > 0.0)[abs(lines - e) < 2.0 * line].any() for e in row]

@@ -12,8 +12,8 @@ from granchain.contact.law import Quantity
 from granchain.status import Status
 from granchain.store import open_answer
 from granchain.store.answer import Result
-from granchain.store.dataset import NUMBERS
 from granchain.store.schema import (
+    PROVENANCE_NUMBERS,
     READ_BY_UDUNITS,
     VARIABLES,
     VARIABLES_OF_MECHANISM,
@@ -49,7 +49,7 @@ def test_udunits_reads_every_unit_of_the_table_as_it_is_meant() -> None:
 def test_every_unit_of_a_file_is_in_the_table() -> None:
     units = {
         name: entry.unit for name, entry in {**VARIABLES, **VARIABLES_OF_MECHANISM}.items()
-    } | {name: unit for name, (unit, _) in NUMBERS.items()}
+    } | {name: unit for name, (unit, _) in PROVENANCE_NUMBERS.items()}
     assert {name: unit for name, unit in units.items() if unit not in READ_BY_UDUNITS} == {}
     for law in laws().values():
         for quantity in (*law.history, *law.inputs):

@@ -92,7 +92,7 @@ from granchain.material import Material
 # Maximum length of a line of a printed case [characters].
 LINE = 160
 # Maximum number of rows of a drive in the text of a case file (our choice).
-MOST_ROWS = 100
+MOST_DRIVE_ROWS = 100
 
 
 class CheckedCase(Table):
@@ -240,7 +240,7 @@ class CheckedCase(Table):
 
         target, tables, files = Path(path), copy.deepcopy(self._document), {}
         for where, table in getattr(self, "drives", {}).items():
-            if table.time is not None and len(table.time) > MOST_ROWS:
+            if table.time is not None and len(table.time) > MOST_DRIVE_ROWS:
                 name = f"{target.stem}.{where}.csv"
                 rows = [f"{t!r},{x!r}\n" for t, x in zip(table.time, table.value, strict=True)]
                 files[name] = "time,value\n" + "".join(rows)

@@ -31,7 +31,7 @@ from granchain.case.start import (
     same_of,
 )
 from granchain.case.tables import (
-    ALL,
+    ALL_LABELS,
     ChainContactTable,
     ChainTable,
     ContactTable,
@@ -58,7 +58,7 @@ from granchain.material import Material
 MEMORY = 8 * 2**30
 # Arrays with one number per body in chain, pair, and engine, counted generously. The arrays of the
 # law are added to them.
-ARRAYS = 40
+ARRAYS_PER_BODY = 40
 # Maximum number of sensors from a range or "all" (our choice): one sample each is already 8 MB.
 MOST_LABELS = 1_000_000
 # Numbers per body and its contact in an output file: labels, radius, mass, final motion, peak,
@@ -437,7 +437,7 @@ def read_sensors(
         where, labels = f"sensors.{name}", getattr(sensors, name)
         words = shown(labels) if isinstance(labels, str) else ""
         if words:
-            ranges = [known] if labels == ALL else ranges_of(labels)
+            ranges = [known] if labels == ALL_LABELS else ranges_of(labels)
             few = problems.check(
                 sum(map(len, ranges)) <= MOST_LABELS,
                 where,
@@ -565,13 +565,13 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
     law = laws().get(tables["contact"].law, ContactLaw) if "contact" in tables else ContactLaw
     step = time.step if isinstance(time.step, float) else 0.0
     beads = "chain.segment" if tables["chain"].segment else "chain.beads"
-    size = 8.0 * bodies * (ARRAYS + len(law.coefficients) + len(law.history))
+    size = 8.0 * bodies * (ARRAYS_PER_BODY + len(law.coefficients) + len(law.history))
     riders = sum(
         repeat * segment.count * len(segment.resonator or ())
         for repeat, group in tables["chain"].groups()
         for segment in group
     )
-    size += 8.0 * ARRAYS * riders
+    size += 8.0 * ARRAYS_PER_BODY * riders
     amounts = [(size, beads, f"{bodies} bodies", "Use fewer beads")]
     # The default is 1/200 of the run, or the complete run if that rounds to 0.
     balance = energy.interval or time.end / 200.0 or time.end

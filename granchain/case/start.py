@@ -25,13 +25,13 @@ from granchain.plain_data import canonical, sha256_of
 # First characters of the text of a state; they identify a file with a state.
 STATE_MARK = '{"granchain_state":1,'
 SIDES = ("left", "right")
-ARRAYS = tuple(name for name in Start._fields if name != "steps")
+STATE_ARRAYS = tuple(name for name in Start._fields if name != "steps")
 # Arrays of some chains only; the text of other states does not contain them.
 _OPTIONAL_ARRAYS = {"attached": (4, 0), "ends": (4, 0)}
 # Parts of a case that must not change, with their names in messages, and parts that may change.
 FIXED = {"beads": "chain", "law": "law"}
 LOADS = ("precompression", "gravity", "drag", "on_site_stiffness", "on_site_damping")
-FREE = {
+CHANGEABLE = {
     "loads": "loads, drag or on-site springs",
     **{side: f"{side} end or its drive" for side in SIDES},
     "drives": "drives of beads",
@@ -97,7 +97,7 @@ def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
         "speed": None if case.striker is None else case.striker.speed,
         **{name: getattr(initial, name, None) for name in MOTION_COLUMNS},
     }
-    arrays = {name: getattr(start, name) for name in ARRAYS}
+    arrays = {name: getattr(start, name) for name in STATE_ARRAYS}
     return {
         name: values
         for name, values in arrays.items()
@@ -112,7 +112,7 @@ def text_of_state(state: Mapping[str, Any]) -> str:
             list(state[name].shape),
             base64.b64encode(np.ascontiguousarray(state[name], _kind(name)).tobytes()).decode(),
         ]
-        for name in ARRAYS
+        for name in STATE_ARRAYS
         if name in state
     }
     facts = canonical(json.loads(state["facts"]))
@@ -172,7 +172,7 @@ def state_in(text: str) -> StoredState:
         lists = [None if one is None else tuple(map(float, one)) for one in moved]
         stored = StoredState(
             start, float(facts["time_step"]), asked, float(facts["began"]), drives,
-            {name: same[name] for name in (*FIXED, *FREE, "walls")}, lists[0], lists[1],
+            {name: same[name] for name in (*FIXED, *CHANGEABLE, "walls")}, lists[0], lists[1],
             None if speed is None else float(speed),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
@@ -252,7 +252,7 @@ def differences_of(case: Any, step: float) -> list[str]:
     """
     stored, same = case.stored_state, same_of(case)
     assert stored is not None
-    other = [words for name, words in FREE.items() if stored.same[name] != same[name]]
+    other = [words for name, words in CHANGEABLE.items() if stored.same[name] != same[name]]
     return ["time step"] * (step != stored.time_step) + other
 
 

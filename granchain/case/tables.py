@@ -212,7 +212,7 @@ class SegmentTable(Table):
 
 
 # Keys of [chain] that segments use unless they have their own.
-OF_BEADS = (
+BEAD_KEYS = (
     "radius", "mass", "material", "gap", "drag", "on_site_stiffness", "on_site_damping",
     "resonator",
 )  # fmt: skip
@@ -298,7 +298,7 @@ class ChainTable(Table):
             return chain
         segments = []
         for segment, entry in zip(self.segment, keys["segment"], strict=True):
-            values = {name: inherited(segment, entry, chain, name) for name in OF_BEADS}
+            values = {name: inherited(segment, entry, chain, name) for name in BEAD_KEYS}
             segments.append(with_values(segment, values | body_of(segment, entry, chain)))
         return with_values(chain, {"segment": tuple(segments)})
 
@@ -308,7 +308,7 @@ class ChainTable(Table):
         The beads of a uniform chain are one segment.
         """
         if not self.segment:
-            values = {name: getattr(self, name) for name in OF_BEADS}
+            values = {name: getattr(self, name) for name in BEAD_KEYS}
             return [(1, [SegmentTable.model_construct(count=self.beads or 1, **values)])]
         groups: list[tuple[int, list[SegmentTable]]] = [(1, [])]
         for segment in self.segment:
@@ -455,7 +455,7 @@ KEYS_ALLOWED = {
     "noise": ("dc", "ramp", "duration"),
     "pulse": (),
 }
-SHAPES = ("half-sine", "gaussian")
+PULSE_SHAPES = ("half-sine", "gaussian")
 
 
 class DriveTable(Table):
@@ -522,7 +522,9 @@ class DriveTable(Table):
         "the root mean square of noise [m] or [N]", "a number above 0", None, gt=0.0
     )
     seed: int | None = key("the seed of noise", "a whole number, 0 or more", None, ge=0)
-    shape: Literal["half-sine", "gaussian"] | None = choice("the shape of a pulse", SHAPES, None)
+    shape: Literal["half-sine", "gaussian"] | None = choice(
+        "the shape of a pulse", PULSE_SHAPES, None
+    )
 
 
 # "from" is a keyword of Python, so a class statement cannot declare it.
@@ -639,14 +641,14 @@ _TABLES = (
     'a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }, '
     "{ mass, stiffness, damping }, { plate }, { rod }, or { modes }"
 )
-_END = (("free", "wall", "rigid"), "free", _TABLES)
+_END_WORDS = (("free", "wall", "rigid"), "free", _TABLES)
 
 
 class EndsTable(Table):
     """The two ends of the chain."""
 
-    left: EndKey = choice("the left end", *_END)
-    right: EndKey = choice("the right end", *_END)
+    left: EndKey = choice("the left end", *_END_WORDS)
+    right: EndKey = choice("the right end", *_END_WORDS)
     left_material: MaterialKey | None = material_of("the left wall")
     right_material: MaterialKey | None = material_of("the right wall")
     left_contact: ContactTable | None = own_contact("at the left wall")
@@ -695,8 +697,8 @@ class ChainContactTable(ContactTable):
 
 
 # Labels as text: "all", or ranges with a step, separated by commas.
-RANGE = re.compile(r"\s*(-?[0-9]{1,9})(?:\s*-\s*(-?[0-9]{1,9})(?::([0-9]{1,9}))?)?\s*")
-ALL = "all"
+LABEL_RANGE = re.compile(r"\s*(-?[0-9]{1,9})(?:\s*-\s*(-?[0-9]{1,9})(?::([0-9]{1,9}))?)?\s*")
+ALL_LABELS = "all"
 
 
 def ranges_of(words: str) -> list[range]:
@@ -709,7 +711,7 @@ def ranges_of(words: str) -> list[range]:
     """
     found = []
     for part in words.split(","):
-        match = RANGE.fullmatch(part) if len(words) <= TITLE_LENGTH else None
+        match = LABEL_RANGE.fullmatch(part) if len(words) <= TITLE_LENGTH else None
         if match is None:
             raise ValueError('Write "all", or ranges such as "1-70", "1-70:5", or "1-10, 40"')
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
@@ -723,7 +725,7 @@ def _labels_in_words(value: Any, handler: Any) -> Any:
     """Check labels that are given as text; they are expanded when the chain is known."""
     if not isinstance(value, str):
         return handler(value)
-    if value != ALL:
+    if value != ALL_LABELS:
         ranges_of(value)
     return value
 

@@ -138,9 +138,9 @@ def simpson(intervals: int) -> np.ndarray:
 
 # Nodes are dense at both ends of a path, where forces start like d^1.5. Every second node gives a
 # coarse rule, from which the error is estimated.
-_INTERVALS = 240
-_ONSET_PLACES = 0.5 * (1.0 - np.cos(np.linspace(0.0, math.pi, _INTERVALS + 1)))
-_FINE, _COARSE = simpson(_INTERVALS), simpson(_INTERVALS // 2)
+_PATH_INTERVALS = 240
+_ONSET_PLACES = 0.5 * (1.0 - np.cos(np.linspace(0.0, math.pi, _PATH_INTERVALS + 1)))
+_FINE, _COARSE = simpson(_PATH_INTERVALS), simpson(_PATH_INTERVALS // 2)
 
 
 def cycles(contact: Contact, count: int = 40) -> Creation:

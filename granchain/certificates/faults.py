@@ -15,7 +15,7 @@ from granchain.errors import LawError
 SEEN_FAULT = {2: (1.7, 2.3), 1: (0.5, 1.9)}
 
 # Rates [m/s] for checks of the force: at rest, in approach, and in recovery.
-RATES = (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1])
+CHECKED_RATES = (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1])
 
 # Accepted energy creation in a cycle, relative to the largest work supplied: rounding of the cycles
 # and of the closed forms.
@@ -109,7 +109,8 @@ def faults_of_values(contact: Contact) -> Iterator[tuple[str, str]]:
     for d, h in loaded(contact):
         at = f"at overlap {d:.3g} m"
         values = [
-            ("force", contact.force(d, h, rate), f"{at} and rate {rate:g} m/s") for rate in RATES
+            ("force", contact.force(d, h, rate), f"{at} and rate {rate:g} m/s")
+            for rate in CHECKED_RATES
         ]
         for name, value, where in [*values, ("energy", contact.energy(d, h), at)]:
             if not math.isfinite(value):
@@ -118,7 +119,7 @@ def faults_of_values(contact: Contact) -> Iterator[tuple[str, str]]:
 
 def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
     """Yield problems of finite forces, each with its kind and a message."""
-    for overlap, rate in product((0.0, OPEN, -1e-6 * contact.scale), RATES):
+    for overlap, rate in product((0.0, OPEN, -1e-6 * contact.scale), CHECKED_RATES):
         value = contact.force(overlap, contact.fresh(), rate)
         if value != 0.0:
             yield (
@@ -133,7 +134,7 @@ def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
             yield "sign", f"the force is negative ({at_rest:.3g} N) at overlap {d:.3g} m and rate 0"
     for d, h in grid:
         at_rest = contact.force(d, h)
-        for rate, phase in zip(RATES[1:], ("approach", "recovery"), strict=True):
+        for rate, phase in zip(CHECKED_RATES[1:], ("approach", "recovery"), strict=True):
             # Larger than the rounding of a difference of two forces.
             if (contact.force(d, h, rate) - at_rest) * rate < -1e-12 * abs(at_rest * rate):
                 drives = f"the rate term accelerates the {phase} instead of damping it"

@@ -53,14 +53,14 @@ REFINED = 4.0
 # speeds [m/s] are used, because it is random where a step falls relative to a kink or jump. The
 # speeds are low, because jumps of the published laws are near first yield and have more weight
 # there.
-REFINEMENTS, REFERENCE = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0), 40.0
+REFINEMENTS, REFERENCE_CONTACT = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0), 40.0
 ORDER_SPEEDS = tuple(float(speed) for speed in np.geomspace(0.15, 0.3, 8))
 
 
 # Dimensions of the variables of a report.
-_NOMINAL, _SPEEDS, _JUMPS = ("nominal",), ("impact_speed",), ("jump_overlap",)
+_NOMINAL, _SPEEDS, _JUMP_DIMENSIONS = ("nominal",), ("impact_speed",), ("jump_overlap",)
 # Prefix of the names of the variables that contain the inputs of a law.
-INPUT = "contact."
+INPUT_PREFIX = "contact."
 
 
 class Certificate(Answer):
@@ -115,8 +115,8 @@ class Certificate(Answer):
         "tensile": Label(_NOMINAL, "1", "effective restitution with tension allowed"),
         "impact_speed": Label(_SPEEDS, "m/s", "impact speed"),
         "restitution": Label(_SPEEDS, "1", "restitution at the impact speed"),
-        "jump_overlap": Label(_JUMPS, "m", "overlap at which the loading force jumps"),
-        "jump": Label(_JUMPS, "1", "jump of the loading force, relative to the force"),
+        "jump_overlap": Label(_JUMP_DIMENSIONS, "m", "overlap at which the loading force jumps"),
+        "jump": Label(_JUMP_DIMENSIONS, "1", "jump of the loading force, relative to the force"),
     }
 
     @property
@@ -132,8 +132,8 @@ class Certificate(Answer):
     @property
     def inputs(self) -> dict[str, Any]:
         """Inputs of the measurement that have a value, by name."""
-        names = [name for name in self.variables if name.startswith(INPUT)]
-        return {name.removeprefix(INPUT): self[name] for name in names}
+        names = [name for name in self.variables if name.startswith(INPUT_PREFIX)]
+        return {name.removeprefix(INPUT_PREFIX): self[name] for name in names}
 
     @property
     def delivered(self) -> list[tuple[float, float | None, float | None]]:
@@ -190,9 +190,9 @@ def report_of(
     for name, value in inputs.items():
         if value is not None:
             plain = isinstance(value, (bool, int, float, str))
-            data[INPUT + name] = stored = value if plain else toml(value)
+            data[INPUT_PREFIX + name] = stored = value if plain else toml(value)
             unit = "" if isinstance(stored, str) else units.get(name) or "1"
-            labels[INPUT + name] = Label((), unit, f"case parameter {INPUT}{name}")
+            labels[INPUT_PREFIX + name] = Label((), unit, f"case parameter {INPUT_PREFIX}{name}")
     return Certificate(
         data,
         law=law.name,
@@ -346,7 +346,7 @@ def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | No
             [(impact.max_overlap, impact.max_force, impact.restitution) for impact in impacts]
         )
 
-    reference = attempt(lambda: numbers(REFERENCE))
+    reference = attempt(lambda: numbers(REFERENCE_CONTACT))
     if reference is None:
         return None
     errors = [

@@ -431,7 +431,7 @@ def answer_of(
     """Return the single impact, or the dataset of several impacts."""
     import numpy as np
 
-    from granchain.studies.collisions import NUMBERS, dataset_of_impacts
+    from granchain.studies.collisions import SCALAR_NAMES, dataset_of_impacts
 
     if len(rows) == 1:
         return rows[0].result
@@ -442,7 +442,7 @@ def answer_of(
         name: np.array(
             [math.nan if row.result is None else row.result[scalar] for row in rows]
         ).reshape(shape)
-        for name, scalar in NUMBERS.items()
+        for name, scalar in SCALAR_NAMES.items()
     }
     reasons = np.array([row.problem for row in rows], dtype=object).reshape(shape)
     stated = {
@@ -467,7 +467,7 @@ def draw_impacts(rows: Sequence[ImpactRow], answer: Any) -> Any:
 
 def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:
     """Return a table with a column per law: all results, or the restitutions of a sweep."""
-    from granchain.two_body import OF_PLATE, SCALARS
+    from granchain.two_body import IMPACT_SCALARS, OF_PLATE
 
     names = list(dict.fromkeys(row.law for row in rows))
     keys = several_values(numbers)
@@ -477,7 +477,7 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
                 name if label.unit == "1" else f"{name} [{label.unit}]",
                 *(number_text(getattr(row.result, name, None)) for row in rows),
             )
-            for name, label in (SCALARS | OF_PLATE).items()
+            for name, label in (IMPACT_SCALARS | OF_PLATE).items()
             if name in getattr(rows[0].result, "variables", ())
         )
         return text_table([("", *names), *numbers_of_each], "<" + ">" * len(names))

@@ -38,7 +38,7 @@ DIMENSIONS: dict[str, tuple[float, float, float]] = {
     "J": (2, 1, -2), "1": (0, 0, 0),
 }  # fmt: skip
 # Value of n in a unit such as N/m^n: that of Hertz.
-EXPONENT = 1.5
+HERTZ_EXPONENT = 1.5
 
 
 def example_pair() -> Pair:
@@ -130,7 +130,7 @@ def factors_of(unit: str) -> list[tuple[str, float]]:
             )
         slash, name, power, above, below, free = match.groups()
         exponent = (
-            EXPONENT
+            HERTZ_EXPONENT
             if free
             else float(power)
             if power

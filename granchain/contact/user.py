@@ -18,7 +18,7 @@ from granchain.errors import FileError, LawError
 # Prefix of the name of a user's module; the stem of its file follows.
 PREFIX = "granchain_law_"
 # Hash of the content of each user's file when its module was made.
-_CONTENT: dict[str, str] = {}
+_FILE_HASHES: dict[str, str] = {}
 _OWN_FOLDER = os.fspath(Path(__file__).parents[1]) + os.sep
 
 
@@ -75,7 +75,7 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
             f"law file {shown}: the file defines no contact law. It must define at least one. "
             "Define a class based on granchain.ContactLaw and set its name."
         )
-    _CONTENT[name] = digest
+    _FILE_HASHES[name] = digest
     return found
 
 
@@ -86,7 +86,7 @@ def loaded_content(path: str | os.PathLike[str]) -> str | None:
     """
     name = module_name(Path(path))
     loaded = sys.modules.get(name)
-    return _CONTENT.get(name) if loaded and loaded.__file__ == os.path.abspath(path) else None
+    return _FILE_HASHES.get(name) if loaded and loaded.__file__ == os.path.abspath(path) else None
 
 
 def module_name(file: Path) -> str:

@@ -11,7 +11,7 @@ from granchain.engine.fields import Field, named_tuple_of
 from granchain.engine.timestep import TimeStep
 
 # Entries of the energy balance of a run, if no interval is given.
-ENTRIES = 200
+ENERGY_ENTRIES = 200
 # Energies of an entry, in the order of `account`.
 ENERGY = (
     Field("kinetic", "entry", "of the bodies and the attached masses [J]"),
@@ -145,7 +145,7 @@ class Recording:
         """Return an array for each field of PLAN."""
         # The two contacts of a bead have the index of its body, counted from 0, and the next index.
         beads = np.array(self.sensor_beads, dtype=np.int64) - chain.first_label
-        balance = self.energy_interval or time_step.n_steps * time_step.value / ENTRIES
+        balance = self.energy_interval or time_step.n_steps * time_step.value / ENERGY_ENTRIES
         return {
             "sensor_left": beads,
             "sensor_right": beads + 1,

@@ -47,7 +47,7 @@ from granchain.jit.reach import Reach
 from granchain.jit.syntax import code_by_syntax
 
 # All contacts of a chain.
-ALL: Any = slice(None)
+ALL_CONTACTS: Any = slice(None)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def groups_of(row: RowInputs) -> list[ContactGroup]:
     """
     found: list[tuple[Any, type[ContactLaw], SimpleNamespace]]
     if not row.own:
-        found = [(ALL, row.law, row.inputs)]
+        found = [(ALL_CONTACTS, row.law, row.inputs)]
         found += [(selected, row.law, inputs) for selected, inputs in row.of_pairs]
     else:
         rest = np.zeros(row.limits.size, dtype=bool)
@@ -179,7 +179,7 @@ def groups_of(row: RowInputs) -> list[ContactGroup]:
     groups = []
     for selected, law, inputs in found:
         pair = row.pair
-        if selected is not ALL:
+        if selected is not ALL_CONTACTS:
             values = pair.items().items()
             pair = Pair(
                 **{name: np.asarray(x)[selected] if np.ndim(x) else x for name, x in values}

@@ -46,7 +46,7 @@ MOST_SAMPLES = 60
 # value are not distinguishable.
 MOST_LAWS, MOST_FITS = 6, 3
 # Largest number of fitted pulses; with more, single samples would not be visible.
-MOST_PULSES = 8
+MOST_PULSES_DRAWN = 8
 # Height of the row of a case, with its share of axes, legend, and heading [inch]; our choice.
 CASE_ROW = 0.25
 
@@ -243,7 +243,7 @@ def _pulses_and_residuals(force: Any, difference: Any, fits: Sequence[Fit], line
     The pulses are side by side. Return a note if some pulses are not plotted.
     """
     samples = fits[0].samples
-    places = evenly_spaced(len(samples), MOST_PULSES)
+    places = evenly_spaced(len(samples), MOST_PULSES_DRAWN)
     zero_line(difference)
     if not places:
         middle = {"xycoords": "axes fraction", "ha": "center", **text_look(force)}

@@ -44,7 +44,7 @@ from granchain.case.signals import highest
 from granchain.errors import GranchainError
 from granchain.figures.laws import draw_loop, loop_styles
 from granchain.figures.style import (
-    MOST_LINES,
+    MOST_CURVES,
     SHEET,
     Lines,
     Panels,
@@ -78,7 +78,7 @@ from granchain.store.files import check_new
 ROW = 0.4
 # Fraction of the largest force. If the force before the wave is a larger fraction, it is
 # subtracted, because the wave would take up less than half of the panel. Our choice.
-AT_REST = 0.5
+LARGE_STATIC_FORCE = 0.5
 # Largest relative deviation of a bead from a fitted power law that is plotted; our choice.
 MOST_MISFIT = 0.1
 # Smallest relative change of a fitted power law from the first to the last bead that counts as
@@ -140,7 +140,7 @@ def force_traces(
     beads = results[0].sensor_bead[places].tolist()
     panels = Panels(ax, len(beads), tall=0.4 + 0.13 * len(beads), sharex=True, sharey=True)
     static = largest(*(result.sensor_force[0] for result in results))
-    beyond = static > AT_REST * largest(*(result.sensor_force for result in results))
+    beyond = static > LARGE_STATIC_FORCE * largest(*(result.sensor_force for result in results))
     lines, names = Lines([result.law for result in results]), labels_of(results, labels)
     pulses = measured_pulses(results[0])
     for axes, bead, index in zip(panels.axes, beads, places, strict=True):
@@ -373,7 +373,7 @@ def bead_velocities(
     if isinstance(beads, int | None) and "sensor_bead" in result.variables:
         recorded = bodies[(bodies == 0) | np.isin(bodies, result.sensor_bead)]
         bodies = recorded if len(result.sensor_bead) else bodies
-    labels = bodies[selected(bodies, beads, MOST_LINES)]
+    labels = bodies[selected(bodies, beads, MOST_CURVES)]
     panels = Panels(ax)
     places = np.searchsorted(result.bead, labels)
     time, velocity, how = _course(result, places)
@@ -519,7 +519,7 @@ def hysteresis(
     handles, residuals = [], []
     zero_line(axes)
     for i, (result, name) in enumerate(zip(results, names, strict=True)):
-        places = selected(result.sensor_contact, contacts, MOST_LINES if alone else 3)
+        places = selected(result.sensor_contact, contacts, MOST_CURVES if alone else 3)
         chosen = result.sensor_contact[places]
         shades = panels.shades(chosen, "contact") if alone else [None] * len(places)
         for k, (index, contact, shade) in enumerate(zip(places, chosen, shades, strict=True)):

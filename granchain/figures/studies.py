@@ -20,8 +20,8 @@ from matplotlib.lines import Line2D
 from granchain.errors import GranchainError, suggestion
 from granchain.figures.style import (
     LOG_SPAN,
+    MOST_CURVES,
     MOST_KEYS,
-    MOST_LINES,
     SHEET,
     Lines,
     Panels,
@@ -83,7 +83,7 @@ class Selection(NamedTuple):
 
 
 def selection(
-    study: Any, name: str, lines: str | None, *along: str, most: int = MOST_LINES
+    study: Any, name: str, lines: str | None, *along: str, most: int = MOST_CURVES
 ) -> Selection:
     """Return the values of a variable along dimensions, the lines first and the draws last.
 
@@ -294,7 +294,9 @@ def study_curves(
     study = in_order(study, *filter(None, (along, lines)))
     dim = str(study[along].dims[0]) if along in getattr(study, "coords", ()) else along
     ordered = lines in getattr(study, "dims", ()) and is_ordered(study, lines)
-    chosen = selection(study, name, lines, dim, "draw", most=MOST_SHADES if ordered else MOST_LINES)
+    chosen = selection(
+        study, name, lines, dim, "draw", most=MOST_SHADES if ordered else MOST_CURVES
+    )
     x = number_values(study, along, "study_curves")
     panels = Panels(ax)
     axes, looks = panels.first, Lines([str(index) for index in chosen.places])
@@ -530,8 +532,8 @@ def finish_bands(bands: Any, panels: Panels, *notes: str) -> Figure:
         f"{key_words(key)} {fraction:.3g} %"
         for key, fraction in zip(bands["key"].values, fractions, strict=True)
     ]
-    more = f", and {len(keys) - MOST_LINES} more" if len(keys) > MOST_LINES else ""
-    deviations = f"standard deviations: {', '.join(keys[:MOST_LINES])}{more}"
+    more = f", and {len(keys) - MOST_CURVES} more" if len(keys) > MOST_CURVES else ""
+    deviations = f"standard deviations: {', '.join(keys[:MOST_CURVES])}{more}"
     laws, members = named_laws([bands.attrs["law"]]), f"members: {bands.attrs['status']}"
     title = str(bands.attrs["title"])
     return panels.finish(title, laws, members, deviations, *notes, late_pulses(bands))

@@ -32,7 +32,7 @@ from granchain.errors import GranchainError, clean
 from granchain.store import Result
 from granchain.store.answer import case_of, check_result
 
-_P = ParamSpec("_P")
+_DrawParameters = ParamSpec("_DrawParameters")
 _Made = TypeVar("_Made")
 
 # Default of the argument `style` of every figure, and its style sheet.
@@ -43,7 +43,7 @@ SHEET_FILE = Path(__file__).with_name("granchain.mplstyle")
 FORMATS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
 UNDATED = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 # Largest number of lines that are distinguishable; our choice.
-MOST_LINES = 10
+MOST_CURVES = 10
 # Largest number of legend entries inside a panel; our choice.
 MOST_INSIDE = 5
 # Width of a letter relative to the font size: 0.48 to 0.57 in the labels of seven figures
@@ -62,11 +62,11 @@ VISIBLE = 0.25
 # Colour bar at the right of a panel, as fractions of the panel: left, bottom, width, height.
 BAR = (1.02, 0.0, 0.03, 1.0)
 # Colour of text that reports a failed run.
-FAILED = "#bd1f01"
+FAILURE_COLOUR = "#bd1f01"
 # Largest number of points with a marker each; with more, only isolated points have one.
 MOST_MARKS = 60
 # Largest number of differing keys, and of characters of a value, in a legend.
-MOST_KEYS, VALUE_LENGTH = 2, 24
+MOST_KEYS, LABEL_LENGTH = 2, 24
 
 
 class Picture(Figure):
@@ -103,11 +103,11 @@ def context_of(style: Any) -> Any:
     return nullcontext() if style is None else styles.context(style)
 
 
-def styled(function: Callable[_P, _Made]) -> Callable[_P, _Made]:
+def styled(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParameters, _Made]:
     """Run a function with the style of its argument `style`, or unchanged in the caller's axes."""
 
     @wraps(function)
-    def in_style(*args: _P.args, **kwargs: _P.kwargs) -> _Made:
+    def in_style(*args: _DrawParameters.args, **kwargs: _DrawParameters.kwargs) -> _Made:
         style = kwargs.get("style", SHEET) if kwargs.get("ax") is None else None
         with context_of(style):
             return function(*args, **kwargs)
@@ -117,19 +117,19 @@ def styled(function: Callable[_P, _Made]) -> Callable[_P, _Made]:
 
 def of_runs(
     *needed: str, unless: Callable[[Any], str] = lambda result: ""
-) -> Callable[[Callable[_P, _Made]], Callable[_P, _Made]]:
+) -> Callable[[Callable[_DrawParameters, _Made]], Callable[_DrawParameters, _Made]]:
     """Declare a figure of one result, or of `*results`, with the variables that it requires.
 
     The figure rejects results that lack a variable, and results for which `unless` returns a
     reason. It is drawn in the style of its argument.
     """
 
-    def declare(function: Callable[_P, _Made]) -> Callable[_P, _Made]:
+    def declare(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParameters, _Made]:
         first = next(iter(inspect.signature(function).parameters.values()))
         several, in_style = first.kind is first.VAR_POSITIONAL, styled(function)
 
         @wraps(function)
-        def checked(*args: _P.args, **kwargs: _P.kwargs) -> _Made:
+        def checked(*args: _DrawParameters.args, **kwargs: _DrawParameters.kwargs) -> _Made:
             if not args:
                 name = function.__name__
                 raise GranchainError(f"{name}: no result. At least one result is required.")
@@ -306,7 +306,7 @@ class Panels:
                 (0.02, 0.98),
                 xycoords="axes fraction",
                 va="top",
-                **(text_look(self.first) | {"color": FAILED}),
+                **(text_look(self.first) | {"color": FAILURE_COLOUR}),
             )
         if self.new:
             if results:
@@ -548,7 +548,7 @@ def body_name(bead: int) -> str:
 def named_laws(laws: Iterable[str]) -> str:
     """List the contact laws of a figure, each once; a name may list several laws of one chain."""
     names = list(dict.fromkeys(law for several in laws for law in several.split(", ")))
-    if len(names) > MOST_LINES:
+    if len(names) > MOST_CURVES:
         return f"{len(names)} contact laws"
     return ("contact law " if len(names) == 1 else "contact laws ") + ", ".join(names)
 
@@ -613,4 +613,4 @@ def short_value(value: Any) -> str:
         return f"{value:g}"
     if isinstance(value, dict):
         return ", ".join(value)
-    return "set" if len(str(value)) > VALUE_LENGTH else str(value or "not set")
+    return "set" if len(str(value)) > LABEL_LENGTH else str(value or "not set")

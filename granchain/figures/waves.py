@@ -28,7 +28,7 @@ from granchain.waves.modes import Modes
 from granchain.waves.spectra import INCOHERENT, Spectrum
 
 # Range of the map below the largest power [dB].
-RANGE = 60.0
+DECIBELS_OF_MAP = 60.0
 # Highest plotted frequency relative to the highest band edge.
 FREQUENCY_MARGIN = 1.25
 # Spectral lines over which the median coherence is taken, because a single line may be coherent by
@@ -148,7 +148,7 @@ def draw_map(axes: Any, spectrum: Spectrum, top: float) -> None:
     top = min(top, float(spectrum.cell_frequency[-1]))
     rows = spectrum.cell_frequency <= top
     with np.errstate(divide="ignore"):
-        level = np.maximum(10.0 * np.log10(spectrum.power[rows]), -RANGE)
+        level = np.maximum(10.0 * np.log10(spectrum.power[rows]), -DECIBELS_OF_MAP)
     mesh = axes.pcolormesh(
         spectrum.wavenumber / math.pi, spectrum.cell_frequency[rows], level, shading="nearest",
         rasterized=True,

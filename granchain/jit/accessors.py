@@ -254,15 +254,15 @@ def arrays_as(kind: Any) -> Callable:
 # IEEE 754: 52 bits of mantissa, then the exponent plus 1023.
 MANTISSA, TWO_52, BIAS = (1 << 52) - 1, 0x433 << 52, 2.0**52 + 1023.0
 # Bits of sqrt(1/2), whose exponent is -1, and of 1.
-ROOT_OF_HALF, ONE = 0x3FE6A09E667F3BCD, 0x3FF << 52
+BITS_OF_ROOT_OF_HALF, ONE = 0x3FE6A09E667F3BCD, 0x3FF << 52
 
 
 def _write_mantissa_exponent(context, builder, signature, arguments):
     word, double = map(context.get_value_type, (types.uint64, types.float64))
     # Relative to the binary form of sqrt(1/2), the carry gives the exponent of a mantissa from
     # sqrt(1/2) on.
-    bits = builder.add(builder.bitcast(arguments[0], word), word(ONE - ROOT_OF_HALF))
-    m = builder.add(builder.and_(bits, word(MANTISSA)), word(ROOT_OF_HALF))
+    bits = builder.add(builder.bitcast(arguments[0], word), word(ONE - BITS_OF_ROOT_OF_HALF))
+    m = builder.add(builder.and_(bits, word(MANTISSA)), word(BITS_OF_ROOT_OF_HALF))
     # The last bits of 2^52 + n are the integer n.
     n = builder.bitcast(builder.or_(builder.lshr(bits, word(52)), word(TWO_52)), double)
     both = builder.bitcast(m, double), builder.fsub(n, double(BIAS))

@@ -405,7 +405,7 @@ def compiled(function: Callable) -> Callable:
 
 # Pattern of a file and line in Numba's messages, and the folders that contain no user's law.
 _PLACE = re.compile(r" at (\S[^\n]*) \(([0-9]+)\)")
-_OURS = (os.path.dirname(numba.__file__), str(Path(__file__).parents[1]))
+_FOLDERS_WITHOUT_LAWS = (os.path.dirname(numba.__file__), str(Path(__file__).parents[1]))
 
 
 def refusal_of(error: NumbaError) -> LawError | None:
@@ -415,7 +415,12 @@ def refusal_of(error: NumbaError) -> LawError | None:
     """
     message = str(error)
     place = next(
-        (found for found in _PLACE.finditer(message) if not found[1].startswith(_OURS)), None
+        (
+            found
+            for found in _PLACE.finditer(message)
+            if not found[1].startswith(_FOLDERS_WITHOUT_LAWS)
+        ),
+        None,
     )
     if place is None:
         return None

@@ -172,7 +172,7 @@ class ResultAgreement:
 
 # Dimensions of the variables of results, of sensors, and of the samples of pulses.
 _RESULTS, _SENSORS = ("result",), ("sensor_bead",)
-_BOTH, _PULSES = (*_SENSORS, *_RESULTS), (*_SENSORS, "sample")
+_BOTH, _PULSE_LABELS = (*_SENSORS, *_RESULTS), (*_SENSORS, "sample")
 # Compared quantities with their meanings. The speed of a sensor requires that no pulse has merged,
 # measured or computed, so each result has its own measured speeds.
 _MEANINGS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
@@ -306,8 +306,8 @@ class Comparison(Answer):
             _BOTH, "1", "rank by the residual among the nearest results; 0 for another result"
         ),
         "sample": Label(("sample",), "1", "number of the sample of the pulse, counted from 1"),
-        "pulse_time": Label(_PULSES, "s", "time on the clock of the measurement"),
-        "measured_force": Label(_PULSES, "N", "filtered measured force over the pulse"),
+        "pulse_time": Label(_PULSE_LABELS, "s", "time on the clock of the measurement"),
+        "measured_force": Label(_PULSE_LABELS, "N", "filtered measured force over the pulse"),
         "computed_force": Label(
             (*_BOTH, "sample"), "N", "filtered computed force at the shifted time"
         ),

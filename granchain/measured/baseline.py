@@ -19,10 +19,10 @@ _MEDIAN_SIZE = 0.6744897501960817
 LEAST_QUIET = 8
 # A slope counts as drift if it exceeds this many standard deviations. Noise alone does so once in
 # 15,000 cases.
-DRIFTS = 4.0
+DRIFT_DEVIATIONS = 4.0
 # Samples farther from the line than this many standard deviations are disturbances and are left
 # out.
-_OUTLYING = 4.0
+_DISTURBANCE_OF_LINE = 4.0
 # Number of sections of the quiet samples. Their means show whether the baseline wanders.
 _SECTIONS = 6
 
@@ -105,7 +105,7 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     spread = float(np.linalg.norm(x[used] - x[used].mean()))
     value_error = max(wander / math.sqrt(m), noise.of_sum(np.full(m, 1.0 / m)))
     slope_error = max(wander, noise.of_sum(x / float(np.linalg.norm(x)))) / spread
-    if abs(slope) > DRIFTS * slope_error:
+    if abs(slope) > DRIFT_DEVIATIONS * slope_error:
         return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
     # A slope that is not subtracted may still exist. By the criterion of Schwarz (1978,
     # doi:10.1214/aos/1176344136), the odds that it does are exp(z^2/2) divided by the square root
@@ -132,7 +132,9 @@ def _line_without_disturbances(force: np.ndarray, sample: float) -> tuple[float,
         slope, value = map(float, np.polyfit(x[used], force[used], 1))
         off = force - value - slope * x
         off -= np.median(off)
-        near = np.abs(off) <= _OUTLYING * max(sample, float(np.median(np.abs(off))) / _MEDIAN_SIZE)
+        near = np.abs(off) <= _DISTURBANCE_OF_LINE * max(
+            sample, float(np.median(np.abs(off))) / _MEDIAN_SIZE
+        )
         if near.sum() < LEAST_QUIET:
             break
         used = _without_flanks(near)

@@ -12,7 +12,7 @@ import numpy as np
 from granchain.errors import GranchainError
 from granchain.measured.about import about_entry
 from granchain.measured.fit_problem import CALIBRATION, CLOCK_SHIFT, FitProblem, Nuisance
-from granchain.measured.fitted import OF_A_KEY, SAMPLES, Fit, data_of_keys
+from granchain.measured.fitted import OF_A_KEY, SAMPLE_VARIABLES, Fit, data_of_keys
 from granchain.measured.ranking import key_labels, start_case
 from granchain.simulation import law_provenance
 from granchain.studies.interruption import scipy_stats
@@ -34,7 +34,7 @@ LEAST_DEGREES = 0.5
 # Probability that a correct case is reported not to describe the measurement.
 ACCUSED = 0.01
 # Kind of a number that is known beforehand from another source. Peaks are 0 and arrivals are 1.
-STATED = 2
+STATED_KIND = 2
 # Chance that the largest deviation of all gains and clocks of a correct case is suspicious.
 SUSPICIOUS = 0.01
 
@@ -195,7 +195,7 @@ def concluded(
         ),
         **{
             f"sample_{name}": np.concatenate([np.empty(0), *(pulse[name] for pulse in samples)])
-            for name in SAMPLES
+            for name in SAMPLE_VARIABLES
         },
     }
     return Fit(
@@ -223,7 +223,7 @@ def _variances(
     count, linear = len(problem.keys), residuals.inverse * size[:, None]
     # a prior value of one sensor belongs to its peaks, 0, or its arrivals, 1
     kinds_of_priors = [
-        STATED
+        STATED_KIND
         if nuisance.sensor is None or problem.measure == "traces"
         else int(nuisance.kind == CLOCK_SHIFT)
         for nuisance in problem.priors
@@ -235,7 +235,7 @@ def _variances(
         of_kind = kinds == kind
         scale, degrees = residuals.scatter(of_kind)
         quiet_degrees, rows = float(problem.quiet_degrees.sum()), linear[:, of_kind]
-        if kind == STATED or not degrees:
+        if kind == STATED_KIND or not degrees:
             scale, degrees = 1.0, 0.0
         # the noise of complete traces is known from many samples, so larger scatter is a model
         # error

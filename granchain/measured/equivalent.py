@@ -47,7 +47,7 @@ GRID_POINTS = 25
 # Ratio of the ends of a range above which it is searched in logarithms. Our choice.
 MANY_TIMES = 100.0
 # Number of points for several free inputs, spread evenly (Sobol), and of descents from the best.
-SPREAD, WAYS = 64, 4
+STARTING_POINTS, WAYS = 64, 4
 # Fractions of a free input's range: the largest distance from an end that counts as at the end, and
 # the largest distance between two minima that count as one.
 AT_END, SAME = 1e-3, 2e-2
@@ -500,7 +500,7 @@ def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
         return np.asarray(np.linspace(low[0], high[0], GRID_POINTS)[:, None])
     with uninterrupted():
         # see `plan.quasi_random`
-        parts = scipy_stats().qmc.Sobol(len(low), seed=0).random(SPREAD)
+        parts = scipy_stats().qmc.Sobol(len(low), seed=0).random(STARTING_POINTS)
     return np.asarray(low + (high - low) * parts)
 
 

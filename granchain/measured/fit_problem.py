@@ -23,7 +23,7 @@ CLOCK_SHIFT, CALIBRATION = "the clock of the trace", "the calibration of the tra
 # first few cosines of the samples of a window. The last of these has nearly four periods. Our
 # choice, because a window is about three pulse widths long. Neyman 1937,
 # doi:10.1080/03461238.1937.10404821.
-SHAPES = 8
+SHAPES_PER_WINDOW = 8
 
 
 class Nuisance(NamedTuple):
@@ -379,7 +379,7 @@ class FitProblem:
         rows, labels = [], []
         for k in self._windows if self.measure == "traces" else ():
             indices = np.flatnonzero(self.labels == k)
-            for shape in dct(np.eye(len(indices)), norm="ortho", axis=0)[:SHAPES]:
+            for shape in dct(np.eye(len(indices)), norm="ortho", axis=0)[:SHAPES_PER_WINDOW]:
                 rows.append(np.zeros(self.count))
                 rows[-1][indices] = shape
                 labels.append(k)

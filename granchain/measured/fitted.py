@@ -24,9 +24,9 @@ OF_A_KEY = {
     "_low": (("level",), "lower end of the confidence interval"),
     "_high": (("level",), "upper end of the confidence interval"),
 }
-SAMPLES = ("time", "measured", "computed")
+SAMPLE_VARIABLES = ("time", "measured", "computed")
 
-_KEY, _SENSOR, _SAMPLE = ("key",), ("sensor_bead",), ("sample",)
+_KEY, _SENSOR_DIMENSION, _SAMPLE = ("key",), ("sensor_bead",), ("sample",)
 
 
 class SensorFit(NamedTuple):
@@ -137,16 +137,26 @@ class Fit(Answer):
         "other_key": Label(("other_key",), "", "fitted key of the case"),
         "correlation": Label(("key", "other_key"), "1", "correlation of the errors of two keys"),
         "level": Label(("level",), "1", "confidence level of the intervals"),
-        "sensor_bead": Label(_SENSOR, "1", "label of the sensor bead"),
-        "peak_measured": Label(_SENSOR, "N", "measured peak force of the first pulse"),
-        "peak_error": Label(_SENSOR, "N", "standard uncertainty of the measured peak"),
-        "peak_computed": Label(_SENSOR, "N", "fitted peak, with the calibration of the trace"),
-        "arrival_measured": Label(_SENSOR, "s", "measured arrival"),
-        "arrival_error": Label(_SENSOR, "s", "standard uncertainty of the measured arrival"),
-        "arrival_computed": Label(_SENSOR, "s", "fitted arrival, on the clock of the trace"),
-        "residuals": Label(_SENSOR, "1", "computed minus measured value, in standard deviations"),
-        "gain": Label(_SENSOR, "1", "measured force divided by true force"),
-        "shift": Label(_SENSOR, "s", "delay of the clock of the sensor, without the time shift"),
+        "sensor_bead": Label(_SENSOR_DIMENSION, "1", "label of the sensor bead"),
+        "peak_measured": Label(_SENSOR_DIMENSION, "N", "measured peak force of the first pulse"),
+        "peak_error": Label(_SENSOR_DIMENSION, "N", "standard uncertainty of the measured peak"),
+        "peak_computed": Label(
+            _SENSOR_DIMENSION, "N", "fitted peak, with the calibration of the trace"
+        ),
+        "arrival_measured": Label(_SENSOR_DIMENSION, "s", "measured arrival"),
+        "arrival_error": Label(
+            _SENSOR_DIMENSION, "s", "standard uncertainty of the measured arrival"
+        ),
+        "arrival_computed": Label(
+            _SENSOR_DIMENSION, "s", "fitted arrival, on the clock of the trace"
+        ),
+        "residuals": Label(
+            _SENSOR_DIMENSION, "1", "computed minus measured value, in standard deviations"
+        ),
+        "gain": Label(_SENSOR_DIMENSION, "1", "measured force divided by true force"),
+        "shift": Label(
+            _SENSOR_DIMENSION, "s", "delay of the clock of the sensor, without the time shift"
+        ),
         "sample": Label(_SAMPLE, "1", "number of a sample of the first pulses"),
         "sample_bead": Label(_SAMPLE, "1", "label of the sensor bead of the sample"),
         "sample_time": Label(_SAMPLE, "s", "time of the sample, on the clock of the trace"),
@@ -206,7 +216,10 @@ class Fit(Answer):
         return tuple(
             {
                 "bead": bead,
-                **{name: self[f"sample_{name}"][self.sample_bead == bead] for name in SAMPLES},
+                **{
+                    name: self[f"sample_{name}"][self.sample_bead == bead]
+                    for name in SAMPLE_VARIABLES
+                },
             }
             for bead in dict.fromkeys(self.sample_bead.tolist())
         )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ABOUT, CURVES = "about.toml", "trace.csv"
 # Number of rows per write.
-ROWS = 10_000
+ROWS_PER_WRITE = 10_000
 # Words that show that a file was not recorded by an instrument.
 COMPUTED_WORDS = ("synthetic", "simulat")
 
@@ -320,6 +320,8 @@ def csv_blocks(trace: Trace) -> Iterator[bytes]:
         ",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]) + "\n"
     ).encode()
     row = ",".join(["%r", *["%.12g"] * len(trace.sensor_bead)]) + "\n"
-    for at in range(0, len(trace.time), ROWS):
-        block = np.column_stack([trace.time[at : at + ROWS], trace.sensor_force[at : at + ROWS]])
+    for at in range(0, len(trace.time), ROWS_PER_WRITE):
+        block = np.column_stack(
+            [trace.time[at : at + ROWS_PER_WRITE], trace.sensor_force[at : at + ROWS_PER_WRITE]]
+        )
         yield (row * len(block) % tuple(block.ravel().tolist())).encode()

@@ -22,8 +22,8 @@ from granchain.errors import TraceError
 from granchain.keys import shown
 
 # SI Brochure, 9th ed., table 7: both characters for micro, and the letter used instead.
-MICRO = ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u")
-_SIZES = {"p": 1e-12, "n": 1e-9, **dict.fromkeys(MICRO, 1e-6), "m": 1e-3, "": 1.0, "k": 1e3}
+MICRO_LETTERS = ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u")
+_SIZES = {"p": 1e-12, "n": 1e-9, **dict.fromkeys(MICRO_LETTERS, 1e-6), "m": 1e-3, "": 1.0, "k": 1e3}
 _PREFIX_NAMES = {"pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "": 1.0, "kilo": 1e3}
 # Exact number and unit: "10 N", "1e-3 s", "10^3 N".
 _MULTIPLE = re.compile(
@@ -47,12 +47,17 @@ def _units(prefixes: Sequence[str], symbols: Sequence[str], unit_names: str) -> 
     }
 
 
-TIME_UNITS = _units(("", "m", *MICRO, "n", "p"), ("s", "S", "sec", "secs"), "second seconds")
+TIME_UNITS = _units(
+    ("", "m", *MICRO_LETTERS, "n", "p"), ("s", "S", "sec", "secs"), "second seconds"
+)
 TIME_UNITS |= {
     f"{prefix}{word}": size for prefix, size in _PREFIX_NAMES.items() for word in ("sec", "secs")
 }
-FORCE_UNITS = _units(("", "m", *MICRO, "k"), "N", "newton newtons") | {"MN": 1e6, "daN": 10.0}
-READING_UNITS = _units(("", "m", *MICRO, "k"), "V", "volt volts")
+FORCE_UNITS = _units(("", "m", *MICRO_LETTERS, "k"), "N", "newton newtons") | {
+    "MN": 1e6,
+    "daN": 10.0,
+}
+READING_UNITS = _units(("", "m", *MICRO_LETTERS, "k"), "V", "volt volts")
 KINDS = (TIME_UNITS, FORCE_UNITS, READING_UNITS)
 TIMES, FORCES = "s, ms, us, ns, or ps", "N, mN, kN, MN, daN, V, mV, or kV"
 
@@ -253,12 +258,12 @@ KEYS = {
     "factor": "factor",
 }
 # Keys of the number of samples per unit of time, and units of this number [1/s].
-RATES = {"samplerate", "samplingrate", "samplefrequency", "samplingfrequency"}
+SAMPLE_RATE_KEYS = {"samplerate", "samplingrate", "samplefrequency", "samplingfrequency"}
 RATE_UNITS = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9, "Sa/s": 1.0, "S/s": 1.0}
 RATE_UNITS |= {"kSa/s": 1e3, "MSa/s": 1e6, "GSa/s": 1e9, "kS/s": 1e3, "MS/s": 1e6, "GS/s": 1e9}
 # LeCroy starts a list of segments, which is not part of the columns, with "Segment" and one of
 # these.
-SEGMENTS = {"trigtime", "segmenttime"}
+SEGMENT_KEYS = {"trigtime", "segmenttime"}
 # LeCroy files have no units: times are in seconds and amplitudes in volts (Teledyne LeCroy, ASCII
 # waveforms, whose first line is the instrument and whose last line above the numbers is this).
 _LECROY = re.compile(r"LECROY[^\n]*\n(?:[^\n]*\n)*?\W*Time(?:\W+Ampl)+\W*$", re.IGNORECASE)
@@ -350,8 +355,8 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
                 "numbers must not need a factor. Multiply them by it if this has not been "
                 "done, and remove the line."
             )
-        stated = " ".join(values) if key in RATES else "".join(values[:1])
-        if key in RATES and values:
+        stated = " ".join(values) if key in SAMPLE_RATE_KEYS else "".join(values[:1])
+        if key in SAMPLE_RATE_KEYS and values:
             key, values = "sampleinterval", _interval_of_rate(values)
         if values and KEYS.get(key) == "interval" and not line_of_clock:
             line_of_clock, text_of_clock = line, stated

@@ -25,7 +25,7 @@ from granchain.errors import CaseError, GranchainError, LawError, TraceError
 from granchain.keys import Problems, read_table, shown
 from granchain.measured.printed import (
     MEASURABLE,
-    STATED,
+    STATED_QUANTITIES,
     YIELD_STRESS_RATIO,
     ImpactsTable,
     MeasuredImpact,
@@ -123,14 +123,14 @@ def _value_labels() -> dict[str, Label]:
             f"{name}_uncertainty": Label(_ROWS, unit, f"{meaning}, uncertainty of the measurement"),
             f"{name}_computed": Label(_ROWS_AND_LAWS, unit, f"{meaning}, computed"),
         }
-    meanings = {name: name.replace("_", " ") for name in STATED}
+    meanings = {name: name.replace("_", " ") for name in STATED_QUANTITIES}
     meanings |= {
         "speed": "impact speed",
         YIELD_STRESS_RATIO: "hardness divided by yield stress",
     }
     return labels | {
         name: Label(_ROWS, unit, f"{meanings[name]} of the measured impact")
-        for name, unit in STATED.items()
+        for name, unit in STATED_QUANTITIES.items()
     }
 
 
@@ -242,7 +242,9 @@ class ImpactComparison(Answer):
         quantity = self.quantity[i]
         names = ("case_name", "quantity", "use", "source", "doubt")
         texts = dict(zip(("case", *names[1:]), (self[name][i] for name in names), strict=True))
-        values = {name: self[name][i].item() for name in STATED if name in self.variables}
+        values = {
+            name: self[name][i].item() for name in STATED_QUANTITIES if name in self.variables
+        }
         return MeasuredImpact(
             measured=self[f"{quantity}_measured"][i].item(),
             uncertainty=_finite(self[f"{quantity}_uncertainty"][i]),
@@ -291,7 +293,7 @@ def _comparison_of(
     }
     numbers: dict[str, Any] = {
         name: [row.stated.get(name) for row in rows]
-        for name in STATED
+        for name in STATED_QUANTITIES
         if any(name in row.stated for row in rows)
     }
     for name in dict.fromkeys(row.quantity for row in rows):

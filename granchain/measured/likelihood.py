@@ -57,21 +57,21 @@ LEAST_ERROR = PULSE_BEGINS**3
 # Largest expected relative change of the sum of squares at the end of the search for clocks and
 # gains, and maximum number of Gauss-Newton steps. Three or four are enough unless a point is so far
 # from the record that only the order of its density matters.
-SETTLED, MOST_STEPS = 1e-6, 8
+NEWTON_TOLERANCE, MOST_NEWTON_STEPS = 1e-6, 8
 # Number of points of the prior. The search for the maximum starts at the best of them, and stays
 # within this many standard deviations. Our choice: one of a billion points is outside.
-PRIOR_POINTS, LIMIT = 64, 6.0
+PRIOR_POINTS, LIMIT_OF_LIKELIHOOD = 64, 6.0
 
 # Coefficients of the cubic between two samples, from the six samples about it. It has the values at
 # both samples, and the slopes of the quartics through the five samples about each.
-_VALUES = np.eye(6)[2:4]
+_VALUES_AT_SAMPLES = np.eye(6)[2:4]
 _SLOPES = np.array([[1.0, -8.0, 0.0, 8.0, -1.0, 0.0], [0.0, 1.0, -8.0, 0.0, 8.0, -1.0]]) / 12.0
 CUBIC = np.array(
     [
-        _VALUES[0],
+        _VALUES_AT_SAMPLES[0],
         _SLOPES[0],
-        3.0 * (_VALUES[1] - _VALUES[0]) - 2.0 * _SLOPES[0] - _SLOPES[1],
-        2.0 * (_VALUES[0] - _VALUES[1]) + _SLOPES[0] + _SLOPES[1],
+        3.0 * (_VALUES_AT_SAMPLES[1] - _VALUES_AT_SAMPLES[0]) - 2.0 * _SLOPES[0] - _SLOPES[1],
+        2.0 * (_VALUES_AT_SAMPLES[0] - _VALUES_AT_SAMPLES[1]) + _SLOPES[0] + _SLOPES[1],
     ]
 ).T
 
@@ -411,7 +411,9 @@ class Likelihood:
         squares = np.sum(residuals(scores) ** 2, axis=1)
         best = scores[np.argmin(np.where(np.isnan(squares), math.inf, squares))]
         size = np.ones(len(best))
-        lowest = descend(residuals, best, -LIMIT * size, LIMIT * size, size)
+        lowest = descend(
+            residuals, best, -LIMIT_OF_LIKELIHOOD * size, LIMIT_OF_LIKELIHOOD * size, size
+        )
         if lowest is None:
             raise RunError(self._problem.reason_without_pulses(self._theta(best)))
         return lowest
@@ -555,7 +557,7 @@ class Likelihood:
         change, volume = np.zeros((2, len(runs)))
         residual = np.full((len(runs), sum(self._clocks.shape)), math.nan)
         active = np.flatnonzero(np.isfinite(step).all(axis=1))
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_NEWTON_STEPS):
             trial = point[active] + step[active]
             values, slopes = computed(product(trial, self._clocks), active)
             gains = 1.0 + product(trial, self._gains)
@@ -577,7 +579,9 @@ class Likelihood:
             step[better] = -np.linalg.solve(normal, gradient)[:, :, 0]
             change[better] = -np.sum(step[better] * gradient[:, :, 0], axis=1)
             volume[better] = np.linalg.slogdet(normal)[1]
-            active = active[np.isfinite(squares) & (change[active] > SETTLED * square[active])]
+            active = active[
+                np.isfinite(squares) & (change[active] > NEWTON_TOLERANCE * square[active])
+            ]
             if not len(active):
                 break
         return Marginals(self._constant - 0.5 * (square - change + volume), residual, point)

@@ -42,7 +42,7 @@ MEASURABLE: dict[str, tuple[str, str]] = {
 # of a pair if only the hardness was measured.
 YIELD_STRESS_RATIO = "yield_stress_ratio"
 # Quantities of the two bodies that a row may specify, or the folder for all rows.
-STATED: dict[str, str] = {"speed": "m/s", **PAIR_QUANTITIES, YIELD_STRESS_RATIO: "1"}
+STATED_QUANTITIES: dict[str, str] = {"speed": "m/s", **PAIR_QUANTITIES, YIELD_STRESS_RATIO: "1"}
 # Purposes of a row.
 USES = {
     "fit": "parameters are fitted to it, and laws are ranked by it",
@@ -177,7 +177,7 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
     rows: tuple[MeasuredImpact, ...] = ()
     if about is not None:
         sources = [source.name for source in about.source]
-        constants = _constants_of(about.constant, "constant", STATED, sources, problems)
+        constants = _constants_of(about.constant, "constant", STATED_QUANTITIES, sources, problems)
         units = {
             quantity.name: quantity.unit
             for law in laws().values()
@@ -286,9 +286,9 @@ def _measured_rows(
     """
     headings = (cell.partition("[") for cell in cells[0])
     units = {name.strip(): unit.rstrip("] ") for name, _, unit in headings}
-    with_units = {name: f"{name} [{si}]" for name, si in STATED.items()}
+    with_units = {name: f"{name} [{si}]" for name, si in STATED_QUANTITIES.items()}
     for name, unit in units.items():
-        if name in STATED:
+        if name in STATED_QUANTITIES:
             problems.check(
                 bool(unit),
                 f"{IMPACTS}.{name}",
@@ -303,7 +303,7 @@ def _measured_rows(
                 f"The columns are {', '.join([*TABLE_COLUMNS, *with_units.values()])}",
                 "Remove it",
                 name,
-                [*TABLE_COLUMNS, *STATED],
+                [*TABLE_COLUMNS, *STATED_QUANTITIES],
             )
     for name in REQUIRED_COLUMNS:
         problems.check(
@@ -349,8 +349,10 @@ def _measured_row(
     """Return one row in SI units. Invalid numbers are nan."""
     stated = dict(constants)
     for name, cell in cells.items():
-        if name in STATED and cell:
-            stated[name] = _number_in(cell, units[name], STATED[name], f"{where}, {name}", problems)
+        if name in STATED_QUANTITIES and cell:
+            stated[name] = _number_in(
+                cell, units[name], STATED_QUANTITIES[name], f"{where}, {name}", problems
+            )
             problems.check(
                 not stated[name] <= 0.0,
                 f"{where}, {name}",

@@ -47,7 +47,7 @@ from granchain.measured.uncertainty import WITHHELD, Number, Weights, crossing_o
 
 # An isolated sample differs from the cubic through its four neighbours by more than this multiple
 # of their range.
-ALONE = 1.0
+ISOLATED_SAMPLE_RATIO = 1.0
 # A first pulse below this fraction of a later one may be a disturbance, such as crosstalk of the
 # trigger.
 DISTURBANCE = 1.0 / 3.0
@@ -62,7 +62,7 @@ SHORTEST = 1.0 / 3.0
 OFF_MIDDLE = 0.07
 # If the crossings at both ends of the margin are this many times as far apart as the slope implies,
 # they belong to two flanks.
-JUMPS = 2.5
+TWO_FLANKS_RATIO = 2.5
 # Above this ratio, the flank is so flat that its slope alone is not sufficient.
 CURVED = 1.25
 # A message reports the width if it has fewer samples than this.
@@ -458,7 +458,8 @@ def _without_lone_samples(
     between = (-around[0] + 4.0 * around[1] + 4.0 * around[2] - around[3]) / 6.0
     # For white noise, the difference is sqrt(1 + 34/36) times as large as the noise.
     beyond = np.maximum(
-        2.0 * DOUBT * math.sqrt(70.0 / 36.0) * noise.sample, ALONE * np.ptp(around, axis=0)
+        2.0 * DOUBT * math.sqrt(70.0 / 36.0) * noise.sample,
+        ISOLATED_SAMPLE_RATIO * np.ptp(around, axis=0),
     )
     lone = np.flatnonzero(np.abs(force[2:-2] - between) > beyond) + 2
     if not len(lone) or len(lone) > max(3, len(force) // 100):
@@ -531,7 +532,7 @@ def _between_flanks(
             crossings(smoothed.sharp, top, level + margin)[flank] for margin in (slack, -slack)
         )
         wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
-        jumps = wide > 1.0 + 2.0 * JUMPS * slack / abs(slope)
+        jumps = wide > 1.0 + 2.0 * TWO_FLANKS_RATIO * slack / abs(slope)
         curved = between > CURVED * 2.0 * smoothed.doubt / abs(slope)
         total += sign * at.value
         by_noise = noise.of_sum(position_weights.row)

@@ -29,7 +29,7 @@ from granchain.errors import TraceError
 from granchain.keys import shown
 from granchain.measured.headings import (
     KEYS,
-    SEGMENTS,
+    SEGMENT_KEYS,
     Preamble,
     factor_in,
     is_same,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 # Delimiters between cells, in the order of the trials. None is any white space.
 DELIMITERS = (";", "\t", ",", None)
-_EXPONENT = r"(?:[eE][+-]?[0-9]{1,3}+)?"
+_EXPONENT_PATTERN = r"(?:[eE][+-]?[0-9]{1,3}+)?"
 # Unsigned numbers by decimal sign, and numbers in groups of three digits, which are read only if
 # the decimal sign is specified.
 _DIGITS = {
@@ -66,7 +66,7 @@ _SIMILAR = re.compile(r"[+-]?[0-9.,][0-9.,'\s]*(?:[eE][+-]?[0-9]+)?")
 _DECIMAL_SEPARATOR = re.compile(r"^Decimal_Separator\s*[\t;,]?\s*([.,])\s*$", re.I | re.M)
 # Number of characters that determine the format, more than any preamble has. It is also the limit
 # on the length of a line.
-HEAD = 2**14
+FORMAT_LENGTH = 2**14
 # Largest number of lines with headings and units above the numbers.
 HEADINGS = 3
 # Largest number of rows with a preamble in separate columns next to the numbers.
@@ -153,7 +153,7 @@ class _Layout:
     @cached_property
     def number_pattern(self) -> re.Pattern[str]:
         groups = f"|{_GROUPS[self.decimal]}" if self.grouped else ""
-        return re.compile(f"[+-]?(?:{_DIGITS[self.decimal]}{_EXPONENT}{groups})")
+        return re.compile(f"[+-]?(?:{_DIGITS[self.decimal]}{_EXPONENT_PATTERN}{groups})")
 
     def plain(self, cell: str) -> str:
         """Return a number of this format with a decimal point and without groups."""
@@ -197,8 +197,8 @@ def text_columns(content: bytes, decimal: str | None = None) -> Record:
     if decimal not in (None, *_DIGITS):
         raise TraceError(f"--decimal: {decimal!r:.60} is not valid. It must be point or comma.")
     text = _text_of(content)
-    lines = io.StringIO(text).readlines(HEAD)
-    stated = _DECIMAL_SEPARATOR.search(text[:HEAD])
+    lines = io.StringIO(text).readlines(FORMAT_LENGTH)
+    stated = _DECIMAL_SEPARATOR.search(text[:FORMAT_LENGTH])
     layout, rows, places = _layout_of(lines, decimal or (stated[1] if stated else None))
     first = next(i for i, row in enumerate(rows) if row.filled == places)
     preamble_text = "".join(lines[: rows[first].line - 1])
@@ -283,7 +283,7 @@ def _layout_of(
     """
     best: tuple[_Layout, list[_Row], tuple[int, ...]] | None = None
     rank = (0, 0)
-    filled = [(i, line[:HEAD]) for i, line in enumerate(lines, start=1) if line.strip()]
+    filled = [(i, line[:FORMAT_LENGTH]) for i, line in enumerate(lines, start=1) if line.strip()]
     for delimiter, sign in itertools.product(DELIMITERS, [decimal] if decimal else [".", ","]):
         if sign == "," == delimiter and not any('"' in line for line in lines):
             continue
@@ -455,7 +455,7 @@ def _headings(
             or not all(cells[len(cells) > 1 :])
             or row.has(places[:1])
             or key in keys
-            or (key == "segment" and SEGMENTS & {*map(key_of, row.cells)})
+            or (key == "segment" and SEGMENT_KEYS & {*map(key_of, row.cells)})
             or (row.has(places[1:]) and all(map(_name_in, zip(*titles, strict=True))))
         ):
             if not row.is_comment:

@@ -33,9 +33,9 @@ from granchain.store import Label, Result
 # Bytes of one sample, and of one entry of the energy balance: nine numbers.
 _ROW_BYTES = 8.0 * 9
 # Default number of entries of the energy balance.
-ENTRIES = 1000
+MECHANISM_ENTRIES = 1000
 # A difference of lengths below this fraction of them is rounding.
-ROUNDING = 1e-9
+ROUNDING_OF_LENGTHS = 1e-9
 
 
 class CrankTable(Table):
@@ -262,14 +262,14 @@ class MechanismCase(CheckedCase):
         between = whole - radius
         clearance = between if clearance is None else clearance
         problems.check(
-            abs(between - clearance) <= ROUNDING * whole,
+            abs(between - clearance) <= ROUNDING_OF_LENGTHS * whole,
             cls.clearance_key,
             f"{clearance:g} m disagrees with {cls.radius_key}, which leaves {between:g} m",
             "One follows from the other",
             "Remove one of them",
         )
         problems.check(
-            radius > 0.0 and between > ROUNDING * whole,
+            radius > 0.0 and between > ROUNDING_OF_LENGTHS * whole,
             where,
             f"{clearance if where == cls.clearance_key else radius:g} m is out of range",
             f"It must leave a clearance, and be less than {name}, {whole:g} m",
@@ -303,7 +303,7 @@ class MechanismCase(CheckedCase):
     @property
     def memory(self) -> float:
         """Estimated memory of a run [bytes]."""
-        entries = self.end / self.energy.interval if self.energy.interval else ENTRIES
+        entries = self.end / self.energy.interval if self.energy.interval else MECHANISM_ENTRIES
         return _ROW_BYTES * (self.end / self.record.interval + entries)
 
     @property

@@ -16,7 +16,7 @@ from granchain.engine.setup import Contacts, record_of
 from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
 from granchain.jit.compile import compiling, frozen
-from granchain.mechanisms.case import ENTRIES, MechanismCase, SliderCrankCase
+from granchain.mechanisms.case import MECHANISM_ENTRIES, MechanismCase, SliderCrankCase
 from granchain.mechanisms.linkages import SCOTCH_YOKE, SLIDER_CRANK, ideal
 from granchain.mechanisms.loop import mechanism_loop
 from granchain.mechanisms.setup import (
@@ -67,7 +67,7 @@ class Machine:
         self.dimensions = dimensions_of(case)
         self.linkage = SLIDER_CRANK if isinstance(case, SliderCrankCase) else SCOTCH_YOKE
         stride = step.stride(case.record.interval)
-        energy_stride = step.stride(case.energy.interval or case.end / ENTRIES)
+        energy_stride = step.stride(case.energy.interval or case.end / MECHANISM_ENTRIES)
         begin = {
             "dt": step.value,
             "n_steps": step.n_steps,

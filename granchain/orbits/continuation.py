@@ -51,7 +51,7 @@ GRAZES = 1e-3
 # Largest distance at which a named point is searched with half the time step. Our choice.
 FARTHEST = 4.0 * LONGEST
 # Largest residual of a breather that results from energy drift where contacts open. Our choice.
-DRIFTS = 1e-6
+DRIFT_RESIDUAL = 1e-6
 # Target and maximum number of corrections per step.
 AIMED, MOST = 4, 8
 # Smallest cosine between the tangents of neighbouring orbits: about 26 degrees.
@@ -66,7 +66,7 @@ SAME_ORBIT = 1e-3
 # Maximum number of orbits of a branch.
 MOST_ORBITS = 2000
 # Numbers of a point that a file stores unchanged.
-STORED = (
+STORED_OF_POINT = (
     "parameter", "period", "displacement", "velocity", "excursion", "lowest",
     "multiplier_error", "modulus_error", "residual", "parameter_error",
 )  # fmt: skip
@@ -367,7 +367,9 @@ def _within(point: Point) -> str:
 
 def columns_of_points(points: Sequence[Point]) -> dict[str, Any]:
     """Return points as the columns of a file, with one row per point."""
-    columns = {name: np.array([getattr(point, name) for point in points]) for name in STORED}
+    columns = {
+        name: np.array([getattr(point, name) for point in points]) for name in STORED_OF_POINT
+    }
     multipliers = np.array([point.multipliers for point in points])
     return columns | {
         "multipliers_real": multipliers.real.copy(),
@@ -383,7 +385,7 @@ def points_of_columns(columns: Mapping[str, Any], path_of: Callable[[], Path]) -
     multipliers = np.asarray(columns["multipliers_real"]) + 1j * columns["multipliers_imag"]
     points = []
     for k, kind in enumerate(columns["kind"]):
-        rows = {name: columns[name][k] for name in STORED}
+        rows = {name: columns[name][k] for name in STORED_OF_POINT}
         numbers: dict[str, Any] = {name: x if x.ndim else float(x) for name, x in rows.items()}
         opening = int(columns["opening"][k])
         points.append(
@@ -696,7 +698,7 @@ class Path:
             options={"fatol": 0.5 * CLOSED * excursion, "maxiter": MOST, "tol_norm": size,
                      "line_search": None, "jac_options": {"alpha": -1.0}},
         )  # fmt: skip
-        if solution.success and np.abs(missed[-1]).max() <= DRIFTS * excursion:
+        if solution.success and np.abs(missed[-1]).max() <= DRIFT_RESIDUAL * excursion:
             return solution.x, len(missed) - 1
         raise RunError(f"a step did not converge to an orbit in {MOST} corrections.")
 

@@ -25,7 +25,7 @@ from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw, docstring_of
 from granchain.errors import CaseError, RunError
 from granchain.figures.catalogue import ANSWER_FIGURES, figures_of, lacking, several_figures
-from granchain.figures.style import MOST_LINES, evenly_spaced, labels_of
+from granchain.figures.style import MOST_CURVES, evenly_spaced, labels_of
 from granchain.keys import declared, table_in
 from granchain.markup import NUMBER_PATTERN, is_number_cell
 from granchain.mechanisms.case import MECHANISM_KINDS
@@ -311,7 +311,7 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
         "peak": np.reshape(peaks, (len(results), len(chosen))),
     }
     several = list(results.values())
-    lines = evenly_spaced(len(several), MOST_LINES)
+    lines = evenly_spaced(len(several), MOST_CURVES)
     run_labels = labels_of(several) if several else []
     ended = [status.label for status in ensemble.status]
     counts = ", ".join(f"{ended.count(label)} {label}" for label in dict.fromkeys(ended))

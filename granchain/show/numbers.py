@@ -14,7 +14,7 @@ from granchain.show.blocks import Grid, Paragraph, number_grid, number_text
 if TYPE_CHECKING:
     from granchain.mechanisms.checks import Check
 
-PULSES = (
+PULSE_TEXTS = (
     "sensor bead",
     "peak [N]",
     "arrival [us]",
@@ -30,7 +30,7 @@ MERGED = (
     "peak. Peak and arrival are those of the second pulse."
 )
 
-AT_REST = ", including static work; recoverable energy is relative to the state at rest"
+STATIC_WORK_NOTE = ", including static work; recoverable energy is relative to the state at rest"
 
 
 def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
@@ -51,7 +51,7 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
             else (str(pulse.bead), "-", "not yet", "-", "-")
             for pulse in pulses
         )
-        blocks.append(number_grid(PULSES, rows, "First pulses"))
+        blocks.append(number_grid(PULSE_TEXTS, rows, "First pulses"))
     if any(pulse.sampled for pulse in pulses):
         blocks.append(Paragraph(SAMPLED))
     if any(pulse.merged for pulse in pulses):
@@ -88,7 +88,7 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
         blocks.append(
             Paragraph(
                 f"maximum energy-balance error: {balance.largest_residual:.1e} of the "
-                f"{balance.supplied:.6g} J supplied{AT_REST if rests else ''}"
+                f"{balance.supplied:.6g} J supplied{STATIC_WORK_NOTE if rests else ''}"
             )
         )
     return blocks
@@ -113,7 +113,7 @@ def check_grid(checks: Sequence[Check]) -> Grid:
     return Grid(("check", "value", ""), rows, "Checks", "<><")
 
 
-PROVENANCE = (
+PROVENANCE_TEXTS = (
     "started",
     "granchain_version",
     "versions",
@@ -133,7 +133,7 @@ def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the origin of a file: versions, hashes, settings, and times, without JSON syntax."""
     rows = [
         (name, re.sub(r'[{}"]|:(?= )', "", str(provenance[name])))
-        for name in PROVENANCE
+        for name in PROVENANCE_TEXTS
         if name in provenance
     ]
     if isinstance(provenance.get("wall_time"), float):

@@ -34,10 +34,10 @@ ORDERED = Plasma256[60:210]
 DISTINCT = ("#0072B2", "#E69F00", "#D55E00", "#009E73", "#56B4E9", "#CC79A7")
 # A loop is plotted from this overlap on, as a fraction of the largest one (our choice).
 SEPARATED = -0.05
-ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp", "elements_viscous")
+PLOTTED_ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp", "elements_viscous")
 # Colour that is readable on a light and on a dark page.
 GREY = "#808080"
-REFERENCE = {"line_dash": "dashed", "line_color": GREY}
+REFERENCE_LINE = {"line_dash": "dashed", "line_color": GREY}
 NO_LINES: dict[str, list[Any]] = {"xs": [], "ys": [], "name": [], "color": []}
 
 Columns = dict[str, Any]
@@ -131,7 +131,7 @@ def plot_data(result: Result, summary: Summary, contact: int) -> dict[str, Colum
     if "energy_time" in names:
         columns = {
             name.replace("_", ", ").replace("clamp", "cutoff"): 1e3 * result[f"energy_{name}"]
-            for name in ENERGIES
+            for name in PLOTTED_ENERGIES
             if f"energy_{name}" in names
         }
         data["energy"] = lines(1e6 * result.energy_time, columns, DISTINCT[: len(columns)])
@@ -275,7 +275,7 @@ class Plots:
 
     def _lines(self, name: str, title: str, x: str, y: str) -> Any:
         plot = self._figure(name, title, x, y, ("xs", "ys"))
-        plot.multi_line("xs", "ys", source=self.references[name], **REFERENCE)
+        plot.multi_line("xs", "ys", source=self.references[name], **REFERENCE_LINE)
         drawn = plot.multi_line(
             "xs", "ys", source=self.sources[name], line_color="color", line_width=1.6
         )

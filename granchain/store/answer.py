@@ -85,9 +85,9 @@ if TYPE_CHECKING:
     import xarray
 
 # Messages that a notebook shows.
-MOST_MESSAGES = 3
+MESSAGES_IN_NOTEBOOK = 3
 # Largest number of rows of a table of text.
-MOST_LINES = 40
+MOST_TEXT_ROWS = 40
 
 
 class Answer:
@@ -221,7 +221,7 @@ class Answer:
         """Return the facts that a notebook shows above the tables."""
         facts = [("contact law", self.law)] if self.law else []
         texts = [getattr(message, "text", message) for message in self.messages]
-        return facts + [("message", str(text)) for text in texts[:MOST_MESSAGES]]
+        return facts + [("message", str(text)) for text in texts[:MESSAGES_IN_NOTEBOOK]]
 
     def table(self) -> str:
         """Return the values as tables of text, with at most six columns.
@@ -229,8 +229,8 @@ class Answer:
         The last table contains the ranges of the variables that have too many values.
         """
         tables = [
-            *value_tables(self.variables, MOST_LINES),
-            range_table(self.variables, MOST_LINES),
+            *value_tables(self.variables, MOST_TEXT_ROWS),
+            range_table(self.variables, MOST_TEXT_ROWS),
         ]
         return "\n\n".join(text_table([each.columns, *each.rows]) for each in tables if each.rows)
 
@@ -600,7 +600,7 @@ class Result(Answer):
         ]
         return facts + [
             ("warning" if message.warning else "message", message.text)
-            for message in self.messages[:MOST_MESSAGES]
+            for message in self.messages[:MESSAGES_IN_NOTEBOOK]
         ]
 
     @property

@@ -49,7 +49,7 @@ from granchain.store.schema import (
     FORMAT,
     LABELS,
     NO_YES,
-    NUMBERS,
+    PROVENANCE_NUMBERS,
     VARIABLES,
     Unread,
     Variable,
@@ -228,8 +228,8 @@ class _Writer:
         for name, entries in {**content.states, PROVENANCE: content.provenance}.items():
             inside = {}
             for key, value in sorted(entries.items()):
-                if key in NUMBERS:
-                    inside[key] = Variable((), np.asarray(float(value)), *NUMBERS[key])
+                if key in PROVENANCE_NUMBERS:
+                    inside[key] = Variable((), np.asarray(float(value)), *PROVENANCE_NUMBERS[key])
                 elif isinstance(value, str):
                     inside[key] = Variable((), np.array(value, dtype=object), "", "")
                 else:
@@ -585,7 +585,7 @@ def _read_state(datasets: Mapping[str, Any]) -> dict[str, Any]:
 def provenance_of(group: Any) -> dict[str, Any]:
     """Return the origin of a file."""
     return {
-        name: float(dataset[()]) if name in NUMBERS else str(dataset.asstr()[()])
+        name: float(dataset[()]) if name in PROVENANCE_NUMBERS else str(dataset.asstr()[()])
         for name, dataset in group[PROVENANCE].items()
     }
 

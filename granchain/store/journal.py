@@ -46,19 +46,19 @@ from granchain.store.files import (
 from granchain.store.schema import FORMAT, VARIABLES, source_hash, texts, versions
 
 # Format of the length of a frame and of the hash after it, each with a line break.
-_HEAD, _END = b"%016d\n", b"\n%s\n"
+_FRAME_HEAD_FORMAT, _FRAME_END_FORMAT = b"%016d\n", b"\n%s\n"
 FRAME_HEAD, FRAME_END = 17, 66
 
 
 def frame(content: Sequence[bytes | memoryview]) -> Iterator[bytes | memoryview]:
     """Yield the bytes of a frame, a few megabytes at a time. The hash is computed meanwhile."""
     digest = hashlib.sha256()
-    yield _HEAD % sum(map(len, content))
+    yield _FRAME_HEAD_FORMAT % sum(map(len, content))
     for piece in content:
         for at in range(0, len(piece), BYTES_AT_ONCE):
             digest.update(piece[at : at + BYTES_AT_ONCE])
             yield piece[at : at + BYTES_AT_ONCE]
-    yield _END % digest.hexdigest().encode()
+    yield _FRAME_END_FORMAT % digest.hexdigest().encode()
 
 
 def frame_content(
@@ -148,7 +148,7 @@ class FrameFile:
             at = stop + FRAME_END
             digest = hashlib.sha256(content[start:stop]).hexdigest()
             portable.release(content)
-            if content[stop:at] != _END % digest.encode():
+            if content[stop:at] != _FRAME_END_FORMAT % digest.encode():
                 break
             frames.append(content[start:stop])
             self.length = at

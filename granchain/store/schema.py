@@ -523,7 +523,7 @@ TEXTS = (
     "platform",
     "started",
 )
-NUMBERS = {"wall_time": ("s", "duration of the run, without compilation")}
+PROVENANCE_NUMBERS = {"wall_time": ("s", "duration of the run, without compilation")}
 
 
 def data_sha256(variables: Mapping[str, Variable]) -> str:

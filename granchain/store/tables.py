@@ -13,7 +13,7 @@ from granchain.plain_data import plain_data
 from granchain.store.schema import Unread, Variable
 
 # Largest number of columns of a table, and of rows that are shown.
-MOST_COLUMNS, MOST_ROWS = 6, 200
+MOST_COLUMNS, MOST_TABLE_ROWS = 6, 200
 # Largest length of a second axis whose values are separate columns.
 MOST_INNER = 5
 # Largest number of values that JSON contains; of a longer variable it contains the range.
@@ -42,7 +42,9 @@ def column_heading(name: str, variable: Variable | Unread) -> str:
     return f"{name.replace('_', ' ')}{unit}"
 
 
-def value_tables(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> Iterator[Table]:
+def value_tables(
+    variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROWS
+) -> Iterator[Table]:
     """Yield the tables of variables: the single values, and the columns along each axis."""
     single = [
         (name.replace("_", " "), cell_text(v.data.item()), "" if v.unit == "1" else v.unit)
@@ -72,7 +74,7 @@ def value_tables(variables: Mapping[str, Variable], longest: int = MOST_ROWS) ->
             yield Table(headings, tuple(zip(*cells, strict=True)))
 
 
-def range_table(variables: Mapping[str, Variable], longest: int = MOST_ROWS) -> Table:
+def range_table(variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROWS) -> Table:
     """Return the shapes, ranges, and means of the variables that `value_tables` leaves out."""
     rows = []
     for name, v in variables.items():

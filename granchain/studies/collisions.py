@@ -18,14 +18,16 @@ from granchain.plain_data import canonical, plain_data
 from granchain.store.answer import study_attributes
 from granchain.store.dataset import dataset_of
 from granchain.store.schema import Variable, texts
-from granchain.two_body import SCALARS, pair_of, simulate_impact
+from granchain.two_body import IMPACT_SCALARS, pair_of, simulate_impact
 
 if TYPE_CHECKING:
     import xarray
 
 # Scalars of an ImpactResult by the names of a dataset. The effective restitution has a different
 # name than the input, which is the nominal restitution.
-NUMBERS = {"delivered_restitution" if name == "restitution" else name: name for name in SCALARS}
+SCALAR_NAMES = {
+    "delivered_restitution" if name == "restitution" else name: name for name in IMPACT_SCALARS
+}
 
 
 def impacts(
@@ -78,7 +80,7 @@ def impacts(
     names, pair = [laws] if isinstance(laws, str) else list(laws), pair_of(pair, material)
     values = checked(names, vary, inputs)
     shape = (len(names), *map(len, values.values()))
-    found = {name: np.full(shape, math.nan) for name in NUMBERS}
+    found = {name: np.full(shape, math.nan) for name in SCALAR_NAMES}
     reasons = np.full(shape, "", dtype=object)
     stated = {
         name: {key: value for key, value in inputs.items() if key in inputs_of(name)}
@@ -98,7 +100,7 @@ def impacts(
         except GranchainError as error:
             reasons[place] = str(error)
             continue
-        for name, scalar in NUMBERS.items():
+        for name, scalar in SCALAR_NAMES.items():
             found[name][place] = getattr(result, scalar)
     return dataset_of_impacts(names, values, found, reasons, pair, stated)
 
@@ -141,8 +143,10 @@ def dataset_of_impacts(
     variables = {"law": Variable(("law",), texts(names), "", "contact law")}
     variables |= {key: Variable((key,), column, *about[key]) for key, column in values.items()}
     variables |= {
-        name: Variable(dims, numbers[name], SCALARS[scalar].unit, SCALARS[scalar].long_name)
-        for name, scalar in NUMBERS.items()
+        name: Variable(
+            dims, numbers[name], IMPACT_SCALARS[scalar].unit, IMPACT_SCALARS[scalar].long_name
+        )
+        for name, scalar in SCALAR_NAMES.items()
     }
     variables["reason"] = Variable(dims, reasons, "", "reason why there is no impact")
     attributes = study_attributes(

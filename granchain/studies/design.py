@@ -51,9 +51,9 @@ DESIGNS = 10
 # optimum. Our choice.
 POPULATIONS = 2
 # Standard deviation of a population's values, relative to their mean, at which it has converged.
-SPREAD = 1e-3
+CONVERGED_SPREAD = 1e-3
 # Maximum number of steps of a local search, each with its derivatives. Our choice.
-MOST_ITERATIONS = 60
+MOST_SEARCH_STEPS = 60
 # Spans of the differences of a local search, relative to the width of the box. Values have errors
 # of about 1e-5 that jump with the time at which contacts close within a step. Our choice.
 SPANS = (4e-3, 1e-3)
@@ -62,13 +62,13 @@ SPANS = (4e-3, 1e-3)
 CONVERGED = 5e-4
 # Relative gains above which a first, second, and third round of local searches starts, with every
 # span and then without derivatives. Our choice.
-ROUNDS = (2e-5, CONVERGED, CONVERGED)
+GAINS_OF_ROUNDS = (2e-5, CONVERGED, CONVERGED)
 # Relative change of the value at which a search with derivatives ends.
-FLAT = 2e-6
+FLAT_SEARCH = 2e-6
 # Designs per number in a search without derivatives.
 WITHOUT_SLOPES = 40
 # Result of a failed design in a search with derivatives, relative to that of the initial case.
-FAILED = 1e3
+FAILED_VALUE = 1e3
 # Distance from a limit or bound within which it acts on the slope, relative to the width.
 ACTS = 0.02
 # Relative tolerance of a constraint: rounding never satisfies an equality exactly.
@@ -488,7 +488,7 @@ def optimize(
         summary_of(case, of, f"subject_to[{i}]") for i, (of, *_) in enumerate(subject_to or ())
     ]
     report, batches = progress_of(progress, "optimize") or (lambda *_: None), count(1)
-    most = POPULATIONS * (generations + MOST_ITERATIONS)
+    most = POPULATIONS * (generations + MOST_SEARCH_STEPS)
     designs = Designs(
         numbers, bounds, summaries, limits, threads, lambda: report(min(next(batches), most), most)
     )
@@ -501,7 +501,7 @@ def optimize(
         for point in [population.x for population in populations] or [designs.best]
     ]
     gain = designs.gain()
-    for aim in ROUNDS:
+    for aim in GAINS_OF_ROUNDS:
         if designs.history and gain <= aim * abs(designs.value):
             break
         for span in SPANS:
@@ -766,7 +766,7 @@ class Designs:
             [(0.0, 1.0)] * len(self.best),
             maxiter=generations,
             popsize=DESIGNS,
-            tol=SPREAD,
+            tol=CONVERGED_SPREAD,
             seed=np.random.default_rng(seed),
             x0=None if seed[1] else self.best,
             polish=False,
@@ -787,7 +787,7 @@ class Designs:
             here, slope = with_slopes(self.at, np.clip(x, 0.0, 1.0), zero, unit, unit, span)
             # a failed design is much worse, and has no slopes
             slope = np.nan_to_num(slope, posinf=0.0, neginf=0.0)
-            return np.nan_to_num(here, posinf=FAILED * self.size), slope
+            return np.nan_to_num(here, posinf=FAILED_VALUE * self.size), slope
 
         def value(x: np.ndarray) -> tuple[float, np.ndarray]:
             here, slope = finite(x)
@@ -803,7 +803,7 @@ class Designs:
             constraints=self._constraints(
                 lambda x: finite(x)[0][1:], jac=lambda x: finite(x)[1][1:]
             ),
-            options={"maxiter": MOST_ITERATIONS, "ftol": FLAT},
+            options={"maxiter": MOST_SEARCH_STEPS, "ftol": FLAT_SEARCH},
         )
         self.messages.append(f"SLSQP, with differences of {span:g} of the box: {search.message}")
         return np.asarray(search.x)

@@ -49,8 +49,8 @@ from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.executors import compute_elsewhere
 from granchain.studies.interruption import Interruptions
 from granchain.studies.measures import (
-    ARRAYS,
-    SETTLED,
+    OPTIONAL_ARRAYS,
+    SETTLED_LABELS,
     TOGETHER,
     Measures,
     Missing,
@@ -290,7 +290,7 @@ class Evaluation:
     @property
     def labels(self) -> dict[str, Label]:
         """Labels of all variables, without those of the functions."""
-        return self.measures.labels | (SETTLED if self.chained else {})
+        return self.measures.labels | (SETTLED_LABELS if self.chained else {})
 
     def __contains__(self, name: str) -> bool:
         return any(name in columns for _, columns in self._blocks)
@@ -857,7 +857,7 @@ def variables_of_study(evaluation: Evaluation) -> dict[str, Variable]:
         variables[sensor] = Variable((sensor,), places, "1", "index of the sensor")
         add_members("sensor_bead", beads, Label((sensor,), "1", meaning))
     for name, label in evaluation.labels.items():
-        if name in evaluation or name not in ARRAYS:
+        if name in evaluation or name not in OPTIONAL_ARRAYS:
             inner = tuple(sensor if dim == "sensor_bead" else dim for dim in label.dims)
             values = evaluation[name]
             if inner[-1:] == (sensor,):

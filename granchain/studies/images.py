@@ -37,7 +37,7 @@ INSTANTS = 200
 # History variables of contact onset only. They are not used at other steps.
 OF_ONSET = ("onset_weight", "closed", "floored")
 # History variable with the largest overlap, up to which the residual indentation is constant.
-LIMIT = "elastic_limit"
+LARGEST_OVERLAP_NAME = "elastic_limit"
 # Overlap that no contact reaches [m].
 BEYOND_DENT = 1.0
 
@@ -191,7 +191,7 @@ class Images:
         self.overlaps = self._contacts.overlaps[self.contacts]
         names = [quantity.name for quantity in self.quantities]
         self.lasting = [index for index, name in enumerate(names) if name not in OF_ONSET]
-        self.limit = names.index(LIMIT) if LIMIT in names else None
+        self.limit = names.index(LARGEST_OVERLAP_NAME) if LARGEST_OVERLAP_NAME in names else None
         self.history_at_rest = self._contacts.history[:, :-1]
         self._constant = history
         if history is not None and self.limit is not None:

@@ -112,27 +112,27 @@ PULSE = {
     ),
 }
 # Measures that are computed from a result, and the variables of each.
-_SHOTS = {"snapshot_time": Label(("snapshot",), "s", "time of the snapshots")}
+_SNAPSHOT_TIME_LABEL = {"snapshot_time": Label(("snapshot",), "s", "time of the snapshots")}
 FURTHER: dict[str, dict[str, Label]] = {
-    "bead_energy": _SHOTS
+    "bead_energy": _SNAPSHOT_TIME_LABEL
     | {
         "bead_energy": Label(
             ("snapshot", "body"), "J", "energy of each body above the static state"
         )
     },
-    "contact_energy": _SHOTS
+    "contact_energy": _SNAPSHOT_TIME_LABEL
     | {
         "contact_energy": Label(
             ("snapshot", "joint"), "J", "energy of each contact above the static state"
         )
     },
-    "second_moment": _SHOTS
+    "second_moment": _SNAPSHOT_TIME_LABEL
     | {
         "second_moment": Label(
             ("snapshot",), "1", "second moment of the energy along the chain, in beads squared"
         )
     },
-    "participation": _SHOTS
+    "participation": _SNAPSHOT_TIME_LABEL
     | {"participation": Label(("snapshot",), "1", "number of bodies that share the energy")},
     "bead_spectrum": {
         "frequency": Label(("line",), "Hz", "frequency of the spectrum"),
@@ -143,7 +143,7 @@ FURTHER: dict[str, dict[str, Label]] = {
 }
 # Numbers of the sensor forces in the steady part of a chained study; see
 # `granchain.studies.chained`.
-SETTLED = {
+SETTLED_LABELS = {
     "force_amplitude": Label(
         ("sensor_bead",), "N", "half of the range of the sensor force, steady"
     ),
@@ -161,8 +161,10 @@ SETTLED = {
     "drive_phase": Label((), "rad", "final phase of the drive that is varied"),
 }
 # Variables that a study omits if no member has them.
-ARRAYS = {
-    name: label for entries in (*FURTHER.values(), SETTLED) for name, label in entries.items()
+OPTIONAL_ARRAYS = {
+    name: label
+    for entries in (*FURTHER.values(), SETTLED_LABELS)
+    for name, label in entries.items()
 }
 # Traces of the sensors.
 TRACES = {

@@ -34,7 +34,7 @@ DISORDERED = {
     "chain.gap": ("chain.gap_added", True),
 }
 # Distributions with granchain's parameters. All others have the names and the parameters of SciPy.
-OURS: dict[str, tuple[str, Callable[[Any, float, float], Any]]] = {
+OUR_DISTRIBUTIONS: dict[str, tuple[str, Callable[[Any, float, float], Any]]] = {
     "normal": ("mean, sd", lambda stats, mean, sd: stats.norm(mean, sd)),
     "uniform": ("low, high", lambda stats, low, high: stats.uniform(low, high - low)),
     "lognormal": (
@@ -44,7 +44,7 @@ OURS: dict[str, tuple[str, Callable[[Any, float, float], Any]]] = {
 }
 RANGES: dict[str, Any] = {"linear": np.linspace, "log": np.geomspace}
 # Upper limit on points per axis. Our choice.
-MOST_POINTS = 10_000_000
+MOST_ON_AXIS = 10_000_000
 # Probability beyond which a draw is moved out of the tails, because a sample of 0 would give minus
 # infinity. One in 2^31 draws is affected.
 TAIL = 2.0**-32
@@ -65,7 +65,7 @@ RESERVED_NAMES = (
 )  # fmt: skip
 # Tables whose numbers are valid in an interval for any values of the other numbers. A box of such
 # numbers is therefore valid if its corners are.
-INTERVALS = ("chain", "striker", "contact")
+INTERVAL_TABLES = ("chain", "striker", "contact")
 _FORMS = (
     "a list, { linear = [low, high, count] }, { log = [low, high, count] }, { normal = [mean, sd] "
     "}, { uniform = [low, high] }, { lognormal = [median, sigma] }, another continuous "
@@ -316,7 +316,7 @@ def distribution_of(where: str, name: Any, parameters: Any, problems: Problems) 
     """
     stats = scipy_stats()
     names = [key for key, kind in vars(stats).items() if isinstance(kind, stats.rv_continuous)]
-    names = [*OURS, *sorted(names)]
+    names = [*OUR_DISTRIBUTIONS, *sorted(names)]
     if not problems.check(
         name in names,
         where,
@@ -329,10 +329,12 @@ def distribution_of(where: str, name: Any, parameters: Any, problems: Problems) 
     numbers = parameters.values() if isinstance(parameters, Mapping) else parameters
     with suppress(AttributeError, KeyError, TypeError):
         if all(map(is_number, numbers)):
-            make: Any = partial(OURS[name][1], stats) if listed else getattr(stats, name)
+            make: Any = (
+                partial(OUR_DISTRIBUTIONS[name][1], stats) if listed else getattr(stats, name)
+            )
             frozen = make(*parameters) if listed else make(**parameters)
-    form = f"[{OURS[name][0]}]" if name in OURS else "a table of "
-    form += "" if name in OURS else ", ".join(_parameters(getattr(stats, name)))
+    form = f"[{OUR_DISTRIBUTIONS[name][0]}]" if name in OUR_DISTRIBUTIONS else "a table of "
+    form += "" if name in OUR_DISTRIBUTIONS else ", ".join(_parameters(getattr(stats, name)))
     text = shown(str(parameters))[1:-1]
     if not problems.check(
         frozen is not None, where, f"{text} is not valid", f"It must be {form}, as finite numbers"
@@ -430,11 +432,13 @@ def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float
     Both ends are included.
     """
     requirement = (
-        f"It must be [low, high, count]: finite numbers, and a whole number, 1 to {MOST_POINTS}"
+        f"It must be [low, high, count]: finite numbers, and a whole number, 1 to {MOST_ON_AXIS}"
     )
     good = isinstance(limits, (list, tuple)) and len(limits) == 3 and all(map(is_number, limits))
     good = (
-        good and isinstance(limits[2], (int, np.integer)) and limits[2] in range(1, MOST_POINTS + 1)
+        good
+        and isinstance(limits[2], (int, np.integer))
+        and limits[2] in range(1, MOST_ON_AXIS + 1)
     )
     if kind == "log":
         requirement += ", with low and high above 0"
@@ -724,7 +728,7 @@ class Plan:
 def is_independent(key: str, value: Any) -> bool:
     """Return whether the values of a key are valid in an interval, see `INTERVALS`."""
     number = type(value) is float and math.isfinite(value)
-    return (number and key.partition(".")[0] in INTERVALS) or any(
+    return (number and key.partition(".")[0] in INTERVAL_TABLES) or any(
         key == name for name, _ in DISORDERED.values()
     )
 

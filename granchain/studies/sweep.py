@@ -24,7 +24,7 @@ from granchain.studies.evaluate import (
     warn_of_notes,
 )
 from granchain.studies.measures import (
-    SETTLED,
+    SETTLED_LABELS,
     Measures,
     SummaryFunction,
     compute_here,
@@ -198,7 +198,7 @@ def largest_file(plan: Plan, cases: Sequence[Case], measures: Measures, chained:
     evaluation.law[:] = ["" if law is None else law.text for law in law_records(cases)]
     numbers = sum(numbers_of_member(case, measures) for case in cases)
     if chained:
-        numbers += sum(len(SETTLED) * max(1, len(case.sensors.beads)) for case in cases)
+        numbers += sum(len(SETTLED_LABELS) * max(1, len(case.sensors.beads)) for case in cases)
     size = float(MEMBER_TEXT * len(cases)) + (sum(map(state_bytes, cases)) if chained else 0.0)
     # each number, with its part of the checksum and filters of its chunk
     size += 9.0 * numbers

@@ -28,7 +28,7 @@ from granchain.theory.ranges import require, root
 _WINDOW = 16
 # Number of samples per bead, which is even. With 32 samples, the highest modes of the wave are
 # already below 1e-16 of the first.
-_SAMPLES = 64
+_SAMPLES_PER_BEAD = 64
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,10 @@ def solitary_wave() -> SolitaryWave:
     `solitary_speed`). Review of the discrete wave: Sen et al. 2008,
     doi:10.1016/j.physrep.2007.10.007.
     """
-    n = _WINDOW * _SAMPLES
+    n = _WINDOW * _SAMPLES_PER_BEAD
     crest = n // 2
-    x = np.arange(n) / _SAMPLES - _WINDOW / 2.0
-    q = 2.0 * np.pi * np.fft.rfftfreq(n, 1.0 / _SAMPLES)
+    x = np.arange(n) / _SAMPLES_PER_BEAD - _WINDOW / 2.0
+    q = 2.0 * np.pi * np.fft.rfftfreq(n, 1.0 / _SAMPLES_PER_BEAD)
     # np.sinc(z) is sin(pi z)/(pi z)
     sinc = np.sinc(q / (2.0 * np.pi))
     overlap = np.exp(-x * x)
@@ -129,16 +129,16 @@ def solitary_wave() -> SolitaryWave:
     speed = math.sqrt(speed_squared)
     velocity = np.fft.irfft(sinc * np.fft.rfft(force), n) / speed
     peak_velocity = float(velocity[crest])
-    half = _SAMPLES // 2
+    half = _SAMPLES_PER_BEAD // 2
     mean_force = 0.5 * (np.roll(force, half) + np.roll(force, -half))
     kinetic = 0.5 * velocity * velocity
     # Energy of a contact: the integral of d^1.5.
     elastic = 0.4 * np.maximum(overlap, 0.0) ** 2.5
     # At any time, the beads are at x0, x0 + 1, ... and the contacts half a bead further.
-    kinetic_now = kinetic.reshape(_WINDOW, _SAMPLES).sum(axis=0)
-    elastic_now = np.roll(elastic, half).reshape(_WINDOW, _SAMPLES).sum(axis=0)
+    kinetic_now = kinetic.reshape(_WINDOW, _SAMPLES_PER_BEAD).sum(axis=0)
+    elastic_now = np.roll(elastic, half).reshape(_WINDOW, _SAMPLES_PER_BEAD).sum(axis=0)
     share_now = kinetic_now / (kinetic_now + elastic_now)
-    energy = float((kinetic + elastic).sum()) / _SAMPLES
+    energy = float((kinetic + elastic).sum()) / _SAMPLES_PER_BEAD
 
     def modes(values: np.ndarray) -> tuple[float, ...]:
         # The wave is symmetric about its crest, so it is a series of cosines in x.

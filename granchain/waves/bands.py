@@ -16,7 +16,7 @@ SINGLE_PHASE, STRONG = 0.9, 1e-10
 # A gap requires that abs(cos q) exceeds 1 by three standard deviations: 1 in 700 by chance.
 MOST_SCATTER = 3.0
 # An edge with an error of more than this many lines of the spectrum is not reported (our choice).
-MOST_LINES = 4.0
+MOST_LINES_OF_ERROR = 4.0
 # Number of points from the middle of a gap to an edge at which the gap is tested (our choice). Deep
 # in a wide gap nothing moves, and the curve is known only near its edges.
 IN_GAP = 100
@@ -32,18 +32,18 @@ ALIKE = 8
 # it.
 LINE_FRACTION = 0.32
 # Larger values of abs(cos q) are excluded from the fit (our choice): 57 dB within five cells.
-DEEP = 2.0
+FAR_IN_GAP = 2.0
 # Initial loss angles of the least-squares fit [rad] (our choice): fifteen steps below a right
 # angle.
 ANGLES = tuple(0.1 * k for k in range(16))
 # Number of reweighting iterations (our choice).
-ROUNDS = 8
+REWEIGHTINGS = 8
 NO_CURVE = (
     "no band edges: cos q deviates from the curve of a chain of equal cells by more than its "
     "scatter. The contacts must act as springs with little damping. Check the damping of the "
     "law, or run longer"
 )
-FINER = "Run longer, or use fewer --segments"
+FINER_ADVICE = "Run longer, or use fewer --segments"
 TOO_FEW = (
     "no band edges: waves were found at too few frequencies. The drive must have power on both "
     "sides of an edge. See coherence"
@@ -213,7 +213,7 @@ def curve_of(
     # Cauchy weights, because resonances that last longer than a segment leave lines far from the
     # curve (Holland & Welsch 1977, doi:10.1080/03610927708827533, with their constant)
     scaled = weight
-    for _ in range(ROUNDS):
+    for _ in range(REWEIGHTINGS):
         # search over the loss angle at the highest frequency, which is below a right angle; if only
         # some bands are visible, there are two minima, and the lower one is correct
         nearest = min(ANGLES, key=squares)
@@ -250,7 +250,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     reasons = np.full((size, 2), "", dtype=object)
     # deep in a gap there is little motion, and leakage from other lines distorts cos q
     with np.errstate(invalid="ignore"):
-        seen = np.flatnonzero(np.abs(cosine) < DEEP)
+        seen = np.flatnonzero(np.abs(cosine) < FAR_IN_GAP)
     blocks = np.unique(seen // ALIKE, return_inverse=True)[1]
     free = (blocks.max() + 1 if len(seen) else 0) - 2 * size
     if free < 1:
@@ -294,7 +294,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                 reasons[k, 1] = reasons[k + 1, 0] = "gap not resolved"
                 messages.append(
                     f"gap {k + 1}: not resolved, near {top * math.sqrt(max(z, 0.0)):.5g} Hz: "
-                    f"abs(cos q) - 1 is {high[0]:.2g} +- {deviation[0]:.2g}. {FINER}"
+                    f"abs(cos q) - 1 is {high[0]:.2g} +- {deviation[0]:.2g}. {FINER_ADVICE}"
                 )
                 continue
             pair = [(k, 1, edges_of_gap[0]), (k + 1, 0, edges_of_gap[1])]
@@ -303,7 +303,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
             if not len(root) or not root[0] > 0.0:
                 reasons[band, end] = "not seen"
                 messages.append(
-                    f"{name}: not seen, because cos q does not cross {level:g}. {FINER}"
+                    f"{name}: not seen, because cos q does not cross {level:g}. {FINER_ADVICE}"
                 )
                 continue
             z = float(root[0])
@@ -314,18 +314,20 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
             # the first-order change by different dampings bounds the neglected second-order change
             differs = 0.5 * top / math.sqrt(z) * float(by @ curve.change)
             error = math.hypot(off, differs, LINE_FRACTION * line)
-            near = np.abs(frequency[seen] - edge) < MOST_LINES * line
-            if error > MOST_LINES * line or not near.any():
+            near = np.abs(frequency[seen] - edge) < MOST_LINES_OF_ERROR * line
+            if error > MOST_LINES_OF_ERROR * line or not near.any():
                 reasons[band, end] = (
                     "error too large" if near.any() else "no coherent waves near it"
                 )
                 why = (
-                    f"its error is {error:.2g} Hz, more than {MOST_LINES:g} lines"
+                    f"its error is {error:.2g} Hz, more than {MOST_LINES_OF_ERROR:g} lines"
                     if near.any()
                     else f"no waves were seen near it (the coherence from cell to cell is below "
                     f"{SINGLE_PHASE:g}): the drive has no power there, or the waves decay"
                 )
-                messages.append(f"{name}: not reported, near {edge:.5g} Hz, because {why}. {FINER}")
+                messages.append(
+                    f"{name}: not reported, near {edge:.5g} Hz, because {why}. {FINER_ADVICE}"
+                )
                 continue
             edges[band, end], errors[band, end] = edge, error
     return Bands(edges, errors, reasons, messages)

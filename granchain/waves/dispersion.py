@@ -27,7 +27,7 @@ _STEP = 1e-3
 # Labels of the axis of band edges.
 EDGES = ("lower", "upper")
 # Dimension of the variables of the beads of a cell, and of its attached masses.
-_OF_BEADS, _OF_ATTACHED = ("bead",), ("attached",)
+_BEAD_DIMENSION, _OF_ATTACHED = ("bead",), ("attached",)
 
 
 class Dispersion(Answer):
@@ -72,10 +72,10 @@ class Dispersion(Answer):
         "band_edges": Label(("band", "edge"), "Hz", "lowest and highest frequency of the band"),
         "gap": Label(("gap",), "1", "number of the band gap"),
         "gaps": Label(("gap", "edge"), "Hz", "lowest and highest frequency of the band gap"),
-        "bead": Label(_OF_BEADS, "1", "label of the bead of the first cell"),
-        "masses": Label(_OF_BEADS, "kg", "mass of the bead"),
-        "stiffnesses": Label(_OF_BEADS, "N/m", "stiffness of the contact after the bead"),
-        "on_site": Label(_OF_BEADS, "N/m", "stiffness of the spring to the ground"),
+        "bead": Label(_BEAD_DIMENSION, "1", "label of the bead of the first cell"),
+        "masses": Label(_BEAD_DIMENSION, "kg", "mass of the bead"),
+        "stiffnesses": Label(_BEAD_DIMENSION, "N/m", "stiffness of the contact after the bead"),
+        "on_site": Label(_BEAD_DIMENSION, "N/m", "stiffness of the spring to the ground"),
         "attached": Label(_OF_ATTACHED, "1", "number of the attached mass"),
         "attached_bead": Label(_OF_ATTACHED, "1", "label of the bead that carries it"),
         "attached_mass": Label(_OF_ATTACHED, "kg", "mass of the attached mass"),
