@@ -106,6 +106,7 @@ def test_public_names_are_there_and_documented():
     for name in granchain.__all__:
         assert getattr(granchain, name).__doc__
     assert {*granchain.__all__, "open", "__version__"} == set(dir(granchain))
+    assert "open" not in granchain.__all__
     with pytest.raises(AttributeError, match="nonsense"):
         granchain.nonsense  # noqa: B018
 
