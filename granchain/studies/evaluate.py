@@ -252,6 +252,8 @@ class Evaluation:
         Reason why a member failed or was not computed; empty if it is complete.
     law : list of str
         Text of the `LawRecord` of each member; empty if it was not set up.
+    labels : dict of str to Label
+        Labels of all variables, without those of the functions.
     """
 
     def __init__(
@@ -262,6 +264,7 @@ class Evaluation:
         chained: bool = False,
     ):
         self.cases, self.measures, self.plan, self.chained = cases, measures, plan, chained
+        self.labels = measures.labels | (SETTLED_LABELS if chained else {})
         self.status = [Status.INTERRUPTED] * len(cases)
         self.message, self.law = [NOT_COMPUTED] * len(cases), [""] * len(cases)
         self.names: list[str] = []
@@ -286,11 +289,6 @@ class Evaluation:
     def complete(self) -> list[int]:
         """Indices of the members that are complete."""
         return [place for place, end in enumerate(self.status) if end is Status.COMPLETE]
-
-    @property
-    def labels(self) -> dict[str, Label]:
-        """Labels of all variables, without those of the functions."""
-        return self.measures.labels | (SETTLED_LABELS if self.chained else {})
 
     def __contains__(self, name: str) -> bool:
         return any(name in columns for _, columns in self._blocks)

@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
 from typing import Any
@@ -473,6 +473,15 @@ class Plan:
     seed : int
         Seed of all draws.
 
+    Attributes
+    ----------
+    listed, drawn, disordered : dict
+        Keys with the values of a list, with a distribution, and with a `Disorder`.
+    sizes : dict of str to int
+        Dimensions of the study, with their lengths.
+    dims, shape : tuple
+        Names and lengths of the dimensions.
+
     Examples
     --------
     >>> import granchain as gc
@@ -485,6 +494,30 @@ class Plan:
     how: str
     n: int
     seed: int
+    listed: dict[str, list[Any]] = field(init=False)
+    drawn: dict[str, Any] = field(init=False)
+    disordered: dict[str, Disorder] = field(init=False)
+    sizes: dict[str, int] = field(init=False)
+    dims: tuple[str, ...] = field(init=False)
+    shape: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        values = {k: v.values if isinstance(v, Derived) else v for k, v in self.vary.items()}
+        listed = {key: each for key, each in values.items() if isinstance(each, list)}
+        sizes = {key: len(each) for key, each in listed.items()}
+        if self.how == "zip":
+            sizes = {"run": next(iter(sizes.values()), 1)}
+        sizes |= {"draw": self.n} if self.n > 1 else {}
+        if self.how == "sobol":
+            sizes = {"run": self.n}
+        vars(self).update(
+            listed=listed,
+            drawn={key: each for key, each in values.items() if is_distribution(each)},
+            disordered={key: each for key, each in values.items() if isinstance(each, Disorder)},
+            sizes=sizes,
+            dims=tuple(sizes),
+            shape=tuple(sizes.values()),
+        )
 
     def __len__(self) -> int:
         return math.prod(self.shape)
@@ -499,29 +532,6 @@ class Plan:
     def __repr__(self) -> str:
         along = ", ".join(f"{size} {name}" for name, size in self.sizes.items())
         return f"Plan of {len(self)} cases" + (f" ({along})" if along else "")
-
-    @cached_property
-    def _values(self) -> dict[str, Any]:
-        """Values of each key and of each derived parameter."""
-        return {
-            key: entry.values if isinstance(entry, Derived) else entry
-            for key, entry in self.vary.items()
-        }
-
-    @property
-    def listed(self) -> dict[str, list[Any]]:
-        """Keys with the values of a list."""
-        return {key: values for key, values in self._values.items() if isinstance(values, list)}
-
-    @property
-    def drawn(self) -> dict[str, Any]:
-        """Keys that are drawn from a distribution."""
-        return {key: values for key, values in self._values.items() if is_distribution(values)}
-
-    @property
-    def disordered(self) -> dict[str, Disorder]:
-        """Keys that are drawn for every bead."""
-        return {key: entry for key, entry in self.vary.items() if isinstance(entry, Disorder)}
 
     @cached_property
     def settings(self) -> dict[str, list[dict[str, Any]]]:
@@ -540,16 +550,6 @@ class Plan:
         }
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """Dimensions of the study, with their lengths."""
-        if self.how == "sobol":
-            return {"run": self.n}
-        points = {key: len(values) for key, values in self.listed.items()}
-        if self.how == "zip":
-            points = {"run": next(iter(points.values()), 1)}
-        return points | ({"draw": self.n} if self.n > 1 else {})
-
-    @property
     def laws(self) -> list[str]:
         """Contact laws that `contact.law` or complete `contact` tables select, one per value.
 
@@ -560,16 +560,6 @@ class Plan:
         names = [table.get("law", self.case.contact.law) for table in tables]
         names = names or [row["contact.law"] for row in rows if "contact.law" in row]
         return [str(name) for name in names]
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """Names of the dimensions."""
-        return tuple(self.sizes)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the dimensions."""
-        return tuple(self.sizes.values())
 
     @cached_property
     def sample(self) -> dict[str, np.ndarray]:
