@@ -33,7 +33,7 @@ from granchain.certificates.measure import report_of
 from granchain.cli.laws import certificates_of
 from granchain.contact import laws
 from granchain.contact.certified import CERTIFIED
-from granchain.contact.law import ContactLaw
+from granchain.contact.law import ContactLaw, states_that_occur
 from granchain.show.answer import EQUATIONS
 from granchain.show.blocks import markdown
 from granchain.show.law import reference_page
@@ -131,6 +131,7 @@ def entry_of(certificate: Certificate) -> dict[str, object]:
     return {
         "problems": certificate.problems,
         "module": certificate.law_class.__module__.rpartition(".")[2],
+        "phases": states_that_occur(certificate.law_class),
         # nan for a law without an energy correction
         "created_as_printed": float(f"{created:.2g}") if created > CREATION else 0.0,
     }

@@ -16,6 +16,7 @@ from granchain.contact import certified as table
 from granchain.contact import laws
 from granchain.contact.certified import about_certificate, certified
 from granchain.contact.hertz import Hertz
+from granchain.contact.law import states_that_occur
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -45,6 +46,8 @@ def test_every_law_of_the_package_has_a_certificate_of_its_present_source(script
     assert not stale, "run make laws"
     modules = {name: law.__module__.rpartition(".")[2] for name, law in ours.items()}
     assert {name: entry["module"] for name, entry in certified().items()} == modules
+    phases = {name: [*states_that_occur(law)] for name, law in ours.items()}
+    assert {name: entry["phases"] for name, entry in certified().items()} == phases
     assert {name: about_certificate(law) for name, law in ours.items()} == dict.fromkeys(ours)
 
 

@@ -23,12 +23,17 @@ _OWN_MODULES = __name__.rpartition(".")[0] + "."
 def certified() -> dict[str, dict[str, Any]]:
     """Return the entry of each law of the package.
 
-    The keys are `module`, the module of this folder with the law; `problems`, the problems; and
-    `created_as_printed`, the energy that a cycle creates without the energy correction, as a
-    fraction of the work supplied.
+    The keys are `module`, the module of this folder with the law; `problems`, the problems;
+    `phases`, the contact states that occur; and `created_as_printed`, the energy that a cycle
+    creates without the energy correction, as a fraction of the work supplied.
     """
     table: dict[str, dict[str, Any]] = json.loads(CERTIFIED.read_text(encoding="ascii"))
     return table
+
+
+def entry_of(law: type[ContactLaw]) -> dict[str, Any] | None:
+    """Return the entry of a law; None if it is not a law of the package, or not measured yet."""
+    return certified().get(law.name) if law.__module__.startswith(_OWN_MODULES) else None
 
 
 def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Message | None:
@@ -42,7 +47,7 @@ def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Messag
     """
     ours = law.__module__.startswith(_OWN_MODULES)
     command = f'"granchain laws {law.name}{"" if ours else " --law-module FILE"}"'
-    entry = certified().get(law.name) if ours else None
+    entry = entry_of(law)
     name = f'contact law "{law.name}"'
     if entry is None:
         return Message(

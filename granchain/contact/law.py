@@ -555,7 +555,11 @@ def check_law(cls: type[ContactLaw]) -> None:
     ]
     problems = [sentence for is_wrong, sentence in wrong if is_wrong]
     if not problems:
-        occurring = states_that_occur(cls)
+        # Imported here, because the reports need the declarations of this module.
+        from granchain.contact.certified import entry_of
+
+        entry = entry_of(cls) or {}
+        occurring = tuple(entry.get("phases") or states_that_occur(cls))
         if "phases" in cls.__dict__ and set(cls.phases) != set(occurring):
             problems = [
                 f"phases: {', '.join(cls.phases)} not valid. They must be {', '.join(occurring)}, "
