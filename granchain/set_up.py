@@ -8,7 +8,13 @@ from functools import cache
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.tables import DriveTable, MassEndTable, ModesEndTable, PlateEndTable
+from granchain.case.tables import (
+    DriveTable,
+    MassEndTable,
+    ModesEndTable,
+    PlateEndTable,
+    own_contacts_in,
+)
 from granchain.chain import COMPLIANT, FREE, RIGID, WALL, Chain, Elements, End, check_start
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
@@ -39,7 +45,12 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
             if key not in made:
                 chain = chain_of(case)
                 check_start(chain)
-                made[key] = chain, chain.pair(), chain.overlap_limits(), bool(case.own_contacts())
+                made[key] = (
+                    chain,
+                    chain.pair(),
+                    chain.overlap_limits(),
+                    bool(own_contacts_in(dict(case))),
+                )
             chain, pair, limits, mixed = made[key]
             if case.striker is not None and chain.velocity[0] != case.striker.speed:
                 velocity = chain.velocity.copy()
@@ -95,6 +106,11 @@ def chain_of(case: Case) -> Chain:
     met = {id(material): material for material in bodies["material"]}
     materials = list(dict.fromkeys(met.values()))
     place = {known: materials.index(material) for known, material in met.items()}
+    carrier, *numbers = case.chain.attached_masses()
+    motion = [
+        np.zeros(carrier.size) if (own := getattr(case.initial, name, None)) is None else own
+        for name in ("resonator_displacement", "resonator_velocity")
+    ]
     return Chain(
         radius=bodies["radius"],
         mass=bodies["mass"],
@@ -105,7 +121,8 @@ def chain_of(case: Case) -> Chain:
         material_index=np.array([place[id(material)] for material in bodies["material"]]),
         on_site_stiffness=bodies["on_site_stiffness"],
         on_site_damping=bodies["on_site_damping"],
-        resonators=resonators_of(case),
+        # a striker has none
+        resonators=Elements(carrier + (case.striker is not None), *numbers, *map(np.array, motion)),
         gap=bodies["gap"],
         left=end_of(case, "left"),
         right=end_of(case, "right"),
@@ -117,16 +134,6 @@ def chain_of(case: Case) -> Chain:
             for i, one in enumerate(case.drive)
         ),
     )
-
-
-def resonators_of(case: Case) -> Elements:
-    """Return the resonators of a case; a striker has none."""
-    body, *numbers = case.chain.attached_masses()
-    motion = [
-        np.zeros(body.size) if (own := getattr(case.initial, name, None)) is None else np.array(own)
-        for name in ("resonator_displacement", "resonator_velocity")
-    ]
-    return Elements(body + (case.striker is not None), *numbers, *motion)
 
 
 def end_of(case: Case, side: str) -> End:

@@ -23,7 +23,7 @@ from granchain.case.start import begun, differences_of, new_walls, same_of, stat
 from granchain.chain import Chain, End, Start
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
-from granchain.contact.law import OPEN, PHASES, Quantity
+from granchain.contact.law import OPEN, PHASES
 from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Model
 from granchain.engine.drives import drive_at
@@ -104,12 +104,12 @@ def warn_of_fast_drives(cases: Iterable[Any], stacklevel: int = 2) -> None:
         warnings.warn(FAST_DRIVE, GranchainWarning, stacklevel=stacklevel + 1)
 
 
-def warn_of_large_radii(case: Case, stacklevel: int = 2) -> None:
+def warn_of_large_radii(radius: np.ndarray, stacklevel: int = 2) -> None:
     """Warn if a body has a radius above `LARGE_RADIUS`.
 
     The radius is then probably in millimetres.
     """
-    largest = float(np.max(case.bodies()["radius"], initial=0.0))
+    largest = float(radius.max())
     if largest > LARGE_RADIUS:
         warnings.warn(
             f"radius: the largest radius is {largest:.4g} m, above {LARGE_RADIUS:g} m. Lengths are "
@@ -211,8 +211,8 @@ def run(
         problems = Problems()
         check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS)
         problems.close()
-    warn_of_large_radii(case, 3)
     ((chain, contacts, time_step),) = prepare_together([case])
+    warn_of_large_radii(chain.radius, 3)
     state = State(contacts, chain, time_step, recording_of(case))
     if watch is not None and hasattr(watch, "begin"):
         watch.begin(state.size)
@@ -540,7 +540,8 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
     outcomes = dict(zip(map(id, complete), outcomes_of(complete), strict=True))
     for run in runs:
         state, law = run.state, run.state.law_record()
-        made = result_and_problem(
+        final = state.final
+        yield result_and_problem(
             run.status,
             variables_of_chain(run, outcomes.get(id(run), {})),
             case=run.case,
@@ -556,11 +557,8 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
                 "law_sha256": law.sha256,
                 "law_json": law.text,
             },
+            state=final and partial(state_of_run, run.case, final, state.time_step.value),
         )
-        if made[0].status is Status.COMPLETE and (final := state.final) is not None:
-            # the state from which another run can continue
-            made[0].state = partial(state_of_run, run.case, final, state.time_step.value)
-        yield made
 
 
 def place_of_failure(run: Ended) -> str:
@@ -594,7 +592,7 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
     if plan.sensor_beads:
         data["sensor_bead"] = np.array(plan.sensor_beads, dtype=np.int64)
         data["sensor_force"] = records.sensor_force[:samples]
-        if state.model.law.has_jumps():
+        if state.model.onset_jump or state.model.jumps_inside:
             data["sensor_beside_force"] = records.jump_force[:samples]
             data["sensor_beside_time"] = records.jump_time[:samples]
             sides = data["sensor_beside_force"].T, data["sensor_beside_time"].T
@@ -1127,13 +1125,11 @@ def result_and_problem(
     data: Mapping[str, np.ndarray],
     *,
     case: Any,
-    law: str,
     step: TimeStep,
     done: int,
     place: str,
     messages: Sequence[Message],
-    provenance: Mapping[str, Any],
-    history: Sequence[Quantity] = (),
+    **more: Any,
 ) -> tuple[Result, str]:
     """Return the result of a run and the reason of its failure.
 
@@ -1150,7 +1146,7 @@ def result_and_problem(
         Number of steps done.
     place : str
         Contact or body at which a failed run stopped.
-    case, law, messages, provenance, history
+    case, messages, more
         See `Result`.
     """
     bound, problem = case.energy.bound, ""
@@ -1175,14 +1171,5 @@ def result_and_problem(
             "be inaccurate. Choose a smaller step."
         )
         messages = [*messages, Message(sentence, warning=True)]
-    result = Result(
-        data,
-        case=case,
-        law=law,
-        status=status,
-        time_step=step.value,
-        history=history,
-        messages=messages,
-        provenance=provenance,
-    )
+    result = Result(data, case=case, status=status, time_step=step.value, messages=messages, **more)
     return result, problem

@@ -423,7 +423,7 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
             case.replace(initial={"state": bad})
     (tmp_path / "bad.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     assert "bad.h5" in told(tmp_path, initial={"file": "bad.h5"})[0]
-    first.state = None
+    first._state = None
     with pytest.raises(CaseError, match="the result has no final state"):
         case.replace(initial=first)
 

@@ -28,7 +28,6 @@ from granchain.case.checks import (
     check_across,
     check_state,
     law_values,
-    own_contacts_in,
     read_own_contacts,
     read_pairs,
     sizes,
@@ -49,7 +48,6 @@ from granchain.case.document import (
 from granchain.case.signals import Drive, lists_in_place_of_files, signal_table, table_of_lists
 from granchain.case.start import (
     StoredState,
-    bead_values,
     begun,
     drives_in,
     fastest_closing,
@@ -72,7 +70,9 @@ from granchain.case.tables import (
     StrikerTable,
     TimeTable,
     ToleranceTable,
+    bead_values,
     body_of,
+    own_contacts_in,
     with_values,
 )
 from granchain.contact import laws
@@ -136,8 +136,10 @@ class CheckedCase(Table):
         state = cls._across(tables, keys, context["folder"], context["state"], problems)
         problems.close()
         case: Self = handler(tables)
-        case._document, case._state, case._folder = keys, state, context["folder"]
-        case._toml = context["toml"] if keys == plain else ""
+        # pydantic takes 2 us to set a private attribute by its name
+        private: Any = case.__pydantic_private__
+        toml = context["toml"] if keys == plain else ""
+        private |= {"_document": keys, "_state": state, "_folder": context["folder"], "_toml": toml}
         return case
 
     @classmethod

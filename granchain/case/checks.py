@@ -23,7 +23,6 @@ from granchain.case.signals import check_drive, check_keys, check_signal, lines,
 from granchain.case.start import (
     FIXED,
     MOTION_COLUMNS,
-    bead_values,
     begun,
     check_length,
     drives_in,
@@ -44,6 +43,8 @@ from granchain.case.tables import (
     SensorsTable,
     StrikerTable,
     TimeTable,
+    bead_values,
+    own_contacts_in,
     ranges_of,
 )
 from granchain.chain import BEAD_STEPS, RIGID
@@ -447,21 +448,19 @@ def read_sensors(
             )
             labels = tuple(label for one in ranges for label in one) if few else ()
         outside = [label for label in labels if label not in known]
-        has = f"{name} {known[0]} to {known[-1]}" if known else f"no {name}"
-        if known and name == "contacts":
-            has += "; contact k joins bodies k and k + 1"
         if name == "contacts" and not problems.clear("ends.left", "ends.right"):
             # Whether an end with an error has a contact is unknown.
             outside = [label for label in outside if not known.start - 1 <= label <= known.stop]
-        missing = words or first_few(outside)
-        problems.check(not outside, where, f"{missing} not found", f"The chain has {has}")
+        if outside:
+            has = f"{name} {known[0]} to {known[-1]}" if known else f"no {name}"
+            if known and name == "contacts":
+                has += "; contact k joins bodies k and k + 1"
+            missing = words or first_few(outside)
+            problems.add(where, f"{missing} not found", f"The chain has {has}")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
-        problems.check(
-            not doubles,
-            where,
-            f"the list repeats {first_few(doubles)}",
-            f"List each of the {name} once",
-        )
+        if doubles:
+            problem = f"the list repeats {first_few(doubles)}"
+            problems.add(where, problem, f"List each of the {name} once")
         numbers[name] = labels
     return sensors.model_copy(update=numbers)
 
@@ -667,16 +666,6 @@ def add_slips(where: str, slips: list[Slip], names: list[str], problems: Problem
             problems.add(
                 place, rejected(slip.value), slip.requirement, slip.fix, slip.value, slip.words
             )
-
-
-def own_contacts_in(tables: Mapping[str, Any]) -> list[tuple[str, ContactTable]]:
-    """Return the contact laws of segments and walls, by key."""
-    segments, ends = getattr(tables.get("chain"), "segment", ()), tables.get("ends")
-    found = {f"chain.segment.{i}.contact": one.contact for i, one in enumerate(segments)}
-    found |= {
-        f"ends.{side}_contact": getattr(ends, f"{side}_contact", None) for side in ("left", "right")
-    }
-    return [(where, contact) for where, contact in found.items() if contact is not None]
 
 
 def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:

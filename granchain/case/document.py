@@ -115,7 +115,8 @@ def read_document(
     """
     text, problems = read_text(path, names=names), Problems()
     document, changes = parsed(text, path.name), key_values(overrides, example, problems)
-    change(document, changes, problems, alternatives)
+    if changes:
+        change(document, changes, problems, alternatives)
     return document, {"problems": problems, "toml": "" if changes else text}
 
 

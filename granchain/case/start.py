@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.case.document import text_of_file, without_labels
-from granchain.case.tables import ChainTable, DriveTable, InitialTable
+from granchain.case.tables import ChainTable, DriveTable, InitialTable, bead_values
 from granchain.chain import DRIVEN_FORCE, Start
 from granchain.csv_text import csv_numbers, csv_rows
 from granchain.errors import CaseError
@@ -507,11 +507,3 @@ def fastest_closing(tables: Mapping[str, Any]) -> float:
     left, right = ([0.0] if ends.has_wall(side) else [] for side in ("left", "right"))
     row = np.concatenate([left, [] if striker is None else [striker.speed], speeds, right])
     return float(max(0.0, (-np.diff(row)).max(initial=0.0)))
-
-
-def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:
-    """Return the initial velocity or displacement of each bead, (n_beads,)."""
-    own = None if initial is None else getattr(initial, name)
-    if own is not None:
-        return np.array(own, dtype=float)
-    return chain.of_each(name)

@@ -828,3 +828,21 @@ TABLES: dict[str, type[Table]] = {
     "time": TimeTable,
     "tolerance": ToleranceTable,
 }
+
+
+def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:
+    """Return the initial velocity or displacement of each bead, (n_beads,)."""
+    own = None if initial is None else getattr(initial, name)
+    if own is not None:
+        return np.array(own, dtype=float)
+    return chain.of_each(name)
+
+
+def own_contacts_in(tables: Mapping[str, Any]) -> list[tuple[str, ContactTable]]:
+    """Return the contact laws of segments and walls, by key."""
+    segments, ends = getattr(tables.get("chain"), "segment", ()), tables.get("ends")
+    found = {f"chain.segment.{i}.contact": one.contact for i, one in enumerate(segments)}
+    found |= {
+        f"ends.{side}_contact": getattr(ends, f"{side}_contact", None) for side in ("left", "right")
+    }
+    return [(where, contact) for where, contact in found.items() if contact is not None]

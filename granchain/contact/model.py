@@ -103,11 +103,11 @@ class Model:
 
     def coefficient(self, name: str) -> int:
         """Return the index of a coefficient; -1 if there is none of that name."""
-        return _position(self.coefficients, name)
+        return next((i for i, one in enumerate(self.coefficients) if one.name == name), -1)
 
     def remembered(self, name: str) -> int:
         """Return the index of a history quantity; -1 if there is none of that name."""
-        return _position(self.history, name)
+        return next((i for i, one in enumerate(self.history) if one.name == name), -1)
 
 
 @cache
@@ -120,8 +120,3 @@ def reads_rate(force: Callable) -> bool:
     return rate in code.co_cellvars or any(
         rate in (name if isinstance(name, tuple) else (name,)) for name in loads
     )
-
-
-def _position(quantities: tuple[Quantity, ...], name: str) -> int:
-    names = [quantity.name for quantity in quantities]
-    return names.index(name) if name in names else -1

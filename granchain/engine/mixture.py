@@ -20,8 +20,6 @@ from granchain.contact.law import ONSET_HISTORY, PHASES, ContactLaw, Quantity
 from granchain.contact.model import Functions, Guarded, Model
 from granchain.jit.compile import VECTOR, frozen
 
-# Modules of the laws of granchain.
-BUILT_IN = "granchain.contact."
 WHICH = Quantity("contact_law", "1", "the law of the contact, as its place among them")
 RUN_END = Quantity("run_end", "1", "one more than the last contact of its run; see `run_ends`")
 UNTIL = 1
@@ -42,12 +40,6 @@ def with_copies(model: Model) -> Model:
     """
     guarded = model.guarded and Guarded(*frozen(*model.guarded))
     return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
-
-
-def is_built_in(law: type[ContactLaw]) -> bool:
-    """Check if granchain defines a law and its coefficients, which then accept arrays."""
-    modules = law.__module__, law.model.__module__, law.coefficients_of.__module__
-    return all(module.startswith(BUILT_IN) for module in modules)
 
 
 def shared_models(models: Sequence[Model]) -> list[Model]:

@@ -134,9 +134,19 @@ def slopes_together(planned: Sequence[Planned]) -> list[np.ndarray]:
     """Return the (3, n_contacts) slopes of each run with one model; see `bounds_on`."""
     of = [run.contacts for run in planned]
     sizes = [contacts.limits.size for contacts in of]
+    # energy [J] and force [N] that a contact of each run may take
+    taken = np.zeros((2, len(planned)))
+    for places in alike(run.masses.n_bodies for run in planned):
+        mass = np.array([planned[k].masses.mass for k in places])
+        velocity = np.array([planned[k].masses.velocity for k in places])
+        taken[0, places] = kinetic = 0.5 * (mass * velocity * velocity).sum(axis=1)
+        for k, energy in zip(places, kinetic.tolist(), strict=True):
+            chain = planned[k].masses
+            if chain.is_displaced or chain.n_attached or chain.drives:
+                taken[:, k] = energy_and_force(planned[k], energy)
     demand = np.vstack(
         [
-            np.repeat(energies_and_forces(planned), sizes, axis=1),
+            np.repeat(taken, sizes, axis=1),
             np.concatenate([contacts.overlaps for contacts in of]),
             np.concatenate([contacts.limits for contacts in of]),
         ]
@@ -260,21 +270,6 @@ def step_count(end: float, step: float) -> int:
     A step that divides the end up to rounding adds no extra step.
     """
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
-
-
-def energies_and_forces(planned: Sequence[Planned]) -> np.ndarray:
-    """Return the (2, n_runs) energies [J] and forces [N] that a contact of each run may take."""
-    found = np.zeros((2, len(planned)))
-    for places in alike(run.masses.n_bodies for run in planned):
-        mass = np.array([planned[k].masses.mass for k in places])
-        velocity = np.array([planned[k].masses.velocity for k in places])
-        kinetic = 0.5 * (mass * velocity * velocity).sum(axis=1)
-        found[0, places] = kinetic
-        for k, energy in zip(places, kinetic.tolist(), strict=True):
-            chain = planned[k].masses
-            if chain.is_displaced or chain.n_attached or chain.drives:
-                found[:, k] = energy_and_force(planned[k], energy)
-    return found
 
 
 def energy_and_force(run: Planned, energy: float) -> tuple[float, float]:

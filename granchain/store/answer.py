@@ -552,8 +552,8 @@ class Result(Answer):
         state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     ):
         self._begin(case, law, None, (), provenance)
-        self.state = state
         self.status = Status(status)
+        self._state = state if self.status is Status.COMPLETE else None
         # a user who stopped the run waits for the file
         self._packed = self.status is not Status.INTERRUPTED
         self.time_step = float(time_step)
@@ -617,10 +617,6 @@ class Result(Answer):
         if callable(self._state):
             self._state = self._state()
         return self._state
-
-    @state.setter
-    def state(self, state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None) -> None:
-        self._state = state
 
     @property
     def initial_state(self) -> Mapping[str, Any] | None:
