@@ -408,6 +408,7 @@ def latching_chain(loading, unloading, mass, speed, end, n):
     return found.y[:n, -1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("restitution", [0.3, 0.65, 1.0])
 def test_walton_braun_has_the_restitution_and_duration_of_its_closed_form(restitution):
     # Two half-quarters of oscillators with K_1 and K_2 = K_1/e^2.

@@ -369,6 +369,7 @@ def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own(plain_loop):
     assert state.contacts.peak[0] >= state.c[1, 0] * 0.1 * (1.0 - 1e-12)
 
 
+@pytest.mark.long
 def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two():
     # the last step of a contact is cut where its overlap is zero: without that the error is four
     # times as large, and halves only

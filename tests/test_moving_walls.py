@@ -33,7 +33,7 @@ MA_LIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
 KOGUT = {"law": "kogut-etsion"}
 LEE_WANG = VOIGT | {"law": "lee-wang-transition", "q": 3.0, "epsilon": 4e-7}
 LAWS = [
-    HERTZ, TSUJI, *(pytest.param(law, marks=pytest.mark.long) for law in (VOIGT, FLORES, MA_LIU))
+    HERTZ, *(pytest.param(law, marks=pytest.mark.long) for law in (TSUJI, VOIGT, FLORES, MA_LIU))
 ]  # fmt: skip
 END = 4e-5
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.kinds import PLAIN_HERE
+from support.kinds import PLAIN_HERE, distinct_laws
 from support.rows import contacts_of, example_chain, inputs_for, standing_row, steel_row
 
 from granchain import Case, load_case
@@ -102,7 +102,7 @@ SLOW_AS_PLAIN_PYTHON = ("jackson-green", "vu-quoc-zhang")
 # Laws of each kind, whose scans are compiled by the quick tests.
 COMPILED = ("hertz", "ma-liu", "flores", "tsuji", "stronge", "thornton")
 LAWS = (
-    [law for law in sorted(laws()) if law not in SLOW_AS_PLAIN_PYTHON]
+    [law for law in distinct_laws() if law not in SLOW_AS_PLAIN_PYTHON]
     if PLAIN_HERE
     else [
         law if law in COMPILED else pytest.param(law, marks=pytest.mark.long)
