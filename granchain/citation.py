@@ -155,6 +155,7 @@ def laws_in(contact: Mapping[str, Any]) -> list[str]:
 
 
 def _package(version: str) -> BibliographyEntry:
+    """Return the entry of a version of granchain."""
     about = metadata.metadata("granchain")
     fields = {
         "author": f"{{{tex_text(about['Author'])}}}",

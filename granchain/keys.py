@@ -200,6 +200,7 @@ def in_si(text: str, unit: str) -> float:
 
 @lru_cache(maxsize=256)
 def _unit_factor(text: str, unit: str) -> Decimal:
+    """Return the number of `unit` in the unit of a text, by pint."""
     try:
         import pint
     except ImportError:
@@ -340,6 +341,7 @@ class Table(BaseModel, metaclass=TableClass):
     @field_validator("*", mode="before")
     @classmethod
     def _convert(cls, value: Any, info: ValidationInfo) -> Any:
+        """Convert a text with a unit to a number in the unit of its key."""
         if isinstance(value, str):
             about = declared(cls, str(info.field_name))
             if about["unit"] is not None and value not in about["choices"]:

@@ -702,7 +702,7 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         opened = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
     else:
         opened = float(time[inside] + overlap[inside] / outgoing)
-    impulses, works = of_both_phases(state.functions, c, h, record, dt, rate, last, share)
+    impulses, works = impulses_and_works(state.functions, c, h, record, dt, rate, last, share)
     span = slice(0, last + 2)
     time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
     max_overlap, at, _ = summit(time, overlap)
@@ -764,7 +764,7 @@ def histories(
         earlier, before = t, d
 
 
-def of_both_phases(
+def impulses_and_works(
     law: Functions,
     c: tuple,
     h: tuple,

@@ -13,7 +13,7 @@ import granchain as gc
 from granchain.cli import obey
 from granchain.errors import CaseError, GranchainWarning
 from granchain.measured import Band, Trace
-from granchain.measured.about import about_of, written
+from granchain.measured.about import about_as_toml, about_of
 from granchain.measured.sensor import Sensor
 from granchain.show.answer import view_of
 from granchain.status import Status
@@ -345,9 +345,9 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
     assert dict(found.results[0].tolerance) == {"chain.mass": 0.01}
     # uncertainties of computed and measured number add up by their squares: 3-4-5
     assert Band(7.0, 13.0, 5.0, 15.0).holds(math.nan) is None
-    from granchain.measured.compare import DEVIATIONS, widened
+    from granchain.measured.compare import DEVIATIONS, widen_band
 
-    assert widened(7.0, 10.0, 13.0, 4.0 / DEVIATIONS) == pytest.approx((5.0, 15.0))
+    assert widen_band(7.0, 10.0, 13.0, 4.0 / DEVIATIONS) == pytest.approx((5.0, 15.0))
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -364,7 +364,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
     )
     (tmp_path / "rig").mkdir()
     (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(trace)))
-    (tmp_path / "rig" / "about.toml").write_text(written(trace.about))
+    (tmp_path / "rig" / "about.toml").write_text(about_as_toml(trace.about))
     arguments = ["compare", "run.h5", "--trace", "rig", "--members", "16"]
     told = " ".join(obeyed(*arguments, "--figure", "bands.png").out.split())
     assert (

@@ -26,7 +26,7 @@ from granchain.certificates.contact import (
     work_along,
 )
 from granchain.certificates.faults import CREATION, faults_of_law, faults_of_measures
-from granchain.certificates.measure import dimension, report_of
+from granchain.certificates.measure import report_of, scales_with_units
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
@@ -35,7 +35,7 @@ from granchain.contact.user import load_law_module
 from granchain.errors import LawError
 from granchain.material import MATERIALS
 from granchain.show.blocks import Paragraph, markdown_cell
-from granchain.show.law import glance, law_page, restitution_rows
+from granchain.show.law import law_page, restitution_rows, summary_row
 from granchain.two_body import impact
 
 LAWS = laws()
@@ -64,7 +64,7 @@ def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
     if issubclass(law, Elastoplastic):
         what = "fall of the loss on a fine grid of largest overlaps, of the work"
         figure(what, max(cycle_losses(contact)), at_most=CREATION)
-    assert dimension(law, values) is not law.fixed_units
+    assert scales_with_units(law, values) is not law.fixed_units
     # every law of the package names the overlaps at which its force jumps: that keeps the order two
     assert law.order == 2
     found = [overlap for overlap, _ in jumps(contact)]
@@ -96,7 +96,7 @@ def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str)
     }
     # and it is the one that the page of the laws prints
     printed = LAWS_PAGE.read_text().splitlines()
-    for row in [glance(found)] + ([restitution_rows(found)] if found.delivered else []):
+    for row in [summary_row(found)] + ([restitution_rows(found)] if found.delivered else []):
         assert "| " + " | ".join(map(markdown_cell, row)) + " |" in printed
 
 
@@ -331,14 +331,14 @@ def test_the_stated_error_of_a_works_quadrature_covers(paths: int, wrong_law, fi
 def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law) -> None:
     # a number without unit; and one converted as a stiffness, declared as another
     law = wrong_law(spring())
-    assert dimension(law, SimpleNamespace()) is False
+    assert scales_with_units(law, SimpleNamespace()) is False
     given = spring(STATED='inputs = (Quantity("stiffness", "N/m", "K", above=0.0),)')
     given = given.replace("return (1e7,)", "return (inputs.stiffness,)")
     law = wrong_law(given)
-    assert dimension(law, example_inputs(law)) is True
+    assert scales_with_units(law, example_inputs(law)) is True
     unit = 'coefficients = (Quantity("stiffness", "N/m'
     law = wrong_law(given.replace(unit, f"{unit}^1.5"))
-    assert dimension(law, example_inputs(law)) is False
+    assert scales_with_units(law, example_inputs(law)) is False
     (sentence,) = faults_of_measures(law, NONE, 0.0, 2.0, False)
     assert "do not scale with metre, kilogram, and second" in sentence
     assert "fixed_units = True" in sentence

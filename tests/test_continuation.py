@@ -73,7 +73,7 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
     case, out = row(2, 28.36e3, 1.5e3, 5e-8), tmp_path / "branch.h5"
     found, way = gc.orbit(case), {"along": "ends.left.frequency", "stop": 28.5e3}
     unbroken = gc.continuation(case, found, **way)
-    named, steps = module.Path.named, iter(range(2))
+    named, steps = module.Path.special_points, iter(range(2))
 
     def few(path, node, after, length):
         if next(steps, None) is None:
@@ -81,7 +81,7 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
         return named(path, node, after, length)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.Path, "named", few)
+        patch.setattr(module.Path, "special_points", few)
         broken = gc.continuation(case, found, **way, out=out)
     assert broken.interrupted and 1 < len(broken.points) < len(unbroken.points)
     assert not out.exists()
@@ -93,7 +93,7 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
     other, moved = copy.copy(found), found.variables["displacement"]
     other.variables = found.variables | {"displacement": replace(moved, data=2.0 * moved.data)}
     with monkeypatch.context() as patch, pytest.raises(CaseError, match="or from another orbit"):
-        patch.setattr(module.Path, "corrected", lambda path, z, *_: (z, 1))
+        patch.setattr(module.Path, "correct", lambda path, z, *_: (z, 1))
         gc.continuation(case, other, **way, out=out, resume=True)
 
     def full(*_):
@@ -180,7 +180,7 @@ def test_a_branch_is_not_resumed_with_an_edited_law(whole, tmp_path, monkeypatch
     out, found = tmp_path / "branch.h5", gc.orbit(case)
     way = {"along": "contact.stiffness", "stop": 1.01 * start, "out": out}
     steps = iter(range(10 if whole else 1))
-    named = module.Path.named
+    named = module.Path.special_points
 
     def few(path, node, after, length):
         if next(steps, None) is None:
@@ -188,7 +188,7 @@ def test_a_branch_is_not_resumed_with_an_edited_law(whole, tmp_path, monkeypatch
         return named(path, node, after, length)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.Path, "named", few)
+        patch.setattr(module.Path, "special_points", few)
         gc.continuation(case, found, **way)
     assert out.exists() == whole
     hertz = laws()["hertz"]
@@ -258,14 +258,14 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found(monkeypat
     assert path.state(node.z) == pytest.approx(state)
     # what cannot be found within a step lies at its end
     with monkeypatch.context() as patch:
-        patch.setattr(path, "stepped", lambda *_: solved(np.zeros((3, 3)), np.ones(3)))
-        assert path.where(node, other, 1.0, lambda one: 1.0 if one is node else -1.0) is other
+        patch.setattr(path, "step", lambda *_: solved(np.zeros((3, 3)), np.ones(3)))
+        assert path.locate(node, other, 1.0, lambda one: 1.0 if one is node else -1.0) is other
     # at the start state and parameter change alike along the branch
     steep = replace(node, z=1e-3 * node.z, tangent=np.array([0.6, 0.0, 0.8]))
-    monkeypatch.setattr(path, "corrected", lambda z, *_: (z, 1))
+    monkeypatch.setattr(path, "correct", lambda z, *_: (z, 1))
     monkeypatch.setattr(path, "node", lambda *_: steep)
     path.weight = np.ones(3)
-    assert path.first(orbit).tangent == pytest.approx([math.sqrt(0.5), 0.0, math.sqrt(0.5)])
+    assert path.first_node(orbit).tangent == pytest.approx([math.sqrt(0.5), 0.0, math.sqrt(0.5)])
 
 
 def test_a_branch_over_a_phase_is_of_the_orbits_at_its_phases(monkeypatch):
@@ -420,6 +420,6 @@ def test_what_cannot_be_followed_is_refused_with_a_sentence(monkeypatch):
         with pytest.raises(CaseError, match="orbit: the orbit has 1 beads, but the chain has"):
             gc.continuation(other, orbit, along="chain.drag", stop=1e3)
     # where the derivative of the equations is singular to the last bit
-    monkeypatch.setattr(module.Path, "bordered", lambda *_: np.zeros((3, 3)))
+    monkeypatch.setattr(module.Path, "bordered_jacobian", lambda *_: np.zeros((3, 3)))
     with pytest.raises(RunError, match=r"no branch starts at the orbit at chain\.drag = 2000"):
         gc.continuation(case, orbit, along="chain.drag", stop=1e3)

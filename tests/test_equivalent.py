@@ -138,7 +138,7 @@ def test_a_law_whose_runs_fail_is_last_and_a_unit_of_a_law_has_its_column(monkey
 
 
 def test_a_descent_starts_from_one_of_two_equally_low_points():
-    assert module.lowest_of(np.zeros((3, 1)), np.array([1.0, 1.0, 2.0]), np.ones(1)) == [1]
+    assert module.starting_points(np.zeros((3, 1)), np.array([1.0, 1.0, 2.0]), np.ones(1)) == [1]
 
 
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):

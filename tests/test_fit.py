@@ -304,10 +304,10 @@ def test_noise_about_a_line_of_its_own_is_as_large_as_is_foretold():
     # correlated over 4.6 samples: phi^k of two that are k apart
     row, draw = 0.8 ** np.arange(300.0), np.random.default_rng(2)
     own = lfilter([0.6], [1.0, -0.8], draw.standard_normal((3000, 180)))[:, 100:]
-    about_line = np.mean(detrend(own) ** 2) * prediction.about_true_line(row, 80)
+    about_line = np.mean(detrend(own) ** 2) * prediction.variance_about_true_line(row, 80)
     # 1.025; the variance about its line itself is 0.8
     assert about_line == pytest.approx(1.0, abs=0.04)
-    degrees, _ = prediction.degrees_of(80, statistical_inefficiency(row), 1)
+    degrees, _ = prediction.noise_degrees_of_freedom(80, statistical_inefficiency(row), 1)
     assert np.var(np.mean(own**2, axis=1)) == pytest.approx(2.0 / degrees, rel=0.06)
     # noise that is correlated as far, by how it is read
     told = before_any_run(with_noise("AR(1)", 0), start(), measure="features")

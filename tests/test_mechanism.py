@@ -113,7 +113,7 @@ def test_the_slip_is_that_of_the_two_materials_in_contact():
     for found, moves in ((True, 1.0), (True, 0.0), (False, 1.0)):
         body = SimpleNamespace(inverse_mass=np.ones(2), **{name: np.zeros(2) for name in "qva"})
         clock, jump = SimpleNamespace(dt=1e-6, friction=0.0, external=0.0), (0.5, 10.0, 20.0)
-        moved = loop.move(surface, (found, *jump, moves, 0.0), 0.0, 0.0, body, clock)
+        moved = loop.correct_for_jump(surface, (found, *jump, moves, 0.0), 0.0, 0.0, body, clock)
         assert moved == body.a.any() == bool(found and moves)
 
 

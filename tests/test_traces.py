@@ -30,7 +30,7 @@ from support.trace_layouts import (
 import granchain as gc
 from granchain.errors import FileError, TraceError
 from granchain.measured import import_trace, read_about, read_trace
-from granchain.measured.baseline import baseline_of, noise_by, noise_of
+from granchain.measured.baseline import baseline_of, noise_of_baseline, sample_noise
 from granchain.measured.noise import Noise
 from granchain.measured.text import text_columns
 
@@ -319,18 +319,18 @@ def test_offset_and_noise_are_found():
     # the mean of 450 samples; six parts tell long periods to a third; the larger counts
     assert found.value_error == pytest.approx(0.05 / math.sqrt(450), rel=0.75)
     # the larger of two estimates, of 235 and of 600 numbers: 5 % and 4 % each
-    assert noise_of(trace, 0) == pytest.approx(0.05, rel=0.2)
+    assert sample_noise(trace, 0) == pytest.approx(0.05, rel=0.2)
     # without a quiet start, and of the steps of a converter
-    assert noise_of(noisy(quiet=0), 0) == pytest.approx(0.05, rel=0.3)
-    steps = noise_of(noisy(noise=0.0, offset=0.0, step=0.2), 0)
+    assert sample_noise(noisy(quiet=0), 0) == pytest.approx(0.05, rel=0.3)
+    steps = sample_noise(noisy(noise=0.0, offset=0.0, step=0.2), 0)
     assert steps == pytest.approx(0.2 / math.sqrt(12.0))
-    assert noise_of(noisy(noise=0.0, offset=0.0), 0) < 1e-3
+    assert sample_noise(noisy(noise=0.0, offset=0.0), 0) < 1e-3
 
 
 def test_a_disturbance_before_the_pulse_is_no_noise():
     x = np.arange(300)
     quiet = 0.05 * np.random.default_rng(6).standard_normal(300)
-    found = noise_by(quiet + 4.0 * np.exp(-(((x - 60) / 6.0) ** 2)), 0.05)
+    found = noise_of_baseline(quiet + 4.0 * np.exp(-(((x - 60) / 6.0) ** 2)), 0.05)
     # a spread of 300 is known to 4 %; a chance correlation of .1 makes sums 10 % larger
     assert found.sample == pytest.approx(0.05, rel=0.15)
     assert found.of_sum(np.ones(60)) < 1.5 * 0.05 * math.sqrt(60.0)

@@ -97,8 +97,8 @@ def power_law(x: np.ndarray, y: np.ndarray) -> Exponent:
             "sweep."
         )
     u, v = np.log(x), np.log(y)
-    away = u - u.mean()
-    slope = float(away @ v / (away @ away))
-    residual = v - v.mean() - slope * away
-    error = math.sqrt(float(residual @ residual) / (len(u) - 2) / float(away @ away))
+    centred = u - u.mean()
+    slope = float(centred @ v / (centred @ centred))
+    residual = v - v.mean() - slope * centred
+    error = math.sqrt(float(residual @ residual) / (len(u) - 2) / float(centred @ centred))
     return Exponent(slope, error, math.exp(float(v.mean() - slope * u.mean())))

@@ -113,10 +113,10 @@ def transmitted_momentum(result: Result) -> float:
     # a drive may act on this bead, and its force is not part of the contact force
     shot = 0 if result.case.drives else int(end) // BETWEEN_SNAPSHOTS
     first = shot * BETWEEN_SNAPSHOTS
-    speed, way = (
+    speed, distance = (
         float(values[shot, -1] - values[0, -1]) for values in (result.velocity, result.displacement)
     )
     elements, last = chain_of(result.case).elements, len(result.mass) - 1
-    momentum = result.mass[-1] * speed + elements.damping[elements.body == last].sum() * way
+    momentum = result.mass[-1] * speed + elements.damping[elements.body == last].sum() * distance
     momentum += result.time_step * momentum_passed(above[first:], end - first)
     return float(momentum / (result.mass[0] * result.case.striker.speed))

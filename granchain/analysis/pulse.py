@@ -204,11 +204,11 @@ def first_pulse(
             stack = stack.some(exists)
             if jumps is not None and jumps.force.ndim > 1:
                 jumps = ForceJumps(*(values[:, exists] for values in jumps))
-            of_pulses = _measured(stack, ARRIVALS[arrival], jumps, smooth, noise, rise)
+            of_pulses = _measure_stack(stack, ARRIVALS[arrival], jumps, smooth, noise, rise)
             for values, value in zip(measured, of_pulses, strict=True):
                 values[exists] = value
         return measured
-    return _measured(stack, ARRIVALS[arrival], jumps, smooth, noise, rise)
+    return _measure_stack(stack, ARRIVALS[arrival], jumps, smooth, noise, rise)
 
 
 class _Stack(NamedTuple):
@@ -256,7 +256,7 @@ def smoothed(rows: np.ndarray, scale: float) -> np.ndarray:
     return np.ascontiguousarray(whole[:, beyond : beyond + n])
 
 
-def _measured(
+def _measure_stack(
     stack: _Stack,
     fraction: float | None,
     jumps: ForceJumps | None,

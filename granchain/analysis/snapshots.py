@@ -49,9 +49,9 @@ def between_snapshots(
     a = np.empty_like(v)
     for i in range(len(t)):
         first = min(max(i - 1, 0), len(t) - 3)
-        near = slice(first, first + 3)
-        both = np.stack([u[near], v[near]], axis=1).reshape(6, -1)
-        a[i] = KroghInterpolator(np.repeat(t[near], 2), both).derivative(t[i], 2)
+        neighbours = slice(first, first + 3)
+        both = np.stack([u[neighbours], v[neighbours]], axis=1).reshape(6, -1)
+        a[i] = KroghInterpolator(np.repeat(t[neighbours], 2), both).derivative(t[i], 2)
     h = np.diff(t)[:, None]
     # difference between the displacements and the integral of the cubic with these values and
     # slopes, as a velocity

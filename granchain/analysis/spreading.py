@@ -48,7 +48,7 @@ def bead_energy(result: Result) -> np.ndarray:
     GranchainError
         Under the conditions of `contact_energy`.
     """
-    return _measured(result, "bead_energy").bead
+    return _energies_of(result, "bead_energy").bead
 
 
 def contact_energy(result: Result) -> np.ndarray:
@@ -78,7 +78,7 @@ def contact_energy(result: Result) -> np.ndarray:
         If the result has no snapshots, if its case or law cannot be read, if it does not contain
         the history of the contacts, or if an end is a plate or a rod.
     """
-    return _measured(result, "contact_energy").contact
+    return _energies_of(result, "contact_energy").contact
 
 
 def second_moment(result: Result) -> np.ndarray:
@@ -103,8 +103,8 @@ def second_moment(result: Result) -> np.ndarray:
         Under the conditions of `contact_energy`, and if an energy is below 0.
     """
     e, labels = _shares(result, "second_moment"), np.asarray(result.bead, dtype=float)
-    away = labels - (e @ labels)[:, None]
-    return np.asarray((e * away * away).sum(axis=1))
+    distances = labels - (e @ labels)[:, None]
+    return np.asarray((e * distances * distances).sum(axis=1))
 
 
 def participation(result: Result) -> np.ndarray:
@@ -149,7 +149,7 @@ def _shares(result: Result, where: str) -> np.ndarray:
 
     They are nan if the energy is a rounding error.
     """
-    e, _, rounding = _measured(result, where)
+    e, _, rounding = _energies_of(result, where)
     if e.min(initial=0.0) < -rounding:
         shot, body = np.unravel_index(int(e.argmin()), e.shape)
         raise GranchainError(
@@ -163,7 +163,8 @@ def _shares(result: Result, where: str) -> np.ndarray:
     return np.divide(e, total, out=np.full_like(e, np.nan), where=total > e.shape[1] * rounding)
 
 
-def _measured(result: Result, where: str) -> _Energies:
+def _energies_of(result: Result, where: str) -> _Energies:
+    """Return the energies of bodies and contacts from the snapshots of a result."""
     from granchain.engine.setup import over_contacts, start_histories
     from granchain.set_up import contacts_of_cases
 

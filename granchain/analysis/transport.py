@@ -93,11 +93,11 @@ def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
     finite = np.isfinite(x) & np.isfinite(t)
     x, t = (values[finite][:: 1 + np.count_nonzero(finite) // MOST_ARRIVALS] for values in (x, t))
-    each = max(2, len(x) // 3)
-    if len(x) < each:
+    window = max(2, len(x) // 3)
+    if len(x) < window:
         return np.empty(0)
-    x, t = (sliding_window_view(values, each) for values in (x, t))
-    near, far = np.triu_indices(each, 1)
+    x, t = (sliding_window_view(values, window) for values in (x, t))
+    near, far = np.triu_indices(window, 1)
     slopes = (t[:, far] - t[:, near]) / (x[:, far] - x[:, near])
     with np.errstate(divide="ignore"):
         return 1.0 / np.median(slopes, axis=1)
@@ -156,9 +156,9 @@ def out_of_order(
     backward = [passed - t - spared for passed in latest]
     if min(float(back.max()) for back in backward) <= 0.0:
         return None
-    way = int(np.argmin([np.count_nonzero(back > 0.0) for back in backward]))
-    i = int(np.argmax(backward[way]))
-    before = slice(0, i) if way == 0 else slice(i + 1, None)
+    direction = int(np.argmin([np.count_nonzero(back > 0.0) for back in backward]))
+    i = int(np.argmax(backward[direction]))
+    before = slice(0, i) if direction == 0 else slice(i + 1, None)
     return int(order[before][np.argmax(t[before])]), int(order[i])
 
 

@@ -229,8 +229,8 @@ def jumps(contact: Contact) -> list[tuple[float, float]]:
     # Only intervals that differ from their neighbours by more than smooth curvature can contain a
     # significant jump.
     for i, slope in enumerate(slopes):
-        near = [slopes[j] for j in range(max(0, i - 3), min(len(slopes), i + 4)) if j != i]
-        if abs(slope - float(np.median(near))) < 1e-4:
+        neighbours = [slopes[j] for j in range(max(0, i - 3), min(len(slopes), i + 4)) if j != i]
+        if abs(slope - float(np.median(neighbours))) < 1e-4:
             continue
         low, high = grid[i], grid[i + 1]
         f_low, f_high = values[i], values[i + 1]

@@ -22,7 +22,7 @@ CHECKED_RATES = (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1])
 CREATION = 1e-6
 
 
-def creates(law: type[ContactLaw], created: Creation, falls: float) -> bool:
+def creates_energy(law: type[ContactLaw], created: Creation, falls: float) -> bool:
     """Check if a law creates energy beyond the error, or if its loss falls.
 
     Without history, the force at rest is a function of the overlap alone, so that its work in a
@@ -36,7 +36,7 @@ def faults_of_measures(
 ) -> list[str]:
     """Return messages about energy, order, and units that do not match the law."""
     problems = []
-    if creates(law, created, falls):
+    if creates_energy(law, created, falls):
         evidence = (
             f"a closed cycle of overlap returns up to {100.0 * created.energy:.3g} % more energy "
             f"than it took (uncertainty {100.0 * max(created.error, QUADRATURE):.2g} %)"
@@ -99,14 +99,14 @@ def problems_of_units(law: type[ContactLaw]) -> list[str]:
     return problems
 
 
-def loaded(contact: Contact) -> list[tuple[float, tuple]]:
+def loaded_contacts(contact: Contact) -> list[tuple[float, tuple]]:
     """Return overlaps, each with the history of a fresh contact loaded to it."""
     return [(d, contact.load(d, contact.fresh())) for d in contact.overlaps(1e-5, 60)]
 
 
 def faults_of_values(contact: Contact) -> Iterator[tuple[str, str]]:
     """Yield messages about forces or energies that are not finite."""
-    for d, h in loaded(contact):
+    for d, h in loaded_contacts(contact):
         at = f"at overlap {d:.3g} m"
         values = [
             ("force", contact.force(d, h, rate), f"{at} and rate {rate:g} m/s")
@@ -127,7 +127,7 @@ def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
                 f"the force is {value:.3g} N at overlap {overlap:.3g} m and rate {rate:g} m/s. It "
                 "must be exactly 0 for an open contact",
             )
-    grid = loaded(contact)
+    grid = loaded_contacts(contact)
     for d, h in grid:
         at_rest = contact.force(d, h)
         if at_rest < 0.0:

@@ -20,7 +20,7 @@ from granchain.certificates.contact import (
     onset,
 )
 from granchain.certificates.faults import (
-    creates,
+    creates_energy,
     faults_of_law,
     faults_of_measures,
     problems_of_units,
@@ -169,7 +169,7 @@ def report_of(
     """
     created, falls = measured.pop("created", Creation(0.0, 0.0)), measured.pop("falls", 0.0)
     data: dict[str, Any] = {
-        "admissible": not creates(law, created, falls),
+        "admissible": not creates_energy(law, created, falls),
         "created": created.energy,
         "created_error": created.error,
         "falls": falls,
@@ -248,7 +248,7 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
             max(cycles(unguarded).certain, printed),
         )
     seen = measured_order(law, values)
-    scales = not problems_of_units(law) and dimension(law, values)
+    scales = not problems_of_units(law) and scales_with_units(law, values)
     problems += faults_of_measures(law, created, falls, seen, scales)
     record = record_of(contact.model, np.array(contact.c)[:, np.newaxis])
     return report_of(
@@ -355,7 +355,7 @@ def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | No
     return observed_order([1.0 / refine for refine in REFINEMENTS], errors)
 
 
-def dimension(law: type[ContactLaw], values: SimpleNamespace) -> bool:
+def scales_with_units(law: type[ContactLaw], values: SimpleNamespace) -> bool:
     """Check if force and coefficients scale with their units.
 
     Metre, kilogram, and second change by random factors.

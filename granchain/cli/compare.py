@@ -229,7 +229,7 @@ def equivalent(
     from granchain.cli.fits import equivalence_tables
 
     full_case = loaded_case(case, changes, law_module)
-    shared, individual = by_law(named_values("--free", free or (), EXAMPLE_RANGE, count=2))
+    shared, individual = split_by_law(named_values("--free", free or (), EXAMPLE_RANGE, count=2))
     laws = read_laws(law)
     compute_and_print(
         "equivalent",
@@ -254,7 +254,7 @@ def read_laws(items: Iterable[str]) -> list[Any]:
     return [toml_value(text) if text.lstrip().startswith("{") else text for text in items]
 
 
-def by_law(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+def split_by_law(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Return the values of KEY, which all laws share, and the values of LAW:KEY by law."""
     shared: dict[str, Any] = {}
     individual: dict[str, dict[str, Any]] = {}
@@ -310,7 +310,7 @@ def fit(
     from granchain.cli.fits import fit_tables, fits_tables
 
     full_case = loaded_case(case, changes, law_module)
-    common, keys_by_law = by_law(dict.fromkeys(free))
+    common, keys_by_law = split_by_law(dict.fromkeys(free))
     laws: Any = with_free_keys(read_laws(law or ()), keys_by_law) or None
     compute_and_print(
         "fit",
@@ -510,14 +510,14 @@ def read_beads(text: str | None) -> list[int | None] | None:
 
 def trace_summary(trace: gc.Trace) -> str:
     """Return a summary of a trace in a few lines."""
-    from granchain.measured.baseline import noise_of
+    from granchain.measured.baseline import sample_noise
 
     rows = [
         (
             str(bead),
             number_text(float(force.max())),
             time_text(trace.start + float(trace.time[force.argmax()]), trace.interval),
-            number_text(noise_of(trace, k)),
+            number_text(sample_noise(trace, k)),
         )
         for k, (bead, force) in enumerate(
             zip(trace.sensor_bead.tolist(), trace.sensor_force.T, strict=True)

@@ -105,9 +105,9 @@ def key_lines(row: tuple[str, str, str, str]) -> str:
     name, meaning, allowed, default = row
     without = "required" if default == "required" else f"default: {default}"
     indent = " " * 6
-    said = f"{meaning}; {allowed}; {without}"
+    description = f"{meaning}; {allowed}; {without}"
     return f"  {name}\n" + textwrap.fill(
-        said, 100, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        description, 100, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )
 
 
@@ -123,8 +123,8 @@ def info(
 ) -> None:
     """Describe a result file, or the system."""
     if (file is None) != system:
-        got = "--system cannot be combined with FILE" if system else "FILE is missing"
-        raise CaseError(f"info: {got}. Specify a result file, or use --system alone.")
+        problem = "--system cannot be combined with FILE" if system else "FILE is missing"
+        raise CaseError(f"info: {problem}. Specify a result file, or use --system alone.")
     if file is None:
         about = about_system()
         print_result("info", {"system": about}, as_json, lambda: text_table(about.items(), "<<"))
@@ -157,7 +157,7 @@ def info_of_result(file: str) -> FileFacts:
     from granchain.analysis import SUMMARISED
     from granchain.store.schema import Unread, variable_table
 
-    result = gc.open(file, variables=in_memory, verify=False)
+    result = gc.open(file, variables=summarized_variables, verify=False)
     headers = result.unread | {
         name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()
     }
@@ -270,7 +270,7 @@ def facts_of_variables(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
     return [{"name": name, **plain_data(header)} for name, header in headers.items()]
 
 
-def in_memory(headers: Mapping[str, Unread]) -> tuple[str, ...]:
+def summarized_variables(headers: Mapping[str, Unread]) -> tuple[str, ...]:
     """Return the variables to summarize, or none if they exceed `LARGEST_SUMMARY`."""
     from granchain.analysis import SUMMARISED
 

@@ -21,9 +21,9 @@ from granchain.cli.options import (
     LawModuleOption,
     OverwriteOption,
     app,
-    blamed,
     chosen_laws,
     load_laws,
+    naming_the_law,
     save_figure,
     wanted_files,
 )
@@ -100,8 +100,8 @@ def impact(
     facts = {**plain_answer(answer), **files} if as_json else files
 
     def text() -> str:
-        but = f" (except {', '.join(changed)})" if changed else ""
-        bodies = f"Two bodies: {source}{but}: {pair_words(pair)}."
+        exceptions = f" (except {', '.join(changed)})" if changed else ""
+        bodies = f"Two bodies: {source}{exceptions}: {pair_words(pair)}."
         lines = [
             bodies,
             *(inputs_words(name, law_inputs, numbers) for name, law_inputs in inputs.items()),
@@ -255,12 +255,12 @@ def read_pair(
         if sphere is None:
             named = [] if material is None else [f"material = {name_of(material)}"]
             return EXAMPLE_PAIR, pair_with(quantities, material), [*named, *changed], None
-        got, advice = (
+        problem, advice = (
             "a material was set for bodies that are defined as spheres",
             "Set the material of each sphere, for example sphere_1.material=steel-316",
         )
         problems.check(
-            material is None, "material", got, "Each sphere must have its own material", advice
+            material is None, "material", problem, "Each sphere must have its own material", advice
         )
         description, pair = pair_of_spheres(sphere, other)
         if plate is not None:
@@ -340,8 +340,8 @@ def read_inputs(
     for law in laws:
         lacking = varied.keys() - {quantity.name for quantity in law.inputs}
         for key in sorted(lacking):
-            got, advice = f"the law {law.name} has no input {key}", f"Omit {law.name}"
-            problems.add(f"--vary {key}", got, "All laws must have the varied input", advice)
+            problem, advice = f"the law {law.name} has no input {key}", f"Omit {law.name}"
+            problems.add(f"--vary {key}", problem, "All laws must have the varied input", advice)
         for key in varied.keys() & inputs_by_law[law.name].keys():
             problems.add(
                 f"--vary {key}",
@@ -410,7 +410,7 @@ def collisions(
         law_inputs = dict(inputs[law.name]) | varied
         result: gc.ImpactResult | None = None
         try:
-            with blamed(law):
+            with naming_the_law(law):
                 result = gc.impact(
                     law=law, pair=pair, speed=speed, refine=REFINED, plate=plate, **law_inputs
                 )

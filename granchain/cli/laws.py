@@ -17,11 +17,11 @@ from granchain.cli.options import (
     LawModuleOption,
     OverwriteOption,
     app,
-    blamed,
     chosen_laws,
     claimed,
     known_name,
     load_laws,
+    naming_the_law,
 )
 from granchain.cli.text import (
     blocks_as_text,
@@ -98,7 +98,7 @@ def certificates_of(chosen: Iterable[type[gc.ContactLaw]]) -> list[gc.Certificat
     """Compute the verification reports, in the order of the laws."""
     certificates = []
     for law in chosen:
-        with blamed(law):
+        with naming_the_law(law):
             certificates.append(gc.certificate(law))
     return certificates
 
@@ -159,17 +159,17 @@ def materials(
     heads = ("material", *(f"{called} [{unit}]" for called, unit in CONSTANTS.values()))
     rows = [
         (
-            each,
+            called,
             *(
                 "-" if value is None else f"{value:g}"
                 for value in (getattr(material, k) for k in CONSTANTS)
             ),
         )
-        for each, material in chosen.items()
+        for called, material in chosen.items()
     ]
-    facts = {"materials": {each: asdict(material) for each, material in chosen.items()}}
+    facts = {"materials": {called: asdict(material) for called, material in chosen.items()}}
     lines = [
         text_table([heads, *rows], "<>>>>>"),
-        *(f"{each}: {material.source}" for each, material in chosen.items()),
+        *(f"{called}: {material.source}" for called, material in chosen.items()),
     ]
     print_result("materials", facts, as_json, lambda: "\n".join(lines))

@@ -157,6 +157,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 def _print_version(requested: bool) -> None:
+    """Print the version and end the command, if requested."""
     if requested:
         print_text(f"granchain {gc.__version__}")
         raise typer.Exit
@@ -317,7 +318,7 @@ def loaded_case(case: str, changes: list[str] | None, law_module: str | None) ->
 
 
 @contextlib.contextmanager
-def blamed(law: str | type[gc.ContactLaw]) -> Iterator[None]:
+def naming_the_law(law: str | type[gc.ContactLaw]) -> Iterator[None]:
     """Name the user's contact law in the message if its code fails."""
     from granchain.contact import law_named
     from granchain.contact.user import blame, file_of, from_outside

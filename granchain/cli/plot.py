@@ -238,11 +238,11 @@ def figure_sets_of(files: Sequence[str], verify: bool) -> list[FigureSet]:
     if problems:
         raise FileError("\n".join(dict.fromkeys(problems)))
     if len(kinds) > 1:
-        got = "; ".join(
+        listed = "; ".join(
             f"{kind}: {', '.join(names[:MOST_NAMES_OF_A_FIGURE])}" for kind, names in kinds.items()
         )
         raise CaseError(
-            f"plot: the files have different kinds ({got}). All files must have the same "
+            f"plot: the files have different kinds ({listed}). All files must have the same "
             "kind. Plot each kind separately."
         )
     return figure_sets
@@ -465,8 +465,14 @@ def spectrum(
             if out is not None:
                 spectra[0].save(out, overwrite)
         save_figure(gc.figures.spectrum, figure, overwrite, *spectra, title=not no_title)
-    each = [{"file": file, **answer.as_dict()} for file, answer in zip(files, spectra, strict=True)]
-    facts = {**(each[0] if len(files) == 1 else {"files": each}), "figure": figure, "out": out}
+    facts_of_files = [
+        {"file": file, **answer.as_dict()} for file, answer in zip(files, spectra, strict=True)
+    ]
+    facts = {
+        **(facts_of_files[0] if len(files) == 1 else {"files": facts_of_files}),
+        "figure": figure,
+        "out": out,
+    }
     messages = dict.fromkeys(message for answer in spectra for message in answer.messages)
     print_result(
         "spectrum", facts, as_json, lambda: "\n".join(map(spectrum_text, spectra)), messages

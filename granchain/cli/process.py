@@ -53,14 +53,15 @@ def main() -> None:
     code = obey(sys.argv[1:], own_process=True)
     # The work is complete, so the process ends despite signals.
     handle(signal.SIG_IGN)
-    leave(code)
+    exit_now(code)
 
 
 def _nowhere() -> TextIO:
+    """Return a stream that discards its text."""
     return open(os.devnull, "w")
 
 
-def leave(code: int) -> NoReturn:
+def exit_now(code: int) -> NoReturn:
     """End the process at once.
 
     All files are written, and freeing the memory of the compiler takes a fifth of a second.
@@ -103,7 +104,7 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
         return SIGNALLED + signal.SIGINT
     except BaseException as caught:
         error = caught
-    code, sentence = outcome(error)
+    code, sentence = exit_code_and_message(error)
     if os.environ.get("GRANCHAIN_DEBUG") == "1":
         import traceback
 
@@ -116,7 +117,7 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     return code
 
 
-def outcome(error: BaseException) -> tuple[int, str]:
+def exit_code_and_message(error: BaseException) -> tuple[int, str]:
     """Return exit code and message of an error."""
     if isinstance(error, InterruptedRun):
         return error.exit_code, str(error)
@@ -133,18 +134,18 @@ def outcome(error: BaseException) -> tuple[int, str]:
         return RUN_FAILED, "There is not enough memory. Use fewer beads, or record less."
     if isinstance(error, OSError):
         path = f"{error.filename}: " if error.filename else ""
-        got = error.strerror or str(error) or type(error).__name__
+        reason = error.strerror or str(error) or type(error).__name__
         return FILE_OR_DISK, (
-            f"Cannot access {path}{got}. Check the path, permissions, and free disk space."
+            f"Cannot access {path}{reason}. Check the path, permissions, and free disk space."
         )
     return BUG, (
-        f"This is a bug in granchain. {who_mends_it()} this line, the command, the output of "
+        f"This is a bug in granchain. {where_to_report()} this line, the command, the output of "
         "`granchain info --system`, and the output with GRANCHAIN_DEBUG=1: "
         f"{type(error).__name__}: {error}"
     )
 
 
-def who_mends_it() -> str:
+def where_to_report() -> str:
     """Return where to report a bug, as the beginning of a sentence that lists what to include.
 
     The address is omitted if the package metadata has no issue tracker.
@@ -162,6 +163,7 @@ def who_mends_it() -> str:
 def _show_warning(
     message: Warning | str, category: type[Warning], *where: Any, **more: Any
 ) -> None:
+    """Print a warning as a message of the command."""
     kind = "" if issubclass(category, GranchainWarning) else f"{category.__name__}: "
     notify(f"warning: {kind}{message}")
 

@@ -27,9 +27,9 @@ from granchain.cli.options import (
     ResumeOption,
     SetOption,
     app,
-    blamed,
     load_laws,
     loaded_case,
+    naming_the_law,
 )
 from granchain.cli.signals import Interruption
 from granchain.cli.text import (
@@ -136,7 +136,7 @@ def computed_run(
         with progress, failing(target, checkpoint.remove):
             checkpoint.progress = progress.writing(checkpoint.path)
             progress.report_compiling(case.contact.law)
-            with blamed(case.contact.law):
+            with naming_the_law(case.contact.law):
                 result = gc.run(
                     case,
                     watch=progress,
@@ -324,6 +324,7 @@ class Progress(ProgressLine):
         return lambda fraction: self._draw(f"writing {clean(file.name)[:50]}", fraction, 0.0)
 
     def _draw(self, title: str, fraction: float, fraction_of_run: float) -> None:
+        """Print the progress line, but not in the first moments of a run."""
         if self._show_progress and time.monotonic() - self._started > LINE_AFTER:
             self.title = title
             self._write(f"{100.0 * fraction:.0f} %", fraction_of_run)
@@ -384,7 +385,7 @@ def mechanism(
 
         mechanism_case = gc.load_mechanism(case, changes or ())
         with claim(target, overwrite):
-            with failing(target), blamed(mechanism_case.contact.law):
+            with failing(target), naming_the_law(mechanism_case.contact.law):
                 result = gc.run_mechanism(mechanism_case)
             result.save(target, overwrite)
     report_run(result, target, as_json)
@@ -400,8 +401,8 @@ def report_run(result: gc.Result, target: Path, as_json: bool) -> None:
     if as_json:
         command = "mechanism" if "crank_angle" in result.variables else "run"
         warnings = [message.text for message in result.messages if message.warning]
-        about = {"file": str(target), "warnings": warnings}
-        print_json({"command": command, **result.as_dict(), **summary_of(result), **about})
+        extra_facts = {"file": str(target), "warnings": warnings}
+        print_json({"command": command, **result.as_dict(), **summary_of(result), **extra_facts})
         return
     print_text(numbers_of(result))
     print_text("\n".join(message.text for message in result.messages if not message.warning))

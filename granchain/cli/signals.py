@@ -138,6 +138,7 @@ class Interruption:
             raise InterruptedRun(self.in_vain(), self.exit_code) from None
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        """Store a signal. A second one ends the command, and a third one the process."""
         if is_echo():
             return
         self.number = number

@@ -26,11 +26,11 @@ from granchain.cli.options import (
     SetOption,
     ThreadsOption,
     app,
-    blamed,
     claimed,
     load_laws,
     loaded_case,
     named_values,
+    naming_the_law,
 )
 from granchain.cli.run import Progress, check_resume
 from granchain.cli.signals import Interruption
@@ -101,7 +101,7 @@ def sweep(
         if dry_run:
             costs = estimate(description.plan, description.measures, threads, description.chained)
             rows = [
-                ("members", spanned(description)),
+                ("members", members_text(description)),
                 ("time", f"about {costs['seconds']:.2g} s"),
                 ("memory", f"at most {costs['memory'] / 1e6:.2g} MB"),
                 ("file", f"at most {costs['file_size'] / 1e6:.2g} MB"),
@@ -114,7 +114,7 @@ def sweep(
 
         with (
             progress,
-            blamed(case.contact.law),
+            naming_the_law(case.contact.law),
             dask_at(dask) if dask else nullcontext() as executor,
         ):
             study = evaluated(
@@ -147,7 +147,7 @@ def dimensions(description: Description) -> dict[str, int]:
     return dict(zip(description.plan.dims, description.plan.shape, strict=True))
 
 
-def spanned(description: Description) -> str:
+def members_text(description: Description) -> str:
     """Return the number of members, in total and along each dimension, as text."""
     along = ", ".join(f"{n} {name}" for name, n in dimensions(description).items())
     return f"{len(description.plan)}" + (f" ({along})" if along else "")
@@ -170,7 +170,7 @@ def print_sweep(
         *notes,
     ]
     lines = [
-        f"members {spanned(description)}: {study.attrs['status']}",
+        f"members {members_text(description)}: {study.attrs['status']}",
         *([] if Status.INTERRUPTED in ends else [f"complete: {target}"]),
     ]
     warning_lines = [f"warning: {warning}" for warning in warnings]
@@ -208,7 +208,7 @@ def verify(
     """
     full_case = loaded_case(case, changes, law_module)
     with claimed(out, overwrite):
-        with blamed(full_case.contact.law):
+        with naming_the_law(full_case.contact.law):
             verification = gc.verify(full_case, 1e-3 if tolerance is None else tolerance)
         if out is not None:
             verification.save(out, overwrite)
@@ -216,7 +216,7 @@ def verify(
     facts = {"case": case, **verification.as_dict(), **stated}
     print_result("verify", facts, as_json, lambda: verification_text(verification))
     if tolerance is not None and not verification.kept:
-        notify(what_is_missed(verification))
+        notify(missed_tolerance_text(verification))
         raise typer.Exit(MISSED)
 
 
@@ -305,7 +305,7 @@ def step_words(verification: gc.Verification) -> str:
     return f"{sentence}."
 
 
-def what_is_missed(verification: gc.Verification) -> str:
+def missed_tolerance_text(verification: gc.Verification) -> str:
     """Return the message about a missed tolerance."""
     if math.isnan(verification.largest):
         why = ". ".join(NO_PEAK)
@@ -387,12 +387,12 @@ def optimize(
     start = loaded_case(case, changes, law_module)
     limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", count=2)
     with claimed(out, overwrite):
-        with blamed(start.contact.law):
+        with naming_the_law(start.contact.law):
             optimum = gc.optimize(
                 start,
-                named(minimize),
+                value_to_optimize(minimize),
                 named_values("--over", over, "chain.radius_factor=0.7:1.3", count=2),
-                [(named(what), *bounds) for what, bounds in limits.items()],
+                [(value_to_optimize(value_name), *bounds) for value_name, bounds in limits.items()],
                 generations=generations,
                 seed=seed,
                 threads=threads,
@@ -406,10 +406,10 @@ def optimize(
     print_result("optimize", facts, as_json, text, optimum.messages)
 
 
-def named(what: str) -> Any:
+def value_to_optimize(text: str) -> Any:
     """Return a value to optimize from its name: "peak:5" is the peak of bead 5."""
-    name, _, bead = what.partition(":")
-    return (name, int(bead)) if bead.isdecimal() else what
+    name, _, bead = text.partition(":")
+    return (name, int(bead)) if bead.isdecimal() else text
 
 
 def optimum_text(optimum: gc.Optimum) -> str:

@@ -59,6 +59,7 @@ def notify(*sentences: str) -> None:
 
 
 def _print(text: str, stream: TextIO) -> None:
+    """Print text without control characters."""
     try:
         print(clean(text), file=stream, flush=True)
     except BrokenPipeError:

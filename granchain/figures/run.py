@@ -581,10 +581,10 @@ def energy(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
         )
     if static_work > 0.0:
         notes.append(f"without static work of up to {quantity(static_work, 'J')}")
-    each, undersampled = _entries_of_a_mean(result)
-    if each > 1:
-        energies = {name: moving_mean(values, each) for name, values in energies.items()}
-        total = moving_mean(total, each)
+    count, undersampled = _entries_of_a_mean(result)
+    if count > 1:
+        energies = {name: moving_mean(values, count) for name, values in energies.items()}
+        total = moving_mean(total, count)
     panels = Panels(ax, 2, tall=1.2, sharex=True, height_ratios=[3.0, 1.3])
     ledger, error = panels.axes
     time, parts = result.energy_time, [name for name in names if np.any(energies[name] != 0.0)]
@@ -641,21 +641,21 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     limit = 1.0 / (8.0 * max(map(highest, signals))) if signals else math.inf
     if every <= limit * (1.0 + 1e-3):
         return 1, ""
-    each = max(8, len(result.energy_time) // 25)
+    count = max(8, len(result.energy_time) // 25)
     # Phase change of a squared sine per entry, in turns without whole ones. If the entries of a
     # mean cover less than one turn, the mean is of one phase only and useless.
     turns = every / (4.0 * limit)
-    one_phase = each * abs(turns - round(turns)) < 1.0
-    what = "the samples are in phase with the drive" if one_phase else "means over "
-    what += "" if one_phase else quantity(each * every, "s")
-    return 1 if one_phase else each, (
-        f"{what}; to resolve the cycle, set energy.interval to {quantity(limit, 's')}"
+    one_phase = count * abs(turns - round(turns)) < 1.0
+    reason = "the samples are in phase with the drive" if one_phase else "means over "
+    reason += "" if one_phase else quantity(count * every, "s")
+    return 1 if one_phase else count, (
+        f"{reason}; to resolve the cycle, set energy.interval to {quantity(limit, 's')}"
     )
 
 
-def moving_mean(values: np.ndarray, each: int) -> np.ndarray:
-    """Return the mean over `each` entries around every entry, or fewer at the ends."""
-    window = np.ones(each)
+def moving_mean(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the mean over `count` entries around every entry, or fewer at the ends."""
+    window = np.ones(count)
     counts = np.convolve(np.ones(len(values)), window, "same")
     return np.asarray(np.convolve(values, window, "same") / counts)
 
@@ -799,10 +799,10 @@ def magnification(radius: np.ndarray, displacement: np.ndarray) -> float:
     """
     diameter = 2.0 * float(np.median(radius))
     overlap = float(np.max(-np.diff(displacement, axis=1), initial=0.0))
-    way = largest(displacement)
+    displacement_size = largest(displacement)
     most = min(
         SEEN_OVERLAP * diameter / overlap if overlap > 0.0 else math.inf,
-        SEEN_WAY * diameter / way if way > 0.0 else math.inf,
+        SEEN_WAY * diameter / displacement_size if displacement_size > 0.0 else math.inf,
     )
     if math.isinf(most):
         return 1.0

@@ -91,10 +91,10 @@ def selection(
     For every other dimension, the middle value is used; for sensors, the last bead with a value.
     """
     if not hasattr(study, "data_vars"):
-        got = f'"{study[:60]}"' if isinstance(study, str) else f"a {type(study).__name__}"
+        description = f'"{study[:60]}"' if isinstance(study, str) else f"a {type(study).__name__}"
         raise GranchainError(
-            f"study: {got} is not a study. It must be the Dataset of a study. Create one with "
-            "granchain.sweep, or open its file with granchain.open."
+            f"study: {description} is not a study. It must be the Dataset of a study. Create one "
+            "with granchain.sweep, or open its file with granchain.open."
         )
     names = study_numbers(study)
     if name not in names:
@@ -128,11 +128,11 @@ def selection(
     return Selection(numbers, places, labels, notes)
 
 
-def unknown(got: Any, names: Any, allowed: str) -> GranchainError:
+def unknown(value: Any, names: Any, allowed: str) -> GranchainError:
     """Return the error for an unknown name."""
-    advice = suggestion(str(got), names, "")
+    advice = suggestion(str(value), names, "")
     return GranchainError(
-        f'study: "{str(got)[:60]}" is not valid. It must be {allowed}.{advice and " " + advice}'
+        f'study: "{str(value)[:60]}" is not valid. It must be {allowed}.{advice and " " + advice}'
     )
 
 

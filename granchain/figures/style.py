@@ -73,6 +73,7 @@ class Picture(Figure):
     """A Matplotlib figure that a notebook displays without pyplot, too."""
 
     def _repr_png_(self) -> bytes:
+        """Return the figure as PNG for a notebook."""
         return image_of(self, ".png", self.dpi)
 
 

@@ -86,10 +86,10 @@ def spectrum(*spectra: Spectrum, ax: Any = None, style: Any = SHEET) -> Figure:
         check_answer(each, Spectrum, "spectrum(result)")
     first, alone = spectra[0], len(spectra) == 1
     if len({each.unit for each in spectra}) > 1:
-        got = ", ".join(f"{each.source} to {each.sensor} [{each.unit}]" for each in spectra)
+        listed = ", ".join(f"{each.source} to {each.sensor} [{each.unit}]" for each in spectra)
         raise GranchainError(
-            f"spectrum: {got} is not valid. The spectra must have the same unit. Compute spectra "
-            "from bead to bead with granchain.spectrum(result, source, sensor)."
+            f"spectrum: {listed} is not valid. The spectra must have the same unit. Compute "
+            "spectra from bead to bead with granchain.spectrum(result, source, sensor)."
         )
     mapped = alone and first.power.size > 0
     rows = 3 if mapped else 2
@@ -123,11 +123,11 @@ def spectrum(*spectra: Spectrum, ax: Any = None, style: Any = SHEET) -> Figure:
         draw_map(axes, first, top)
     pale = Line2D([], [], color=transmitted.title.get_color(), alpha=PALE, label="incoherent")
     panels.legend([*transmitted.get_legend_handles_labels()[0], pale])
-    ways = {f"{each.source} to {each.sensor}": None for each in spectra}
+    paths = {f"{each.source} to {each.sensor}": None for each in spectra}
     title = "; ".join(dict.fromkeys(each.title for each in spectra if each.title))
     resolution = f"resolution {quantity(max(each.resolution for each in spectra), 'Hz')}"
     laws = named_laws(each.law for each in spectra)
-    return panels.finish(title, laws, *ways, resolution)
+    return panels.finish(title, laws, *paths, resolution)
 
 
 def draw_edges(axes: Any, spectrum: Spectrum) -> None:

@@ -13,7 +13,7 @@ from granchain.measured.agreement import (
     SensorAgreement,
 )
 from granchain.measured.folder import ABOUT, CURVES, import_trace, read_about, read_trace
-from granchain.measured.printed import IMPACTS, MeasuredImpact, MeasuredImpacts, read_impacts
+from granchain.measured.impacts_folder import IMPACTS, MeasuredImpact, MeasuredImpacts, read_impacts
 from granchain.measured.pulses import compare_pulses, time_shift
 from granchain.measured.trace import Trace
 

@@ -221,7 +221,7 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
     return about
 
 
-def written(about: AboutTable) -> str:
+def about_as_toml(about: AboutTable) -> str:
     """Return the text of an about.toml without default values."""
     tables = {"who": "", "doi": "", "licence": ""} | about.model_dump(exclude_defaults=True)
     if about.tolerance is not None:

@@ -424,6 +424,7 @@ class Comparison(Answer):
 
     @property
     def _tolerances(self) -> dict[str, float]:
+        """Return the specified tolerances by quantity."""
         names = (name for name in UNITS_COMPARED if f"{name}_tolerance" in self.variables)
         return {name: self[f"{name}_tolerance"] for name in names}
 
@@ -474,10 +475,10 @@ def missed_tolerances(
             off = abs(agreement.relative) if name in RELATIVE else abs(agreement.difference)
             if not off <= bound:
                 unit = " s" if name == "arrival" else ""
-                got = f"{off:.3g}{unit}" if math.isfinite(off) else "no number"
+                difference_text = f"{off:.3g}{unit}" if math.isfinite(off) else "no number"
                 missed.append(
-                    f"{label}: bead {sensor.bead}: {name} differs by {got}, more than the "
-                    f"tolerance {bound:g}{unit}"
+                    f"{label}: bead {sensor.bead}: {name} differs by {difference_text}, more than "
+                    f"the tolerance {bound:g}{unit}"
                 )
     return tuple(missed)
 

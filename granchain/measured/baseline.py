@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from granchain.measured.noise import Noise, coloured, sine_in
+from granchain.measured.noise import Noise, noise_from_samples, sine_in
 
 if TYPE_CHECKING:
     from granchain.measured.trace import Trace
@@ -63,9 +63,9 @@ class Baseline(NamedTuple):
         If the baseline drifts, this includes the drift beyond the quiet samples, because a drift
         does not stay straight.
         """
-        away = abs(sample - self.middle)
-        beyond = max(0.0, away - 0.5 * self.samples)
-        return math.hypot(self.value_error, self.slope_error * away, self.slope * beyond)
+        distance = abs(sample - self.middle)
+        beyond = max(0.0, distance - 0.5 * self.samples)
+        return math.hypot(self.value_error, self.slope_error * distance, self.slope * beyond)
 
 
 NO_BASELINE = Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
@@ -95,7 +95,7 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     if sine.turn:
         # a sine is not a wander of the line
         force = force - sine.samples
-        noise = noise_by(force, 0.0)
+        noise = noise_of_baseline(force, 0.0)
     x = np.arange(n) - middle
     slope, value, used = _line_without_disturbances(force, noise.sample)
     off, m = (force - value - slope * x)[used], int(used.sum())
@@ -132,31 +132,31 @@ def _line_without_disturbances(force: np.ndarray, sample: float) -> tuple[float,
         slope, value = map(float, np.polyfit(x[used], force[used], 1))
         off = force - value - slope * x
         off -= np.median(off)
-        near = np.abs(off) <= _DISTURBANCE_OF_LINE * max(
+        close = np.abs(off) <= _DISTURBANCE_OF_LINE * max(
             sample, float(np.median(np.abs(off))) / _MEDIAN_SIZE
         )
-        if near.sum() < LEAST_QUIET:
+        if close.sum() < LEAST_QUIET:
             break
-        used = _without_flanks(near)
-        used = used if used.sum() >= LEAST_QUIET else near
+        used = _without_flanks(close)
+        used = used if used.sum() >= LEAST_QUIET else close
     return slope, value, used
 
 
-def _without_flanks(near: np.ndarray) -> np.ndarray:
+def _without_flanks(close: np.ndarray) -> np.ndarray:
     """Exclude the flanks of disturbances from the usable samples.
 
     On each side, half as many samples are excluded as the disturbance has. For a Gaussian of 8
     standard deviations of the noise, this reaches down to 0.4 standard deviations.
     """
-    used = near.copy()
-    ends = np.flatnonzero(np.diff(np.r_[True, near, True].astype(int)))
+    used = close.copy()
+    ends = np.flatnonzero(np.diff(np.r_[True, close, True].astype(int)))
     for first, last in zip(ends[::2], ends[1::2], strict=True):
         more = (last - first) // 2
         used[max(first - more, 0) : last + more] = False
     return used
 
 
-def rapid(force: np.ndarray) -> float:
+def white_noise_size(force: np.ndarray) -> float:
     """Return the size of white noise from the median of third differences [N].
 
     Third differences almost remove a smooth signal and multiply white noise by sqrt(20), because 1
@@ -165,7 +165,7 @@ def rapid(force: np.ndarray) -> float:
     return float(np.median(np.abs(np.diff(force, 3)))) / (_MEDIAN_SIZE * math.sqrt(20.0))
 
 
-def step_of(force: np.ndarray) -> float:
+def digitizer_step(force: np.ndarray) -> float:
     """Return the step of the analogue-to-digital converter [N].
 
     It is the smallest difference of two samples if values repeat, and 0 otherwise.
@@ -181,11 +181,13 @@ def quiet_samples(force: np.ndarray) -> int:
     its range, or by more than noise can cause.
     """
     start = float(np.median(force[: max(len(force) // 100, LEAST_QUIET)]))
-    departed = np.abs(force - start) > max(0.1 * float(np.ptp(force)), 6.0 * rapid(force))
+    departed = np.abs(force - start) > max(
+        0.1 * float(np.ptp(force)), 6.0 * white_noise_size(force)
+    )
     return int(np.argmax(departed)) // 2 if departed.any() else 0
 
 
-def noise_by(quiet: np.ndarray, sample: float, stated: float | None = None) -> Noise:
+def noise_of_baseline(quiet: np.ndarray, sample: float, stated: float | None = None) -> Noise:
     """Return noise with the autocovariance of the quiet samples about their line.
 
     Parameters
@@ -202,11 +204,11 @@ def noise_by(quiet: np.ndarray, sample: float, stated: float | None = None) -> N
     # disturbances are not noise and must not move the line
     slope, value, used = _line_without_disturbances(quiet, sample)
     off = quiet - value - slope * (np.arange(len(quiet)) - 0.5 * (len(quiet) - 1))
-    noise = coloured(np.where(used, off, 0.0) / math.sqrt(max(used.mean(), 0.5)), sample)
+    noise = noise_from_samples(np.where(used, off, 0.0) / math.sqrt(max(used.mean(), 0.5)), sample)
     return noise if stated is None else Noise(noise.size * stated / noise.sample, noise.response)
 
 
-def noise_of(trace: Trace, column: int) -> float:
+def sample_noise(trace: Trace, column: int) -> float:
     """Return the standard deviation of the noise of one sample of a sensor [N].
 
     It is the value in about.toml, or an estimate.
@@ -235,4 +237,4 @@ def noise_of(trace: Trace, column: int) -> float:
             off = section - np.polyval(np.polyfit(x, section, 1), x)
             spreads.append(float(np.linalg.norm(off)) / math.sqrt(len(section) - 2))
         spread = float(np.median(spreads))
-    return max(spread, rapid(force), step_of(force) / math.sqrt(12.0))
+    return max(spread, white_noise_size(force), digitizer_step(force) / math.sqrt(12.0))

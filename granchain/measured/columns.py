@@ -22,8 +22,8 @@ from granchain.measured.headings import (
     bead_of,
     gains_of,
     is_same,
-    newtons_of,
-    size_of,
+    newtons_per_unit,
+    si_value,
 )
 from granchain.measured.text import Column, Record
 from granchain.measured.trace import MOST_UNEVEN, Trace
@@ -87,7 +87,9 @@ def trace_of(
             )
     for where, record in records.items():
         with in_file(where):
-            clock, forces, more = _timed(record, time, time_unit, force_unit, interval, problems)
+            clock, forces, more = _times_and_forces(
+                record, time, time_unit, force_unit, interval, problems
+            )
             first, seconds = (first, seconds) if first else (where, clock)
             _check_same_clock(clock, seconds, first)
         if len(records) > 1:
@@ -104,7 +106,7 @@ def trace_of(
         for column in forces:
             _check_factor(column, "--force-unit", "N", problems)
         factors = [
-            newtons_of(column.unit, each, column.name, problems)
+            newtons_per_unit(column.unit, each, column.name, problems)
             for column, each in zip(forces, gains, strict=True)
         ]
         if problems:
@@ -164,7 +166,7 @@ def _beads_of(
     return labels
 
 
-def _timed(
+def _times_and_forces(
     record: Record,
     heading: str | None,
     time_unit: str | None,
@@ -226,7 +228,7 @@ def _named_times(columns: Sequence[Column], heading: str | None) -> list[Column]
         return [
             column
             for column in columns
-            if _TIME_NAME.match(column.name) or size_of(column.unit, TIME_UNITS) is not None
+            if _TIME_NAME.match(column.name) or si_value(column.unit, TIME_UNITS) is not None
         ]
     wanted = heading.strip().lower()
     named = [column for column in columns if column.name.strip().lower() == wanted]
@@ -292,7 +294,7 @@ def _seconds_of_clock(record: Record, clock: Clock, numbers: np.ndarray) -> np.n
             f"line {record.broken}: this line without numbers divides a record that has no "
             "times. A record must not have gaps. Put each record into a separate file."
         )
-    second = size_of(clock.unit, TIME_UNITS)
+    second = si_value(clock.unit, TIME_UNITS)
     if second is None:
         raise TraceError(
             f"{clock.source}: the unit is missing. It must be one of {TIMES}. If the unit is "
@@ -312,7 +314,7 @@ def _seconds_of_column(
     if stated and (clock is None or time.unit is None):
         time = _with_unit(time, stated, problems)
     _check_factor(time, "--time-unit", "us", problems)
-    second = size_of(time.unit, TIME_UNITS)
+    second = si_value(time.unit, TIME_UNITS)
     if second is None:
         problem = f"the unit {shown(time.unit)} is unknown" if time.unit else "the unit is missing"
         problems.append(
@@ -338,7 +340,7 @@ def _seconds_of_column(
             f"grid, with an interval of {slope:.6g} s"
         )
         return np.asarray(grid)
-    interval = clock.interval * (size_of(clock.unit, TIME_UNITS) or second or 1.0)
+    interval = clock.interval * (si_value(clock.unit, TIME_UNITS) or second or 1.0)
     grid = seconds[0] + interval * counts
     off = np.abs(seconds - grid) > MOST_UNEVEN * interval
     if off.any():

@@ -223,10 +223,10 @@ def _add_bands(
 def _band_of(values: np.ndarray, number: Agreement) -> Band:
     """Return the interval of a number's members, and the interval for measurements of them."""
     low, middle, high = quantiles_over(values[:, None], BAND_QUANTILES)[:, 0].tolist()
-    return Band(low, high, *(float(end) for end in widened(low, middle, high, number.error)))
+    return Band(low, high, *(float(end) for end in widen_band(low, middle, high, number.error)))
 
 
-def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
+def widen_band(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
     """Widen a band by an uncertainty.
 
     The squares of the distances from the middle are added, as for independent deviations.
@@ -282,7 +282,9 @@ def _force_bands(
         low, middle, high = np.zeros((3, 0))
         if force.size:
             low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + compared.computed
-        least, most = widened(low, middle, high, np.hypot(compared.noise, gain * compared.computed))
+        least, most = widen_band(
+            low, middle, high, np.hypot(compared.noise, gain * compared.computed)
+        )
         inside = (least <= compared.measured) & (compared.measured <= most)
         bands.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))
     return bands

@@ -61,18 +61,18 @@ class Residuals(NamedTuple):
     inverse: np.ndarray
     counted: np.ndarray
 
-    def scatter(self, those: np.ndarray) -> tuple[float, float]:
+    def scatter(self, chosen: np.ndarray) -> tuple[float, float]:
         """Return the root mean square of some numbers per degree of freedom, and these degrees.
 
         Without degrees of freedom, it is nan.
         """
-        degrees = float(self.free[those].sum())
+        degrees = float(self.free[chosen].sum())
         if degrees <= LEAST_DEGREES:
             return math.nan, 0.0
-        return math.sqrt(float(self.residual[those] @ self.residual[those]) / degrees), degrees
+        return math.sqrt(float(self.residual[chosen] @ self.residual[chosen]) / degrees), degrees
 
 
-def concluded(
+def fit_result(
     problem: FitProblem,
     lowest: Lowest,
     start: dict[str, float],
@@ -244,7 +244,7 @@ def _variances(
         # If noise explains the residuals, the errors of peaks and arrivals are those from noise,
         # which many samples determine. The errors from the shape of a pulse are upper bounds and
         # similar at all sensors. If they matter, the scatter determines their size.
-        elif _explained(residuals.residual[of_kind] / share[of_kind], degrees):
+        elif _explained_by_noise(residuals.residual[of_kind] / share[of_kind], degrees):
             scale, degrees, rows = 1.0, quiet_degrees, rows * share[of_kind]
         rows = scale * rows
         variances.append(np.sum(rows[:count] ** 2, axis=1))
@@ -253,7 +253,7 @@ def _variances(
     return (np.array(variances), np.array(freedom)), covariance
 
 
-def _explained(residual: np.ndarray, degrees: float) -> bool:
+def _explained_by_noise(residual: np.ndarray, degrees: float) -> bool:
     """Return whether chance explains residuals [standard deviations]."""
     return bool(scipy_stats().chi2.sf(float(residual @ residual), degrees) >= ACCUSED)
 
@@ -402,18 +402,18 @@ def largest_by_chance(count: int) -> float:
     count : int
         Number of deviations, whose standard deviation is 1.
     """
-    each = 1.0 - (1.0 - SUSPICIOUS) ** (1.0 / max(count, 1))
-    return float(scipy_stats().norm.isf(0.5 * each))
+    probability = 1.0 - (1.0 - SUSPICIOUS) ** (1.0 / max(count, 1))
+    return float(scipy_stats().norm.isf(0.5 * probability))
 
 
 def _beyond(problem: FitProblem, term: Nuisance, value: float) -> str:
     """Describe a gain or a clock that deviates by more than its specified uncertainty."""
-    whose = "all sensors" if term.sensor is None else f"bead {problem.beads[term.sensor]}"
+    owner = "all sensors" if term.sensor is None else f"bead {problem.beads[term.sensor]}"
     if term.kind == CALIBRATION:
         off, stated = f"{100.0 * value:+.2g} %", f"{100.0 * term.error:.2g} %"
     else:
         off, stated = f"{1e6 * value:+.2g} us", f"{1e6 * term.error:.2g} us"
     return (
-        f"{term.kind}, {whose}, is off by {off}, which is {abs(value) / term.error:.2g} times "
+        f"{term.kind}, {owner}, is off by {off}, which is {abs(value) / term.error:.2g} times "
         f"its specified uncertainty of {stated}"
     )

@@ -20,7 +20,7 @@ from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
 from granchain.measured.ranking import (
     Ranking,
-    check_known,
+    check_has_key,
     check_measure,
     free_in_each,
     is_law,
@@ -129,6 +129,7 @@ class Equivalent(Answer):
     }
 
     def _by_name(self, ending: str = "") -> dict[str, Any]:
+        """Return the variable KEY + `ending` of each free input, by the name of the input."""
         return {key.removeprefix("contact."): self[f"{key}{ending}"] for key in self.key.tolist()}
 
     @property
@@ -222,7 +223,7 @@ def equivalent(
             f"before time.end, {reference.time.end:g} s. A pulse must pass every sensor. "
             "Increase time.end, or remove these beads."
         )
-    return _ranked(case, reference, _searched(target, candidates, threads))
+    return _ranked(case, reference, _search(target, candidates, threads))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -242,12 +243,12 @@ class Candidate(NamedTuple):
     high: np.ndarray
     decades: np.ndarray
 
-    def change(self, point: np.ndarray) -> dict[str, Any]:
+    def changes_at(self, point: np.ndarray) -> dict[str, Any]:
         """Return the changes that apply the law and its inputs to a case."""
-        inputs = self.inputs | self.named(point)
+        inputs = self.inputs | self.inputs_at(point)
         return {"contact.law": self.law} | {key_of(name): value for name, value in inputs.items()}
 
-    def named(self, point: np.ndarray) -> dict[str, float]:
+    def inputs_at(self, point: np.ndarray) -> dict[str, float]:
         """Return the free inputs at a point, by name."""
         return dict(zip(self.names, self.values(point).tolist(), strict=True))
 
@@ -255,7 +256,7 @@ class Candidate(NamedTuple):
         """Return the free inputs at points (..., input)."""
         return np.where(self.decades, np.exp(np.where(self.decades, points, 0.0)), points)
 
-    def at_ends(self, point: np.ndarray) -> tuple[str, ...]:
+    def inputs_at_limits(self, point: np.ndarray) -> tuple[str, ...]:
         """Return the free inputs at an end of their range."""
         near = np.minimum(point - self.low, self.high - point) < AT_END * (self.high - self.low)
         return tuple(name for name, at in zip(self.names, near, strict=True) if at)
@@ -308,7 +309,7 @@ def checked_search(
     for candidate in candidates if not problems.sentences else ():
         for point in (0.5 * (candidate.low + candidate.high), candidate.low, candidate.high):
             try:
-                reference.replace(**candidate.change(point))
+                reference.replace(**candidate.changes_at(point))
             except CaseError as error:
                 problems.repeat(f"{candidate.law}: {sentence}" for sentence in error.problems)
                 break
@@ -323,7 +324,7 @@ def _candidate(
     ranges = {key.removeprefix("contact."): ends for key, ends in free.items()}
     numbers = number_inputs(law)
     for name, ends in ranges.items():
-        if "." not in name and check_known(f"{law}.{name}", law, f"contact.{name}", problems):
+        if "." not in name and check_has_key(f"{law}.{name}", law, f"contact.{name}", problems):
             problems.check(
                 name in numbers
                 and name not in inputs
@@ -423,7 +424,7 @@ class Target:
         """Return the pulses of cases at the sensors, and their traces if these are compared."""
         return evaluated(cases, self.measures, threads=threads, interruptible=False)
 
-    def off(self, evaluation: Evaluation) -> np.ndarray:
+    def differences(self, evaluation: Evaluation) -> np.ndarray:
         """Return the differences of runs from the reference, (run, sensor) [1].
 
         They are nan if a run failed, or if a pulse does not pass a sensor.
@@ -444,8 +445,8 @@ class Target:
         """Return the result of a descent from a point."""
 
         def residuals(points: np.ndarray) -> np.ndarray:
-            cases = [self.case.replace(**candidate.change(point)) for point in points]
-            return self.off(self.evaluated(cases, threads))
+            cases = [self.case.replace(**candidate.changes_at(point)) for point in points]
+            return self.differences(self.evaluated(cases, threads))
 
         low, high = candidate.low, candidate.high
         return descend(residuals, start, low, high, high - low, "dogbox")
@@ -460,23 +461,23 @@ def rms(rows: np.ndarray) -> np.ndarray:
 # The search
 
 
-def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> list[Equivalent]:
+def _search(target: Target, candidates: Sequence[Candidate], threads: int) -> list[Equivalent]:
     """Return the result for each law."""
     case = target.case
     fast = case.replace(**{"time.step": "fast"}) if case.time.step == "auto" else case
     points = [grid_of(candidate.low, candidate.high) for candidate in candidates]
     cases = [
-        fast.replace(**candidate.change(point))
+        fast.replace(**candidate.changes_at(point))
         for candidate, grid in zip(candidates, points, strict=True)
         for point in grid
     ]
     ran = target.evaluated(cases, threads)
     ends_at = np.cumsum([len(grid) for grid in points])
-    rows = np.split(rms(target.off(ran)), ends_at[:-1])
+    rows = np.split(rms(target.differences(ran)), ends_at[:-1])
     starts = [
         (i, candidate, points[i][k])
         for i, candidate in enumerate(candidates)
-        for k in lowest_of(points[i], rows[i], candidate.high - candidate.low)
+        for k in starting_points(points[i], rows[i], candidate.high - candidate.low)
     ]
     ends = [target.lowest(*start[1:], threads) for start in starts]
     answers = []
@@ -504,7 +505,7 @@ def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.asarray(low + (high - low) * parts)
 
 
-def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> list[int]:
+def starting_points(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> list[int]:
     """Return the points from which descents start.
 
     For one input, these are all local minima of the grid. For several, they are the best points
@@ -547,7 +548,7 @@ def _answer(
     if lows:
         best, off = lows[0].point, lows[0].residual
         inputs, alike = (
-            candidate.named(best),
+            candidate.inputs_at(best),
             indistinguishable_groups(lows[0].slope, candidate.names, size),
         )
     else:
@@ -563,7 +564,7 @@ def _answer(
     messages += [
         f"{name} is at the limit of its range, {inputs[name]:.4g}. There may be a better value "
         "beyond it. Widen the range"
-        for name in candidate.at_ends(best)
+        for name in candidate.inputs_at_limits(best)
     ]
     if lows and not lows[0].settled:
         messages.append("the search did not converge. The minimum residual may be slightly lower")
@@ -581,7 +582,9 @@ def _answer(
             distinct.append(low)
     if distinct:
         listed = "; ".join(
-            ", ".join(f"{name} {value:.4g}" for name, value in candidate.named(low.point).items())
+            ", ".join(
+                f"{name} {value:.4g}" for name, value in candidate.inputs_at(low.point).items()
+            )
             + f" with {float(rms(low.residual)):.3e}"
             for low in distinct
         )
@@ -600,7 +603,7 @@ def _answer(
         "measure": target.quantity,
         "residual": float(rms(off)),
         "key": keys,
-        "at_bound": [name in candidate.at_ends(best) for name in candidate.names],
+        "at_bound": [name in candidate.inputs_at_limits(best) for name in candidate.names],
         "sensor_bead": case.sensors.beads,
         "per_bead": off,
         "minimum": np.arange(1, len(at_minima) + 1),
@@ -614,7 +617,7 @@ def _answer(
         },
     }
     # every run failed: of the case at the lower ends of the ranges, there are only labels
-    changed = case.replace(**candidate.change(best if lows else candidate.low))
+    changed = case.replace(**candidate.changes_at(best if lows else candidate.low))
     return Equivalent(
         data,
         case=changed if lows else None,
@@ -633,8 +636,8 @@ def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, lower: Lo
     several inputs have no grid points in between.
     """
     first, last = sorted([float(low.point[0]), float(lower.point[0])])
-    way = row[(points[:, 0] > first) & (points[:, 0] < last)]
-    rises = ~(way <= (1.0 + TIE) * float(rms(low.residual)))
+    residuals_between = row[(points[:, 0] > first) & (points[:, 0] < last)]
+    rises = ~(residuals_between <= (1.0 + TIE) * float(rms(low.residual)))
     return points.shape[1] == 1 and not rises.any()
 
 

@@ -24,13 +24,13 @@ from granchain.contact.examples import example
 from granchain.errors import CaseError, RunError, TraceError
 from granchain.keys import Problems, shown
 from granchain.measured.about import about_entry
-from granchain.measured.conclusion import concluded, contributions
+from granchain.measured.conclusion import contributions, fit_result
 from granchain.measured.fit_problem import FitProblem
 from granchain.measured.fitted import Fit
 from granchain.measured.folder import read_trace
 from granchain.measured.ranking import (
     Ranking,
-    check_known,
+    check_has_key,
     check_measure,
     differences,
     first_law,
@@ -162,10 +162,12 @@ def fit(
     for problem in rivals:
         _check_count(problem)
     answers = [
-        _descended(problem, quantities, "" if laws is None else f"{problem.base.contact.law}: ")
+        _fit_by_descent(
+            problem, quantities, "" if laws is None else f"{problem.base.contact.law}: "
+        )
         for problem, (_, quantities) in zip(rivals, searches, strict=True)
     ]
-    return answers[0][1] if laws is None else _contest(case, rivals, answers)
+    return answers[0][1] if laws is None else _ranked_fits(case, rivals, answers)
 
 
 def _searches_of_laws(
@@ -205,7 +207,7 @@ def _searches_of_laws(
     keys_of = free_in_each(list(keys_by_law), shared, keys_by_law, problems)
     searches = []
     for law, keys in zip(keys_by_law, keys_of, strict=True):
-        valid = [check_known(f"{law}: {key}", law, key, problems) for key in keys_by_law[law]]
+        valid = [check_has_key(f"{law}: {key}", law, key, problems) for key in keys_by_law[law]]
         if not keys or not all(valid):
             continue
         chosen = inputs[law]
@@ -260,10 +262,10 @@ def _check_count(problem: FitProblem) -> None:
         )
 
 
-def _descended(
-    problem: FitProblem, quantities: Mapping[str, Any], whose: str
+def _fit_by_descent(
+    problem: FitProblem, quantities: Mapping[str, Any], prefix: str
 ) -> tuple[Lowest, Fit]:
-    """Run the descent, and return its result and the fit; `whose` is a prefix for errors."""
+    """Run the descent, and return its result and the fit; `prefix` is a prefix for errors."""
     start = np.array([value_at(problem.base, key) for key in quantities])
     low, high = (
         np.array([next(x for x in limits if x is not None) for limits in ends])
@@ -283,9 +285,9 @@ def _descended(
         if lowest is None:
             raise RunError(problem.reason_without_pulses(begin))
     except RunError as error:
-        raise RunError(f"{whose}{error}") from None
+        raise RunError(f"{prefix}{error}") from None
     began = dict(zip(quantities, start.tolist(), strict=True))
-    return lowest, concluded(problem, lowest, began, low, high, size)
+    return lowest, fit_result(problem, lowest, began, low, high, size)
 
 
 def free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
@@ -324,7 +326,7 @@ def free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
                 "Give the case a value of the expected size",
             )
             problems.check(
-                value == 0.0 or _acts(case, key, value),
+                value == 0.0 or _affects_physics(case, key, value),
                 f"free.{key}",
                 "this key does not affect the physics of this case",
                 "It must change a body, an end, or a contact",
@@ -336,7 +338,7 @@ def free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
     return quantities
 
 
-def _acts(case: Case, key: str, value: float) -> bool:
+def _affects_physics(case: Case, key: str, value: float) -> bool:
     """Return whether a change of 0.1 % at a key changes bodies, ends, or contacts."""
     try:
         rows = contacts_of_cases([case, case.replace(**{key: 0.999 * value})])
@@ -352,7 +354,7 @@ def _acts(case: Case, key: str, value: float) -> bool:
     return physics[0] != physics[1]
 
 
-def _contest(
+def _ranked_fits(
     start: Case, rivals: Sequence[FitProblem], answers: Sequence[tuple[Lowest, Fit]]
 ) -> Ranking[Fit]:
     """Return the fits of several laws, best first, with their differences, without new runs."""

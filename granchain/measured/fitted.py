@@ -165,6 +165,7 @@ class Fit(Answer):
     }
 
     def _by_key(self, ending: str = "") -> dict[str, float]:
+        """Return the variable KEY + `ending` of each fitted key, by key."""
         return {key: self[f"{key}{ending}"] for key in self.key.tolist()}
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 from granchain.case.document import parsed, read_text, set_values
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
-from granchain.measured.about import AboutTable, about_of, written
+from granchain.measured.about import AboutTable, about_as_toml, about_of
 from granchain.measured.columns import in_file, negative_pulses, trace_of
 from granchain.measured.text import Record, table_columns, text_columns
 from granchain.measured.trace import Trace
@@ -174,6 +174,7 @@ def _read_folder(folder: Path) -> Trace:
 
 
 def _record_in(path: Path, decimal: str | None) -> Record:
+    """Return the columns of a text file."""
     with in_file(str(path)):
         return text_columns(content_of(path), decimal)
 
@@ -256,7 +257,7 @@ def import_trace(
         raise TraceError(problems.sentences)
     trace = trace_of(records, about_of(document, str(target / ABOUT)), **options)
     trace.notes += negative_pulses(trace)
-    about = written(trace.about).encode()
+    about = about_as_toml(trace.about).encode()
     with folder_for(target):
         # write the prepared about.toml first; if interrupted here, the folder is still prepared
         if prepared:
@@ -286,9 +287,9 @@ def _document_in(
         document = read_about(target).model_dump(exclude_unset=True)
         refused = changes and curves.exists()
         if refused or document["kind"] != kind:
-            got = "--set" if refused else f"--kind {shown(kind)[1:-1]}"
+            option = "--set" if refused else f"--kind {shown(kind)[1:-1]}"
             raise TraceError(
-                f"{about}: {got} contradicts the existing folder of kind "
+                f"{about}: {option} contradicts the existing folder of kind "
                 f'"{document["kind"]}". Options must agree with this file. Edit it, or create '
                 "the folder again with --overwrite."
             )

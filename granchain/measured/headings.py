@@ -62,7 +62,7 @@ KINDS = (TIME_UNITS, FORCE_UNITS, READING_UNITS)
 TIMES, FORCES = "s, ms, us, ns, or ps", "N, mN, kN, MN, daN, V, mV, or kV"
 
 
-def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
+def si_value(unit: str | None, units: Mapping[str, float]) -> float | None:
     """Return the SI value of a unit or of a multiple of one ("10 N").
 
     The unit must be one of `units`. Return None otherwise.
@@ -73,7 +73,7 @@ def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
     if len(name) > 2 and name.lower() in units:
         return units[name.lower()]
     several = _MULTIPLE.fullmatch(name)
-    single = size_of(several["unit"], units) if several else None
+    single = si_value(several["unit"], units) if several else None
     if several is None or single is None:
         return None
     size = float(several["number"]) ** int(several["power"] or 1)
@@ -82,14 +82,14 @@ def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
 
 def is_same(first: str, second: str) -> bool:
     """Return whether two texts are the same unit."""
-    sizes = [[size_of(unit, units) for units in KINDS] for unit in (first, second)]
+    sizes = [[si_value(unit, units) for units in KINDS] for unit in (first, second)]
     return first == second or (sizes[0] == sizes[1] and sizes[0] != [None] * len(KINDS))
 
 
 def is_unit(text: str) -> bool:
     """Return whether a text is a unit of time, force, or reading, without a number."""
     return not any(sign.isdigit() for sign in text) and any(
-        size_of(text, units) is not None for units in KINDS
+        si_value(text, units) is not None for units in KINDS
     )
 
 
@@ -125,8 +125,8 @@ def gains_of(gain: float | str | Sequence[float | str] | None, count: int) -> li
         value = float(match["number"]) if match else 0.0
         unit = match["reading"] if match else None
         if match and unit:
-            value *= size_of(unit, READING_UNITS) or 0.0
-            value /= size_of(match["force"], FORCE_UNITS) or math.inf
+            value *= si_value(unit, READING_UNITS) or 0.0
+            value /= si_value(match["force"], FORCE_UNITS) or math.inf
         if value == 0.0:
             raise TraceError(
                 f"--gain: {shown(entry)} is not valid. It must be a number other than 0, with "
@@ -142,9 +142,9 @@ def gains_of(gain: float | str | Sequence[float | str] | None, count: int) -> li
     return gains * count if len(gains) == 1 else gains
 
 
-def newtons_of(unit: str | None, gain: Gain | None, name: str, problems: list[str]) -> float:
+def newtons_per_unit(unit: str | None, gain: Gain | None, name: str, problems: list[str]) -> float:
     """Return the number of newtons per unit of a column, and report a unit that does not fit."""
-    reading, force = size_of(unit, READING_UNITS), size_of(unit, FORCE_UNITS)
+    reading, force = si_value(unit, READING_UNITS), si_value(unit, FORCE_UNITS)
     if reading is None and force is None:
         problems.append(
             f"{shown(name)}: the unit {f'{shown(unit)} is unknown' if unit else 'is missing'}. It "
@@ -363,13 +363,13 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
         if key in KEYS and values:
             entries.setdefault(KEYS[key], values + ["s"] * (key == "deltax"))
     intervals = entries.get("interval", [])
-    units = [value for value in intervals if size_of(value, TIME_UNITS) is not None]
+    units = [value for value in intervals if si_value(value, TIME_UNITS) is not None]
     units += entries.get("time unit", [])
     starts, steps = (
         [number for number in map(_number, entries.get(name, [])) if number is not None]
         for name in ("start", "interval")
     )
-    sizes = [size_of(unit, TIME_UNITS) or unit for unit in units]
+    sizes = [si_value(unit, TIME_UNITS) or unit for unit in units]
     if max(len(set(several)) for several in (sizes, starts, steps)) > 1:
         raise TraceError(
             f"line {line_of_clock}: the channels have different clocks. All channels must share "
@@ -402,6 +402,7 @@ def _interval_of_rate(cells: Sequence[str]) -> list[str]:
 
 
 def _number(cell: str) -> float | None:
+    """Return the number in a cell, or None."""
     try:
         return float(cell.replace(",", "."))
     except ValueError:

@@ -23,7 +23,7 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.errors import CaseError, GranchainError, LawError, TraceError
 from granchain.keys import Problems, read_table, shown
-from granchain.measured.printed import (
+from granchain.measured.impacts_folder import (
     MEASURABLE,
     STATED_QUANTITIES,
     YIELD_STRESS_RATIO,

@@ -372,7 +372,7 @@ def sines_of_common_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
     ]
 
 
-def coloured(quiet: np.ndarray, least: float) -> Noise:
+def noise_from_samples(quiet: np.ndarray, least: float) -> Noise:
     """Return the noise in samples without a force.
 
     Parameters
@@ -528,7 +528,7 @@ def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smooth
     sharper = min(scale, DIP_SCALE * width)
     sharp = gaussian_filter1d(force, sharper, mode="nearest") if sharper > 0.0 else force
     if sharper == 0.0 or width < DIP_SAMPLES:
-        sharp = lowest_about(sharp)
+        sharp = lowest_near(sharp)
     pulses: list[NoisyPulse] = []
     begin = 0
     while level > 0.0 and len(pulses) < MOST_PULSES:
@@ -549,7 +549,7 @@ def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smooth
     return Smoothed(tuple(pulses), smooth, doubt, sharp, DOUBT * noise.smoothed(sharper))
 
 
-def lowest_about(force: np.ndarray) -> np.ndarray:
+def lowest_near(force: np.ndarray) -> np.ndarray:
     """Return the lowest possible force within one sample of each sample.
 
     It may lie in a dip between two samples.

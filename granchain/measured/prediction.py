@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.analysis.pulse import PULSE_BEGINS
-from granchain.measured.baseline import LEAST_QUIET, step_of
+from granchain.measured.baseline import LEAST_QUIET, digitizer_step
 from granchain.measured.noise import (
     NO_SUPPORT,
     Autoregression,
@@ -94,13 +94,15 @@ def predict_windows(
                 size = measured.noise[k] ** 2 / (row[0] + wave[0])
                 row, wave = size * row, size * wave
             correlated = statistical_inefficiency(row[:count])
-            degrees, slow_degrees = degrees_of(count, correlated, len(model.coefficients) - 1)
+            degrees, slow_degrees = noise_degrees_of_freedom(
+                count, correlated, len(model.coefficients) - 1
+            )
             if count < FEW_TIMES * correlated:
                 few = (
                     f"its noise is correlated over {1e6 * correlated * measured.interval:.3g} "
                     f"us, and an estimate needs {FEW_TIMES:g} times that"
                 )
-            row = row * about_true_line(row, count)
+            row = row * variance_about_true_line(row, count)
             # the fitted sine has removed two amplitudes and a frequency
             row = row * (count / max(count - 3, 1) if sine.turn else 1.0)
         else:
@@ -116,7 +118,7 @@ def predict_windows(
             )
         least = PULSE_BEGINS**3 * float(np.abs(measured.force[window, k]).max())
         row[0] = max(row[0], least**2) + least**2 + SEEN_RANGE * row[0]
-        row[0] += step_of(measured.trace.sensor_force[:, k]) ** 2 / 12.0
+        row[0] += digitizer_step(measured.trace.sensor_force[:, k]) ** 2 / 12.0
         indices = np.r_[firsts[k] : min(count, window.start), window.start : window.stop]
         line, root = _about_line(measured, k, indices, window, row + wave)
         predictions[k] = Prediction(line, root, degrees, slow_degrees, correlated)
@@ -146,7 +148,7 @@ def _baseline_noise(
     }
 
 
-def degrees_of(count: int, correlated: float, order: int) -> tuple[float, float]:
+def noise_degrees_of_freedom(count: int, correlated: float, order: int) -> tuple[float, float]:
     """Return the degrees of freedom of the noise estimate, and of its slow parts.
 
     For a spectrum from an autoregression, the relative variance at zero frequency is 4 order/count
@@ -157,7 +159,7 @@ def degrees_of(count: int, correlated: float, order: int) -> tuple[float, float]
     return count / correlated, count / (correlated + 2.0 * order)
 
 
-def about_true_line(row: np.ndarray, count: int) -> float:
+def variance_about_true_line(row: np.ndarray, count: int) -> float:
     """Return the ratio of the variance of noise to the variance about its fitted line.
 
     The mean of the samples has the variance of count/times independent samples, and the slope has
@@ -197,18 +199,20 @@ def _about_line(
     ahead = int(np.sum(indices < window.start))
     quiet = force[indices[:ahead]]
     covariance = toeplitz(row)[np.ix_(indices - first, indices - first)]
-    away = indices - baseline.middle
+    distances = indices - baseline.middle
     if ahead < LEAST_QUIET:
         covariance += baseline.uncertainty(0.5 * (window.start + window.stop)) ** 2
     else:
-        line = np.column_stack([np.ones(ahead), away[:ahead]])
+        line = np.column_stack([np.ones(ahead), distances[:ahead]])
         quiet_root = cholesky(covariance[:ahead, :ahead], lower=True)
         basis = solve_triangular(quiet_root, line, lower=True)
-        seen = solve_triangular(quiet_root, quiet, lower=True)
-        sure = np.linalg.inv(basis.T @ basis)
-        slope = float((sure @ (basis.T @ seen))[1])
-        slope_variance = max(slope**2 - sure[1, 1], 0.25 * sure[1, 1])
-        covariance += UNKNOWN**2 * sure[0, 0] + slope_variance * np.outer(away, away)
+        baseline_basis = solve_triangular(quiet_root, quiet, lower=True)
+        line_covariance = np.linalg.inv(basis.T @ basis)
+        slope = float((line_covariance @ (basis.T @ baseline_basis))[1])
+        slope_variance = max(slope**2 - line_covariance[1, 1], 0.25 * line_covariance[1, 1])
+        covariance += UNKNOWN**2 * line_covariance[0, 0] + slope_variance * np.outer(
+            distances, distances
+        )
         # the baseline's mean has removed the slowest part of the noise
         covariance[ahead:, ahead:] += baseline.value_error**2
     root = np.asarray(cholesky(covariance, lower=True))

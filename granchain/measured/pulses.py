@@ -99,6 +99,7 @@ def compare_pulses(
 
 
 def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
+    """Return the tolerances, or report every invalid one."""
     problems = [
         f"tolerance: {name!r} is unknown. The quantities are {', '.join(UNITS_COMPARED)}."
         for name in {*tolerances} - {*UNITS_COMPARED}
@@ -263,7 +264,7 @@ def _shift_between(
     differences = np.array(
         [measured.readings[k].arrival.value - computed.pulses[k].arrival for k in both]
     )
-    sure = np.array([measured.readings[k].arrival.error for k in both])
+    errors = np.array([measured.readings[k].arrival.error for k in both])
     widest = max(computed.pulses[k].before + computed.pulses[k].after for k in both)
     count = int((computed.time[-1] - computed.time[0]) / step * (1.0 + 1e-12)) + 1
     grid = computed.time[0] + step * np.arange(count)
@@ -271,19 +272,19 @@ def _shift_between(
     real = measured.force[:, both]
     clocks = float(measured.time[0] - grid[0])
     rough = float(np.median(differences))
-    ours, theirs = np.zeros_like(model), np.zeros_like(real)
+    model_pulses, real_pulses = np.zeros_like(model), np.zeros_like(real)
     for i, k in enumerate(both):
         pulse = computed.pulses[k]
         # Equally much of both, because the offset of the measured pulse is the unknown.
         for cut, complete, time, at in (
-            (ours, model, grid, pulse.top),
-            (theirs, real, measured.time, float(pulse.top + differences[i])),
+            (model_pulses, model, grid, pulse.top),
+            (real_pulses, real, measured.time, float(pulse.top + differences[i])),
         ):
             near = slice(*np.searchsorted(time, [at - pulse.before, at + pulse.after]))
             cut[near, i] = complete[near, i]
     noise = [measured.noises[k] for k in both]
     aligned = time_shift(
-        step, theirs, ours, noise, (rough - clocks - widest, rough - clocks + widest)
+        step, real_pulses, model_pulses, noise, (rough - clocks - widest, rough - clocks + widest)
     )
     if not math.isfinite(aligned.value):
         raise TraceError(
@@ -303,7 +304,7 @@ def _shift_between(
     # If the wave of a law is too slow, the differences are a straight line along the chain. A
     # different pulse is off this line.
     off = differences - _straight_line(np.array(computed.positions)[both], differences)
-    for i in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)).tolist():
+    for i in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * errors)).tolist():
         side = "later" if off[i] > 0.0 else "earlier"
         messages.append(
             f"bead {measured.beads[both[i]]}: the pulse arrives {1e6 * abs(off[i]):.3g} "
@@ -312,7 +313,7 @@ def _shift_between(
         )
     # Besides noise, a fraction of the uncertainty of the mean arrival due to shape, sampling, and
     # baseline, because complete pulses are aligned.
-    mean = float(np.sum(sure**-2.0)) ** -0.5
+    mean = float(np.sum(errors**-2.0)) ** -0.5
     # If the pulses differ too much for a bound of their correlation, the uncertainty is that of
     # their arrivals.
     return Number(
@@ -371,8 +372,8 @@ def _result_agreement(
         merged.append(
             tuple(side.split()[0] for side, has_merged in merged_sides.items() if has_merged)
         )
-        sure = math.hypot(real.arrival.error, clocks[i], shift.error)
-        arrivals.append(Agreement(real.arrival.value, sure, model.arrival + shift.value))
+        error = math.hypot(real.arrival.error, clocks[i], shift.error)
+        arrivals.append(Agreement(real.arrival.value, error, model.arrival + shift.value))
     for k, (bead, real, model) in enumerate(
         zip(measured.beads, measured.readings, computed.pulses, strict=True)
     ):
@@ -472,12 +473,12 @@ def _speed_between(
     clocks: Sequence[float],
 ) -> Agreement:
     """Return the speed between two sensors. The common shift has no effect."""
-    way, (first, second) = places[1] - places[0], arrivals
+    distance, (first, second) = places[1] - places[0], arrivals
     delay, computed = second.measured - first.measured, second.computed - first.computed
-    sure = math.hypot(*(reading.arrival.error for reading in readings), *clocks)
-    speed = way / delay if delay else math.nan
-    error = abs(speed) * sure / abs(delay) if delay else math.nan
-    return Agreement(speed, error, way / computed if computed else math.nan)
+    time_error = math.hypot(*(reading.arrival.error for reading in readings), *clocks)
+    speed = distance / delay if delay else math.nan
+    error = abs(speed) * time_error / abs(delay) if delay else math.nan
+    return Agreement(speed, error, distance / computed if computed else math.nan)
 
 
 def _wave_agreement(

@@ -256,17 +256,17 @@ def number_inputs(law: str) -> dict[str, Quantity]:
     }
 
 
-def knows(law: str, key: str) -> bool:
+def has_key(law: str, key: str) -> bool:
     """Return whether a law uses a number at a key; all laws use keys outside `contact`."""
     table, _, name = key.partition(".")
     return table != "contact" or name.partition(".")[0] in {*number_inputs(law), "pair"}
 
 
-def check_known(where: str, law: str, key: str, problems: Problems) -> bool:
+def check_has_key(where: str, law: str, key: str, problems: Problems) -> bool:
     """Return whether a law has a free key, and report it if not."""
     names = list(number_inputs(law))
     return problems.check(
-        knows(law, key),
+        has_key(law, key),
         where,
         "the law does not have this input",
         f"The inputs are {', '.join(names) or 'none'}",
@@ -300,20 +300,20 @@ def free_in_each(
         )
     free_keys: list[dict[str, _Value]] = []
     for law in laws:
-        applicable = {key: value for key, value in shared.items() if knows(law, key)}
+        applicable = {key: value for key, value in shared.items() if has_key(law, key)}
         free_keys.append(applicable | dict(individual.get(law, {})))
-        its = ", ".join(f"contact.{name}" for name in number_inputs(law))
+        input_keys = ", ".join(f"contact.{name}" for name in number_inputs(law))
         problems.check(
             bool(free_keys[-1]),
             law,
             "the law has no free key",
-            f"At least one is required, such as {its or 'striker.speed'}",
+            f"At least one is required, such as {input_keys or 'striker.speed'}",
             "Free one of them, or leave the law out",
         )
     names = list(dict.fromkeys(f"contact.{name}" for law in laws for name in number_inputs(law)))
     for key in shared if laws else ():
         problems.check(
-            any(knows(law, key) for law in laws),
+            any(has_key(law, key) for law in laws),
             f"free.{key}",
             "none of the laws has this key",
             f"The keys are {', '.join(names) or 'none'}",

@@ -22,13 +22,13 @@ from granchain.analysis.pulse import (
     first_pulse,
 )
 from granchain.measured.baseline import LEAST_QUIET, NO_BASELINE, Baseline, baseline_of
-from granchain.measured.flat_top import (
+from granchain.measured.clipped_top import (
     FEW_IN_WIDTH,
     PERHAPS,
     SURELY,
     TO_FLANKS,
+    clipped_top,
     few_at_top,
-    flat_top,
     meeting_of_flanks,
 )
 from granchain.measured.noise import (
@@ -43,7 +43,13 @@ from granchain.measured.noise import (
     half_height,
     pulses_in,
 )
-from granchain.measured.uncertainty import WITHHELD, Number, Weights, crossing_of, top_of
+from granchain.measured.uncertainty import (
+    NOT_REPORTED,
+    Number,
+    Weights,
+    fitted_crossing,
+    fitted_peak,
+)
 
 # An isolated sample differs from the cubic through its four neighbours by more than this multiple
 # of their range.
@@ -100,10 +106,10 @@ class SensorReading:
         Problems of the trace, one message each.
     """
 
-    peak: Number = WITHHELD
-    arrival: Number = WITHHELD
-    width: Number = WITHHELD
-    impulse: Number = WITHHELD
+    peak: Number = NOT_REPORTED
+    arrival: Number = NOT_REPORTED
+    width: Number = NOT_REPORTED
+    impulse: Number = NOT_REPORTED
     top: float = math.nan
     before: float = math.nan
     after: float = math.nan
@@ -290,11 +296,11 @@ def _numbers_of_pulse(
     if any(lacks.values()):
         messages.append(next(sentence for sentence, holds in lacks.items() if holds))
         return SensorReading(baseline=baseline)
-    peak, position, peak_weights, position_weights = top_of(
+    peak, position, peak_weights, position_weights = fitted_peak(
         force, top, max(min(halves), 1.0), noise
     )
     position = _rival_tops(smoothed, pulse, position)
-    flat = flat_top(force, smoothed, noise, top, right - left, SURELY)
+    flat = clipped_top(force, smoothed, noise, top, right - left, SURELY)
     has_baseline = baseline.samples > 0
     if not has_baseline:
         messages.append(
@@ -318,8 +324,10 @@ def _numbers_of_pulse(
         )
         # A few equal samples may belong to a round top.
         long = flat.stop - flat.start
-        sure = position.error if math.isfinite(position.error) else long
-        position = Number(0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, sure))
+        position_error = position.error if math.isfinite(position.error) else long
+        position = Number(
+            0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, position_error)
+        )
     # A slope of the baseline shifts the peak, more so if the top is flat (a parabola with this half
     # height). Behind a high-pass filter, the fall of the trace below its baseline is lost over the
     # width of the pulse.
@@ -338,10 +346,10 @@ def _numbers_of_pulse(
     )
     of_top, fraction = arrival.value, ARRIVALS[definition]
     if fraction is not None:
-        arrival = WITHHELD
+        arrival = NOT_REPORTED
     if not has_baseline or flat is not None or not math.isfinite(peak.value):
         return SensorReading(arrival=arrival, top=of_top, baseline=baseline)
-    perhaps = flat_top(force, smoothed, noise, top, right - left, PERHAPS)
+    perhaps = clipped_top(force, smoothed, noise, top, right - left, PERHAPS)
     if perhaps is None and right - left < FEW_SAMPLES:
         perhaps = few_at_top(force, noise, top, right - left)
     lost = 0.0
@@ -367,13 +375,13 @@ def _numbers_of_pulse(
     if fraction is not None:
         # An error of the baseline moves the crossing by 1 - fraction of it, and an error of the
         # peak by the fraction.
-        sure = math.hypot(peak.error, (1.0 / fraction - 1.0) * baseline.uncertainty(top))
+        height_error = math.hypot(peak.error, (1.0 / fraction - 1.0) * baseline.uncertainty(top))
         arrival = _between_flanks(
             force,
             noise,
             smoothed,
             top,
-            Number(peak.value, sure),
+            Number(peak.value, height_error),
             peak_weights,
             interval,
             fraction,
@@ -425,9 +433,9 @@ def _short_baseline(
     )
     growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(half_position - n, 1.0)
     hidden = rise / math.expm1(min(n * growth, 50.0))
-    sure = math.hypot(noise.of_sum(np.full(n, 1.0 / n)), 0.5 * rise, hidden)
+    error = math.hypot(noise.of_sum(np.full(n, 1.0 / n)), 0.5 * rise, hidden)
     return Baseline(
-        float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), sure, 0.0, min(n, LEAST_QUIET - 1)
+        float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), error, 0.0, min(n, LEAST_QUIET - 1)
     )
 
 
@@ -485,10 +493,10 @@ def _rival_tops(smoothed: Smoothed, pulse: NoisyPulse, position: Number) -> Numb
     edges = np.flatnonzero(np.diff(np.concatenate([[0], high.astype(int), [0]])))
     if len(edges) <= 2:
         return position
-    away = max(
+    distance = max(
         pulse.top - (pulse.start + int(edges[0])), pulse.start + int(edges[-1]) - 1 - pulse.top
     )
-    return Number(position.value, math.hypot(position.error, away / 3.0))
+    return Number(position.value, math.hypot(position.error, distance / 3.0))
 
 
 def _between_flanks(
@@ -509,16 +517,16 @@ def _between_flanks(
     level = fraction * peak.value
     positions = crossings(smoothed.smooth, top, level)[: len(signs)]
     if not all(map(math.isfinite, positions)):
-        return WITHHELD
+        return NOT_REPORTED
     total, by_shape, by_height = 0.0, [], 0.0
     # Noise moves the peak and the crossings together.
     weights = np.zeros(len(force))
     for flank, (position, sign) in enumerate(zip(positions, signs, strict=True)):
-        at, slope, position_weights = crossing_of(
+        at, slope, position_weights = fitted_crossing(
             force, level, position, max(abs(position - top), 1.0), noise
         )
         if not math.isfinite(at.value) or not slope:
-            return WITHHELD
+            return NOT_REPORTED
         # If the flank is nearly flat, its crossing may be anywhere within the margin.
         high, low = (
             crossings(smoothed.smooth, top, level + margin)[flank]
@@ -536,15 +544,15 @@ def _between_flanks(
         curved = between > CURVED * 2.0 * smoothed.doubt / abs(slope)
         total += sign * at.value
         by_noise = noise.of_sum(position_weights.row)
-        alone = 0.5 * wide if jumps else between / (2.0 * DOUBT) if curved else 0.0
-        by_shape.append(math.sqrt(max(max(at.error, alone) ** 2 - by_noise**2, 0.0)))
+        flank_error = 0.5 * wide if jumps else between / (2.0 * DOUBT) if curved else 0.0
+        by_shape.append(math.sqrt(max(max(at.error, flank_error) ** 2 - by_noise**2, 0.0)))
         position_weights.added_to(weights, sign)
         peak_weights.added_to(weights, sign * fraction / slope)
         by_height += fraction / abs(slope)
     of_samples = noise.of_sum(peak_weights.row)
     height_doubt = math.sqrt(max(peak.error**2 - of_samples**2, 0.0))
-    sure = math.hypot(*by_shape, by_height * height_doubt, noise.of_sum(weights))
-    return Number(interval * total, interval * sure) if math.isfinite(sure) else WITHHELD
+    error = math.hypot(*by_shape, by_height * height_doubt, noise.of_sum(weights))
+    return Number(interval * total, interval * error) if math.isfinite(error) else NOT_REPORTED
 
 
 def _impulse_of(
@@ -569,10 +577,10 @@ def _impulse_of(
     )
     early = sharp if early is None else early if sharp is None else min(early, sharp)
     if early is None:
-        return WITHHELD, math.nan
+        return NOT_REPORTED, math.nan
     if late is None:
         if after.min() > PULSE_BEGINS * pulse.height + by:
-            return WITHHELD, math.nan
+            return NOT_REPORTED, math.nan
         late = int(np.argmin(after))
     late = max(early, late)
     sums = [float(np.trapezoid(force[begin : pulse.top + end + 1])) for end in (early, late)]
@@ -595,10 +603,10 @@ def _impulse_of(
     by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(
         12.0
     )
-    sure = math.hypot(
+    error = math.hypot(
         (sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_jump, by_end
     )
-    return Number(0.5 * (sums[0] + sums[1]), sure), end
+    return Number(0.5 * (sums[0] + sums[1]), error), end
 
 
 def pulse_end(
@@ -653,9 +661,9 @@ def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
     falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
     finite_falls = np.where(np.isfinite(falls), falls, -math.inf)
     before, later = np.full(len(after), -math.inf), np.full(len(after), -math.inf)
-    for away in (reach, 2 * reach):
-        before[away:] = np.maximum(before[away:], finite_falls[:-away])
-        later[:-away] = np.maximum(later[:-away], finite_falls[away:])
+    for shift in (reach, 2 * reach):
+        before[shift:] = np.maximum(before[shift:], finite_falls[:-shift])
+        later[:-shift] = np.maximum(later[:-shift], finite_falls[shift:])
     steps = (falls < 0.5 * np.minimum(before, later)) & (np.minimum(before, later) > doubt)
     return np.asarray(((falls < 0.5 * doubt) & (after < height - 2.0 * doubt)) | steps)
 
@@ -700,13 +708,15 @@ def readings_of(
     ]
     for k, at in doubtful.items():
         reading, notes = readings[k], []
-        near = max(reading.small_width, 2.0 * interval)
+        half_distance = max(reading.small_width, 2.0 * interval)
         # a wave reaches two beads at different times, less than a width apart if they touch
-        alike = (
-            near if reading.small_share < DISTURBANCE else max(SIMULTANEOUS * near, 2.0 * interval)
+        tolerance = (
+            half_distance
+            if reading.small_share < DISTURBANCE
+            else max(SIMULTANEOUS * half_distance, 2.0 * interval)
         )
         # the pulse of this sensor is one of them
-        if sum(abs(at - other) < alike for other in disturbance_times) > 1:
+        if sum(abs(at - other) < tolerance for other in disturbance_times) > 1:
             size = f"{reading.small_height:.3g} N at {1e6 * at:.4g} us"
             notes.append(
                 f"a disturbance of {size}, which also appears at other sensors, is not a wave "
@@ -714,7 +724,7 @@ def readings_of(
             )
             height, wide = reading.small_height, reading.small_width
             reading = reading_of(
-                time, force[:, k], noises[k], filtered, at + near, high_pass, arrival
+                time, force[:, k], noises[k], filtered, at + half_distance, high_pass, arrival
             )
             reading = _with_disturbance(reading, at, height, wide)
         if math.isfinite(reading.small) and reading.small_share < DISTURBANCE:

@@ -10,7 +10,7 @@ import numpy as np
 
 from granchain.analysis.pulse import PULSE_BEGINS, ForceJumps
 from granchain.analysis.results import arrival_of, is_smooth, jumps_at
-from granchain.measured.baseline import noise_by, noise_of, quiet_samples
+from granchain.measured.baseline import noise_of_baseline, quiet_samples, sample_noise
 from granchain.measured.noise import LATER, RING_LEAST, Noise, ring_in
 from granchain.measured.reading import (
     ComputedPulse,
@@ -149,7 +149,7 @@ class Measured:
         columns = [labels.index(bead) for bead in beads]
         self.trace, self.beads, self.stated, self.arrival = trace, list(beads), stated, arrival
         self.time, self.interval = trace.time, trace.interval
-        self.raw_noise = [noise_of(trace, column) for column in columns]
+        self.raw_noise = [sample_noise(trace, column) for column in columns]
         stated_by, count = trace.about.uncertainty, len(labels)
         # standard deviations: of a force from its calibration [1], of an arrival from its clock [s]
         self.gain_error, self.time_error = (
@@ -158,7 +158,7 @@ class Measured:
         )
         raw = trace.sensor_force[:, columns]
         self.noises = [
-            noise_by(force[: quiet_samples(force)], noise, trace.about.uncertainty.noise)
+            noise_of_baseline(force[: quiet_samples(force)], noise, trace.about.uncertainty.noise)
             for force, noise in zip(raw.T, self.raw_noise, strict=True)
         ]
         self._through = [noise.through(self._response(stated)) for noise in self.noises]
@@ -169,7 +169,9 @@ class Measured:
         for k, reading in enumerate(self.readings):
             quiet = raw[: reading.baseline.samples, k]
             if len(quiet) > quiet_samples(raw[:, k]) and math.isnan(reading.disturbed):
-                self.noises[k] = noise_by(quiet, self.raw_noise[k], trace.about.uncertainty.noise)
+                self.noises[k] = noise_of_baseline(
+                    quiet, self.raw_noise[k], trace.about.uncertainty.noise
+                )
         self.noises = [
             replace(noise, ring=self._ring(reading, force, noise))
             for reading, force, noise in zip(self.readings, raw.T, self.noises, strict=True)

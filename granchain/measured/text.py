@@ -133,9 +133,11 @@ class _Row(NamedTuple):
         return filled if self.has(filled) else ()
 
     def has(self, places: tuple[int, ...]) -> bool:
+        """Return whether the cells at some positions are numbers."""
         return all(i < len(self.cells) and self.numbers[i] is not None for i in places)
 
     def at(self, places: Sequence[int]) -> list[str]:
+        """Return the cells at some positions, empty if the line is shorter."""
         return [self.cells[i] if i < len(self.cells) else "" for i in places]
 
 
@@ -152,6 +154,7 @@ class _Layout:
 
     @cached_property
     def number_pattern(self) -> re.Pattern[str]:
+        """Pattern of a number in this format."""
         groups = f"|{_GROUPS[self.decimal]}" if self.grouped else ""
         return re.compile(f"[+-]?(?:{_DIGITS[self.decimal]}{_EXPONENT_PATTERN}{groups})")
 

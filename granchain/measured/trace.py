@@ -11,7 +11,7 @@ import numpy as np
 from granchain.case.document import first_few
 from granchain.errors import TraceError
 from granchain.measured.about import AboutTable, about_of
-from granchain.measured.headings import TIME_UNITS, TIMES, gains_of, newtons_of, size_of
+from granchain.measured.headings import TIME_UNITS, TIMES, gains_of, newtons_per_unit, si_value
 
 # Smallest number of samples. Fewer cannot contain a pulse with a rise, a peak, and a fall.
 LEAST_SAMPLES = 8
@@ -94,13 +94,15 @@ class Trace:
             )
         newtons = newtons[:, np.newaxis] if newtons.ndim == 1 else newtons
         unit = getattr(time, "attrs", {}).get("units", "s")
-        second = size_of(unit, TIME_UNITS)
+        second = si_value(unit, TIME_UNITS)
         if second is None:
             problems.append(f"time: the unit is {unit!r:.60}. It must be one of {TIMES}.")
         unit = getattr(force, "attrs", {}).get("units")
         names = [f"bead {bead}" for bead in labels]
         factors = [
-            newtons_of(unit or ("V" if each and each.per_newton else "N"), each, name, problems)
+            newtons_per_unit(
+                unit or ("V" if each and each.per_newton else "N"), each, name, problems
+            )
             for each, name in zip(gains, names, strict=True)
         ]
         if not problems:

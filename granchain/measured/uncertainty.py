@@ -94,7 +94,7 @@ class Number(NamedTuple):
     error: float
 
 
-WITHHELD = Number(math.nan, math.nan)
+NOT_REPORTED = Number(math.nan, math.nan)
 
 
 class Weights(NamedTuple):
@@ -125,7 +125,7 @@ class _LocalFit(NamedTuple):
     curve: np.ndarray = np.empty(0)
 
 
-def _fits_about(
+def _fits_of_shorter_stretches(
     fitted: Callable[[slice, float], _LocalFit | None],
     position: float,
     reach: float,
@@ -148,7 +148,7 @@ def _fits_about(
     return fits
 
 
-def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -> Number:
+def _most_certain(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -> Number:
     """Return the estimate with the smallest uncertainty.
 
     The estimates are from ever shorter stretches. The uncertainty covers the other estimates that
@@ -165,10 +165,10 @@ def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -
             if LENGTH_RATIOS[0] <= ratio <= LENGTH_RATIOS[1]:
                 difference, deviation = _difference(longer, fit, which, noise)
                 order = LONG_ORDER if longer.length > LONG * reach else SHAPE_ORDER
-                shape_error = _beyond(difference, deviation) / (ratio**order - 1.0)
+                shape_error = _beyond_noise(difference, deviation) / (ratio**order - 1.0)
                 shape[k], compared[k] = max(shape[k], shape_error), True
                 if math.isfinite(fit.noise[which]):
-                    shape[i] = max(shape[i], _beyond(difference, NO_NOISE * deviation))
+                    shape[i] = max(shape[i], _beyond_noise(difference, NO_NOISE * deviation))
     # The longest stretches have no longer one for comparison. Two and three samples have the
     # remainder of their interpolation.
     estimates = [
@@ -177,10 +177,10 @@ def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -
         if compared[k] or fit.length <= 1.0
     ]
     if not estimates:
-        return WITHHELD
+        return NOT_REPORTED
     best = min(estimates, key=lambda estimate: estimate.error)
     if not math.isfinite(best.error):
-        return WITHHELD
+        return NOT_REPORTED
     # An estimate that is q times less certain may differ by q times as much.
     spread = [
         abs(estimate.value - best.value) * best.error / estimate.error
@@ -199,7 +199,7 @@ def _difference(longer: _LocalFit, fit: _LocalFit, which: int, noise: Noise) -> 
     return abs(longer.values[which] - fit.values[which]), noise.of_sum(weights)
 
 
-def _beyond(difference: float, by_noise: float) -> float:
+def _beyond_noise(difference: float, by_noise: float) -> float:
     """Return the part of a difference that noise does not explain.
 
     The mean square of the difference is the sum of both squares.
@@ -207,7 +207,7 @@ def _beyond(difference: float, by_noise: float) -> float:
     return math.sqrt(max(difference**2 - by_noise**2, 0.0))
 
 
-def top_of(
+def fitted_peak(
     force: np.ndarray, top: float, reach: float, noise: Noise
 ) -> tuple[Number, Number, Weights, Weights]:
     """Return the peak of a pulse [N], its position [samples], and the weights of both.
@@ -222,7 +222,7 @@ def top_of(
         Distance from there to the nearer half height [samples].
     noise : Noise
     """
-    fits = _fits_about(
+    fits = _fits_of_shorter_stretches(
         lambda near, position: _exponential(force, near, position, noise),
         top,
         reach,
@@ -235,12 +235,12 @@ def top_of(
     if 0 < i < len(force) - 1:
         fits.append(_through_three(force, i, noise))
         second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
-    position, peak = (_surest(fits, which, noise, reach) for which in (0, 1))
+    position, peak = (_most_certain(fits, which, noise, reach) for which in (0, 1))
     if second:
         between = BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)
         peak = Number(peak.value, math.hypot(peak.error, between))
     # a small kink may be the top; above half height, the force is roughly a parabola
-    away, hidden = 0.0, 0.0
+    farthest, hidden = 0.0, 0.0
     for fit in fits:
         if fit.values[0] == position.value and len(fit.curve):
             size = max(noise.sample, EXACT * peak.value)
@@ -250,14 +250,16 @@ def top_of(
             pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
             strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
             high = strange & (of_top > peak.value - 2.0 * math.hypot(size, peak.error))
-            away = float(np.abs(fit.start + np.flatnonzero(high) - position.value).max(initial=0.0))
+            farthest = float(
+                np.abs(fit.start + np.flatnonzero(high) - position.value).max(initial=0.0)
+            )
             missed = _misfit(fit, force)
             corner = CORNER_HEIGHT * _corner(fits, fit.length, force, noise)
             below = max(missed if missed > MISFIT * noise.sample else 0.0, corner)
             if below:
                 hidden = reach * math.sqrt(2.0 * below / max(peak.value, below))
     alone = math.hypot(position.error, LEAST_PLACE)
-    at = Number(position.value, max(alone, HIDDEN_KINK * hidden, away / 3.0))
+    at = Number(position.value, max(alone, HIDDEN_KINK * hidden, farthest / 3.0))
     return peak, at, _weights(fits, peak.value, 1), _weights(fits, position.value, 0)
 
 
@@ -284,8 +286,8 @@ def _corner(fits: Sequence[_LocalFit], length: float, force: np.ndarray, noise: 
             ratio = longer.length / fit.length
             if LENGTH_RATIOS[0] <= ratio <= LENGTH_RATIOS[1]:
                 smooth = of_longer / ratio ** (2.0 * CORNER_ORDER)
-                sure = CORNER_SURE * math.sqrt(2.0 / free) * (variance + smooth)
-                if excess[k] - smooth > sure:
+                spread = CORNER_SURE * math.sqrt(2.0 / free) * (variance + smooth)
+                if excess[k] - smooth > spread:
                     most = max(most, math.sqrt(excess[k]))
     return most
 
@@ -298,7 +300,7 @@ def _weights(fits: Sequence[_LocalFit], value: float, which: int) -> Weights:
     return Weights(0, np.empty(0))
 
 
-def crossing_of(
+def fitted_crossing(
     force: np.ndarray, level: float, position: float, reach: float, noise: Noise
 ) -> tuple[Number, float, Weights]:
     """Return where a flank crosses a level [samples], its slope, and the weights.
@@ -317,7 +319,7 @@ def crossing_of(
         Distance from the crossing to the top [samples].
     noise : Noise
     """
-    fits = _fits_about(
+    fits = _fits_of_shorter_stretches(
         lambda near, position: _flank(force, level, near, position, noise),
         position,
         reach,
@@ -327,7 +329,7 @@ def crossing_of(
     i = math.floor(fits[-1].values[0] if fits else position)
     if 0 <= i < len(force) - 1 and force[i] != force[i + 1]:
         fits.append(_through_two(force, level, i, noise))
-    crossing = _surest(fits, 0, noise, reach)
+    crossing = _most_certain(fits, 0, noise, reach)
     slopes = [fit.values[1] for fit in fits if fit.values[0] == crossing.value] or [math.nan]
     return crossing, slopes[-1], _weights(fits, crossing.value, 0)
 
@@ -453,9 +455,9 @@ def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
     height, position = map(float, vertex(np.arange(i - 1.0, i + 2.0), force[i - 1 : i + 2]))
     second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
     third = float(np.abs(np.diff(force[max(i - 2, 0) : i + 3], 3)).max(initial=0.0))
-    sure = second - 3.0 * noise.of_sum(np.array([1.0, -2.0, 1.0]))
+    certain_second = second - 3.0 * noise.of_sum(np.array([1.0, -2.0, 1.0]))
     slope = noise.of_sum(np.array([-0.5, 0.0, 0.5]))
-    off = math.hypot(slope, third / 6.0) / sure if sure > 0.0 else math.inf
+    off = math.hypot(slope, third / 6.0) / certain_second if certain_second > 0.0 else math.inf
     height_weights = np.array([0.0, 1.0, 0.0])
     position_weights = np.array([-0.5, 0.0, 0.5]) / second if second > 0.0 else np.zeros(3)
     sizes = (off, math.hypot(noise.sample, third / 16.0))

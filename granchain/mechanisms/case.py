@@ -238,6 +238,7 @@ class MechanismCase(CheckedCase):
         state: str,
         problems: Problems,
     ) -> str:
+        """Complete and check the tables together."""
         if "contact" in tables and problems.clear("contact.law"):
             tables["contact"] = contact_table(keys["contact"], problems)
         cls._follow(tables, problems)
@@ -392,6 +393,7 @@ class SliderCrankCase(MechanismCase):
 
     @classmethod
     def largest_clearance(cls, tables: Mapping[str, Any]) -> tuple[float, str]:
+        """Return the length that radius and clearance share [m], and its name."""
         return tables["joint"].bearing_radius, "the radius of the bearing"
 
     def check(self, problems: Problems) -> None:
@@ -440,6 +442,7 @@ class ScotchYokeCase(MechanismCase):
 
     @classmethod
     def largest_clearance(cls, tables: Mapping[str, Any]) -> tuple[float, str]:
+        """Return the length that radius and clearance share [m], and its name."""
         slot = tables["slot"]
         return 0.5 * (slot.outer_radius - slot.inner_radius), "half the width of the slot"
 

@@ -68,7 +68,7 @@ class Dimensions(NamedTuple):
     arc_cos, arc_sin : float
         Cosine and sine of half the arc of the slot.
     friction, slip_begin, slip_full : float
-        Coefficient of friction and slip speeds [m/s], see `rubbing`.
+        Coefficient of friction and slip speeds [m/s], see `friction_fraction`.
     """
 
     crank: float
@@ -99,7 +99,7 @@ def pin_at(t, m):
     return x, y, -m.speed * y, m.speed * x, -m.speed * m.speed * x, -m.speed * m.speed * y
 
 
-def rubbing(slip, m):
+def friction_fraction(slip, m):
     """Return modified Coulomb friction as a fraction of the normal force.
 
     It has the sign of the slip, and rises from 0 to its full value between two slip speeds. Wang,
@@ -117,6 +117,7 @@ def rubbing(slip, m):
 
 
 def _slider_crank_surfaces(q0, q1, pin, m):
+    """Return the contact of the journal with the bearing."""
     cosine, sine = math.cos(q1), math.sin(q1)
     x, y = pin[0] + m.rod * cosine - q0, pin[1] + m.rod * sine
     distance = math.sqrt(x * x + y * y)
@@ -143,6 +144,7 @@ def _slider_crank_applied(q0, q1, pin, m):
 
 
 def _slider_crank_energy(q0, q1, v0, v1, pin, m):
+    """Return the kinetic energy of slider and rod."""
     across = math.cos(q1) * pin[3] - math.sin(q1) * pin[2]
     rod = (
         0.5 * m.rod_mass * (pin[2] * pin[2] + pin[3] * pin[3])
@@ -161,6 +163,7 @@ def _slider_crank_power(q0, q1, v0, v1, a0, a1, pin, m):
 
 
 def _slider_crank_joint(q0, q1, pin, m):
+    """Return the centre of the journal relative to the centre of the bearing."""
     return pin[0] + m.rod * math.cos(q1) - q0, pin[1] + m.rod * math.sin(q1)
 
 
@@ -184,7 +187,7 @@ def _scotch_yoke_surfaces(q0, q1, pin, m):
     x, y = pin[0] - q0, pin[1]
     distance = math.sqrt(x * x + y * y)
     nx, ny = x / distance, y / distance
-    away = nx * pin[2] + ny * pin[3]
+    outward_speed = nx * pin[2] + ny * pin[3]
     # Surfaces that the pin cannot touch here are given a distance.
     outer = inner = end = -m.pin
     ex = along = 0.0
@@ -197,21 +200,24 @@ def _scotch_yoke_surfaces(q0, q1, pin, m):
             ex, along = x / distance, (x * pin[2] + y * pin[3]) / distance
         end = distance + m.pin - m.end
     return (
-        (outer, -nx, 0.0, away, 0.0, 0.0, 0.0),
-        (inner, nx, 0.0, -away, 0.0, 0.0, 0.0),
+        (outer, -nx, 0.0, outward_speed, 0.0, 0.0, 0.0),
+        (inner, nx, 0.0, -outward_speed, 0.0, 0.0, 0.0),
         (end, -ex, 0.0, along, 0.0, 0.0, 0.0),
     )
 
 
 def _scotch_yoke_applied(q0, q1, pin, m):
+    """Return no applied force."""
     return 0.0, 0.0
 
 
 def _scotch_yoke_energy(q0, q1, v0, v1, pin, m):
+    """Return the kinetic energy of the slider."""
     return 0.5 * m.slider_mass * v0 * v0
 
 
 def _scotch_yoke_power(q0, q1, v0, v1, a0, a1, pin, m):
+    """Return no power at the pin, which has no mass."""
     return 0.0
 
 

@@ -28,16 +28,18 @@ from granchain.engine.energy import (
 )
 from granchain.jit.accessors import gatherer, store_rows
 from granchain.jit.compile import compiled, hot
-from granchain.mechanisms.linkages import Linkage, pin_at, rubbing
+from granchain.mechanisms.linkages import Linkage, friction_fraction, pin_at
 
 
 @hot
 def rate_of(surface, v0, v1):
+    """Return the overlap rate of a surface [m/s]."""
     return surface[1] * v0 + surface[2] * v1 + surface[3]
 
 
 @hot
 def slip_of(surface, v0, v1):
+    """Return the slip speed of a surface [m/s]."""
     return surface[4] * v0 + surface[5] * v1 + surface[6]
 
 
@@ -48,7 +50,7 @@ def push_of(surface, friction, inverse_mass):
     return first + surface[2] * (surface[2] + friction * surface[5]) * inverse_mass[1]
 
 
-def move(surface, jump, friction, slip, coordinates, clock):
+def correct_for_jump(surface, jump, friction, slip, coordinates, clock):
     """Correct the coordinates for a jump of the force of a contact; return if there was one."""
     crossed, behind, before, after, moves, growth = jump
     if not crossed or moves == 0.0:
@@ -65,7 +67,7 @@ def move(surface, jump, friction, slip, coordinates, clock):
     return True
 
 
-def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
+def contact_functions(law: Functions, features: Features) -> tuple[Callable, Callable]:
     """Return functions for the events of a contact, and for its force and friction."""
     RATE, LEDGER, JUMPS, FORGETS, ONSET = (
         features.rate,
@@ -114,15 +116,17 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         relocated = False
         if JUMPS:
             slip = slip_of(surface, v0, v1)
-            friction = rubbing(slip, m)
+            friction = friction_fraction(slip, m)
             push, hx = push_of(surface, friction, coordinates.inverse_mass), read_as(hk, renewed)
             bend = (r - half) / (0.5 * dt) if RATE and started else 0.0
             for jump_overlap in jumps(ck):
                 crossing, second_crossing, damped, clamped = inside(
                     jump_overlap, d, before, r if RATE else half, bend, dt, recorded, push, ck, hx
                 )
-                relocated |= move(surface, crossing, friction, slip, coordinates, clock)
-                relocated |= move(surface, second_crossing, friction, slip, coordinates, clock)
+                relocated |= correct_for_jump(surface, crossing, friction, slip, coordinates, clock)
+                relocated |= correct_for_jump(
+                    surface, second_crossing, friction, slip, coordinates, clock
+                )
                 clock.viscous += damped
                 clock.clamping += clamped
         return relocated
@@ -138,7 +142,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
             contacts.force[k] = contacts.recorded[k] = f
         contacts.elastic[k], contacts.clamp[k] = still, lifted
         clock.clamped += lifted > 0.0
-        contacts.friction[k] = rubbing(slip_of(surface, v0, v1), m)
+        contacts.friction[k] = friction_fraction(slip_of(surface, v0, v1), m)
         contacts.overlap[k] = d
         recorded = contacts.recorded[k]
         contacts.peak[k] = recorded if recorded > contacts.peak[k] else contacts.peak[k]
@@ -148,7 +152,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
     return renew, act
 
 
-def books_of(
+def balance_functions(
     law: Functions, features: Features, linkage: Linkage
 ) -> tuple[Callable, Callable, Callable]:
     """Return functions for the work in a time, the energy balance, and the samples."""
@@ -226,7 +230,7 @@ def books_of(
     return add_work, account, sample
 
 
-def look_of(law: Functions, features: Features, n_surfaces: int) -> Callable:
+def failure_check(law: Functions, features: Features, n_surfaces: int) -> Callable:
     """Return a function that inspects the state for failures."""
     overlap_limit, coefficients_at = law.overlap_limit, gatherer(features.n_coefficients)
 
@@ -262,9 +266,9 @@ def plain_loop(law: Functions, features: Features, linkage: Linkage) -> Callable
     """Return the time loop without compilation."""
     HISTORY, JUMPS, N = features.history, features.jumps, linkage.n_surfaces
     surfaces, applied = linkage.surfaces, linkage.applied
-    renew, act = touch_of(law, features)
-    add_work, account, sample = books_of(law, features, linkage)
-    inspect = look_of(law, features, N)
+    renew, act = contact_functions(law, features)
+    add_work, account, sample = balance_functions(law, features, linkage)
+    inspect = failure_check(law, features, N)
 
     def loop(stop, m, coordinates, contacts, c, h, clock, samples, entries):
         """Advance to step `stop` and inspect the state; return the status."""

@@ -213,12 +213,12 @@ def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
         velocity=np.array([0.5 * speed, -0.5 * speed]),
         gap=np.zeros(1),
     )
-    steps, met = [], [0]
+    steps, reached = [], [0]
     if isinstance(case, ScotchYokeCase):
         # The pin can touch the ends of a slot only if the crank brings it near them.
         nearest = (case.slot.inner_radius + case.pin.radius) * math.sin(0.5 * case.slot.arc)
-        met = [0, 1, 2] if case.crank.length > NEAR_THE_END * nearest else [0, 1]
-    for k in met:
+        reached = [0, 1, 2] if case.crank.length > NEAR_THE_END * nearest else [0, 1]
+    for k in reached:
         column = np.repeat(contacts.c[:, k : k + 1], 3, axis=1)
         alone = replace(
             contacts, c=column, overlaps=np.zeros(3), limits=np.full(3, contacts.limits[k])

@@ -46,7 +46,7 @@ NEAR_RETURN = 0.3
 CLOSED = 1e-8
 
 
-class Turn(NamedTuple):
+class TurningPoint(NamedTuple):
     """Initial state of a breather: the bead with the largest displacement has zero velocity.
 
     Parameters
@@ -90,7 +90,7 @@ class Breathers:
     """
 
     chain: Images
-    turn: Turn
+    turn: TurningPoint
     hold: str
     grid: PeriodGrid
     fixed_value: float = math.nan
@@ -272,7 +272,7 @@ class Breathers:
         except RunError as error:
             raise error_not_known(shot, error) from None
         others = self.nontrivial_multipliers(y, jacobian)[0]
-        matched, theirs = linear_sum_assignment(np.abs(values[:, None] - others))
+        matched, other_indices = linear_sum_assignment(np.abs(values[:, None] - others))
         # a third of the change from doubling step and differences. For a modulus, half of it,
         # because a modulus of a stable orbit differs from 1 by its error. Add the errors from
         # rounding and from the curvature of the law over a difference, which are larger if a
@@ -280,8 +280,8 @@ class Breathers:
         power = 1.5 if shot.course.lowest.min() <= MOVED * self.grid.overlap else 2.0
         curved = rounding_of(steps) + MOVED**power * np.abs(shot.jacobian).max()
         entered = np.minimum(weight * curved, math.sqrt(curved))
-        off = np.abs(values[matched] - others[theirs]) / 3.0 + entered
-        modulus = np.abs(np.abs(values[matched]) - np.abs(others[theirs])) / 2.0 + entered
+        off = np.abs(values[matched] - others[other_indices]) / 3.0 + entered
+        modulus = np.abs(np.abs(values[matched]) - np.abs(others[other_indices])) / 2.0 + entered
         return Stability(
             values,
             vectors,
@@ -295,25 +295,27 @@ class Breathers:
             abs(changed - span) / 3.0,
         )
 
-    def turns(self, node: Any, after: Any) -> dict[str, Callable[[Any], float]]:
+    def special_point_tests(self, node: Any, after: Any) -> dict[str, Callable[[Any], float]]:
         """Return functions that change sign at special points of a branch."""
         if not self.varied or node.rising * after.rising >= 0.0:
             return {"branch point": lambda node: node.multiplier_test(1.0)}
         return {} if self.hold == "energy" else {"energy extremum": lambda node: node.rising}
 
-    def pairs(
+    def multiplier_pair_tests(
         self, node: Any, after: Any, crossings: int
     ) -> list[tuple[Callable[[Any], float], str]]:
         """Return the function that changes sign where two pairs of multipliers meet on the circle
         and leave it."""
-        counts = [growing(node), growing(after)]
+        counts = [count_growing_multipliers(node), count_growing_multipliers(after)]
         if counts[0] == counts[1]:
             return []
         few = min(counts)
-        return [(lambda node: 1.0 if growing(node) > few else -1.0, "Krein collision")]
+        return [
+            (lambda node: 1.0 if count_growing_multipliers(node) > few else -1.0, "Krein collision")
+        ]
 
 
-def growing(node: Any) -> int:
+def count_growing_multipliers(node: Any) -> int:
     """Count complex multipliers outside the unit circle by more than their errors that have a
     mirror image inside it."""
     values, moduli = node.stability.values, node.stability.moduli
@@ -323,7 +325,7 @@ def growing(node: Any) -> int:
     return int((distance <= 0.5 * (np.abs(complex_ones) - 1.0)).sum())
 
 
-def breathers_near(case: Case, turn: Turn, hold: str, runners: Runners) -> Breathers:
+def breathers_near(case: Case, turn: TurningPoint, hold: str, runners: Runners) -> Breathers:
     """Return the problem of breathers of a case with the fixed quantity of a state."""
     one_period = one_period_of(case, turn.period)
     grid = period_grid(case, one_period, runners)
@@ -360,7 +362,7 @@ def breather_search(
             f"period: {shown(period)} is not valid. It must be a time above 0 [s]. The default "
             "is the period of the guess."
         )
-    turn = _turn_of(case, period, guess, runners)
+    turn = _starting_point(case, period, guess, runners)
     family = breathers_near(case, turn, "period" if stated else hold or "energy", runners)
     runners.expect(USUAL_SHOTS * family.shooting().runs)
 
@@ -398,7 +400,9 @@ def check_conservative(case: Case, runners: Runners) -> None:
         )
 
 
-def _turn_of(case: Case, period: float | None, guess: Guess, runners: Runners) -> Turn:
+def _starting_point(
+    case: Case, period: float | None, guess: Guess, runners: Runners
+) -> TurningPoint:
     """Return the state from which Newton's method starts."""
     chain = Images(case, runners)
     state = chain.initial if guess.result is None else guess.state
@@ -409,11 +413,15 @@ def _turn_of(case: Case, period: float | None, guess: Guess, runners: Runners) -
             "an amplitude (gc.modes(case).shapes), or give a run or an orbit."
         )
     if guess.period is not None:
-        return Turn(state, period or guess.period, int(np.abs(state[: chain.bodies]).argmax()))
-    return _first_turn(case, state, period or _span_of(case, chain.mass, state))
+        return TurningPoint(
+            state, period or guess.period, int(np.abs(state[: chain.bodies]).argmax())
+        )
+    return _first_turning_point(
+        case, state, period or _period_of_main_mode(case, chain.mass, state)
+    )
 
 
-def _span_of(case: Case, mass: np.ndarray, state: np.ndarray) -> float:
+def _period_of_main_mode(case: Case, mass: np.ndarray, state: np.ndarray) -> float:
     """Return the period of the mode that contains most of a state's energy [s]."""
     small = modes(case)
     (u, v), omega = state.reshape(2, -1), 2.0 * math.pi * small.frequencies
@@ -424,7 +432,7 @@ def _span_of(case: Case, mass: np.ndarray, state: np.ndarray) -> float:
     return float(2.0 * math.pi / omega[energy.argmax()])
 
 
-def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
+def _first_turning_point(case: Case, state: np.ndarray, span: float) -> TurningPoint:
     """Return the first state in which the bead with the largest displacement has zero velocity,
     with the time until it returns."""
     n, rows = len(state) // 2, state.reshape(2, -1)
@@ -454,7 +462,7 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
     turning[0] |= speed[0] == 0.0
     turns = np.flatnonzero(turning & (side * u[:-1, bead] > 0.0))
     if not turns.size:
-        return Turn(state, span, bead)
+        return TurningPoint(state, span, bead)
     weight = speed[turns] / (speed[turns] - speed[turns + 1])
     times = time[turns] + weight * (time[turns + 1] - time[turns])
     x, weight = np.hstack([u, v]), weight[:, None]
@@ -462,6 +470,6 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
     states[:, n + bead] = 0.0
     back = np.flatnonzero(np.abs(times - times[0] - span) <= NEAR_RETURN * span)
     if not back.size:
-        return Turn(states[0], span, bead)
+        return TurningPoint(states[0], span, bead)
     distance = np.abs(states[back, :n] - states[0, :n]).max(axis=1)
-    return Turn(states[0], float(times[back[distance.argmin()]] - times[0]), bead)
+    return TurningPoint(states[0], float(times[back[distance.argmin()]] - times[0]), bead)

@@ -20,15 +20,15 @@ from granchain.case.document import NO_PHYSICS, entry_at, quantity_of
 from granchain.case.start import FIXED, same_of
 from granchain.errors import CaseError, LawError, RunError
 from granchain.keys import shown
-from granchain.orbits.breather import CLOSED, Turn, breathers_near, check_conservative
+from granchain.orbits.breather import CLOSED, TurningPoint, breathers_near, check_conservative
 from granchain.orbits.driven import (
     MEETS,
     Driven,
-    check_still,
+    check_constant_history,
     driven_problem,
     frequency_of,
+    history_of_guess,
     multiple_of,
-    remembered,
 )
 from granchain.orbits.orbit import Orbit, Problem, guess_of, labels_of_bodies, orbit_of
 from granchain.orbits.orbit import orbit as find_orbit
@@ -273,7 +273,7 @@ class Branch(Answer):
             self.case, self.along, self.start, self.stop, Runners(), self.drive_periods,
             self.points[0], self.energy, self.steps,
         )  # fmt: skip
-        path.take(self)
+        path.restore_scale(self)
         return path
 
     def switch(self, point: Point) -> Orbit:
@@ -448,7 +448,7 @@ class Node:
 
 Test = Callable[[Node], float]
 # Functions that change sign where a branch turns back, and where a real multiplier passes -1.
-TURNS: dict[str, Test] = {
+SIGN_TESTS: dict[str, Test] = {
     "fold": lambda node: float(node.tangent[-1]),
     "period doubling": lambda node: node.multiplier_test(-1.0),
 }
@@ -490,6 +490,7 @@ class Path:
         self.problem, self.problem_at = problem, lru_cache(maxsize=5)(self._problem_at)
 
     def _problem_at(self, fraction: float) -> Problem:
+        """Return the equations of an orbit at a fraction of the path."""
         value = self.value_of(fraction)
         return self.problem.at(self.case_at(value), value if self.along in FAMILIES else None)
 
@@ -561,9 +562,9 @@ class Path:
             If the contacts differ, or if they change along the path and have residual indentation.
         """
         problem = self.problem
-        if not (isinstance(problem, Driven) and problem.remembers):
+        if not (isinstance(problem, Driven) and problem.depends_on_history):
             return
-        history, others = remembered(guess_of(self.case, orbit), problem.shooting())
+        history, others = history_of_guess(guess_of(self.case, orbit), problem.shooting())
         if others:
             raise CaseError(
                 "orbit: its contacts differ from the contacts of this case. An orbit of this "
@@ -582,7 +583,7 @@ class Path:
             )
         self.follow(replace(problem, history=history))
 
-    def take(self, branch: Branch) -> None:
+    def restore_scale(self, branch: Branch) -> None:
         """Set the weight of the state to that of a branch, and the contact histories, if any."""
         self.weight[: -self.n_unknowns] = branch.weight
         problem, chain = self.problem, self.problem.chain
@@ -601,11 +602,11 @@ class Path:
 
     def by_parameter(self, z: np.ndarray, image: np.ndarray) -> np.ndarray:
         """Return the derivative of the equations by the fraction of the path, from one side."""
-        aside = np.zeros_like(z)
-        aside[-1] = MOVED if z[-1] < 0.5 else -MOVED
-        return (self.equations(z + aside) - self.equations(z, image)) / aside[-1]
+        step = np.zeros_like(z)
+        step[-1] = MOVED if z[-1] < 0.5 else -MOVED
+        return (self.equations(z + step) - self.equations(z, image)) / step[-1]
 
-    def bordered(
+    def bordered_jacobian(
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
     ) -> np.ndarray:
         """Return the derivative of the equations and of normal z."""
@@ -618,9 +619,9 @@ class Path:
     def node(self, z: np.ndarray, before: np.ndarray) -> Node:
         """Return the orbit at z; its tangent continues in the given direction."""
         shot, problem = self.at(z).shoot(self.state(z)), self.problem_at(float(z[-1]))
-        check_still(shot)
+        check_constant_history(shot)
         by_parameter = self.by_parameter(z, shot.image)
-        matrix = self.bordered(z, shot, by_parameter, before)
+        matrix = self.bordered_jacobian(z, shot, by_parameter, before)
         step = solved(matrix, np.append(np.zeros(len(matrix) - 1), -1.0))
         tangent = np.asarray(step / np.linalg.norm(step))
         matrix[-1] = tangent
@@ -628,17 +629,17 @@ class Path:
         side = np.linalg.slogdet(matrix)[0] if len(matrix) == len(z) else 1.0
         return Node(z, shot, by_parameter, tangent, problem.stability(shot), rising, float(side))
 
-    def first(self, orbit: Orbit) -> Node:
+    def first_node(self, orbit: Orbit) -> Node:
         """Return the orbit at the start, and set the scale of the coordinates."""
         y = np.concatenate([orbit.displacement, orbit.velocity]) / self.problem.grid.scale
         z = np.append(y, np.zeros(self.n_unknowns))
         upward = np.append(np.zeros(len(z) - 1), 1.0)
         try:
-            z = self.corrected(z, z, upward)[0]
+            z = self.correct(z, z, upward)[0]
         except RunError:
             # near a fold or a branch point the parameter moves slightly
             along = np.append(y, np.zeros(self.n_unknowns))
-            z = self.corrected(z, z, along / max(float(np.linalg.norm(along)), 1e-300))[0]
+            z = self.correct(z, z, along / max(float(np.linalg.norm(along)), 1e-300))[0]
         node, inner = self.node(z, upward), slice(-self.n_unknowns)
         return self.rescale(node, root_mean_square(node.tangent[inner]) / abs(node.tangent[-1]))
 
@@ -653,7 +654,7 @@ class Path:
             self.weight = self.weight * np.append(np.full(y.size, grown), np.ones(self.n_unknowns))
         return node
 
-    def corrected(
+    def correct(
         self,
         z: np.ndarray,
         through: np.ndarray,
@@ -677,7 +678,7 @@ class Path:
             by_parameter = self.by_parameter(z, shot.image)
         else:
             shot, by_parameter = near.shot, near.by_parameter
-        matrix = self.bordered(z if near is None else near.z, shot, by_parameter, normal)
+        matrix = self.bordered_jacobian(z if near is None else near.z, shot, by_parameter, normal)
         excursion = max(float(shot.course.excursion.max()) / self.problem.grid.overlap, 1e-6)
         missed: list[np.ndarray] = []
 
@@ -702,7 +703,7 @@ class Path:
             return solution.x, len(missed) - 1
         raise RunError(f"a step did not converge to an orbit in {MOST} corrections.")
 
-    def stepped(self, node: Node, length: float) -> tuple[np.ndarray, int]:
+    def step(self, node: Node, length: float) -> tuple[np.ndarray, int]:
         """Return the orbit one step along the tangent, and the number of corrections.
 
         If the step passes an end of the path and the case is invalid there, return the uncorrected
@@ -710,7 +711,7 @@ class Path:
         """
         z = node.z + length * node.tangent
         try:
-            return self.corrected(z, z, node.tangent, node)
+            return self.correct(z, z, node.tangent, node)
         except CaseError:
             if 0.0 < z[-1] < 1.0:
                 raise
@@ -721,7 +722,7 @@ class Path:
         upward = np.append(np.zeros(len(node.z) - 1), 1.0)
         z = node.z + (fraction - node.z[-1]) / node.tangent[-1] * node.tangent
         z[-1] = fraction
-        return self.corrected(z, z, upward, node)[0]
+        return self.correct(z, z, upward, node)[0]
 
     def point(
         self,
@@ -746,11 +747,11 @@ class Path:
     def tests(self, node: Node, after: Node) -> list[tuple[Test, str]]:
         """Return functions that are zero within a step, with the kind of point of each."""
         problem = self.problem_at(float(node.z[-1]))
-        functions = TURNS | problem.turns(node, after)
+        functions = SIGN_TESTS | problem.special_point_tests(node, after)
         tests = [(test, kind) for kind, test in functions.items() if test(node) * test(after) < 0.0]
-        return tests + problem.pairs(node, after, len(tests))
+        return tests + problem.multiplier_pair_tests(node, after, len(tests))
 
-    def named(self, node: Node, after: Node, length: float) -> list[Point]:
+    def special_points(self, node: Node, after: Node, length: float) -> list[Point]:
         """Return the special points within a step, in order.
 
         In a step in which contacts start or stop opening, these are grazings only.
@@ -760,24 +761,24 @@ class Path:
         tests = [(_lowest_of(contact), "grazing", contact) for contact in grazing]
         points = []
         for test, kind, contact in tests or [(*test, None) for test in self.tests(node, after)]:
-            at = self.where(node, after, length, test)
+            at = self.locate(node, after, length, test)
             error = self.parameter_error(node, after, length, at, test)
             kind = self._kind_of_branch_point(at) if kind == "branch point" else kind
             points.append(((at.z - node.z) @ node.tangent, self.point(at, kind, contact, error)))
         return [point for _, point in sorted(points, key=lambda entry: entry[0])]
 
-    def growing(self, node: Node, after: Node, length: float) -> Point:
+    def indentation_growth(self, node: Node, after: Node, length: float) -> Point:
         """Return the point within a step at which a residual indentation starts to grow."""
 
         def least(node: Node) -> float:
             return float(self.margin_to_yield(node).min())
 
-        at = self.where(node, after, length, least) if least(node) > 0.0 else node
+        at = self.locate(node, after, length, least) if least(node) > 0.0 else node
         contact = int(self.margin_to_yield(after if at is node else at).argmin())
         error = self.parameter_error(node, after, length, at, least)
         return self.point(at, "growing dent", contact, error)
 
-    def where(self, node: Node, after: Node, length: float, test: Callable[[Node], float]) -> Node:
+    def locate(self, node: Node, after: Node, length: float, test: Callable[[Node], float]) -> Node:
         """Return the orbit within a step at which a test function is zero, or the orbit at its end
         if none is found."""
         from scipy.optimize import brentq
@@ -786,7 +787,7 @@ class Path:
 
         def value(length: float) -> float:
             if length not in nodes:
-                nodes[length] = self.node(self.stepped(node, length)[0], node.tangent)
+                nodes[length] = self.node(self.step(node, length)[0], node.tangent)
             return test(nodes[length])
 
         try:
@@ -812,7 +813,7 @@ class Path:
         def value(length: float) -> float:
             if length not in nodes:
                 through = node.z + length * node.tangent
-                z, _ = finer.corrected(at.z + through - node.z - at_length * node.tangent,
+                z, _ = finer.correct(at.z + through - node.z - at_length * node.tangent,
                                        through, node.tangent, at)  # fmt: skip
                 nodes[length] = finer.node(z, node.tangent)
             return test(nodes[length])
@@ -848,14 +849,14 @@ class Path:
             half = Shooting(chain.case, period, grid, chain.runners, chain.history)
             return mirrored(half.images(states))
 
-        aside = (y + MOVED * np.cos(np.arange(y.size)))[None]
-        image = shooting.images(aside)
+        moved = (y + MOVED * np.cos(np.arange(y.size)))[None]
+        image = shooting.images(moved)
         size, vector = np.abs(image).max(), node.stability.vectors[critical].real / scale
         vector *= MOVED / np.abs(vector).max()
         for turned in (mirrored, mirrored_later):
             here, above, below = turned(np.array([y, y + vector, y - vector]))
             if (
-                np.abs(turned(image) - shooting.images(turned(aside))).max() <= 1e-9 * size
+                np.abs(turned(image) - shooting.images(turned(moved))).max() <= 1e-9 * size
                 # close to a branch point, such a closing error allows a distance of its root
                 and np.abs(here - y).max() <= 10.0 * math.sqrt(CLOSED) * size
                 # the vector is mapped to its negative, and not to itself
@@ -871,12 +872,12 @@ class Path:
         shot = self.at(z).shoot(self.state(z))
         values, vectors = self.problem_at(float(z[-1])).multipliers(shot)
         critical = vectors[np.abs(values - (-1.0 if factor == 2 else 1.0)).argmin()].real
-        away = np.append(critical / np.linalg.norm(critical), np.zeros(self.n_unknowns))
-        for aside in SWITCH_LENGTHS:
+        direction = np.append(critical / np.linalg.norm(critical), np.zeros(self.n_unknowns))
+        for length in SWITCH_LENGTHS:
             for side in (1.0, -1.0):
-                through = z + side * aside / self.weight[0] * away
+                through = z + side * length / self.weight[0] * direction
                 try:
-                    neighbour = longer.corrected(through, through, away)[0]
+                    neighbour = longer.correct(through, through, direction)[0]
                 except RunError:
                     continue
                 if abs(neighbour[-1] - z[-1]) <= 0.5:
@@ -1035,7 +1036,7 @@ def continuation(
     path, first = _first_node(case, orbit, along, start, stop, threads)
     report = progress_of(progress, "continuation")
     if out is None:
-        return _followed(path, first, report)
+        return _follow_branch(path, first, report)
     request = path.request_sha256
     with claim(out, overwrite or resume):
         if resume and os.path.exists(out):
@@ -1043,7 +1044,7 @@ def continuation(
         partial_file = StudyPart(out, go_on=resume, anew=overwrite)
         with partial_file.valid():
             points = _points_of_file(partial_file.path, partial_file.columns, request, path, first)
-        branch = _followed(path, first, report, partial_file, request, points)
+        branch = _follow_branch(path, first, report, partial_file, request, points)
         if not branch.interrupted:
             branch.save(out, overwrite or resume)
             partial_file.remove()
@@ -1074,7 +1075,7 @@ def _complete_branch(out: str | os.PathLike[str], path: Path, first: Node, reque
             "start again with overwrite=True."
         )
     _points_of_file(out, [columns], request, path, first)
-    path.take(branch)
+    path.restore_scale(branch)
     branch.path = path
     return branch
 
@@ -1116,7 +1117,7 @@ def _points_of_file(
     return points
 
 
-def _followed(
+def _follow_branch(
     path: Path,
     first: Node,
     report: Callable[[int, int], Any] | None,
@@ -1154,7 +1155,7 @@ def _followed(
         while length and len(points) < MOST_ORBITS:
             after = None
             try:
-                z, count = path.stepped(node, length)
+                z, count = path.step(node, length)
                 ends = z[-1] >= 1.0 or z[-1] <= 0.0
                 if ends:
                     z = path.at_fraction(node, 1.0 if z[-1] >= 1.0 else 0.0)
@@ -1174,14 +1175,14 @@ def _followed(
                 )
                 break
             if (path.margin_to_yield(after) < 0.0).any():
-                points.append(point := path.growing(node, after, length))
+                points.append(point := path.indentation_growth(node, after, length))
                 messages.append(
                     f"the residual indentation of contact {point.contact} grows beyond {along} = "
                     f"{point.parameter:.6g}. Other orbits, with other indentation, follow. Find "
                     "them with granchain.orbit"
                 )
                 break
-            points += [*path.named(node, after, length), path.point(after)]
+            points += [*path.special_points(node, after, length), path.point(after)]
             if report is not None:
                 report(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
             node, length = path.rescale(after), min(LONGEST, length * (AIMED / max(count, 2)))
@@ -1253,7 +1254,7 @@ def _first_node(
     else:
         path, orbit = _driven_path(case, orbit, *ends, runners, begin != present)
     try:
-        return path, path.first(orbit)
+        return path, path.first_node(orbit)
     except RunError as error:
         if error.result is not None:
             raise
@@ -1301,7 +1302,7 @@ def path_along(
     for end_case in cases:
         check_conservative(end_case, runners)
     state = np.concatenate([first.displacement, first.velocity])
-    turn = Turn(state, first.period, int(np.abs(first.displacement).argmax()))
+    turn = TurningPoint(state, first.period, int(np.abs(first.displacement).argmax()))
     varied = along in FAMILIES
     family = breathers_near(cases[0], turn, along if varied else "energy", runners)
     grid = family.grid._replace(steps=steps or family.grid.steps)
@@ -1311,11 +1312,17 @@ def path_along(
 
 
 def _driven_path(
-    case: Case, orbit: Orbit, along: str, begin: float, stop: float, runners: Runners, aside: bool
+    case: Case,
+    orbit: Orbit,
+    along: str,
+    begin: float,
+    stop: float,
+    runners: Runners,
+    moved_start: bool,
 ) -> tuple[Path, Orbit]:
     """Return the path of a driven chain, and its first orbit.
 
-    If the start differs from the orbit (`aside`), the first orbit is computed.
+    If the start differs from the orbit (`moved_start`), the first orbit is computed.
     """
     at_start = case_at(case, along, begin)
     if not at_start.drives or orbit.bead.size != case.beads:
@@ -1332,7 +1339,7 @@ def _driven_path(
     before = orbit.result.case.drives
     multiple = max(1, round(orbit.period * frequency_of(orbit.result.case))) if before else 1
     multiple = multiple_of(at_start, multiple / (frequency_of(at_start) or math.inf))
-    if aside:
+    if moved_start:
         period, threads = multiple / frequency_of(at_start), runners.threads
         orbit = find_orbit(at_start, period=period, guess=orbit, threads=threads, progress=False)
     path = path_along(case, along, begin, stop, runners, multiple, orbit, math.nan)

@@ -96,6 +96,7 @@ class Driven:
 
     @cached_property
     def _shooting(self) -> Shooting:
+        """Run over one period."""
         one_period = one_period_of(self.case, self.period)
         return Shooting(one_period, self.period, self.grid, self.runners, self.history)
 
@@ -109,7 +110,7 @@ class Driven:
         return self.shooting().chain
 
     @property
-    def remembers(self) -> bool:
+    def depends_on_history(self) -> bool:
         """True if the force at a drive phase depends on the history.
 
         The weight of a dashpot at contact onset has no effect without damping.
@@ -204,7 +205,7 @@ class Driven:
         modulus = abs(float(np.abs(coarse).max()) - abs(values[0])) / half + rounding
         return Stability(values, vectors, off, modulus, bool(abs(values[0]) <= 1.0 + modulus))
 
-    def turns(self, node: Any, after: Any) -> dict[str, Callable[[Any], float]]:
+    def special_point_tests(self, node: Any, after: Any) -> dict[str, Callable[[Any], float]]:
         """Return functions that change sign at special points of a branch."""
         # excludes points where this branch turns back
         return {
@@ -213,7 +214,7 @@ class Driven:
             )
         }
 
-    def pairs(
+    def multiplier_pair_tests(
         self, node: Any, after: Any, crossings: int
     ) -> list[tuple[Callable[[Any], float], str]]:
         """Return the function that changes sign where a pair of multipliers leaves the circle.
@@ -278,19 +279,19 @@ def driven_search(
     problem = driven_problem(case, multiple_of(case, period), runners)
     state = guess.state / problem.grid.scale
     runners.expect(USUAL_SHOTS * problem.shooting().runs)
-    if problem.remembers:
-        return _remembering(problem, guess, state, tolerance)
+    if problem.depends_on_history:
+        return _search_with_history(problem, guess, state, tolerance)
     return problem, problem.nearest(state, guess.origin, tolerance), guess.origin, 0
 
 
-def _remembering(
+def _search_with_history(
     problem: Driven, guess: Guess, state: np.ndarray, tolerance: float
 ) -> tuple[Driven, Nearest, str, int]:
     """Run Newton's method with constant contact histories, once these are steady.
 
     For a guess that is an orbit, its histories are used, unless a residual indentation would grow.
     """
-    history, note = remembered(guess, problem.shooting())
+    history, note = history_of_guess(guess, problem.shooting())
     settled, comes, origin = Settled(state, history), COMES, guess.origin + note
     if guess.period is None or note:
         settled, comes = settle(problem, settled, comes, origin), comes * NEARER
@@ -303,8 +304,8 @@ def _remembering(
         nearest = problem.nearest(settled.state, description, tolerance)
         if nearest.why is not None:
             break
-        check_still(nearest.shot)
-        _, after = problem.shooting().passed(nearest.shot.state, settled.history)
+        check_constant_history(nearest.shot)
+        _, after = problem.shooting().image_and_history(nearest.shot.state, settled.history)
         lasting = problem.shooting().chain.lasting
         grows = growth(settled.history[lasting], after[lasting])
         if grows > MEETS:
@@ -321,7 +322,7 @@ def _remembering(
             f"{grows:.2g} in it. It may grow by at most {MEETS:g}. Give as guess= a run at a "
             "stronger drive, which leaves deeper indentation, that ends at zero drive phase, or as "
             "period= a multiple of the period.",
-            nearest.shot.shooting.seen(nearest.shot.state),
+            nearest.shot.shooting.run_until_failure(nearest.shot.state),
         )
     return problem, nearest, description, settled.periods
 
@@ -368,9 +369,9 @@ def settle(problem: Driven, start: Settled, comes: float, origin: str) -> Settle
     rows, grows, quiet = shooting.chain.lasting, 0.0, 0
     try:
         if not rows:
-            return start._replace(history=shooting.passed(state, history)[1])
+            return start._replace(history=shooting.image_and_history(state, history)[1])
         for _ in range(MOST_PERIODS):
-            image, after = shooting.passed(state, history)
+            image, after = shooting.image_and_history(state, history)
             grows, passed = growth(history[rows], after[rows]), passed + 1
             quiet = quiet + 1 if grows <= SETTLED_GROWTH else 0
             periods = periods if quiet else passed
@@ -388,7 +389,7 @@ def settle(problem: Driven, start: Settled, comes: float, origin: str) -> Settle
         f"{max(grows, SETTLED_GROWTH):.2g} of their histories in the last period. It must be at "
         f"most {SETTLED_GROWTH:g}. Give as guess= a run at a stronger drive, which leaves deeper "
         "indentation, that ends at zero drive phase.",
-        replace(problem, history=history).shooting().seen(state),
+        replace(problem, history=history).shooting().run_until_failure(state),
     )
 
 
@@ -399,7 +400,7 @@ def growth(before: np.ndarray, after: np.ndarray) -> float:
     return float(change[before != after].max(initial=0.0))
 
 
-def remembered(guess: Guess, shooting: Shooting) -> tuple[np.ndarray, str]:
+def history_of_guess(guess: Guess, shooting: Shooting) -> tuple[np.ndarray, str]:
     """Return the contact histories of a guess, and a note if they are those of the static state."""
     if guess.result is None:
         return shooting.chain.history_at_rest, ""
@@ -410,7 +411,7 @@ def remembered(guess: Guess, shooting: Shooting) -> tuple[np.ndarray, str]:
     return shooting.chain.history_at_rest, ", with the contacts of the static state"
 
 
-def check_still(shot: Shot) -> None:
+def check_constant_history(shot: Shot) -> None:
     """Raise an error if contact histories change during an orbit.
 
     The state of an orbit consists of displacements and velocities only.
@@ -430,7 +431,7 @@ def check_still(shot: Shot) -> None:
         "during the orbit. It must be constant during an orbit. Use a weaker drive or a larger "
         "chain.precompression, so that the contacts stay closed. A run of many periods "
         "(granchain.run) finds a stable orbit with any law.",
-        shot.shooting.seen(shot.state),
+        shot.shooting.run_until_failure(shot.state),
     )
 
 
@@ -509,11 +510,13 @@ def multiple_of(case: Case, period: float | None) -> int:
     if not good or any(
         round(count) < 1 or abs(count - round(count)) > SAME_PERIOD * count for count in counts
     ):
-        each = " and ".join(f"{1.0 / frequency:.9g} s" for frequency in dict.fromkeys(frequencies))
+        periods = " and ".join(
+            f"{1.0 / frequency:.9g} s" for frequency in dict.fromkeys(frequencies)
+        )
         problem = f"{stated:.9g} s" if good else repr(stated)
         raise CaseError(
             f"period: {problem} is not valid. It must be a whole multiple of the period of each "
-            f"drive, {each}. "
+            f"drive, {periods}. "
             + ("Leave it out." if len(set(frequencies)) == 1 else "Give a multiple of both.")
         )
     return round(counts[0])

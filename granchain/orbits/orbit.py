@@ -291,7 +291,7 @@ def orbit(
             f"orbit: no orbit of period {shot.shooting.period:.6g} s was found from {origin}: "
             f"{nearest.sentence}. It must be at most {tolerance:g}. Give as guess= "
             f"{problem.advice}, or increase the tolerance.",
-            shot.shooting.seen(shot.state),
+            shot.shooting.run_until_failure(shot.state),
         )
     answer = orbit_of(case, problem, shot, nearest.shots, origin, settled)
     runners.close()
@@ -372,8 +372,8 @@ def guess_of(case: Case, guess: Any) -> Guess:
         kinds = ["", f"{ATTACHED}_"][: 1 + (ATTACHED in guess.variables)]
         rows, name = (
             [
-                np.concatenate([getattr(guess, f"final_{kind}{what}") for kind in kinds])
-                for what in ("displacement", "velocity")
+                np.concatenate([getattr(guess, f"final_{kind}{quantity}") for kind in kinds])
+                for quantity in ("displacement", "velocity")
             ],
             "a run",
         )

@@ -159,7 +159,9 @@ class Shooting:
         """Return the images of states after a period, (m, 2 n)."""
         return self.chain.after(states * self.grid.scale) / self.grid.scale
 
-    def passed(self, state: np.ndarray, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def image_and_history(
+        self, state: np.ndarray, history: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the image of a state and the contact histories, whose indentation can grow."""
         image, after = self.chain.after_with_history(state * self.grid.scale, history)
         return image / self.grid.scale, after
@@ -199,7 +201,7 @@ class Shooting:
         """Run the period from a state, with records."""
         return self.chain.trajectory(state * self.grid.scale)
 
-    def seen(self, state: np.ndarray) -> Result | None:
+    def run_until_failure(self, state: np.ndarray) -> Result | None:
         """Run the period from a state that is not an orbit, as far as possible."""
         try:
             return self.run(state)
@@ -339,7 +341,7 @@ def error_not_known(shot: Shot, error: RunError) -> RunError:
     return RunError(
         "orbit: the error of the orbit cannot be estimated, because with time steps of twice "
         f"the length {error} Reduce time.step.",
-        shot.shooting.seen(shot.state),
+        shot.shooting.run_until_failure(shot.state),
     )
 
 
@@ -476,9 +478,9 @@ def along(shooting: Shooting, state: np.ndarray, moved: float = MOVED) -> Any:
     from scipy.sparse.linalg import LinearOperator
 
     def product(direction: np.ndarray) -> np.ndarray:
-        way = np.ravel(direction)
-        size = moved / float(np.abs(way).max())
-        above, below = shooting.images(state + size * np.array([way, -way]))
+        unit_direction = np.ravel(direction)
+        size = moved / float(np.abs(unit_direction).max())
+        above, below = shooting.images(state + size * np.array([unit_direction, -unit_direction]))
         return np.asarray((above - below) / (2.0 * size))
 
     return LinearOperator((state.size, state.size), matvec=product, dtype=float)

@@ -380,7 +380,7 @@ def value_text(value: Any) -> str:
     return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 3] + "..."
 
 
-def flat_words(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def summarized_values(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield dotted keys and their values as text; long lists are summarized."""
     for key, value in islice(flattened(tables), MOST_ROWS):
         if isinstance(value, list) and len(value) > MOST_ENTRIES:
@@ -402,7 +402,9 @@ def setup_blocks(case: Mapping[str, Any], varied: Iterable[str]) -> list[Block]:
     kind = case.get("mechanism")
     model: Any = MECHANISM_KINDS.get(kind, Case) if isinstance(kind, str) else Case
     rows = []
-    for key, text in flat_words({name: v for name, v in case.items() if name not in NO_SETUP}):
+    for key, text in summarized_values(
+        {name: v for name, v in case.items() if name not in NO_SETUP}
+    ):
         table, about = model, {"meaning": "", "unit": None}
         names = key.split(".")
         for name, following in zip(names, [*names[1:], ""], strict=True):

@@ -194,11 +194,11 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
     )
     templates.filters |= {
         "clean": lambda text: Safe(escaped(text)),
-        "linked": lambda text: Safe(linked(text)),
+        "linked": lambda text: Safe(html_with_links(text)),
         "sentences": lambda text: Safe(sentences(text)),
         "image": lambda picture, number: Safe(figure_in_html(picture, number)),
         "rows": lambda grid: Safe(
-            table(grid.columns, grid.rows, linked).replace(" to ", " to <wbr>")
+            table(grid.columns, grid.rows, html_with_links).replace(" to ", " to <wbr>")
         ),
         "safe_math": Safe,
     }
@@ -239,7 +239,9 @@ def figure_in_html(picture: Picture, number: int) -> str:
         reason = str(error) if isinstance(error, GranchainError) else "the data are not in the file"
         return f"<p>{sentences(f'Figure not available: {picture.caption} Reason: {reason}.')}</p>"
     caption, details = escaped(picture.caption), str(figure.get_label())
-    details = f" <small>{linked(details[0].upper() + details[1:])}.</small>" if details else ""
+    details = (
+        f" <small>{html_with_links(details[0].upper() + details[1:])}.</small>" if details else ""
+    )
     image = _UNUSED_SVG.sub("", image[image.index("<svg") :])
     image = _SVG_IDENTIFIER.sub(rf"\g<0>figure-{number}-", image)
     return (
@@ -304,7 +306,7 @@ def caption_of(grid: Grid) -> str:
 
 def sentences(text: str) -> str:
     """Return lines of text as sentences in HTML."""
-    lines = (linked(line) for line in map(sentence, text.split("\n")))
+    lines = (html_with_links(line) for line in map(sentence, text.split("\n")))
     return "<br>".join(_TICKS.sub(r"<code>\1</code>", line) for line in lines)
 
 
@@ -323,7 +325,7 @@ def sentence(text: str) -> str:
     return capital + "." * (capital[-1].isalnum() or capital[-1] in ")]")
 
 
-def linked(text: str) -> str:
+def html_with_links(text: str) -> str:
     """Return text as HTML with typographic characters and with links for DOIs.
 
     Examples are 12 +- 3 us, kg/m^3, and 4.2e-08.

@@ -38,7 +38,7 @@ def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> l
     absent = [phase for phase in PHASES if phase not in law.phases]
     cannot = f"; these states cannot occur: {', '.join(absent)}" if absent else ""
     phases = Paragraph(f"Contact states: {', '.join(law.phases)}{cannot}.")
-    tables = {"Inputs": inputs_of_law(law), "Quantities of each contact": carried_by(law)}
+    tables = {"Inputs": inputs_of_law(law), "Quantities of each contact": contact_quantities(law)}
     first = {
         title: owners.setdefault(grid, law.name) for title, grid in tables.items() if grid.rows
     }
@@ -79,7 +79,7 @@ def inputs_of_law(law: type[ContactLaw]) -> Grid:
     return Grid(("input", "unit", "allowed values", "default", "meaning"), tuple(rows))
 
 
-def carried_by(law: type[ContactLaw]) -> Grid:
+def contact_quantities(law: type[ContactLaw]) -> Grid:
     """Return the table of coefficients and history quantities."""
     coefficients = [q for q in law.coefficients if q not in GUARD]
     windows = ("guard_1_start ...", "m, J", "coefficient", "windows of the energy correction")
@@ -149,7 +149,7 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
         ),
         Grid(
             ("law", "description", "energy created", "force jumps", "order"),
-            tuple(glance(certificate) for certificate in certificates),
+            tuple(summary_row(certificate) for certificate in certificates),
         ),
         Heading("Effective restitution", 2),
         Paragraph(
@@ -177,7 +177,7 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
     return blocks
 
 
-def glance(certificate: Certificate) -> tuple[str, ...]:
+def summary_row(certificate: Certificate) -> tuple[str, ...]:
     """Return the row of a law in the summary table."""
     created = (
         "none"

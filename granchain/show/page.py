@@ -59,7 +59,7 @@ class Outdated(Exception):  # noqa: N818
     """A run that a later change of the page has cancelled."""
 
 
-def viewed(case: Case, contact: int | None = None) -> Case:
+def case_for_page(case: Case, contact: int | None = None) -> Case:
     """Return a case that also records what the page plots: snapshots, and a contact.
 
     The records do not change the results.
@@ -155,10 +155,12 @@ class Control:
             self.view.children = [self.field, self.slider, *messages]
 
     def _typed(self, attribute: str, old: str, new: str) -> None:
+        """Change the parameter to the text that was typed."""
         if not self.updating:
             self.change(self.parameter.key, value_of(new))
 
     def _moved(self, attribute: str, old: float, new: float) -> None:
+        """Change the parameter to the position of the slider."""
         if not self.updating:
             whole = type(self.parameter.value) is int
             value = round(new) if whole else float(f"{new:.6g}")
@@ -231,6 +233,7 @@ class Page:
         document.add_next_tick_callback(self.compute)
 
     def _buttons(self, look: dict[str, Any]) -> list[Button]:
+        """Return the buttons that save files and copy texts."""
         look = {**look, "sizing_mode": None, "width": 150}
         actions = {
             "Keep as reference": self.plots.keep,
@@ -282,6 +285,7 @@ class Page:
         self.compute()
 
     def _contact_chosen(self, attribute: str, old: str, new: str) -> None:
+        """Plot the force of another contact, which requires another run."""
         if new and int(new) != self.contact:
             self.contact = int(new)
             self.compute()
@@ -359,7 +363,7 @@ class Page:
         try:
             if watch.outdated():
                 return
-            result = run(viewed(case, contact), watch=watch)
+            result = run(case_for_page(case, contact), watch=watch)
             numbers = summary(result)
             data = plot_data(result, numbers, contact)
             notes = [run_numbers(numbers), *(message.text for message in result.messages)]

@@ -73,8 +73,8 @@ def parameters_of(case: Case) -> list[Parameter]:
 
 def number_at(case: Case, key: str) -> Quantity:
     """Return unit, meaning, and limits of a number of a case, also of a whole number."""
-    *way, last = key.split(".")
-    model = table_at(Case, way, last)
+    *tables, last = key.split(".")
+    model = table_at(Case, tables, last)
     if model is not None and model.model_fields[last].annotation in (int, int | None):
         return Quantity(last, "1", declared(model, last)["meaning"], low=1.0)
     return quantity_of(case, key)

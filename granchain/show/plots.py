@@ -258,6 +258,7 @@ class Plots:
             source.data = dict(self.sources[name].data)
 
     def _figure(self, name: str, title: str, x: str, y: str, columns: Sequence[str]) -> Any:
+        """Return an empty figure with a title and axes."""
         self.ranges[name] = {
             column: Range1d(start=0.0, end=1.0, reset_start=0.0, reset_end=1.0)
             for column in columns
@@ -274,6 +275,7 @@ class Plots:
         return plot
 
     def _lines(self, name: str, title: str, x: str, y: str) -> Any:
+        """Return a figure of lines over those of the reference run."""
         plot = self._figure(name, title, x, y, ("xs", "ys"))
         plot.multi_line("xs", "ys", source=self.references[name], **REFERENCE_LINE)
         drawn = plot.multi_line(
@@ -286,6 +288,7 @@ class Plots:
         return plot
 
     def _map(self) -> Any:
+        """Return the map of bead velocity versus time and bead, with the arrivals."""
         title, x, y = "Velocity of each bead", "time [\u00b5s]", "bead"
         plot = self._figure("map", title, x, y, ("x", "y"))
         drawn = plot.image(
@@ -306,6 +309,7 @@ class Plots:
         return plot
 
     def _peaks(self) -> Any:
+        """Return the figure of peaks and arrivals versus bead."""
         title, columns = "Peaks and arrivals along the chain", ("bead", "peak", "arrival")
         plot = self._figure("peaks", title, "bead", "peak [N]", columns)
         plot.extra_y_ranges = {"arrival": self.ranges["peaks"]["arrival"]}

@@ -136,16 +136,16 @@ def differences(origins: Mapping[str, Mapping[str, Any]]) -> list[Block]:
         facts = {name: str(about[name]) for name in ("granchain_version", "source_hash")}
         if record := LawRecord.of_text(about.get("law_json", "")):
             facts[f"definition of the contact law {record.law}"] = record.functions
-        for what, value in facts.items():
-            seen.setdefault(what, {}).setdefault(value[:12], []).append(file)
+        for fact, value in facts.items():
+            seen.setdefault(fact, {}).setdefault(value[:12], []).append(file)
     return [
         Paragraph(
-            f"The files were computed with different values of {what.replace('_', ' ')}: "
+            f"The files were computed with different values of {fact.replace('_', ' ')}: "
             + "; ".join(f"{value} in {', '.join(files)}" for value, files in values.items())
             + ". Compare their results with care",
             warning=True,
         )
-        for what, values in seen.items()
+        for fact, values in seen.items()
         if len(values) > 1
     ]
 

@@ -100,6 +100,7 @@ class Explorer:
         self._started.wait()
 
     def _serve(self, sockets: list[Any], port: int, route: str) -> None:
+        """Serve the page until the loop of its thread is stopped."""
         asyncio.set_event_loop(asyncio.new_event_loop())
         self._loop = IOLoop.current()
         hosts = [f"{ADDRESS}:{port}", f"localhost:{port}"]

@@ -164,8 +164,8 @@ class Curve(NamedTuple):
     def beyond(self, z: Any, level: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the excess of the curve beyond 1 or -1 and its standard deviation."""
         by = terms(z, len(self.change))
-        sure = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", by, self.variance, by), 1e-300))
-        return level * np.asarray(self.cosine(z)) - 1.0, sure
+        error = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", by, self.variance, by), 1e-300))
+        return level * np.asarray(self.cosine(z)) - 1.0, error
 
 
 def terms(z: Any, size: int) -> np.ndarray:
@@ -261,8 +261,10 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     curve = curve_of(x, cosine[seen], scatter[seen], blocks, size)
     turns = np.sort(curve.cosine.deriv().roots().real) if size > 1 else np.zeros(0)
     levels = np.where(np.arange(size) % 2 == 0, -1.0, 1.0)
-    above, sure = curve.beyond(turns, levels[:-1])
-    inside = (turns > 0.0) & (turns < 1.0) & (above < -np.maximum(MOST_SCATTER * sure, INSIDE))
+    above, above_error = curve.beyond(turns, levels[:-1])
+    inside = (
+        (turns > 0.0) & (turns < 1.0) & (above < -np.maximum(MOST_SCATTER * above_error, INSIDE))
+    )
     # the scatter is that of one segment and one bead; the residual of their mean must be smaller,
     # otherwise the curve does not apply
     if curve.misfit > 1.0 or inside.any():
@@ -289,12 +291,12 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                 for crossing in edges_of_gap
                 if len(crossing)
             ]
-            high, deviation = curve.beyond(np.concatenate([[z], *samples]), level)
-            if not (high > MOST_SCATTER * deviation).any():
+            high, error_beyond = curve.beyond(np.concatenate([[z], *samples]), level)
+            if not (high > MOST_SCATTER * error_beyond).any():
                 reasons[k, 1] = reasons[k + 1, 0] = "gap not resolved"
                 messages.append(
                     f"gap {k + 1}: not resolved, near {top * math.sqrt(max(z, 0.0)):.5g} Hz: "
-                    f"abs(cos q) - 1 is {high[0]:.2g} +- {deviation[0]:.2g}. {FINER_ADVICE}"
+                    f"abs(cos q) - 1 is {high[0]:.2g} +- {error_beyond[0]:.2g}. {FINER_ADVICE}"
                 )
                 continue
             pair = [(k, 1, edges_of_gap[0]), (k + 1, 0, edges_of_gap[1])]

@@ -230,8 +230,10 @@ def cell_of(case: Case) -> Cell:
         if 0 <= bead < len(carried):
             carried[int(bead)].append(numbers)
     # beads with the same attached masses are of the same kind
-    met: dict[str, int] = {}
-    kinds = np.array([met.setdefault(repr(numbers), len(met)) for numbers in carried])
+    kind_of_masses: dict[str, int] = {}
+    kinds = np.array(
+        [kind_of_masses.setdefault(repr(numbers), len(kind_of_masses)) for numbers in carried]
+    )
     rows = chain.mass[beads], chain.radius[beads], stiffness, on_site[beads], kinds
     sizes = (
         size

@@ -297,6 +297,7 @@ def about_run(result: Result) -> dict[str, str]:
 
 
 def name_of_bead(bead: int) -> str:
+    """Return the name of a bead as text; label 0 is the striker."""
     return "striker" if bead == 0 else f"bead {bead}"
 
 

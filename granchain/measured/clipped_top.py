@@ -8,16 +8,16 @@ import math
 import numpy as np
 
 from granchain.analysis.pulse import PULSE_ENDS
-from granchain.measured.baseline import step_of
+from granchain.measured.baseline import digitizer_step
 from granchain.measured.noise import DOUBT, Noise, Smoothed
 
 # With any law, a pulse is above 1 - e of its peak for at most 1.7 sqrt(e) of its width (Hertz 1.6,
 # wang-liu-hysteretic 1.7 over 51 laws, 5 beads, e from 0.003 to 0.2; a parabola with the same half
 # height: 1.4). A top that is flat for longer is clipped.
-FLAT_TOP = 1.8
+ROUND_TOP = 1.8
 # Inspected stretches: the force is below its largest value by less than these multiples of its
 # uncertainty margin.
-FLAT_DOUBTS = (1.5, 1.0, 0.75)
+TOP_MARGINS = (1.5, 1.0, 0.75)
 # Smallest number of samples in the width. With fewer samples, one or two clipped samples look like
 # a top, because a Gaussian pulse falls by a tenth over 0.2 of its width.
 FEW_IN_WIDTH = 5.0
@@ -28,44 +28,46 @@ TO_FLANKS = 3.5
 SURELY, PERHAPS = 2.0, 1.5
 
 
-def flat_top(
+def clipped_top(
     force: np.ndarray, smoothed: Smoothed, noise: Noise, top: int, width: float, deviations: float
 ) -> slice | None:
     """Return the samples of a clipped top, or None for a round one.
 
-    Over a stretch of length l, a round top falls by at least (l/(FLAT_TOP width))^2 of its height.
+    Over a stretch of length l, a round top falls by at least (l/(ROUND_TOP width))^2 of its height.
     This is compared with the fall of a parabola through the samples plus `deviations` standard
     deviations of that fall.
     """
-    step = step_of(force)
+    step = digitizer_step(force)
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
     # Equal samples in a trace with noise and without rounding steps are at the limit of the
     # instrument. No sample is above it.
-    near = _stretch_about(force, highest, step)
-    n = near.stop - near.start
+    stretch = _stretch_about(force, highest, step)
+    n = stretch.stop - stretch.start
     if (
         n >= (2 if noise.sample > 0.0 and step == 0.0 else 3)
-        and force[near].max() <= force[highest] + step
-        and n - 1 > FLAT_TOP * math.sqrt(step / float(force[highest])) * width
+        and force[stretch].max() <= force[highest] + step
+        and n - 1 > ROUND_TOP * math.sqrt(step / float(force[highest])) * width
     ):
-        return near
+        return stretch
     traces = ((force, highest, DOUBT * noise.sample), (smoothed.smooth, top, smoothed.doubt))
-    for fraction, (trace, start, doubt) in itertools.product(FLAT_DOUBTS, traces):
+    for fraction, (trace, start, doubt) in itertools.product(TOP_MARGINS, traces):
         within = max(fraction * doubt, step)
         if within > (1.0 - PULSE_ENDS) * float(trace[start]):
             continue
-        near = _stretch_about(trace, start, within)
-        n = near.stop - near.start
+        stretch = _stretch_about(trace, start, within)
+        n = stretch.stop - stretch.start
         if n < 3:
             continue
         by_sample = np.linalg.pinv(np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True))[2]
-        least = float(smoothed.smooth[top]) * ((n - 1) / (FLAT_TOP * width)) ** 2
+        least = float(smoothed.smooth[top]) * ((n - 1) / (ROUND_TOP * width)) ** 2
         if (
-            max(-float(by_sample @ force[near]), 0.0) + deviations * noise.of_sum(by_sample) + step
+            max(-float(by_sample @ force[stretch]), 0.0)
+            + deviations * noise.of_sum(by_sample)
+            + step
             < least
         ):
-            return near
+            return stretch
     return None
 
 
@@ -77,8 +79,8 @@ def few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice
     """
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
-    near = _stretch_about(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
-    return near if near.stop - near.start >= 2 or width < FEW_IN_WIDTH else None
+    stretch = _stretch_about(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
+    return stretch if stretch.stop - stretch.start >= 2 or width < FEW_IN_WIDTH else None
 
 
 def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) -> float:
