@@ -15,7 +15,7 @@ import granchain as gc
 from granchain.contact import laws
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.orbits import continuation as module
-from granchain.orbits.shooting import solved
+from granchain.orbits.shooting import newton_correction
 
 # rows at "fast" are short to compute, and are compared at that step
 pytestmark = pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
@@ -258,7 +258,7 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found(monkeypat
     assert path.state(node.z) == pytest.approx(state)
     # what cannot be found within a step lies at its end
     with monkeypatch.context() as patch:
-        patch.setattr(path, "step", lambda *_: solved(np.zeros((3, 3)), np.ones(3)))
+        patch.setattr(path, "step", lambda *_: newton_correction(np.zeros((3, 3)), np.ones(3)))
         assert path.locate(node, other, 1.0, lambda one: 1.0 if one is node else -1.0) is other
     # at the start state and parameter change alike along the branch
     steep = replace(node, z=1e-3 * node.z, tangent=np.array([0.6, 0.0, 0.8]))

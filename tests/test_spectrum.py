@@ -16,7 +16,7 @@ from granchain.cli import obey
 from granchain.cli.plot import spectrum_text
 from granchain.errors import GranchainError
 from granchain.store import Result
-from granchain.waves.bands import FAR_IN_GAP, RecordedRow, bands_of, mapped
+from granchain.waves.bands import FAR_IN_GAP, RecordedRow, bands_of, power_map
 from granchain.waves.dispersion import cell_of
 from granchain.waves.spectra import recorded_row, source_signal
 
@@ -244,7 +244,7 @@ def test_the_map_lies_on_the_dispersion(found):
 def test_a_wave_to_the_right_has_a_positive_wavenumber():
     time, beads, q = np.arange(4096) * 1e-5, np.arange(1, 33), 0.6
     values = np.cos(2.0 * math.pi * 5e3 * time[:, None] - q * beads)
-    wavenumber, power = mapped(RecordedRow(values, beads, 1e-5, "velocity", 1, 512))
+    wavenumber, power = power_map(RecordedRow(values, beads, 1e-5, "velocity", 1, 512))
     row, column = np.unravel_index(np.argmax(power), power.shape)
     assert (wavenumber[column], row / (512 * 1e-5)) == (
         pytest.approx(q, abs=0.06),

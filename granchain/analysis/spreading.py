@@ -209,7 +209,9 @@ def _energies_of(result: Result, where: str) -> _Energies:
         begun = np.full(d.shape[1], case.stored_state is not None)
         for k, new in zip((0, -1), new_walls(case), strict=True):
             begun[k] &= not (new and chain.contact_exists[k])
-        deepest = np.maximum(np.where(begun, -np.inf, deepest), _deepest(result, model, where))
+        deepest = np.maximum(
+            np.where(begun, -np.inf, deepest), _largest_overlaps(result, model, where)
+        )
     stored, memory = stored_at(d, deepest)
     at_rest, _ = stored_at(static[None], static[None])
     _check_energies(result, model, stored, memory, where)
@@ -272,7 +274,7 @@ def _overlaps(result: Result, chain: Chain, contacts: Contacts, where: str) -> n
     return np.asarray(u[:, :-1] - u[:, 1:] + zero)
 
 
-def _deepest(result: Result, model: Model, where: str) -> np.ndarray:
+def _largest_overlaps(result: Result, model: Model, where: str) -> np.ndarray:
     """Return the largest overlaps so far, an array (n_snapshots, n_contacts) [m].
 
     Raise GranchainError if they do not determine the history of a contact.

@@ -90,11 +90,11 @@ class Contact:
 
     def force(self, overlap: float, h: tuple, rate: float = 0.0) -> float:
         """Return the force [N] with this history."""
-        return number_or_nan(self.law.force, overlap, rate, self.c, h)
+        return value_or_nan(self.law.force, overlap, rate, self.c, h)
 
     def energy(self, overlap: float, h: tuple) -> float:
         """Return the recoverable energy [J] with this history."""
-        return number_or_nan(self.law.energy, overlap, self.c, h)
+        return value_or_nan(self.law.energy, overlap, self.c, h)
 
     def loading(self, overlap: float) -> float:
         """Return the force [N] of a fresh contact loaded to an overlap."""
@@ -107,14 +107,14 @@ class Contact:
 
     def lost(self, h: tuple) -> float:
         """Return the energy [J] that the history has permanently lost."""
-        return number_or_nan(self.law.plastic, self.c, h)
+        return value_or_nan(self.law.plastic, self.c, h)
 
     def overlaps(self, smallest: float, count: int) -> list[float]:
         """Return overlaps [m] from a fraction of the largest up to it, in equal log steps."""
         return [float(d) for d in self.scale * np.geomspace(smallest, 1.0, count)]
 
 
-def number_or_nan(function: Callable[..., float], *arguments: Any) -> float:
+def value_or_nan(function: Callable[..., float], *arguments: Any) -> float:
     """Return the result of a law function, or nan if Python raises an arithmetic error.
 
     Compiled code gives nan or infinity in this case.

@@ -18,12 +18,12 @@ from granchain.figures.style import (
     Lines,
     Panels,
     body_name,
+    escape_mathtext,
     evenly_spaced,
     label_axis,
     largest,
     named_laws,
     panel_title,
-    plain,
     quantity,
     share_limits,
     styled,
@@ -345,7 +345,7 @@ def impact_comparison(
         )
         ring = measured_look(axes) | {"label": comparison.kind}
         handles.insert(0, axes.errorbar(measured, range(len(group)), xerr=spread, **ring))
-        axes.set_yticks(range(len(group)), [plain(row.case) for row in rows])
+        axes.set_yticks(range(len(group)), [escape_mathtext(row.case) for row in rows])
         for label, row in zip(axes.get_yticklabels(), rows, strict=True):
             label.set_fontweight("bold" if row.use != "show" else "normal")
         axes.set_ylim(len(group) - 0.4, -0.6)

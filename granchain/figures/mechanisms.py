@@ -74,7 +74,7 @@ def same_curve(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> boo
     return bool(np.max(np.abs(values - first[1])) <= 1e-3 * np.max(np.abs(first[1])))
 
 
-def plot_over_the_turn(
+def plot_versus_crank_angle(
     panels: Panels,
     quantities: Sequence[tuple[str, str, str]],
     results: Sequence[Result],
@@ -154,7 +154,7 @@ def slider_kinematics(
     ]
     without = [result.ideal_acceleration for result in results]
     panels = Panels(ax, 3, tall=1.4, sharex=True)
-    return plot_over_the_turn(panels, quantities, results, between, labels, without)
+    return plot_versus_crank_angle(panels, quantities, results, between, labels, without)
 
 
 @of_runs("contact_force", "crank_angle")
@@ -189,7 +189,7 @@ def joint_force(
             for case, result in zip(cases, results, strict=True)
         ]
     quantities = [("contact_force", "contact force", "N")]
-    return plot_over_the_turn(Panels(ax), quantities, results, between, labels, without)
+    return plot_versus_crank_angle(Panels(ax), quantities, results, between, labels, without)
 
 
 def mechanism_case_of(result: Result) -> Any:

@@ -51,16 +51,16 @@ from granchain.figures.style import (
     add_bar,
     body_name,
     context_of,
-    full_height,
     label_axis,
     labels_of,
     largest,
     log_axis,
     mark_values,
-    need,
     of_runs,
+    padded_limits,
     panel_title,
     quantity,
+    require_variables,
     selected,
     share_limits,
     styled,
@@ -153,7 +153,7 @@ def force_traces(
         text = body_name(bead)
         if len(results) == 1 and not beyond:
             pulse = pulses.record(index)
-            missing = why_missing(pulse.peak, largest(results[0].sensor_force))
+            missing = missing_reason(pulse.peak, largest(results[0].sensor_force))
             text += f"\n{pulse.peak:.3g} N" if pulse.complete else f"\n{missing}"
             text += ", merged" if pulse.merged else ""
         axes.annotate(
@@ -179,7 +179,7 @@ def force_traces(
     return panels.finish(title_of(results), results=results)
 
 
-def why_missing(force: float, most: float) -> str:
+def missing_reason(force: float, most: float) -> str:
     """Return why a pulse with this largest force so far has no peak.
 
     A small signal ahead of a wave, compared with the largest peak of the chain, is not a pulse.
@@ -202,7 +202,7 @@ def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
         if pulse.merged:
             why = "merged"
         elif not pulse.complete:
-            why = why_missing(pulse.peak, most)
+            why = missing_reason(pulse.peak, most)
         if why:
             omitted.setdefault(why, []).append(str(pulse.bead))
         else:
@@ -213,7 +213,7 @@ def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
     ]
 
 
-def without_course(result: Result) -> str:
+def reason_without_course(result: Result) -> str:
     """Return why the first pulse of a result cannot be followed along the chain."""
     if len(result.sensor_bead) < 2:
         return (
@@ -235,7 +235,7 @@ def without_course(result: Result) -> str:
     return ""
 
 
-def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:
+def power_law_decay(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:
     """Fit a power law of the bead number to values.
 
     Return it as text with its error and largest deviation, and the beads and values of the fitted
@@ -265,7 +265,7 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.
     return f"{text}, deviation {percent}", bead, line
 
 
-@of_runs("sensor_force", "sensor_bead", "time", "contact", unless=without_course)
+@of_runs("sensor_force", "sensor_bead", "time", "contact", unless=reason_without_course)
 def peaks(
     *results: Result, labels: Sequence[str] | None = None, ax: Any = None, style: Any = SHEET
 ) -> Figure:
@@ -313,7 +313,7 @@ def peaks(
                 front = math.isfinite(front_of(seen)[0])
                 text = speed_in_words(position, arrival) if front else "no fit"
             else:
-                text, *curve = decay_of(x, values)
+                text, *curve = power_law_decay(x, values)
                 fitted = fitted or len(curve[0]) > 0
                 axes.plot(*curve, ":", color=line.get_color(), label="_fit")
             if alone:
@@ -325,7 +325,7 @@ def peaks(
         panels.axes, (*quantities, ("speed to the next", "m/s")), strict=True
     ):
         values = np.concatenate([line.get_ydata() for line in axes.get_lines()])
-        axes.set_ylim(full_height(np.asarray(values)))
+        axes.set_ylim(padded_limits(np.asarray(values)))
         if axes.get_ylim()[0] > 0.0:
             log_axis(axes.yaxis)
         label_axis(axes.yaxis, name, unit)
@@ -376,7 +376,7 @@ def bead_velocities(
     labels = bodies[selected(bodies, beads, MOST_CURVES)]
     panels = Panels(ax)
     places = np.searchsorted(result.bead, labels)
-    time, velocity, how = _course(result, places)
+    time, velocity, how = _interpolated_velocities(result, places)
     zero_line(panels.first)
     colours = panels.shades(labels, "bead (0 is the striker)" if labels[0] == 0 else "bead")
     for bead, course, colour in zip(labels, velocity.T, colours, strict=True):
@@ -386,7 +386,9 @@ def bead_velocities(
     return panels.finish(title_of([result]), how, results=[result])
 
 
-def _course(result: Result, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
+def _interpolated_velocities(
+    result: Result, places: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, str]:
     """Return times, velocities of bodies, and how they were interpolated between snapshots."""
     time, velocity = np.asarray(result.snapshot_time), np.asarray(result.velocity)[:, places]
     if "displacement" not in result.variables or len(time) < 3 or not np.isfinite(velocity).all():
@@ -756,7 +758,7 @@ def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> tuple
     of each body without the static ones [N], or None if it cannot be computed, and the time over
     which a force is averaged [s].
     """
-    need(result, "displacement", "velocity", "snapshot_time", "bead", "radius")
+    require_variables(result, "displacement", "velocity", "snapshot_time", "bead", "radius")
     time = np.asarray(result.snapshot_time)
     if len(time) < 2:
         raise GranchainError(
@@ -911,7 +913,7 @@ def animated(
     row.set(yticks=[], xlim=(float((x - radius).min()), float((x + radius).max())))
     row.set_ylim(-1.15 * float(radius.max()), 1.15 * float(radius.max()))
     (curve,) = line.plot(x[0], values[0])
-    line.set(xlim=row.get_xlim(), ylim=full_height(np.append(values, 0.0)))
+    line.set(xlim=row.get_xlim(), ylim=padded_limits(np.append(values, 0.0)))
     zero_line(line)
     label_axis(line.yaxis, name, unit)
     panels.label_columns("position", "m")

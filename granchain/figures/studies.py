@@ -28,13 +28,13 @@ from granchain.figures.style import (
     add_bar,
     body_name,
     evenly_spaced,
-    full_height,
     is_log,
     label_axis,
     largest,
     log_axis,
     mark_values,
     named_laws,
+    padded_limits,
     panel_title,
     quantity,
     share_limits,
@@ -98,12 +98,12 @@ def selection(
         )
     names = study_numbers(study)
     if name not in names:
-        raise unknown(name, names, f"a variable of the study: {', '.join(names)}")
+        raise unknown_name_error(name, names, f"a variable of the study: {', '.join(names)}")
     values, notes, labels, places = study[name], [], [], [0]
     for dim in filter(None, (lines, *along)):
         if dim not in values.dims and dim != "draw":
             dims = ", ".join(map(str, values.dims)) or "none, because it is a single number"
-            raise unknown(dim, values.dims, f"a dimension of {name}: {dims}")
+            raise unknown_name_error(dim, values.dims, f"a dimension of {name}: {dims}")
     for other in [dim for dim in values.dims if dim not in (lines, *along)]:
         index = len(study[other]) // 2
         if other == "sensor_bead":
@@ -128,7 +128,7 @@ def selection(
     return Selection(numbers, places, labels, notes)
 
 
-def unknown(value: Any, names: Any, allowed: str) -> GranchainError:
+def unknown_name_error(value: Any, names: Any, allowed: str) -> GranchainError:
     """Return the error for an unknown name."""
     advice = suggestion(str(value), names, "")
     return GranchainError(
@@ -319,7 +319,7 @@ def study_curves(
     elif 0.0 < low < 0.5 * high:
         axes.set_ylim(0.0, 1.05 * high)
     elif high - low < HARDLY * max(abs(low), abs(high)):
-        axes.set_ylim(full_height(chosen.values))
+        axes.set_ylim(padded_limits(chosen.values))
     label_variable(axes.xaxis, study, along)
     label_variable(axes.yaxis, study, name)
     if along == "sensor_bead":
@@ -360,7 +360,7 @@ def study_map(
     spread, size = float(np.ptp(good)) if good.size else 0.0, largest(good)
     if spread < HARDLY * size:
         # The same range as the axis of such values.
-        colours = dict(zip(("vmin", "vmax"), full_height(good), strict=True))
+        colours = dict(zip(("vmin", "vmax"), padded_limits(good), strict=True))
         notes.append(f"uniform within {max(100.0 * spread / size, 1e-3):.1g} % over the map")
     masked = np.ma.masked_invalid(values)
     mesh = axes.pcolormesh(cell_edges(x), cell_edges(y), masked, rasterized=True, **colours)
@@ -465,14 +465,14 @@ def band_traces(bands: Any, *, ax: Any = None, style: Any = SHEET) -> Figure:
     -------
     Figure
     """
-    need_bands(bands, "force")
+    check_bands(bands, "force")
     beads = bands.sensor_bead.values
     panels, places = sensor_panels(ax, len(beads))
     percent = 100.0 * bands["quantile"].values
     # Pairs of quantiles, the widest first.
     edges = [(i, len(percent) - 1 - i) for i in range(len(percent) // 2)]
     for axes, k in zip(panels.axes, places, strict=True):
-        span, origin = shown_span(bands, k)
+        span, origin = pulse_span(bands, k)
         time, force = bands.time.values[span] - origin, bands.force.values[:, span, k]
         (line,) = axes.plot(time, bands.nominal_force.values[span, k])
         for low, high in edges:
@@ -515,7 +515,7 @@ def sensor_panels(ax: Any, count: int, each: int = 1, most: int = 12) -> tuple[P
     return panels, places
 
 
-def need_bands(bands: Any, name: str) -> None:
+def check_bands(bands: Any, name: str) -> None:
     """Raise an error if this is not a result of `granchain.bands` with a given variable."""
     if name not in getattr(bands, "variables", {}) or "key" not in getattr(bands, "dims", {}):
         how = "..., sensitivity=True" if "order" in name else "..."
@@ -539,7 +539,7 @@ def finish_bands(bands: Any, panels: Panels, *notes: str) -> Figure:
     return panels.finish(title, laws, members, deviations, *notes, late_pulses(bands))
 
 
-def shown_span(bands: Any, k: int) -> tuple[slice, float]:
+def pulse_span(bands: Any, k: int) -> tuple[slice, float]:
     """Return the samples around the pulse at a sensor, or all, and the origin of time [s]."""
     time, force = bands.time.values, bands.nominal_force.values[:, k]
     at, peak = float(bands.nominal_arrival[k]), float(bands.nominal_peak[k])
@@ -579,7 +579,7 @@ def sensitivities(bands: Any, name: str = "peak", *, ax: Any = None, style: Any 
             f'sensitivities: {name!r} is not valid. It must be "peak" or "arrival".'
         )
     prefix = "" if name == "peak" else f"{name}_"
-    need_bands(bands, f"{prefix}first_order")
+    check_bands(bands, f"{prefix}first_order")
     panels = Panels(ax)
     axes, keys, beads = panels.first, bands["key"].values.tolist(), bands.sensor_bead.values
     means = np.nan_to_num(bands[f"{prefix}total_order"].values).mean(axis=1)

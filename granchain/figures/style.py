@@ -159,7 +159,7 @@ class RunFigure(NamedTuple):
     def reason_against(self, result: Any) -> str:
         """Return why the figure cannot be drawn from a result; empty if it can."""
         try:
-            need(result, *self.needed)
+            require_variables(result, *self.needed)
         except GranchainError as error:
             return str(error)
         return self.unless(result)
@@ -169,7 +169,7 @@ class RunFigure(NamedTuple):
 RUN_FIGURES: dict[str, RunFigure] = {}
 
 
-def need(result: Any, *names: str) -> None:
+def require_variables(result: Any, *names: str) -> None:
     """Raise an error if a result lacks one of the variables, with the result's message."""
     check_result(result, "figure")
     for name in names:
@@ -270,7 +270,9 @@ class Panels:
         room = 72.0 * self.figure.get_figwidth() / (LETTER * size)
         for handle in handles:
             # Six letters are the width of the line sample and its gap.
-            handle.set_label(textwrap.fill(plain(str(handle.get_label())), max(int(room) - 6, 12)))
+            handle.set_label(
+                textwrap.fill(escape_mathtext(str(handle.get_label())), max(int(room) - 6, 12))
+            )
         if self.new and (len(self.axes) > 1 or len(handles) > MOST_INSIDE):
             longest = max(
                 len(row) for handle in handles for row in str(handle.get_label()).splitlines()
@@ -314,13 +316,13 @@ class Panels:
                 notes = (named_laws(result.law for result in results), *notes)
             phrases = "  \N{MIDDLE DOT}  ".join(filter(None, (kind, *notes)))
             self.figure.set_label(clean(phrases))
-            heading = plain(f"{title or 'untitled case'}\n{phrases}")
+            heading = escape_mathtext(f"{title or 'untitled case'}\n{phrases}")
             self.figure.suptitle(heading, x=0.01, ha="left", wrap=True)
             self.figure.align_ylabels(self.axes)
         return self.figure
 
 
-def plain(text: str) -> str:
+def escape_mathtext(text: str) -> str:
     """Return text that Matplotlib, or LaTeX, prints as it is, without control characters."""
     special = r"([$_%#&])" if rcParams["text.usetex"] else r"(\$)"
     return re.sub(special, r"\\\1", clean(text))
@@ -367,7 +369,7 @@ def panel_title(axes: Any, *lines: str) -> None:
     wide = 72.0 * axes.get_window_extent().width / axes.figure.dpi
     letters = max(int(wide / (LETTER * axes.title.get_fontsize())), 12)
     # A number and its percent sign stay on one line.
-    texts = [plain(line).replace(" %", "\N{NO-BREAK SPACE}%") for line in lines]
+    texts = [escape_mathtext(line).replace(" %", "\N{NO-BREAK SPACE}%") for line in lines]
     axes.set_title("\n".join(textwrap.fill(text, letters) for text in texts))
 
 
@@ -458,7 +460,9 @@ def write_label(axis: Any, text: str) -> None:
     length = 0.9 * box.width if axis.axis_name == "x" else 0.6 * box.height
     points = 72.0 * length / axis.axes.figure.dpi
     letters = int(points / (LETTER * axis.get_label().get_fontsize()))
-    axis.set_label_text(textwrap.fill(plain(text), max(letters, 10), break_long_words=False))
+    axis.set_label_text(
+        textwrap.fill(escape_mathtext(text), max(letters, 10), break_long_words=False)
+    )
 
 
 def log_axis(axis: Any, integer: bool = False) -> None:
@@ -499,7 +503,7 @@ def share_limits(panels: Sequence[Any], which: str, low: float = 0.0, high: floa
         axes.set(**{f"{which}lim": (least - low * size, most + high * size)})
 
 
-def full_height(values: np.ndarray) -> tuple[float, float]:
+def padded_limits(values: np.ndarray) -> tuple[float, float]:
     """Return limits just outside values, or a tenth of their size outside if they hardly change."""
     good = values[np.isfinite(values)]
     low, high = (float(good.min()), float(good.max())) if good.size else (0.0, 0.0)

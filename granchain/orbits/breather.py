@@ -24,13 +24,13 @@ from granchain.orbits.shooting import (
     Shooting,
     Shot,
     Stability,
-    error_not_known,
     newton,
+    newton_correction,
     one_period_of,
     period_grid,
     rounding_of,
     scaled_to_largest,
-    solved,
+    step_error_failure,
 )
 from granchain.simulation import run_to_end
 from granchain.store.schema import ATTACHED
@@ -214,8 +214,8 @@ class Breathers:
         matrix = self.derivative(y, image, jacobian, shooting.period)
         residuals = self.equations(y, image)
         if self.hold == "period":
-            return np.append(solved(matrix[:-1, :-1], residuals[:-1]), 0.0)
-        return solved(matrix, residuals)
+            return np.append(newton_correction(matrix[:-1, :-1], residuals[:-1]), 0.0)
+        return newton_correction(matrix, residuals)
 
     # ---------------------------------------------------------------------------------------------
 
@@ -270,7 +270,7 @@ class Breathers:
             y = y + move[:-1]
             _, jacobian = coarse.shooting(changed).with_jacobian(y, 2.0 * MOVED)
         except RunError as error:
-            raise error_not_known(shot, error) from None
+            raise step_error_failure(shot, error) from None
         others = self.nontrivial_multipliers(y, jacobian)[0]
         matched, other_indices = linear_sum_assignment(np.abs(values[:, None] - others))
         # a third of the change from doubling step and differences. For a modulus, half of it,

@@ -32,7 +32,7 @@ from granchain.orbits.driven import (
 )
 from granchain.orbits.orbit import Orbit, Problem, guess_of, labels_of_bodies, orbit_of
 from granchain.orbits.orbit import orbit as find_orbit
-from granchain.orbits.shooting import CORRECTED, MOVED, Shooting, Shot, Stability, solved
+from granchain.orbits.shooting import CORRECTED, MOVED, Shooting, Shot, Stability, newton_correction
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
 from granchain.simulation import changed_law, law_provenance, law_records, warns_of_fast_drives
@@ -622,7 +622,7 @@ class Path:
         check_constant_history(shot)
         by_parameter = self.by_parameter(z, shot.image)
         matrix = self.bordered_jacobian(z, shot, by_parameter, before)
-        step = solved(matrix, np.append(np.zeros(len(matrix) - 1), -1.0))
+        step = newton_correction(matrix, np.append(np.zeros(len(matrix) - 1), -1.0))
         tangent = np.asarray(step / np.linalg.norm(step))
         matrix[-1] = tangent
         rising = problem.rising(shot.state, self.state(tangent))
@@ -685,7 +685,7 @@ class Path:
         def steps(trial: np.ndarray) -> np.ndarray:
             # minus Newton's step with that Jacobian, which is a map with derivative 1
             missed.append(np.append(self.equations(trial), normal @ (trial - through)))
-            return -solved(matrix, missed[-1])
+            return -newton_correction(matrix, missed[-1])
 
         def size(step: np.ndarray) -> float:
             # the part of an overdetermined residual that a step can change; SciPy also evaluates it

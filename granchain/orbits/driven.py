@@ -24,7 +24,6 @@ from granchain.orbits.shooting import (
     Shooting,
     Shot,
     Stability,
-    error_not_known,
     krylov_step,
     largest_multipliers,
     newton,
@@ -33,6 +32,7 @@ from granchain.orbits.shooting import (
     period_grid,
     rounding_of,
     scaled_to_largest,
+    step_error_failure,
 )
 from granchain.studies.images import Images, Runners
 
@@ -257,7 +257,7 @@ def _coarse_multipliers(shot: Shot, few: bool) -> np.ndarray:
         if shot.shooting.long or move is not None:
             _, jacobian = coarse.with_jacobian(near, twice)
     except RunError as error:
-        raise error_not_known(shot, error) from None
+        raise step_error_failure(shot, error) from None
     return np.asarray(np.linalg.eigvals(jacobian))
 
 

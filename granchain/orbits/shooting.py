@@ -336,7 +336,7 @@ def rounding_of(steps: int) -> float:
     return float(np.finfo(float).eps / MOVED * math.sqrt(2.0 * steps))
 
 
-def error_not_known(shot: Shot, error: RunError) -> RunError:
+def step_error_failure(shot: Shot, error: RunError) -> RunError:
     """Return the error for an orbit that cannot be followed with longer steps."""
     return RunError(
         "orbit: the error of the orbit cannot be estimated, because with time steps of twice "
@@ -442,7 +442,7 @@ def newton(
     return replace(best, shots=MOST_SHOTS)
 
 
-def solved(matrix: np.ndarray, residuals: np.ndarray) -> np.ndarray:
+def newton_correction(matrix: np.ndarray, residuals: np.ndarray) -> np.ndarray:
     """Return the step that solves equations, or more equations than unknowns, if they agree.
 
     Raises
@@ -473,7 +473,7 @@ def newton_step(state: np.ndarray, image: np.ndarray, jacobian: np.ndarray) -> n
 # Long chains: products of the Jacobian with directions, instead of its columns
 
 
-def along(shooting: Shooting, state: np.ndarray, moved: float = MOVED) -> Any:
+def jacobian_operator(shooting: Shooting, state: np.ndarray, moved: float = MOVED) -> Any:
     """Return the Jacobian at a state as an operator: each product is a difference of two runs."""
     from scipy.sparse.linalg import LinearOperator
 
@@ -497,7 +497,7 @@ def krylov_step(
     from scipy.sparse.linalg import aslinearoperator, gmres
 
     n = state.size
-    operator = aslinearoperator(eye_array(n)) - along(shooting, state, moved)
+    operator = aslinearoperator(eye_array(n)) - jacobian_operator(shooting, state, moved)
     step, failed = gmres(operator, image - state, rtol=SOLVED, atol=0.0, restart=n // 4, maxiter=1)
     return None if failed else np.asarray(step)
 
@@ -517,7 +517,7 @@ def largest_multipliers(
     begin = np.cos(np.arange(n))
     try:
         values, vectors = eigs(
-            along(shooting, state, moved),
+            jacobian_operator(shooting, state, moved),
             LARGEST_MULTIPLIERS,
             v0=begin,
             ncv=DIRECTIONS,

@@ -94,7 +94,7 @@ class RecordedRow(NamedTuple):
         )
 
 
-def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def cosine_relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return frequencies, cos q, and the scatter of cos q.
 
     cos q is a least-squares estimate over all beads and segments. Its scatter follows from the part
@@ -163,12 +163,12 @@ class Curve(NamedTuple):
 
     def beyond(self, z: Any, level: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the excess of the curve beyond 1 or -1 and its standard deviation."""
-        by = terms(z, len(self.change))
+        by = chebyshev_terms(z, len(self.change))
         error = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", by, self.variance, by), 1e-300))
         return level * np.asarray(self.cosine(z)) - 1.0, error
 
 
-def terms(z: Any, size: int) -> np.ndarray:
+def chebyshev_terms(z: Any, size: int) -> np.ndarray:
     """Return polynomials of degrees 1 to `size` that are 0 at z = 0."""
     at_rest = chebyshev.chebvander(-1.0, size)[0, 1:]
     return np.asarray(chebyshev.chebvander(2.0 * z - 1.0, size)[..., 1:] - at_rest)
@@ -198,7 +198,7 @@ def curve_of(
     weight = 1.0 / np.maximum(scatter, max(1e-6, 0.1 * float(np.median(scatter))))
 
     def fitted(tau: float, differ: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        columns = terms(x * x / (1.0 + 1j * tau * x), size) * weight[:, None]
+        columns = chebyshev_terms(x * x / (1.0 + 1j * tau * x), size) * weight[:, None]
         if differ:
             columns = np.hstack([columns, 1j * x[:, None] * columns])
         columns = np.concatenate([columns.real, columns.imag])
@@ -309,7 +309,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                 )
                 continue
             z = float(root[0])
-            by = terms(z, size)[0] / float(curve.cosine.deriv()(z))
+            by = chebyshev_terms(z, size)[0] / float(curve.cosine.deriv()(z))
             edge = top * math.sqrt(z)
             by_scatter = math.sqrt(max(float(by @ curve.variance @ by), 0.0))
             off = factor * 0.5 * top / math.sqrt(z) * by_scatter
@@ -335,7 +335,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     return Bands(edges, errors, reasons, messages)
 
 
-def mapped(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
+def power_map(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
     """Return wavenumbers, and power versus frequency and wavenumber.
 
     The power is computed along the cells for each bead of a cell, and summed over these beads.

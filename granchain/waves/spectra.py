@@ -17,7 +17,7 @@ from granchain.analysis.record import (
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.store import Answer, Label, Result
 from granchain.store.answer import case_of, check_result
-from granchain.waves.bands import NO_BANDS, Bands, RecordedRow, bands_of, mapped, relation
+from granchain.waves.bands import NO_BANDS, Bands, RecordedRow, bands_of, cosine_relation, power_map
 from granchain.waves.dispersion import EDGES, Cell, Dispersion, cell_of, dispersion_of
 
 # Above this fraction of the static force, waves are no longer small, because the stiffness of a
@@ -215,9 +215,9 @@ def spectrum(
     index = sensor_index(result, sensor, "sensor")
     signal, source_name, unit = source_signal(result, source, driven, time, index)
     length = segment_length(len(time), segments, "spectrum")
-    cell, waves = known_waves(result, interval, messages)
+    cell, waves = waves_of_run(result, interval, messages)
     waves_are_small = waves is None or stays_small(result, len(time), messages)
-    across = transferred(
+    across = transfer_function(
         signal, deviation(result, "sensor_force", len(time), index), interval, length
     )
     if not (across[2] > INCOHERENT).any():
@@ -237,9 +237,9 @@ def spectrum(
             "[sensors]"
         )
     else:
-        edges, cell_frequency, cosine = edges_in(row, cell, waves_are_small, messages)
+        edges, cell_frequency, cosine = measured_edges(row, cell, waves_are_small, messages)
         if row.gapless:
-            wavenumber, power = mapped(row)
+            wavenumber, power = power_map(row)
         else:
             messages.append(
                 "no map: some beads in between were not recorded. Set an interval under "
@@ -362,7 +362,7 @@ def source_signal(
     return deviation(result, "sensor_force", len(time), index), name_of_bead(int(source)), "1"
 
 
-def transferred(
+def transfer_function(
     cause: np.ndarray, effect: np.ndarray, interval: float, length: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return frequencies, transmission, and coherence.
@@ -387,7 +387,7 @@ def transferred(
 # Waves from cell to cell
 
 
-def known_waves(
+def waves_of_run(
     result: Result, interval: float, messages: list[str]
 ) -> tuple[Cell | None, Dispersion | None]:
     """Return the cell of a run's chain and its small waves.
@@ -437,14 +437,14 @@ def stays_small(result: Result, count: int, messages: list[str]) -> bool:
     return False
 
 
-def edges_in(
+def measured_edges(
     row: RecordedRow, cell: Cell | None, waves_are_small: bool, messages: list[str]
 ) -> tuple[Bands, np.ndarray, np.ndarray]:
     """Return band edges, frequencies, and cos q.
 
     Without a cell there are no edges, and cos q is nan.
     """
-    frequency, cosine, scatter = relation(row)
+    frequency, cosine, scatter = cosine_relation(row)
     if cell is None:
         return NO_BANDS, frequency, np.full(len(frequency), complex(math.nan, math.nan))
     edges = NO_BANDS
