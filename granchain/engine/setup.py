@@ -699,14 +699,13 @@ def _restitution_scan(model: Model) -> Callable:
 # Quasi-static force and work of a fresh contact, and the overlaps and histories at the start.
 
 
-def settled(model: Model, evolved: bool = True) -> Callable:
+def settled(model: Model) -> Callable:
     """Return a plain function (overlap, c) -> history after slow loading.
 
-    The contact is fresh before the loading. A history that relaxes in time has relaxed completely,
-    or, if not `evolved`, not at all.
+    The contact is fresh before the loading. A history that relaxes in time has relaxed completely.
     """
     history_of, _, needs_update, update, *_, evolve = model.functions
-    EVOLVES = model.evolves and evolved
+    EVOLVES = model.evolves
 
     def settle(overlap, c):
         h = history_of(c)

@@ -322,8 +322,7 @@ def _stiffness_scan(model: Model) -> Callable:
 
     It covers loading and unloading at the overlaps that a contact can reach.
     """
-    # Before its history has relaxed, a contact is stiffest.
-    force, settle = model.functions.force, settled(model, evolved=False)
+    force, settle = model.functions.force, settled(model)
     (force_at_rest, work), overlap_limit = at_rest(model), model.functions.overlap_limit
     RATE = model.uses_rate
     gather = gatherer(len(model.coefficients))
