@@ -41,13 +41,14 @@ def short_case():
 class Opened:
     """A page in the browser, with the errors of its console."""
 
-    def __init__(self, browser, url):
+    def __init__(self, browser, url, status="complete, contact law"):
         self.errors = []
         self.page = browser.new_page(viewport={"width": 1440, "height": 900})
         self.page.set_default_timeout(PATIENCE)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", self._heard)
         assert self.page.goto(url).ok
+        self.says(status)
 
     def _heard(self, message):
         if message.type == "error":
@@ -98,7 +99,6 @@ def opened(browser, short_case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     explorer = gc.explore(short_case, browser=False)
     page = Opened(browser, explorer.url)
-    page.says("complete, contact law")
     yield page
     assert page.errors == []
     page.page.close()
@@ -287,8 +287,7 @@ def test_zoom_stays_until_it_is_reset(opened, short_case):
 def test_law_is_compiled_in_the_background(browser, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     with served(tmp_path, "steel-chain-hertz") as url:
-        opened = Opened(browser, url)
-        opened.says("Compiling hertz in the background")
+        opened = Opened(browser, url, "Compiling hertz in the background")
         opened.says("complete, contact law hertz")
         opened.field("contact.law", "combobox").select_option("tsuji")
         opened.says("Compiling tsuji in the background")

@@ -27,19 +27,17 @@ from bokeh.models import (
 )
 from jinja2 import Template
 
-from granchain.analysis import summary
 from granchain.case import Case, case_names, load_case
 from granchain.contact import families, law_named, laws
 from granchain.contact.user import file_of
 from granchain.errors import CaseError, GranchainError
 from granchain.markup import escaped
-from granchain.show.numbers import run_numbers
 from granchain.show.parameters import Parameter, parameters_of, slider_range, value_of
 from granchain.show.plots import Columns, Plots, measured_lines, plot_data
-from granchain.store import Result
 
 if TYPE_CHECKING:
     from granchain.show.server import Explorer
+    from granchain.store import Result
 
 # Time after which a run shows its progress, and the interval of its updates [s].
 PROGRESS_AFTER, PROGRESS_EVERY = 0.2, 0.1
@@ -113,7 +111,7 @@ class Control:
     def __init__(
         self, parameter: Parameter, change: Callable[[str, Any], None], style: InlineStyleSheet
     ):
-        self.parameter, self.change, self.updating = parameter, change, True
+        self.parameter, self.change, self.value = parameter, change, parameter.value
         look: dict[str, Any] = {"stylesheets": [style], "sizing_mode": "stretch_width"}
         title, meaning = parameter.label, parameter.quantity.meaning
         if parameter.quantity.kind == "number":
@@ -128,19 +126,13 @@ class Control:
         self.view = Column(self.field, self.slider, sizing_mode="stretch_width")
         self.field.on_change("value", self._typed)
         self.slider.on_change("value", self._moved)
-        self.updating = False
         self.show(parameter.value)
 
     def show(self, value: Any) -> None:
         """Show a value of the case in the field and the slider."""
-        self.updating = True
+        self.value = value
         text = str(value).lower() if isinstance(value, bool) else str(value)
         self.field.value = "" if value is None else text
-        self.place_slider(value)
-        self.updating = False
-
-    def place_slider(self, value: Any) -> None:
-        """Move the slider to a value, and its range if the value is outside."""
         ends = slider_range(self.parameter.quantity, value)
         if ends is not None:
             if not self.slider.visible or not self.slider.start <= value <= self.slider.end:
@@ -151,23 +143,20 @@ class Control:
     def report(self, problem: str) -> None:
         """Show a message below the field, or none."""
         messages = [Div(text=escaped(problem), **self.message)] if problem else []
-        if messages or len(self.view.children) > 2:
-            self.view.children = [self.field, self.slider, *messages]
+        self.view.children = [self.field, self.slider, *messages]
 
     def _typed(self, attribute: str, old: str, new: str) -> None:
         """Change the parameter to the text that was typed."""
-        if not self.updating:
-            self.change(self.parameter.key, value_of(new))
+        value = value_of(new)
+        if value != self.value:
+            self.value = value
+            self.change(self.parameter.key, value)
 
     def _moved(self, attribute: str, old: float, new: float) -> None:
         """Change the parameter to the position of the slider."""
-        if not self.updating:
+        if new != self.value:
             whole = type(self.parameter.value) is int
-            value = round(new) if whole else float(f"{new:.6g}")
-            self.updating = True
-            self.field.value = str(value)
-            self.updating = False
-            self.change(self.parameter.key, value)
+            self.field.value = str(round(new) if whole else float(f"{new:.6g}"))
 
 
 class Page:
@@ -349,7 +338,9 @@ class Page:
     def _run(self, number: int, case: Case, contact: int) -> None:
         """Run a case in the thread of the runs, and show its result."""
         # Numba is loaded here, while the browser arranges the page.
+        from granchain.analysis import summary
         from granchain.jit.compile import compiling
+        from granchain.show.numbers import run_numbers
         from granchain.simulation import run
 
         law = case.contact.law

@@ -20,11 +20,10 @@ from bokeh.models import (
 from bokeh.palettes import Plasma256, Viridis256
 from bokeh.plotting import figure
 
-from granchain.analysis import Summary
-from granchain.store import Result
-
 if TYPE_CHECKING:
+    from granchain.analysis import Summary
     from granchain.measured import Trace
+    from granchain.store import Result
 
 # Largest numbers of points of a line, and of bodies and times of the map: more than a screen shows.
 MOST_POINTS, MOST_BODIES, MOST_TIMES = 1500, 400, 600

@@ -24,10 +24,10 @@ from tornado.web import ErrorHandler
 from granchain.case import Case
 from granchain.errors import CaseError
 from granchain.show.page import Page
-from granchain.store import Result
 
 if TYPE_CHECKING:
     from granchain.measured import Trace
+    from granchain.store import Result
 
 # Only programs on this computer can connect.
 ADDRESS = "127.0.0.1"
