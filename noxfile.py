@@ -8,10 +8,13 @@
 Each session runs the reference case from the command line, and tests that take seconds.
 """
 
+import logging
 from pathlib import Path
 
 import nox
 
+# nox logs everything, and Numba would describe each step of its compiler.
+logging.getLogger("numba").setLevel(logging.WARNING)
 nox.options.default_venv_backend = "uv"
 nox.options.error_on_missing_interpreters = False
 nox.options.sessions = ["lowest", "locked"]

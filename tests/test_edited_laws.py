@@ -349,6 +349,7 @@ class Whole(ContactLaw):
     history_of = staticmethod(lambda c: (0.0,))
     needs_update = staticmethod(lambda overlap, rate, c, h: (overlap > OPEN) != (h[0] > 0.5))
     update = staticmethod(lambda event, c, h: (1.0 - h[0],))
+    evolve = staticmethod(lambda dt, before, overlap, c, h: (h, 0.0))
     energy = staticmethod(lambda overlap, c, h: 0.5 * c[0] * max(overlap, 0.0) ** 2)
     plastic = staticmethod(lambda c, h: 0.0 * h[0])
     overlap_limit = staticmethod(lambda c: 1e-3)
@@ -362,6 +363,7 @@ LAW_EDITS = {
     "array": ("[1.0, 2.0]", "[1.0000001, 2.0]"),
     "needs_update": ("> 0.5", ">= 0.5"),
     "update": ("(1.0 - h[0],)", "(1.0 - 1.0 * h[0],)"),
+    "evolve": ("(h, 0.0)", "(h, -0.0)"),
     "energy": ("0.5 * c", "0.6 * c"),
     "plastic": ("0.0 * h", "1.0 * h"),
     "overlap_limit": ("1e-3", "2e-3"),

@@ -102,7 +102,6 @@ def test_no_function_of_the_package_catches_an_interruption_but_those_of_the_use
         "studies/sweep.py": {"evaluated"},
         "cli/sweep.py": {"evaluated"},
         "show/page.py": {"run"},
-        "show/server.py": {"run"},
     }
 
 

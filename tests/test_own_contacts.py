@@ -218,7 +218,7 @@ def test_studies_reach_the_inputs_of_a_segment_and_of_a_wall() -> None:
         assert free_quantities(case, [key], "peaks")[key].high == 1.0
     seen = case.replace(**{"sensors.beads": [2]})
     _, (one,) = checked_search(seen, "hertz", ["hertz"], {keys[0]: (0.5, 0.9)}, "peaks")
-    assert one.change(one.low) == {"contact.law": "hertz", keys[0]: pytest.approx(0.5)}
+    assert one.changes_at(one.low) == {"contact.law": "hertz", keys[0]: pytest.approx(0.5)}
     with pytest.raises(CaseError, match=r"hertz: chain.segment.1.contact.restitution: 1\.2"):
         checked_search(seen, "hertz", ["hertz"], {keys[0]: (0.5, 1.2)}, "peaks")
     with pytest.raises(CaseError, match=r"1.contact.psi: unknown input\. .* are restit"):
