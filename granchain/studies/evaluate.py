@@ -448,9 +448,9 @@ def evaluated(
         with claim(out, overwrite or resume):
             evaluation.names = names_of_members(evaluation)
             evaluation.part = part = StudyPart(out, go_on=resume, anew=overwrite)
-            with part.valid():
-                whole = complete_columns(evaluation, out) if resume else []
-                restore(evaluation, [*whole, *part.columns], out)
+            if resume:
+                with part.valid():
+                    restore(evaluation, [*complete_columns(evaluation, out), *part.columns], out)
             done = len(listed) - len(evaluation.to_compute)
             alike = {}
             first: dict[str, int] = {}

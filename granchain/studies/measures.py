@@ -413,23 +413,18 @@ def padded_rows(arrays: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
 def watched(case: Case, recording: Recording) -> Recording:
     """Return a recording with an additional last sensor that records the last bead."""
     last, beads = case.beads, recording.sensor_beads
-    if not can_transmit(case) or last in beads:
+    if obstacle_to_transmission(case) or last in beads:
         return recording
     return replace(recording, sensor_beads=(*beads, last))
 
 
-def can_transmit(case: Case) -> bool:
-    """Return whether the transmitted momentum of a case is defined.
+def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
+    """Return why the transmitted momentum is not defined, and a fix; empty if it is defined.
 
     It requires a striker and a free bead at the far end. At a wall, the pulse is reflected while it
     still arrives, and the difference of the two forces is mostly noise. On-site springs and
     attached masses take momentum from the bead.
     """
-    return not obstacle_to_transmission(case)
-
-
-def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
-    """Return why the transmitted momentum is not defined, and a fix; empty if it is defined."""
     if case.striker is None:
         return "the case has no striker", "add a [striker]"
     if not case.begins_with_striker:
@@ -603,7 +598,7 @@ def transmitted(
         (*map(id, (case.chain, case.ends, case.initial)), case.striker is None) for case in cases
     ):
         member = ready[runs[0]]
-        if not can_transmit(member.case):
+        if obstacle_to_transmission(member.case):
             continue
         sensor = member.state.recording.sensor_beads.index(member.case.beads)
         # the sensor force is half of the force of the left contact, the only one
