@@ -14,6 +14,8 @@ WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
 # Form of the documentation; "dummy" checks the pages and writes none.
 BUILDER ?= html
+# Sessions of nox that `make test-versions` runs.
+VERSIONS ?= lowest locked-3.12 locked-3.13 locked-3.14
 # Where the package is built.
 WHEEL ?= dist
 # Whether benchmarks at full size overwrite the stored times, from which docs/speed.md is made; empty: they do not.
@@ -78,7 +80,7 @@ test-bounds: env
 test-versions: env ## the lowest versions that are allowed, and every other Python that is here: reference case, fast tests
 	@echo "test: lowest versions, other Pythons"
 	@export PATH="$$(printf '%s:' "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/*/bin)$$PATH"; \
-	printf '%s\n' lowest locked-3.12 locked-3.13 locked-3.14 | xargs -P 2 -I SESSION $(PYTHON) -m nox --download-python never -s SESSION
+	printf '%s\n' $(VERSIONS) | xargs -P 2 -I SESSION $(PYTHON) -m nox --download-python never -s SESSION
 
 test-arm64: env ## the reference case, the pinned states and fast tests on an emulated arm64; an hour
 	@echo "test: arm64"

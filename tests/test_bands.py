@@ -190,7 +190,8 @@ def sums(x):
     return x @ slopes, np.array([slopes**2 / np.sum(slopes**2)] * 2)
 
 
-@pytest.mark.parametrize("draws", [8, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("draws", [40])
 def test_indices_of_known_functions_are_within_their_limits(figure, draws):
     n, covered, errors, halves = 256, [], [], []
     functions = (ishigami, products, sums)

@@ -32,8 +32,11 @@ def larger_of_two(result):
             chain("kelvin-voigt", **{"contact.stiffness": 1e7, "contact.restitution": 0.8}),
             marks=pytest.mark.long,
         ),
-        chain(**{"ends.left": "wall", "ends.right": "wall"}, striker=None,
-              initial={"velocity": [1.0, *[0.0] * 11]}),
+        pytest.param(
+            chain(**{"ends.left": "wall", "ends.right": "wall"}, striker=None,
+                  initial={"velocity": [1.0, *[0.0] * 11]}),
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["struck", "force jumps", "walls"],
 )  # fmt: skip

@@ -117,6 +117,7 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
         gc.continuation(case, found, **way | {"stop": 28.6e3}, out=out, resume=True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("blank_pictures")
 def test_an_opened_branch_computes_its_orbits_and_is_plotted(tmp_path, monkeypatch):
     long_steps(monkeypatch)

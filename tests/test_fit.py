@@ -619,6 +619,7 @@ def told(found):
     return {(laws[i], laws[j]): bool(told) for (i, j), told in pairs if i != j}
 
 
+@pytest.mark.long
 def test_laws_fitted_to_a_trace_are_ranked_and_near_ones_not_told_apart():
     trace = synthetic(0.03, of=FLORES)
     found = gc.fit(short(), trace, ["striker.speed"], "traces", laws=RIVALS)

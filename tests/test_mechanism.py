@@ -223,7 +223,9 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize(
+    "name", ["slider-crank", pytest.param("scotch-yoke", marks=pytest.mark.long)]
+)
 def test_the_order_is_two_while_the_joint_stays_closed(name):
     found, end = [], float(WINDOWS[name][-1].partition("=")[2])
     for steps in (400, 800, 1600):

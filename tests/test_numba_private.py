@@ -44,7 +44,6 @@ def private_names() -> set[str]:
     return names
 
 
-@pytest.mark.plain
 def test_few_names_of_numba_may_change_with_its_next_version() -> None:
     assert len(private_names()) <= MOST_PRIVATE_NAMES, sorted(private_names())
 

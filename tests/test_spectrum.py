@@ -318,6 +318,7 @@ def test_what_is_no_place_is_refused(run, asked, said):
     assert str(raised.value).startswith(said)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("blank_pictures")
 def test_the_command_draws_and_prints(run, found, tmp_path, obeyed, monkeypatch):
     monkeypatch.chdir(tmp_path)
