@@ -21,7 +21,7 @@ from granchain.studies.search import (
     WIDE,
     Lowest,
     indistinguishable_groups,
-    with_slopes,
+    residuals_and_slopes,
 )
 
 # If two keys have this correlation, their errors are three times as large as if the other key were
@@ -97,7 +97,7 @@ def fit_result(
     scatter, degrees = residuals.scatter(residuals.counted)
     shared, names = _shared_derivatives(problem, lowest.slope)
     if indistinguishable_groups(shared, names, size[: len(names)], NEARLY_ALIKE):
-        _, wide = with_slopes(problem.residuals, lowest.point, low, high, size, WIDE)
+        _, wide = residuals_and_slopes(problem.residuals, lowest.point, low, high, size, WIDE)
         shared, names = _shared_derivatives(problem, wide)
     groups = indistinguishable_groups(shared, names, size[: len(names)])
     terms, of_all_parameters = _variances(problem, residuals, size)

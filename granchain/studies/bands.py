@@ -117,7 +117,7 @@ def bands(
     >>> study["peak"].shape
     (2, 1)
     """
-    asked = uncertain(case, tolerance, n, seed, sensitivity)
+    uncertain_case = uncertain(case, tolerance, n, seed, sensitivity)
     try:
         levels = np.sort(np.asarray(quantiles, dtype=float), axis=None)
     except (TypeError, ValueError):
@@ -131,26 +131,26 @@ def bands(
             f"quantiles: {shown(quantiles)} is not valid. Give different numbers, 0 to 1, for "
             "example [0.05, 0.5, 0.95]."
         )
-    first, second = asked.samples
-    keys = np.arange(len(asked.drawn))
+    first, second = uncertain_case.samples
+    keys = np.arange(len(uncertain_case.drawn))
     # for the sensitivity: the second sample, and for each key the first sample with this key's
     # column of the second
     mixed = np.repeat(first[None], len(keys), axis=0)
     mixed[keys, :, keys] = second.T
-    further = asked.changed(np.concatenate([second, *mixed])) if sensitivity else []
+    further = uncertain_case.changed(np.concatenate([second, *mixed])) if sensitivity else []
     runs = 1 + n + len(further)
     report = progress_of(progress, "bands")
     count = None if report is None else partial(report_from, report, 0, runs)
-    found = nominal_and_members(asked, threads, count)
-    attributes = attributes_of_bands(asked, found, runs)
-    variables = banded(asked, found, levels)
+    evaluation = nominal_and_members(uncertain_case, threads, count)
+    attributes = attributes_of_bands(uncertain_case, evaluation, runs)
+    variables = band_variables(uncertain_case, evaluation, levels)
     if sensitivity:
         count = None if report is None else partial(report_from, report, 1 + n, runs)
         more = evaluated(further, threads=threads, progress=count, interruptible=False)
         variables |= indices(
-            asked,
-            np.concatenate([found["peak"][1:], more["peak"]]),
-            np.concatenate([found["arrival"][1:], more["arrival"]]),
+            uncertain_case,
+            np.concatenate([evaluation["peak"][1:], more["peak"]]),
+            np.concatenate([evaluation["arrival"][1:], more["arrival"]]),
         )
     return dataset_of(variables, attributes)
 
@@ -182,22 +182,22 @@ class Uncertain:
     @cached_property
     def drawn(self) -> dict[str, Any]:
         """Distribution of each key."""
-        found = {}
+        distributions = {}
         for key, tolerance in self.tolerance.items():
             value = entry_at(dict(self.case), key)[0]
             if isinstance(tolerance, dict):
                 width = abs(value) * tolerance["uniform"]
-                found[key] = uniform(value - width, value + width)
+                distributions[key] = uniform(value - width, value + width)
             else:
-                found[key] = normal(value, abs(value) * tolerance)
-        return found
+                distributions[key] = normal(value, abs(value) * tolerance)
+        return distributions
 
     @cached_property
     def samples(self) -> np.ndarray:
         """(2, n, keys) Two independent samples. The bands use the first; indices use both."""
         parts = quasi_random(self.n, 2 * len(self.drawn), self.seed)
         both = zip([*self.drawn.values()] * 2, parts.T, strict=True)
-        columns = np.array([one.ppf(part) for one, part in both])
+        columns = np.array([distribution.ppf(column) for distribution, column in both])
         return columns.reshape(2, len(self.drawn), self.n).transpose(0, 2, 1)
 
     def changed(self, sample: np.ndarray) -> list[Case]:
@@ -248,40 +248,44 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     ):
         stated = tolerances_of(stated, "tolerance", problems)
         check_tolerances(dict(case), stated, "tolerance", problems)
-        good = {key: one for key, one in stated.items() if problems.clear(f"tolerance.{key}")}
+        good = {
+            key: key_tolerance
+            for key, key_tolerance in stated.items()
+            if problems.clear(f"tolerance.{key}")
+        }
         if good and problems.clear("n", "seed"):
-            asked = Uncertain(case, good, n, seed)
-            check_amount(asked, sensitivity, problems)
+            uncertain_case = Uncertain(case, good, n, seed)
+            check_amount(uncertain_case, sensitivity, problems)
             if problems.clear("n"):
-                check_ranges(asked, problems)
+                check_ranges(uncertain_case, problems)
     problems.close()
-    return asked
+    return uncertain_case
 
 
-def check_amount(asked: Uncertain, sensitivity: bool, problems: Problems) -> None:
+def check_amount(uncertain_case: Uncertain, sensitivity: bool, problems: Problems) -> None:
     """Check that the members fit into memory and that the sequence has enough dimensions."""
-    keys, case = len(asked.tolerance), asked.case
+    keys, case = len(uncertain_case.tolerance), uncertain_case.case
     samples = case.time.end / case.sensors.interval + 1.0
     # a trace as it is computed, and on the common grid
-    size = 2.0 * 8.0 * samples * (1 + len(case.sensors.beads)) * asked.n
-    size += MEMBER_BYTES * asked.n * (keys + 2 if sensitivity else 1)
+    size = 2.0 * 8.0 * samples * (1 + len(case.sensors.beads)) * uncertain_case.n
+    size += MEMBER_BYTES * uncertain_case.n * (keys + 2 if sensitivity else 1)
     problems.check(
         size <= MEMORY and 2 * keys <= MOST_DRAWN,
         "n",
-        f"{asked.n} members of {keys} keys need {size / 2**30:.3g} GiB",
+        f"{uncertain_case.n} members of {keys} keys need {size / 2**30:.3g} GiB",
         f"At most {MEMORY // 2**30} GiB and {MOST_DRAWN // 2} keys are allowed",
         "Use fewer members or sensors, or increase sensors.interval",
     )
 
 
-def check_ranges(asked: Uncertain, problems: Problems) -> None:
+def check_ranges(uncertain_case: Uncertain, problems: Problems) -> None:
     """Check that each key alone accepts its smallest and its largest sampled value."""
-    both = np.concatenate(asked.samples)
+    both = np.concatenate(uncertain_case.samples)
     ends = zip(both.min(axis=0).tolist(), both.max(axis=0).tolist(), strict=True)
-    for key, (low, high) in zip(asked.tolerance, ends, strict=True):
+    for key, (low, high) in zip(uncertain_case.tolerance, ends, strict=True):
         try:
             for end in (low, high):
-                asked.case.replace(**{key: end})
+                uncertain_case.case.replace(**{key: end})
         except CaseError as error:
             wrong = error.problems[0]
             problems.add(
@@ -289,13 +293,13 @@ def check_ranges(asked: Uncertain, problems: Problems) -> None:
                 f"the values from {low:.6g} to {high:.6g} are not all valid",
                 f"All values must be valid, but the case reports: {wrong}",
                 "Reduce the tolerance, or write { uniform = ... }, which has limits"
-                if isinstance(asked.tolerance[key], float)
+                if isinstance(uncertain_case.tolerance[key], float)
                 else "Reduce the tolerance",
             )
 
 
 def nominal_and_members(
-    asked: Uncertain,
+    uncertain_case: Uncertain,
     threads: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Evaluation:
@@ -306,43 +310,45 @@ def nominal_and_members(
     RunError
         If the nominal case or every member fails.
     """
-    cases = [asked.case, *asked.changed(asked.samples[0])]
-    found = evaluated(
+    cases = [uncertain_case.case, *uncertain_case.changed(uncertain_case.samples[0])]
+    evaluation = evaluated(
         cases, ("pulse", "traces"), threads=threads, progress=progress, interruptible=False
     )
-    if found.status[0].failed:
-        raise RunError(found.message[0] or f"the nominal case failed: {found.status[0].label}")
-    complete = complete_members(found)
-    failed = [found.message[place] for place in range(len(cases)) if place not in set(complete)]
+    if evaluation.status[0].failed:
+        raise RunError(
+            evaluation.message[0] or f"the nominal case failed: {evaluation.status[0].label}"
+        )
+    complete = complete_members(evaluation)
+    failed = [evaluation.message[run] for run in range(len(cases)) if run not in set(complete)]
     if len(complete) == 1:
         raise RunError(f"every member failed, the first one with: {failed[0]}")
     notes = []
     if failed:
-        notes.append(failure_note(asked, failed))
-    if note := missing_note(np.isnan(found["peak"][complete]), found.sensor_bead):
+        notes.append(failure_note(uncertain_case, failed))
+    if note := missing_note(np.isnan(evaluation["peak"][complete]), evaluation.sensor_bead):
         notes.append(note)
     for sentence in notes:
         warnings.warn(f"bands: {sentence}", GranchainWarning, stacklevel=3)
-    least = min(len(found.traces[place][0]) for place in complete)
+    least = min(len(evaluation.traces[run][0]) for run in complete)
     if least < CUBIC_NODES:
         raise CaseError(
             f"sensors.interval: {least} samples per run are too few. At least {CUBIC_NODES} are "
             "required. Reduce the interval."
         )
-    return found
+    return evaluation
 
 
-def failure_note(asked: Uncertain, failed: Sequence[str]) -> str:
+def failure_note(uncertain_case: Uncertain, failed: Sequence[str]) -> str:
     """Return the message about members that failed."""
     return (
-        f"{len(failed)} of {asked.n} members failed and are excluded, the first one with: "
+        f"{len(failed)} of {uncertain_case.n} members failed and are excluded, the first one with: "
         f"{failed[0]}"
     )
 
 
-def complete_members(found: Evaluation) -> list[int]:
+def complete_members(evaluation: Evaluation) -> list[int]:
     """Return the indices of the completed runs; the nominal case is the first of them."""
-    return [place for place, status in enumerate(found.status) if not status.failed]
+    return [run for run, status in enumerate(evaluation.status) if not status.failed]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -371,16 +377,16 @@ def on_grid(time: np.ndarray, force: np.ndarray, at: np.ndarray) -> np.ndarray:
     first = np.clip(np.searchsorted(time, inside) - CUBIC_NODES // 2, 0, len(time) - CUBIC_NODES)
     places = first[:, None] + np.arange(CUBIC_NODES)
     nodes = time[places]
-    found = np.zeros((len(at), *force.shape[1:]))
+    interpolated = np.zeros((len(at), *force.shape[1:]))
     for i in range(CUBIC_NODES):
         weight = np.ones(len(at))
         for j in range(CUBIC_NODES):
             if j != i:
                 weight *= (inside - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
-        found += weight.reshape(-1, *[1] * (force.ndim - 1)) * force[places[:, i]]
+        interpolated += weight.reshape(-1, *[1] * (force.ndim - 1)) * force[places[:, i]]
     # times after the last sample by more than rounding
-    found[at > last + 1e-9 * (last - time[0])] = math.nan
-    return found
+    interpolated[at > last + 1e-9 * (last - time[0])] = math.nan
+    return interpolated
 
 
 def grid_error(time: np.ndarray, force: np.ndarray) -> float:
@@ -394,54 +400,58 @@ def grid_error(time: np.ndarray, force: np.ndarray) -> float:
     return float(np.abs(on_grid(few, force[::2], time[within]) - force[within]).max())
 
 
-def common_times(found: Evaluation) -> np.ndarray:
+def common_times(evaluation: Evaluation) -> np.ndarray:
     """Return the sample times of the nominal case for which every member has samples."""
-    end = min(float(found.traces[place][0][-1]) for place in complete_members(found))
-    times = found.traces[0][0]
+    end = min(float(evaluation.traces[run][0][-1]) for run in complete_members(evaluation))
+    times = evaluation.traces[0][0]
     return times[times <= end * (1.0 + 1e-9)]
 
 
-def banded(asked: Uncertain, found: Evaluation, quantiles: np.ndarray) -> dict[str, Variable]:
+def band_variables(
+    uncertain_case: Uncertain, evaluation: Evaluation, quantiles: np.ndarray
+) -> dict[str, Variable]:
     """Return the variables of the bands."""
-    times, members = common_times(found), complete_members(found)[1:]
-    force = np.empty((len(quantiles), len(times), len(found.sensor_bead)))
+    times, members = common_times(evaluation), complete_members(evaluation)[1:]
+    force = np.empty((len(quantiles), len(times), len(evaluation.sensor_bead)))
     # a few times at once, with the forces of all members at these times
     stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(members))
     for at in range(0, len(times), stretch):
         batch = slice(at, at + stretch)
-        side = np.stack([on_grid(*found.traces[place], times[batch]) for place in members])
+        side = np.stack([on_grid(*evaluation.traces[run], times[batch]) for run in members])
         force[:, batch] = np.quantile(side, quantiles, axis=0)
-    keys = list(asked.drawn)
-    values = [float(entry_at(dict(asked.case), key)[0]) for key in keys]
+    keys = list(uncertain_case.drawn)
+    values = [float(entry_at(dict(uncertain_case.case), key)[0]) for key in keys]
     # standard deviation of a uniform distribution: half the width over the root of 3
     deviations = [
-        one["uniform"] / math.sqrt(3.0) if isinstance(one, dict) else one
-        for one in asked.tolerance.values()
+        tolerance["uniform"] / math.sqrt(3.0) if isinstance(tolerance, dict) else tolerance
+        for tolerance in uncertain_case.tolerance.values()
     ]
     sensors, quantile, of_key = ("sensor_bead",), ("quantile",), ("key",)
     table = {
         "quantile": (quantile, quantiles, "1", "fraction of the members below"),
         "time": (("time",), times, "s", "sample times of the nominal case"),
         "sensor_bead": (
-            sensors, np.array(found.sensor_bead, dtype=np.int64), "1", "label of the sensor bead"
+            sensors, np.array(evaluation.sensor_bead, dtype=np.int64), "1",
+            "label of the sensor bead",
         ),
         "key": (of_key, texts(keys), "", "key with a tolerance"),
         "force": ((*quantile, "time", *sensors), force, "N", "force of the sensor bead"),
         "peak": (
-            (*quantile, *sensors), quantiles_over(found["peak"][members], quantiles), "N",
+            (*quantile, *sensors), quantiles_over(evaluation["peak"][members], quantiles), "N",
             "peak force of the first pulse",
         ),
         "arrival": (
-            (*quantile, *sensors), quantiles_over(found["arrival"][members], quantiles), "s",
+            (*quantile, *sensors), quantiles_over(evaluation["arrival"][members], quantiles), "s",
             "arrival of the first pulse",
         ),
         "nominal_force": (
-            ("time", *sensors), found.traces[0][1][: len(times)], "N", "force of the nominal case"
+            ("time", *sensors), evaluation.traces[0][1][: len(times)], "N",
+            "force of the nominal case",
         ),
-        "nominal_peak": (sensors, found["peak"][0], "N", "peak force of the nominal case"),
-        "nominal_arrival": (sensors, found["arrival"][0], "s", "arrival of the first pulse"),
+        "nominal_peak": (sensors, evaluation["peak"][0], "N", "peak force of the nominal case"),
+        "nominal_arrival": (sensors, evaluation["arrival"][0], "s", "arrival of the first pulse"),
         "interpolation_error": (
-            (), np.array(grid_error(found.traces[0][0], found.traces[0][1])), "N",
+            (), np.array(grid_error(evaluation.traces[0][0], evaluation.traces[0][1])), "N",
             "largest error of forces that are interpolated at the common times",
         ),
         "relative_deviation": (
@@ -450,7 +460,7 @@ def banded(asked: Uncertain, found: Evaluation, quantiles: np.ndarray) -> dict[s
     }  # fmt: skip
     variables = {name: Variable(*about) for name, about in table.items()}
     for key, value, deviation in zip(keys, values, deviations, strict=True):
-        unit = about_key(asked.case, key)[0] or "1"
+        unit = about_key(uncertain_case.case, key)[0] or "1"
         variables[key] = Variable((), np.array(value), unit, f"case parameter {key}")
         variables[f"{key}_deviation"] = Variable(
             (), np.array(abs(value) * deviation), unit, f"standard deviation of {key}"
@@ -465,25 +475,32 @@ def quantiles_over(values: np.ndarray, quantiles: Sequence[float] | np.ndarray) 
         return np.nanquantile(values, quantiles, axis=0)
 
 
-def attributes_of_bands(asked: Uncertain, found: Evaluation, runs: int) -> dict[str, Any]:
+def attributes_of_bands(
+    uncertain_case: Uncertain, evaluation: Evaluation, runs: int
+) -> dict[str, Any]:
     """Return the attributes of the bands: title, settings, status, and provenance."""
-    ends = [f"{found.status[1:].count(one)} {one.label}" for one in dict.fromkeys(found.status[1:])]
-    note = missing_note(np.isnan(found["peak"][complete_members(found)]), found.sensor_bead)
-    failed = [found.message[k] for k, status in enumerate(found.status) if status.failed]
+    ends = [
+        f"{evaluation.status[1:].count(ending)} {ending.label}"
+        for ending in dict.fromkeys(evaluation.status[1:])
+    ]
+    note = missing_note(
+        np.isnan(evaluation["peak"][complete_members(evaluation)]), evaluation.sensor_bead
+    )
+    failed = [evaluation.message[k] for k, status in enumerate(evaluation.status) if status.failed]
     notes = [note] if note else []
     if failed:
-        notes.append(failure_note(asked, failed))
+        notes.append(failure_note(uncertain_case, failed))
     return study_attributes(
         "bands",
-        asked.case.title or "untitled case",
-        asked.case.law.split(", "),
+        uncertain_case.case.title or "untitled case",
+        uncertain_case.case.law.split(", "),
         notes,
-        asked.case,
+        uncertain_case.case,
         status=", ".join(ends),
-        n=asked.n,
-        seed=asked.seed,
+        n=uncertain_case.n,
+        seed=uncertain_case.seed,
         runs=runs,
-        tolerance_json=canonical(dict(asked.tolerance)),
+        tolerance_json=canonical(dict(uncertain_case.tolerance)),
     )
 
 
@@ -491,7 +508,9 @@ def attributes_of_bands(asked: Uncertain, found: Evaluation, runs: int) -> dict[
 # Sensitivity of each sensor to each key
 
 
-def indices(asked: Uncertain, peak: np.ndarray, arrival: np.ndarray) -> dict[str, Variable]:
+def indices(
+    uncertain_case: Uncertain, peak: np.ndarray, arrival: np.ndarray
+) -> dict[str, Variable]:
     """Return first-order and total indices of peak and arrival at every sensor, with limits.
 
     The indices of a sensor are nan if one of the runs has no such number. Their limits are those of
@@ -500,27 +519,31 @@ def indices(asked: Uncertain, peak: np.ndarray, arrival: np.ndarray) -> dict[str
 
     Parameters
     ----------
-    asked : Uncertain
+    uncertain_case : Uncertain
     peak, arrival : array (n (keys + 2), sensor)
         Values of the first sample, of the second, and for each key of the first sample with this
         key's column of the second.
     """
-    keys, stats = len(asked.drawn), scipy_stats()
+    keys, stats = len(uncertain_case.drawn), scipy_stats()
     columns = np.concatenate([peak, arrival], axis=1)
     complete = np.isfinite(columns).all(axis=0)
     # without variance, so that SciPy's indices of an incomplete column are 0
-    values = np.where(complete, columns, 0.0).reshape(keys + 2, asked.n, -1).transpose(0, 2, 1)
+    values = (
+        np.where(complete, columns, 0.0).reshape(keys + 2, uncertain_case.n, -1).transpose(0, 2, 1)
+    )
 
     def estimate(members: np.ndarray) -> np.ndarray:
         """Return both indices of some members, (2, 2 sensors, keys)."""
         f_a, f_b, *f_ab = values[..., members]
         functions = {"f_A": f_a, "f_B": f_b, "f_AB": np.array(f_ab)}
-        both = stats.sobol_indices(func=functions, n=asked.n)
+        both = stats.sobol_indices(func=functions, n=uncertain_case.n)
         return np.array([both.first_order, both.total_order]).reshape(2, -1, keys)
 
     # SciPy's own bootstrap of the indices has no seed
-    random = np.random.default_rng(asked.seed)
-    draws = [estimate(random.integers(asked.n, size=asked.n)) for _ in range(RESAMPLES)]
+    random = np.random.default_rng(uncertain_case.seed)
+    draws = [
+        estimate(random.integers(uncertain_case.n, size=uncertain_case.n)) for _ in range(RESAMPLES)
+    ]
     low, high = np.quantile(draws, [0.5 - 0.5 * CONFIDENCE, 0.5 + 0.5 * CONFIDENCE], axis=0)
     causes = {
         "first_order": "that the key causes alone",
@@ -528,14 +551,14 @@ def indices(asked: Uncertain, peak: np.ndarray, arrival: np.ndarray) -> dict[str
     }
     level = f"limit of {100.0 * CONFIDENCE:g} % confidence"
     estimates = {
-        "": (estimate(np.arange(asked.n)), ""),
+        "": (estimate(np.arange(uncertain_case.n)), ""),
         "_low": (low, f", lower {level}"),
         "_high": (high, f", upper {level}"),
     }
     return {
         f"{prefix}{order}{bound}": Variable(
             ("key", "sensor_bead"),
-            np.where(complete, found[i].T, math.nan)[:, where],
+            np.where(complete, index_values[i].T, math.nan)[:, where],
             "1",
             f"fraction of the variance of the {name} {cause}{text}",
         )
@@ -544,5 +567,5 @@ def indices(asked: Uncertain, peak: np.ndarray, arrival: np.ndarray) -> dict[str
             ("arrival", "arrival_", slice(peak.shape[1], None)),
         )
         for i, (order, cause) in enumerate(causes.items())
-        for bound, (found, text) in estimates.items()
+        for bound, (index_values, text) in estimates.items()
     }

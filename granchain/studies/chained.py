@@ -76,10 +76,10 @@ def check_consecutive(cases: Sequence[Case]) -> None:
     varied = differences(cases)
     check_chained_keys(cases[0], varied)
     problems = Problems()
-    for place, case in enumerate(cases):
-        value = f" (member {place})" if varied else ""
+    for member, case in enumerate(cases):
+        value = f" (member {member})" if varied else ""
         steady = settled_time(case)
-        _, ramp = _drive_between(cases, place, 0.0)
+        _, ramp = _drive_between(cases, member, 0.0)
         problems.check(
             steady > 0.0 and ramp <= case.time.end - steady,
             "time.end",
@@ -108,21 +108,27 @@ def settled_time(case: Case) -> float:
     return 2.0 * math.floor(0.25 * case.time.end * frequency * (1.0 + 1e-9)) / frequency
 
 
-def _drive_between(cases: Sequence[Case], place: int, phase: float) -> tuple[dict[str, Any], float]:
+def _drive_between(
+    cases: Sequence[Case], member: int, phase: float
+) -> tuple[dict[str, Any], float]:
     """Return the changes that ramp the previous drive to the drive of a member.
 
     The ramp starts from the phase of the previous drive [rad] and takes complete periods. Its
     duration is also returned [s].
     """
     end: Any
-    for where, end in cases[place].drives.items() if place else ():
-        before: Any = cases[place - 1].drives[where]
+    for where, end in cases[member].drives.items() if member else ():
+        before: Any = cases[member - 1].drives[where]
         if end != before:
             mean = 0.5 * (before.frequency + end.frequency)
-            given = end.ramp or RAMP * cases[place].time.end
-            ramp = max(1, round(given * mean)) / mean
-            own = {"phase": phase, "ramp": ramp, "ramp_from": [before.amplitude, before.frequency]}
-            return {f"{where}.{name}": value for name, value in own.items()}, ramp
+            ramp_time = end.ramp or RAMP * cases[member].time.end
+            ramp = max(1, round(ramp_time * mean)) / mean
+            changes = {
+                "phase": phase,
+                "ramp": ramp,
+                "ramp_from": [before.amplitude, before.frequency],
+            }
+            return {f"{where}.{name}": value for name, value in changes.items()}, ramp
     return {}, 0.0
 
 
@@ -131,7 +137,7 @@ def settled_numbers(result: Result) -> dict[str, np.ndarray]:
     `measures.SETTLED`."""
     force = result.sensor_force
     middle = len(force) // 2
-    whole, first, second = (np.ptp(part, axis=0) for part in (force, force[: middle + 1],
+    whole, first, second = (np.ptp(piece, axis=0) for piece in (force, force[: middle + 1],
                                                               force[middle:]))  # fmt: skip
     with np.errstate(invalid="ignore"):
         change = (second - first) / whole
@@ -191,16 +197,16 @@ def compute_chain(evaluation: Evaluation, places: Sequence[int], store: Store) -
     before = evaluation.rows("state", "")[: places[0]][-1:]
     phases = evaluation["drive_phase"] if "drive_phase" in evaluation else np.zeros(len(cases))
     state, phase = "".join(before), float(phases[places[0] - 1]) if places[0] else 0.0
-    for place in places:
-        if place and not state:
+    for member in places:
+        if member and not state:
             sentence = "the run of the previous value did not complete, so there is no state to "
-            store([place], columns_of_refused(f"{sentence}start from", measures) | {"state": [""]})
+            store([member], columns_of_refused(f"{sentence}start from", measures) | {"state": [""]})
             continue
-        changes, _ = _drive_between(cases, place, phase)
-        if place:
+        changes, _ = _drive_between(cases, member, phase)
+        if member:
             changes["initial"] = {"state": state}
-        steady = settled_time(cases[place])
-        full = cases[place].replace(**changes)
+        steady = settled_time(cases[member])
+        full = cases[member].replace(**changes)
         lead = full.replace(**{"time.end": full.time.end - steady})
         columns, state, _ = ending_of(lead, Measures(()))
         if state:
@@ -214,7 +220,7 @@ def compute_chain(evaluation: Evaluation, places: Sequence[int], store: Store) -
             phase = _phase(full, state)
             settled |= {} if math.isnan(phase) else {"drive_phase": np.array(phase)}
             columns |= {name: values[np.newaxis] for name, values in settled.items()}
-        store([place], columns | {"state": [state]})
+        store([member], columns | {"state": [state]})
 
 
 def _phase(case: Case, state: str) -> float:

@@ -78,31 +78,31 @@ def impacts(
     ('law', 'speed')
     """
     names, pair = [laws] if isinstance(laws, str) else list(laws), pair_of(pair, material)
-    values = checked(names, vary, inputs)
+    values = checked_values(names, vary, inputs)
     shape = (len(names), *map(len, values.values()))
-    found = {name: np.full(shape, math.nan) for name in SCALAR_NAMES}
+    scalars = {name: np.full(shape, math.nan) for name in SCALAR_NAMES}
     reasons = np.full(shape, "", dtype=object)
     stated = {
         name: {key: value for key, value in inputs.items() if key in inputs_of(name)}
         for name in names
     }
-    for place in itertools.product(*map(range, shape)):
-        law = known_laws()[names[place[0]]]
-        here: dict[str, Any] = {
+    for indices in itertools.product(*map(range, shape)):
+        law = known_laws()[names[indices[0]]]
+        varied: dict[str, Any] = {
             key: float(column[k])
-            for k, (key, column) in zip(place[1:], values.items(), strict=True)
+            for k, (key, column) in zip(indices[1:], values.items(), strict=True)
         }
-        lacking = [key for key in here if key not in inputs_of(law.name)]
+        lacking = [key for key in varied if key not in inputs_of(law.name)]
         try:
             if lacking:
                 raise CaseError(f"{law.name} has no input {', '.join(lacking)}")
-            result = simulate_impact(law=law, pair=pair, **stated[law.name], **here)
+            result = simulate_impact(law=law, pair=pair, **stated[law.name], **varied)
         except GranchainError as error:
-            reasons[place] = str(error)
+            reasons[indices] = str(error)
             continue
         for name, scalar in SCALAR_NAMES.items():
-            found[name][place] = getattr(result, scalar)
-    return dataset_of_impacts(names, values, found, reasons, pair, stated)
+            scalars[name][indices] = getattr(result, scalar)
+    return dataset_of_impacts(names, values, scalars, reasons, pair, stated)
 
 
 def inputs_of(law: str) -> set[str]:
@@ -159,18 +159,18 @@ def dataset_of_impacts(
     return dataset_of(variables, attributes)
 
 
-def checked(
+def checked_values(
     names: Sequence[str], vary: Mapping[str, Sequence[float]], inputs: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
     """Return the values of each key, or report all errors at once."""
-    problems, known = Problems(), known_laws()
+    problems, all_laws = Problems(), known_laws()
     for name in names:
         where = f'"{shown(name)[1:-1]}"'
         problems.check(
-            name in known,
+            name in all_laws,
             "laws",
             f"{where} is unknown",
-            f"The laws are {', '.join(known)}",
+            f"The laws are {', '.join(all_laws)}",
             "granchain laws lists them",
         )
     problems.check(
@@ -182,7 +182,10 @@ def checked(
     )
     example = 'Give for example {"speed": [0.5, 1.0]}'
     problems.check(bool(vary), "vary", "missing", "Give keys with their values", example)
-    takes = ["speed", *dict.fromkeys(q.name for n in names if n in known for q in known[n].inputs)]
+    takes = [
+        "speed",
+        *dict.fromkeys(q.name for n in names if n in all_laws for q in all_laws[n].inputs),
+    ]
     for key in (*vary, *inputs):
         advice = "Add a law that has it"
         problems.check(
@@ -202,16 +205,16 @@ def checked(
     if "speed" not in (*vary, *inputs):
         problems.add("speed", "missing", "Give a number above 0 [m/s], or several in vary")
     values = {}
-    for key, given in vary.items():
+    for key, listed in vary.items():
         try:
-            column = np.asarray(given, dtype=float)
+            column = np.asarray(listed, dtype=float)
         except (TypeError, ValueError):
             column = np.full(1, math.nan)
         good = column.ndim == 1 and column.size > 0 and bool(np.isfinite(column).all())
         problems.check(
             good,
             key,
-            f"{shown(given)} is not valid",
+            f"{shown(listed)} is not valid",
             "It must be a list of finite numbers",
             example,
         )

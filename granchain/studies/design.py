@@ -35,7 +35,7 @@ from granchain.store import Answer, Label, Result
 from granchain.studies.evaluate import evaluated
 from granchain.studies.measures import FORCES_ALONE, obstacle_to_transmission
 from granchain.studies.plan import is_number
-from granchain.studies.search import with_slopes
+from granchain.studies.search import residuals_and_slopes
 from granchain.verification import UNCONFIRMED
 
 # Half the distance of a difference, relative to a number or its scale. Rounding of the runs, about
@@ -784,7 +784,9 @@ class Designs:
         zero, unit = np.zeros_like(start), np.ones_like(start)
 
         def finite(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            here, slope = with_slopes(self.at, np.clip(x, 0.0, 1.0), zero, unit, unit, span)
+            here, slope = residuals_and_slopes(
+                self.at, np.clip(x, 0.0, 1.0), zero, unit, unit, span
+            )
             # a failed design is much worse, and has no slopes
             slope = np.nan_to_num(slope, posinf=0.0, neginf=0.0)
             return np.nan_to_num(here, posinf=FAILED_VALUE * self.size), slope

@@ -98,17 +98,17 @@ class Ensemble(Answer):
         return len(self._members)
 
     def __iter__(self) -> Iterator[Result]:
-        return (self[place] for place in range(len(self)))
+        return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, str):
-            return super().__getitem__(place)
-        place = range(len(self))[index(place)]
-        member = self._members[place]
-        if self._stored is not None and place in self._stored:
-            return self._stored.result(place, None if self._cases is None else self._cases[place])
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, str):
+            return super().__getitem__(i)
+        i = range(len(self))[index(i)]
+        member = self._members[i]
+        if self._stored is not None and i in self._stored:
+            return self._stored.result(i, None if self._cases is None else self._cases[i])
         if member.result is None:
-            raise RunError(f"member {place}: {member.message}")
+            raise RunError(f"member {i}: {member.message}")
         return member.result
 
     def __getattr__(self, name: str) -> Any:
@@ -210,26 +210,26 @@ class Ensemble(Answer):
             If the file cannot be written. The message gives the path, the required bytes, and a
             fix. The folder is then unchanged.
         """
-        about = (
-            [self[place].provenance for place in range(len(self)) if self._has(place)]
+        origins = (
+            [self[i].provenance for i in range(len(self)) if self._has(i)]
             if self._stored is None
             else []
         )
-        about = about or [{} if self._stored is None else self._stored.provenance]
+        origins = origins or [{} if self._stored is None else self._stored.provenance]
         started, wall_time = (
-            about[0].get("started", ""),
-            sum(one.get("wall_time", 0.0) for one in about),
+            origins[0].get("started", ""),
+            sum(origin.get("wall_time", 0.0) for origin in origins),
         )
         with claim(path, overwrite), ensemble_file(path, overwrite, self.cases) as file:
-            for place in range(len(self)):
-                file.add(place, [self[place] if self._has(place) else None])
+            for i in range(len(self)):
+                file.add(i, [self[i] if self._has(i) else None])
                 if progress is not None:
-                    progress((place + 1) / len(self))
+                    progress((i + 1) / len(self))
             file.finish(self.status, self.messages, started, wall_time)
 
-    def _has(self, place: int) -> bool:
-        return self._members[place].result is not None or (
-            self._stored is not None and place in self._stored
+    def _has(self, i: int) -> bool:
+        return self._members[i].result is not None or (
+            self._stored is not None and i in self._stored
         )
 
     @property
@@ -247,9 +247,7 @@ class Ensemble(Answer):
         """Cases of the members. Cases in a file are validated again at the first access."""
         if self._cases is None:
             assert self._stored is not None
-            self._cases = tuple(
-                case_as_given(self._stored.case_of(place)[0]) for place in range(len(self))
-            )
+            self._cases = tuple(case_as_given(self._stored.case_of(i)[0]) for i in range(len(self)))
         return self._cases
 
     @property

@@ -62,7 +62,7 @@ from granchain.studies.measures import (
     missing_note,
     padded_rows,
 )
-from granchain.studies.members import LOT, check_members, lots, memory_of
+from granchain.studies.members import LOT, check_members, member_groups, memory_of
 from granchain.studies.plan import RESERVED_NAMES, Plan, is_number, vary_json
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def evaluate(
     cases : iterable of Case, or plan
         Cases, or the result of `granchain.plan`.
     measures : sequence of str or function
-        What to measure: "pulse" (peak, arrival, and width at the sensors, wave speed, transmitted
+        Measures: "pulse" (peak, arrival, and width at the sensors, wave speed, transmitted
         momentum and energy), "traces", "second_moment", "participation", "bead_energy",
         "contact_energy", "bead_spectrum", or functions of a Result that return a dict of numbers.
         "result" keeps complete results, and then is the only measure.
@@ -268,27 +268,27 @@ class Evaluation:
         self.status = [Status.INTERRUPTED] * len(cases)
         self.message, self.law = [NOT_COMPUTED] * len(cases), [""] * len(cases)
         self.names: list[str] = []
-        self.part: StudyPart | None = None
+        self.partial_file: StudyPart | None = None
         self.stored: StoredEnsemble | None = None
         self._blocks: list[tuple[Sequence[int], Columns]] = []
 
     def add(self, places: Sequence[int], columns: Columns) -> None:
         """Add the columns of members."""
         self._blocks.append((places, columns))
-        for row, place in enumerate(places):
-            self.message[place], self.law[place] = columns["message"][row], columns["law"][row]
+        for row, member in enumerate(places):
+            self.message[member], self.law[member] = columns["message"][row], columns["law"][row]
             # last, so that an incomplete member does not count as computed
-            self.status[place] = STATUS_OF_LABEL[columns["status"][row]]
+            self.status[member] = STATUS_OF_LABEL[columns["status"][row]]
 
     @property
     def to_compute(self) -> list[int]:
         """Indices of the members that are not computed."""
-        return [place for place, end in enumerate(self.status) if end is Status.INTERRUPTED]
+        return [member for member, end in enumerate(self.status) if end is Status.INTERRUPTED]
 
     @property
     def complete(self) -> list[int]:
         """Indices of the members that are complete."""
-        return [place for place, end in enumerate(self.status) if end is Status.COMPLETE]
+        return [member for member, end in enumerate(self.status) if end is Status.COMPLETE]
 
     def __contains__(self, name: str) -> bool:
         return any(name in columns for _, columns in self._blocks)
@@ -315,8 +315,8 @@ class Evaluation:
         entries = [otherwise] * len(self.cases)
         for places, columns in self._blocks:
             if name in columns:
-                for row, place in enumerate(places):
-                    entries[place] = columns[name][row]
+                for row, member in enumerate(places):
+                    entries[member] = columns[name][row]
         return entries
 
     @property
@@ -341,11 +341,11 @@ class Evaluation:
             for time, force, count in zip(times, forces, counts, strict=True)
         ]
 
-    def result(self, place: int) -> Result | None:
+    def result(self, member: int) -> Result | None:
         """Return the complete result of a member, if it was measured."""
-        stored = None if self.part is None else self.part.result(self.names[place])
-        stored = self._results[place] if stored is None else stored
-        return stored.result(self.cases[place]) if isinstance(stored, PlainResult) else stored
+        stored = None if self.partial_file is None else self.partial_file.result(self.names[member])
+        stored = self._results[member] if stored is None else stored
+        return stored.result(self.cases[member]) if isinstance(stored, PlainResult) else stored
 
     @cached_property
     def _results(self) -> list[Any]:
@@ -359,8 +359,8 @@ class Evaluation:
             coordinates = str(attributes.pop("coordinates", "")).split()
             return dataset_of(variables_of_study(self), attributes, coordinates)
         members = [
-            Member(status, message, None if self.stored else self.result(place))
-            for place, (status, message) in enumerate(zip(self.status, self.message, strict=True))
+            Member(status, message, None if self.stored else self.result(member))
+            for member, (status, message) in enumerate(zip(self.status, self.message, strict=True))
         ]
         return Ensemble(self.cases, members, self.stored)
 
@@ -440,43 +440,49 @@ def evaluated(
 
             def store(places: Sequence[int], columns: Columns) -> None:
                 evaluation.add(*rows_of_all(places, columns, alike))
-                report(sum(len(alike[place]) for place in places))
+                report(sum(len(alike[member]) for member in places))
                 raise_failure(evaluation, places, strict)
 
-            finish(evaluation, compute, [*alike], store, "", interruptible)
+            compute_and_report(evaluation, compute, [*alike], store, "", interruptible)
             return evaluation
         with claim(out, overwrite or resume):
             evaluation.names = names_of_members(evaluation)
-            evaluation.part = part = StudyPart(out, go_on=resume, anew=overwrite)
+            evaluation.partial_file = partial_file = StudyPart(out, go_on=resume, anew=overwrite)
             if resume:
-                with part.valid():
-                    restore(evaluation, [*complete_columns(evaluation, out), *part.columns], out)
+                with partial_file.valid():
+                    restore(
+                        evaluation, [*complete_columns(evaluation, out), *partial_file.columns], out
+                    )
             done = len(listed) - len(evaluation.to_compute)
             alike = {}
             first: dict[str, int] = {}
-            for place in evaluation.to_compute:
-                alike.setdefault(first.setdefault(evaluation.names[place], place), []).append(place)
+            for member in evaluation.to_compute:
+                alike.setdefault(first.setdefault(evaluation.names[member], member), []).append(
+                    member
+                )
 
             def append(places: Sequence[int], columns: Columns) -> None:
-                names = [evaluation.names[place] for place in places]
+                names = [evaluation.names[member] for member in places]
                 with interruptions.deferred():
-                    part.add({"point": names, **columns})
+                    partial_file.add({"point": names, **columns})
                     # results stay in the file until they are needed
                     columns = {name: columns[name] for name in columns if name != "result"}
                     evaluation.add(*rows_of_all(places, columns, alike))
-                report(sum(len(alike[place]) for place in places))
+                report(sum(len(alike[member]) for member in places))
                 raise_failure(evaluation, places, strict)
 
-            where = f"They are in {part.path}. Resume with --resume (in Python: resume=True)."
-            finish(evaluation, compute, [*alike], append, where, interruptible)
+            where = (
+                f"They are in {partial_file.path}. Resume with --resume (in Python: resume=True)."
+            )
+            compute_and_report(evaluation, compute, [*alike], append, where, interruptible)
             if not evaluation.to_compute:
                 with interruptions.deferred():
                     save_evaluation(evaluation, out, overwrite or resume)
-                    part.remove()
+                    partial_file.remove()
     return evaluation
 
 
-def finish(
+def compute_and_report(
     evaluation: Evaluation,
     compute: Callable[[Sequence[int], Store], None],
     places: Sequence[int],
@@ -511,12 +517,12 @@ def finish(
 
 def raise_failure(evaluation: Evaluation, places: Sequence[int], strict: bool) -> None:
     """Raise the error of a member that failed, if the evaluation is strict."""
-    for place in places if strict else ():
-        status, message = evaluation.status[place], evaluation.message[place]
+    for member in places if strict else ():
+        status, message = evaluation.status[member], evaluation.message[member]
         if status is Status.NOT_SET_UP:
-            raise CaseError([f"member {place}: {line}" for line in message.split("\n")])
+            raise CaseError([f"member {member}: {line}" for line in message.split("\n")])
         if status.failed:
-            raise RunError(f"member {place}: {message}", evaluation.result(place))
+            raise RunError(f"member {member}: {message}", evaluation.result(member))
 
 
 def check_first(case: Case, measures: Measures) -> None:
@@ -590,14 +596,14 @@ def size_of_numbers(
             )
         return size
     # cases that share their tables have as many numbers
-    known: dict[tuple[int, ...], float] = {}
+    sizes: dict[tuple[int, ...], float] = {}
     size, most = 0.0, MEMORY
     for case in cases:
         tables = (case,) if case.measured else (case.chain, case.sensors, case.snapshots, case.time)
         like = tuple(map(id, tables))
-        if like not in known:
-            known[like] = 8.0 * numbers_of_member(case, measures)
-        size += known[like]
+        if like not in sizes:
+            sizes[like] = 8.0 * numbers_of_member(case, measures)
+        size += sizes[like]
     if size > min(most, LARGEST_FILE):
         raise CaseError(
             f"measures: the numbers of {len(cases)} members need {size / 2**30:.3g} GiB. At most "
@@ -649,8 +655,8 @@ def repeated_members(
         laws = any(key in change for _, change in changes[:1] for key in ("contact.law", "contact"))
         keys = (canonical(change) for _, change in changes) if laws else range(len(cases))
     alike: dict[Any, list[int]] = {}
-    for place, key in enumerate(keys):
-        alike.setdefault(key, []).append(place)
+    for member, key in enumerate(keys):
+        alike.setdefault(key, []).append(member)
     return {places[0]: places for places in alike.values()}
 
 
@@ -658,14 +664,14 @@ def rows_of_all(
     places: Sequence[int], columns: Columns, alike: Mapping[int, Sequence[int]]
 ) -> tuple[Sequence[int], Columns]:
     """Return columns for all members that have the cases of some members."""
-    if all(len(alike[place]) == 1 for place in places):
+    if all(len(alike[member]) == 1 for member in places):
         return places, columns
-    rows = [row for row, place in enumerate(places) for _ in alike[place]]
-    every = [other for place in places for other in alike[place]]
-    return every, taken(columns, rows)
+    rows = [row for row, member in enumerate(places) for _ in alike[member]]
+    every = [other for member in places for other in alike[member]]
+    return every, selected_rows(columns, rows)
 
 
-def taken(columns: Columns, rows: Sequence[int]) -> dict[str, Any]:
+def selected_rows(columns: Columns, rows: Sequence[int]) -> dict[str, Any]:
     """Return some rows of columns."""
     return {
         name: [values[row] for row in rows] if isinstance(values, list) else values[list(rows)]
@@ -704,17 +710,18 @@ def restore(evaluation: Evaluation, blocks: Sequence[Columns], out: str | os.Pat
     """
     names = evaluation.names
     where = {name: (block, row) for block in blocks for row, name in enumerate(block["point"])}
-    known = [place for place, name in enumerate(names) if name in where]
+    restored = [member for member, name in enumerate(names) if name in where]
     grouped: dict[int, tuple[Columns, list[int], list[int]]] = {}
-    for place in known:
-        block, row = where[names[place]]
+    for member in restored:
+        block, row = where[names[member]]
         _, places, rows = grouped.setdefault(id(block), (block, [], []))
-        places.append(place)
+        places.append(member)
         rows.append(row)
     for block, places, rows in grouped.values():
-        evaluation.add(places, taken(block, rows))
+        evaluation.add(places, selected_rows(block, rows))
     changed = changed_law(
-        [evaluation.cases[place] for place in known], [evaluation.law[place] for place in known]
+        [evaluation.cases[member] for member in restored],
+        [evaluation.law[member] for member in restored],
     )
     if changed:
         raise LawError(
@@ -737,11 +744,11 @@ def save_evaluation(evaluation: Evaluation, out: str | os.PathLike[str], overwri
     started, wall_time = [], 0.0
     with ensemble_file(out, overwrite, evaluation.cases) as file:
         memory = memory_of(evaluation.cases)
-        for places in lots(range(len(evaluation.cases)), memory, LOT_TO_FILE, TOGETHER):
-            results = [evaluation.result(place) for place in places]
+        for places in member_groups(range(len(evaluation.cases)), memory, LOT_TO_FILE, TOGETHER):
+            results = [evaluation.result(member) for member in places]
             file.add(places[0], results)
-            if evaluation.part is not None:
-                evaluation.part.release()
+            if evaluation.partial_file is not None:
+                evaluation.partial_file.release()
             for result in results:
                 if result is not None:
                     started.append(result.provenance["started"])
@@ -760,9 +767,9 @@ def complete_columns(evaluation: Evaluation, out: str | os.PathLike[str]) -> lis
         about = stored.provenance
         origin = [about["granchain_version"], about["source_hash"], "result", []]
         results = [
-            stored.result(place) if place in stored else None for place in range(len(stored))
+            stored.result(member) if member in stored else None for member in range(len(stored))
         ]
-        documents = [stored.case_of(place)[1] for place in range(len(stored))]
+        documents = [stored.case_of(member)[1] for member in range(len(stored))]
         return [
             {
                 "point": [name_of_member(document, origin) for document in documents],
@@ -884,7 +891,9 @@ def variables_of_study(evaluation: Evaluation) -> dict[str, Variable]:
         ),
     }
     if evaluation.chained:
-        about_state = "state at the end, from which the next value goes on"
+        about_state = (
+            "state at the end, from which the next value goes on"  # words: ok: stored label
+        )
         states = evaluation.rows("state", "")
         endings["state"] = states, f"{about_state}: case.replace(initial=...)"
     if evaluation.names:
@@ -935,8 +944,10 @@ def notes_of(evaluation: Evaluation) -> list[str]:
     late = missing & (Missing.NOT_ARRIVED | Missing.CUT) > 0
     if note := missing_note(late, evaluation.sensors):
         notes.append(note)
-    known = np.isfinite(evaluation["wave_speed"])
-    sensors = np.column_stack([missing & ~Missing.WALL, evaluation["wave_speed_sensors"]])[known]
+    has_speed = np.isfinite(evaluation["wave_speed"])
+    sensors = np.column_stack([missing & ~Missing.WALL, evaluation["wave_speed_sensors"]])[
+        has_speed
+    ]
     if (sensors != sensors[:1]).any():
         notes.append(UNLIKE)
     return notes
@@ -947,14 +958,19 @@ def shared_tables(cases: Sequence[Case]) -> dict[str, Any]:
 
     `runs` has the index of each table of a case in `parts`.
     """
-    known: dict[str, int] = {}
+    index_of_table: dict[str, int] = {}
     runs = []
     for case in cases:
         stored = case.as_given()
         tables = stored.pop("tables") | {f"({name})": value for name, value in stored.items()}
         texts_of = {name: canonical(table, ordered=True) for name, table in tables.items()}
-        runs.append({name: known.setdefault(text, len(known)) for name, text in texts_of.items()})
-    return {"runs": runs, "parts": [json.loads(text) for text in known]}
+        runs.append(
+            {
+                name: index_of_table.setdefault(text, len(index_of_table))
+                for name, text in texts_of.items()
+            }
+        )
+    return {"runs": runs, "parts": [json.loads(text) for text in index_of_table]}
 
 
 @lru_cache(4096)

@@ -57,21 +57,21 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
     # members mostly share the table of their law
     tables = {id(case.contact): case for case in cases}
     names = dict.fromkeys(name for case in tables.values() for name, _ in case.laws)
-    found = []
+    files = []
     for name in names:
         law = laws()[name]
         file = file_of(law)
         if file is not None:
             loaded = loaded_content(file) or content_hash(file)
             warn_if_edited(file, loaded)
-            found.append({"path": os.path.abspath(file), "sha256": loaded})
+            files.append({"path": os.path.abspath(file), "sha256": loaded})
         elif not law.__module__.startswith("granchain."):
             raise LawError(
                 f'executor: the law "{name}" is not in a file. It must be a law of granchain, or '
                 "of a file that a worker can load. Save it as a Python file, and load that file "
                 "with granchain.contact.user.load_law_module or --law-module."
             )
-    return found
+    return files
 
 
 def content_hash(path: str | os.PathLike[str]) -> str:
@@ -207,7 +207,7 @@ def compute_elsewhere(
         "measures": list(measures.names),
     }
     # the laws of this process, before anything is sent
-    records = law_records([cases[place] for place in places])
+    records = law_records([cases[member] for member in places])
     expected = dict(zip(places, records, strict=True))
     first, remaining = places[:1], places[1:]
     compute_here(cases, first, measures, 1, store)
@@ -218,7 +218,7 @@ def compute_elsewhere(
 
     def submit(task: Sequence[int]) -> Future[bytes]:
         with executor_faults("rejected a task"):
-            members = pickle.dumps([cases[place] for place in task])
+            members = pickle.dumps([cases[member] for member in task])
             future: Future[bytes] = executor.submit(
                 compute, canonical(about), members, measures.functions
             )
@@ -235,8 +235,8 @@ def compute_elsewhere(
                 raise ValueError("members are missing or repeated")
             for columns in blocks:
                 those = [task[row] for row in columns.pop("places")]
-                for place, record in zip(those, columns["law"], strict=True):
-                    law = expected[place]
+                for member, record in zip(those, columns["law"], strict=True):
+                    law = expected[member]
                     changed = "" if law is None else law.difference(LawRecord.of_text(record))
                     if changed:
                         raise LawError(
@@ -273,9 +273,9 @@ def executor_faults(what: str) -> Iterator[None]:
     except (GranchainError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        words = ": ".join(filter(None, (type(error).__name__, str(error))))
+        reason = ": ".join(filter(None, (type(error).__name__, str(error))))
         raise RunError(
-            f"executor: it {what} ({words}). It must be a concurrent.futures.Executor or a dask "
+            f"executor: it {what} ({reason}). It must be a concurrent.futures.Executor or a dask "
             "Client that computes submitted tasks. Call again with another executor."
         ) from error
 

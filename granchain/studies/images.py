@@ -30,7 +30,7 @@ from granchain.portable import usable_processors
 from granchain.simulation import MOST_THREADS, prepare, residual_overlaps, run_to_end
 from granchain.status import Status
 from granchain.store import Result
-from granchain.waves.dispersion import at_rest
+from granchain.waves.dispersion import static_slopes
 
 # Number of recorded instants of a run.
 INSTANTS = 200
@@ -181,10 +181,10 @@ class Images:
         self.case, self.runners, self.history = case, runners, history
         self._chain, self._contacts, self.time_step = prepare(case)
         chain, self.quantities = self._chain, self._contacts.model.history
-        own, rows = chain.elements, chain.stretches()
-        self.mass = np.concatenate([chain.mass, own.mass[chain.attached]])
+        elements, rows = chain.elements, chain.stretches()
+        self.mass = np.concatenate([chain.mass, elements.mass[chain.attached]])
         self._stiffness, self._damping = (
-            rows.T @ (each[:, None] * rows) for each in (own.stiffness, own.damping)
+            rows.T @ (each[:, None] * rows) for each in (elements.stiffness, elements.damping)
         )
         self.bodies, self.contacts = self.mass.size, chain.contacts
         self.bead, self.contact = chain.body_labels, chain.contact_labels[chain.contacts]
@@ -350,12 +350,14 @@ class Images:
     @property
     def initial(self) -> np.ndarray:
         """State in which the case starts, (2 n_bodies,) [m], [m/s]."""
-        chain, own, places = self._chain, self._chain.elements, self._chain.attached
-        return np.concatenate([chain.displacement, own.u[places], chain.velocity, own.v[places]])
+        chain, elements, attached = self._chain, self._chain.elements, self._chain.attached
+        return np.concatenate(
+            [chain.displacement, elements.u[attached], chain.velocity, elements.v[attached]]
+        )
 
     @cached_property
     def losses(self) -> dict[str, bool]:
-        """Whether the chain loses energy in small oscillations, in its dashpots and contacts.
+        """Energy losses in small oscillations: true for dashpots or contacts that lose energy.
 
         Raises
         ------
@@ -363,19 +365,19 @@ class Images:
             If a contact is open at rest.
         """
         chain, contacts = self._chain, range(self.contacts.start, self.contacts.stop)
-        damping = at_rest(self._contacts, contacts, float(chain.mass.min()))[1]
+        damping = static_slopes(self._contacts, contacts, float(chain.mass.min()))[1]
         return {"damping of the beads": bool(self._damping.any()), "contacts": bool(damping.any())}
 
     @property
     def decays_evenly(self) -> bool:
-        """Whether all small oscillations decay at one rate: damping is proportional to mass."""
+        """True if all small oscillations decay at one rate: damping is proportional to mass."""
         rates = self._damping / self.mass
         uniform = np.allclose(rates, rates[0, 0] * np.eye(self.bodies), rtol=1e-9, atol=0.0)
         return uniform and not self.losses["contacts"]
 
     @property
     def translates(self) -> bool:
-        """Whether nothing keeps the chain in place."""
+        """True if nothing keeps the chain in place."""
         chain = self._chain
         return not (chain.left.has_wall or chain.right.has_wall or chain.on_site_stiffness.any())
 

@@ -1,4 +1,4 @@
-"""What is measured of the members of a study: labels, and the functions that compute them.
+"""Measures of the members of a study: labels, and the functions that compute them.
 
 Members that have been advanced together are measured together, without a result for each. Only a
 function of a result, and a measure that needs one, creates the results.
@@ -31,7 +31,7 @@ from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.store import Result
 from granchain.store.schema import Label
-from granchain.studies.members import LOT, Ready, advance, lots, memory_of
+from granchain.studies.members import LOT, Ready, advance, member_groups, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 TOGETHER = 128
@@ -179,25 +179,25 @@ MEASURES: dict[str, dict[str, Label]] = {
 
 
 class Measures(NamedTuple):
-    """What is measured of each member.
+    """Requested measures of each member.
 
     Parameters
     ----------
     names : tuple of str
-        Names of `known`, in its order.
+        Names of `available`, in its order.
     functions : tuple of functions
         Functions that take the Result of a member and return a dict of numbers.
-    known : mapping of str to mapping
+    available : mapping of str to mapping
         Labels of the variables of each measure. Default: those of a chain.
     """
 
     names: tuple[str, ...]
     functions: tuple[SummaryFunction, ...] = ()
-    known: Mapping[str, Mapping[str, Label]] = MEASURES
+    available: Mapping[str, Mapping[str, Label]] = MEASURES
 
     @property
     def needs_results(self) -> bool:
-        """Whether a result is created for each member."""
+        """True if a result is created for each member."""
         return bool(self.functions or "result" in self.names or self.of_results)
 
     @property
@@ -208,7 +208,7 @@ class Measures(NamedTuple):
     @property
     def labels(self) -> dict[str, Label]:
         """Label of each variable, without those of the functions."""
-        labels = {name: label for of in self.names for name, label in self.known[of].items()}
+        labels = {name: label for of in self.names for name, label in self.available[of].items()}
         return {"time_step": TIME_STEP} | labels
 
     def recording(self, case: Case) -> Recording:
@@ -228,7 +228,7 @@ class Measures(NamedTuple):
 def measures_of(measures: Any, case: Any) -> Measures:
     """Return the requested measures of a case, each once and in the standard order.
 
-    A mechanism has numbers of its own, and "pulse" stands for all of them.
+    A mechanism has other measures than a chain, and "pulse" means all of them.
 
     Raises
     ------
@@ -237,17 +237,17 @@ def measures_of(measures: Any, case: Any) -> Measures:
     """
     listed = list(measures) if isinstance(measures, (list, tuple)) else [measures]
     names = {name for name in listed if isinstance(name, str)}
-    known: Mapping[str, Mapping[str, Label]] = MEASURES
+    available: Mapping[str, Mapping[str, Label]] = MEASURES
     if case.measured:
         each = {name: {name: label} for name, label in case.measured.items()}
-        known = {**each, "pulse": case.measured, "result": {}}
+        available = {**each, "pulse": case.measured, "result": {}}
     problems = Problems()
     for measure in listed:
         problems.check(
-            measure in known if isinstance(measure, str) else callable(measure),
+            measure in available if isinstance(measure, str) else callable(measure),
             "measures",
             f"{shown(measure)} is unknown",
-            f"It must be a function of a Result, or one of {', '.join(known)}",
+            f"It must be a function of a Result, or one of {', '.join(available)}",
         )
     problems.check(
         "result" not in names or len(listed) == 1,
@@ -258,7 +258,7 @@ def measures_of(measures: Any, case: Any) -> Measures:
     )
     problems.close()
     functions = tuple(measure for measure in listed if not isinstance(measure, str))
-    return Measures(tuple(name for name in known if name in names), functions, known)
+    return Measures(tuple(name for name in available if name in names), functions, available)
 
 
 def columns_of_members(
@@ -400,11 +400,11 @@ def trace_of_member(member: Ready) -> tuple[np.ndarray, np.ndarray]:
 
 def padded_rows(arrays: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
     """Stack arrays of `dims` dimensions, padded with nan to the longest; None gives nan."""
-    known = [np.zeros((0,) * dims) if array is None else array for array in arrays]
+    present = [np.zeros((0,) * dims) if array is None else array for array in arrays]
     padded = np.full(
-        (len(known), *np.max([array.shape for array in known], axis=0).astype(int)), np.nan
+        (len(present), *np.max([array.shape for array in present], axis=0).astype(int)), np.nan
     )
-    for row, array in enumerate(known):
+    for row, array in enumerate(present):
         within: Any = (row, *map(slice, array.shape))
         padded[within] = array
     return padded
@@ -486,10 +486,10 @@ def set_numbers(
     columns["missing"][rows] = missing + Missing.WALL * walls[:, np.newaxis]
     # chains that share their radii share their positions
     positions = {id(member.chain.radius): member.chain for member in ready}
-    known = {like: chain.positions() for like, chain in positions.items()}
+    positions_of = {like: chain.positions() for like, chain in positions.items()}
     at = np.array(
         [
-            known[id(member.chain.radius)][bodies]
+            positions_of[id(member.chain.radius)][bodies]
             for member, bodies in zip(ready, bodies_of_sensors(ready), strict=True)
         ]
     )
@@ -540,16 +540,16 @@ def recorded(ready: Ready) -> State:
 
 def further_arrays(result: Result, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the arrays of a result for the given names of `FURTHER`."""
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for name in names:
         if name == "bead_spectrum":
             of_beads = [bead_spectrum(result, bead) for bead in result.sensor_bead.tolist()]
-            found["frequency"] = of_beads[0].frequency
-            found[name] = np.stack([one.density for one in of_beads], axis=-1)
+            arrays["frequency"] = of_beads[0].frequency
+            arrays[name] = np.stack([spectrum.density for spectrum in of_beads], axis=-1)
         else:
-            found[name] = getattr(spreading, name)(result)
-            found["snapshot_time"] = np.asarray(result.snapshot_time, dtype=float)
-    return found
+            arrays[name] = getattr(spreading, name)(result)
+            arrays["snapshot_time"] = np.asarray(result.snapshot_time, dtype=float)
+    return arrays
 
 
 def checked_numbers(numbers: Any) -> dict[str, float]:
@@ -593,7 +593,7 @@ def transmitted(
     interval : sequence of float
         Time between the samples of each member [s].
     """
-    found, cases = np.full((2, len(ready)), math.nan), [member.case for member in ready]
+    transmission, cases = np.full((2, len(ready)), math.nan), [member.case for member in ready]
     for runs in alike(
         (*map(id, (case.chain, case.ends, case.initial)), case.striker is None) for case in cases
     ):
@@ -605,13 +605,13 @@ def transmitted(
         force = traces[sensor, runs]
         above = force - force[:, :1] if force[:, 0].any() else force
         stops = first_pulse(time[runs].T, above.T).end.tolist()
-        for run, one, stop in zip(runs, above, stops, strict=True):
+        for run, pulse_force, stop in zip(runs, above, stops, strict=True):
             mass, velocity = ready[run].chain.mass, ready[run].chain.velocity
-            passed = momentum_passed(one, stop - 1) if stop > 0 else math.nan
+            passed = momentum_passed(pulse_force, stop - 1) if stop > 0 else math.nan
             momentum = 2.0 * interval[run] * passed
             energy = momentum**2 / mass[-1] / (mass[0] * float(velocity[0]) ** 2)
-            found[:, run] = momentum / (mass[0] * float(velocity[0])), energy
-    return found
+            transmission[:, run] = momentum / (mass[0] * float(velocity[0])), energy
+    return transmission
 
 
 # --------------------------------------------------------------------------------------------------
@@ -657,7 +657,9 @@ def compute_here(
             recordings[like] = measures.recording(case)
         return recordings[like]
 
-    groups = lots(places, memory_of(cases[place] for place in places), 0.5 * most, TOGETHER)
+    groups = member_groups(
+        places, memory_of(cases[member] for member in places), 0.5 * most, TOGETHER
+    )
     advance(
         cases,
         groups,
@@ -684,8 +686,8 @@ def compute_alone(
     KeyboardInterrupt
         If a run is interrupted. The member is not stored.
     """
-    for place in places:
-        case = cases[place]
+    for member in places:
+        case = cases[member]
         columns = columns_of_refused("", measures)
         numbers: dict[str, float] = {}
         try:
@@ -694,7 +696,7 @@ def compute_alone(
         except RunError as error:
             result, columns["message"] = error.result, [str(error)]
         except GranchainError as error:
-            store([place], columns | {"message": [str(error)]})
+            store([member], columns | {"message": [str(error)]})
             continue
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
@@ -711,7 +713,7 @@ def compute_alone(
                 except GranchainError as error:
                     columns["message"] = [f"summary: {error}"]
             columns["numbers"] = [numbers]
-        store([place], columns)
+        store([member], columns)
 
 
 def computed(case: Case, measures: Measures) -> dict[str, Any]:

@@ -50,7 +50,7 @@ T = TypeVar("T")
 class Ready(NamedTuple):
     """Member that is set up."""
 
-    place: int
+    member: int
     case: Case
     chain: Chain
     state: State
@@ -143,7 +143,7 @@ def advance(
     def set_up_group(places: Sequence[int], threads: int) -> tuple[list[Batch], list[Block]]:
         ready, refused = set_up(cases, places, record)
         return batches_of(ready, threads), [
-            ([place], refuse(sentence)) for place, sentence in refused
+            ([member], refuse(sentence)) for member, sentence in refused
         ]
 
     def measured(batches: Iterable[Batch]) -> list[Block]:
@@ -153,7 +153,7 @@ def advance(
             # a member that was stopped is computed again from its start
             ended = [pair for pair in members if pair[1] is not Status.RUNNING]
             if ended:
-                blocks.append(([ready.place for ready, _ in ended], measure(ended, wall_time)))
+                blocks.append(([ready.member for ready, _ in ended], measure(ended, wall_time)))
         return blocks
 
     def run_group(places: Sequence[int]) -> list[Block]:
@@ -197,7 +197,7 @@ def run_batch(batch: Batch, stop: threading.Event) -> tuple[list[tuple[Ready, St
     last, clock, each = first + len(ready), time.perf_counter(), 0.0
     status = stack.status[first:last]
     block, members = max(1, FIRST_BLOCK // ready[0].chain.n_bodies), 1
-    most = max(one.state.time_step.n_steps for one in ready)
+    most = max(ready_member.state.time_step.n_steps for ready_member in ready)
     while (status == Status.RUNNING).any() and not stop.is_set():
         at = first
         while at < last and not stop.is_set():
@@ -208,17 +208,19 @@ def run_batch(batch: Batch, stop: threading.Event) -> tuple[list[tuple[Ready, St
         grown = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(each, 1e-9)), most))
         block, members = grown, max(1, members * block // grown)
     wall_time = (time.perf_counter() - clock) / len(ready)
-    return [(one, Status(number)) for one, number in zip(ready, status, strict=True)], wall_time
+    return [
+        (ready_member, Status(number)) for ready_member, number in zip(ready, status, strict=True)
+    ], wall_time
 
 
 def check_members(cases: Sequence[Any], threads: int | None) -> int:
     """Check all arguments and return the number of threads."""
     problems = Problems()
     problems.check(len(cases) > 0, "cases", "missing", "At least one case is required")
-    for place, case in enumerate(cases):
+    for i, case in enumerate(cases):
         problems.check(
             isinstance(case, CheckedCase) and type(case) is type(cases[0]),
-            f"cases[{place}]",
+            f"cases[{i}]",
             f"{type(case).__name__} is not valid",
             "It must be a Case, or all must be mechanisms of one kind",
             "Create it with granchain.load_case or case.replace",
@@ -231,7 +233,7 @@ def check_members(cases: Sequence[Any], threads: int | None) -> int:
     return threads
 
 
-def lots(
+def member_groups(
     places: Sequence[int], memory: Iterable[float], most: float, together: int
 ) -> Iterator[Sequence[int]]:
     """Return the indices of members that are set up together, group by group.
@@ -246,24 +248,24 @@ def lots(
     together : int
         Maximum number of members in a group.
     """
-    first, held = 0, 0.0
+    first, used = 0, 0.0
     for at, needed in enumerate(memory):
-        if at > first and (at - first == together or held + needed > most):
+        if at > first and (at - first == together or used + needed > most):
             yield places[first:at]
-            first, held = at, 0.0
-        held += needed
+            first, used = at, 0.0
+        used += needed
     yield places[first:]
 
 
 def memory_of(cases: Iterable[Case]) -> Iterator[float]:
     """Return the memory of each case [bytes]; cases with the same tables are evaluated once."""
-    known: dict[tuple, float] = {}
+    sizes: dict[tuple, float] = {}
     for case in cases:
         tables = case.chain, case.sensors, case.snapshots, case.energy, case.time
         like = (*map(id, tables), case.contact.law)
-        if like not in known:
-            known[like] = case.memory
-        yield known[like]
+        if like not in sizes:
+            sizes[like] = case.memory
+        yield sizes[like]
 
 
 def set_up(
@@ -274,25 +276,27 @@ def set_up(
     `record` returns the recording of a case.
     """
     try:
-        prepared = prepare_together([cases[place] for place in places])
+        prepared = prepare_together([cases[member] for member in places])
     except CaseError as error:
         if len(places) == 1:
             return [], [(places[0], "\n".join(error.problems))]
         # at least one of them is invalid: find it by bisection
         half = len(places) // 2
-        one, other = (set_up(cases, part, record) for part in (places[:half], places[half:]))
-        return one[0] + other[0], one[1] + other[1]
+        first_half, second_half = (
+            set_up(cases, subset, record) for subset in (places[:half], places[half:])
+        )
+        return first_half[0] + second_half[0], first_half[1] + second_half[1]
     ready: list[Ready] = []
     states: dict[tuple, State] = {}
-    for place, (row, contacts, time_step) in zip(places, prepared, strict=True):
-        recording = record(cases[place])
+    for member, (row, contacts, time_step) in zip(places, prepared, strict=True):
+        recording = record(cases[member])
         like = id(contacts.model), row.form, recording
         if like in states:
             state = states[like].at(contacts, row, time_step)
         else:
             state = State(contacts, row, time_step, recording, placed=False)
             states[like] = state
-        ready.append(Ready(place, cases[place], row, state))
+        ready.append(Ready(member, cases[member], row, state))
     return ready, []
 
 
@@ -302,16 +306,18 @@ def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
     Each thread gets several batches.
     """
     groups: dict[tuple, list[Ready]] = {}
-    for one in ready:
+    for member in ready:
         # all records of a stack have the length of its longest: at most twice that of any member
-        longest = max(one.state.sizes[axis] for axis in LENGTHS)
-        sensors = one.case.sensors
-        like = one.state.shape, longest.bit_length(), len(sensors.beads), sensors.arrival
-        groups.setdefault(like, []).append(one)
+        longest = max(member.state.sizes[axis] for axis in LENGTHS)
+        sensors = member.case.sensors
+        like = member.state.shape, longest.bit_length(), len(sensors.beads), sensors.arrival
+        groups.setdefault(like, []).append(member)
     batches = []
     for group in groups.values():
-        stack = Stack([one.state for one in group])
-        work = np.cumsum([float(one.chain.n_bodies * one.state.time_step.n_steps) for one in group])
+        stack = Stack([member.state for member in group])
+        work = np.cumsum(
+            [float(member.chain.n_bodies * member.state.time_step.n_steps) for member in group]
+        )
         share = max(1, math.ceil(work[-1] / (threads * STEPS_OF_A_BATCH)))
         count = min(len(group), threads * share)
         ends = np.searchsorted(work, work[-1] * np.arange(1, count) / count)

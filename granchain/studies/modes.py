@@ -68,8 +68,8 @@ def mode_study(
     """
     check_case(case)
     plan = plan_of(case, vary, how, n, seed)
-    found = [modes(member) for member in plan]
-    sizes = sorted({one.frequencies.size for one in found})
+    answers = [modes(member) for member in plan]
+    sizes = sorted({answer.frequencies.size for answer in answers})
     if len(sizes) > 1:
         raise CaseError(
             f"chain.beads: the chains have {sizes[0]} to {sizes[-1]} beads. All must have the "
@@ -81,13 +81,13 @@ def mode_study(
         ("mode",), np.arange(1, sizes[0] + 1), "1", "number of the mode, by increasing frequency"
     )
     for name, about in STORED.items():
-        values = np.stack([getattr(each, name) for each in found]).reshape((*plan.shape, -1))
+        values = np.stack([getattr(each, name) for each in answers]).reshape((*plan.shape, -1))
         variables[name] = Variable((*plan.dims, "mode"), values, *about)
     attributes = study_attributes(
         "mode_study",
         plan.case.title or "untitled case",
         plan.laws or plan.case.law.split(", "),
-        dict.fromkeys(message for each in found for message in each.messages),
+        dict.fromkeys(message for each in answers for message in each.messages),
         plan.case,
         how=plan.how,
         n=plan.n,

@@ -369,7 +369,7 @@ def values_of(where: str, value: Any, problems: Problems) -> Any:
         problems.check(
             len(value) > 0, where, "the list is empty", "At least one value is required", advice
         )
-        return [one.item() if isinstance(one, np.generic) else one for one in value] or None
+        return [entry.item() if isinstance(entry, np.generic) else entry for entry in value] or None
     if is_distribution(value):
         return checked_distribution(where, value, problems)
     if isinstance(value, Disorder):
@@ -399,8 +399,15 @@ def _derived_of(where: str, entry: Derived, problems: Problems) -> Derived | Non
     values, function = values_of(where, entry.values, problems), entry.function
     good = callable(function) and (isinstance(values, list) or is_distribution(values))
     if isinstance(function, Mapping) and isinstance(values, list):
-        columns = {key: values_of(where, one, problems) for key, one in flat_vary(function)}
-        function, lists = columns, [one for one in columns.values() if isinstance(one, list)]
+        columns = {key: values_of(where, column, problems) for key, column in flat_vary(function)}
+        function, lists = (
+            columns,
+            [
+                values_of_key
+                for values_of_key in columns.values()
+                if isinstance(values_of_key, list)
+            ],
+        )
         good = len(columns) == len(lists) > 0 and {*map(len, lists)} == {len(values)}
     if problems.clear(where):
         problems.check(
@@ -446,7 +453,7 @@ def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float
     advice = f"Write {{ {kind} = [0.1, 10, 21] }}"
     if not problems.check(good, where, f"{shown(limits)} is not valid", requirement, advice):
         return None
-    return [float(one) for one in RANGES[kind](*limits)]
+    return [float(number) for number in RANGES[kind](*limits)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -522,12 +529,12 @@ class Plan:
     def __len__(self) -> int:
         return math.prod(self.shape)
 
-    def __getitem__(self, place: int) -> Case:
-        template, _, numbers = self._members[place]
+    def __getitem__(self, member: int) -> Case:
+        template, _, numbers = self._members[member]
         return with_numbers(template, numbers) if numbers else template
 
     def __iter__(self) -> Iterator[Case]:
-        return (self[place] for place in range(len(self)))
+        return (self[member] for member in range(len(self)))
 
     def __repr__(self) -> str:
         along = ", ".join(f"{size} {name}" for name, size in self.sizes.items())
@@ -571,7 +578,10 @@ class Plan:
             return {}
         parts = quasi_random(self.n, len(self.drawn), self.seed)
         drawn = zip(self.drawn.items(), parts.T, strict=True)
-        return {key: np.asarray(one.ppf(column), dtype=float) for (key, one), column in drawn}
+        return {
+            key: np.asarray(distribution.ppf(column), dtype=float)
+            for (key, distribution), column in drawn
+        }
 
     def label(self, key: str) -> tuple[str, str]:
         """Return the unit and the description of a key or of a derived parameter."""
@@ -591,9 +601,13 @@ class Plan:
             for draw in range(self.n):
                 places = {key: at.get(key, draw) for key in keys}
                 changes: dict[str, Any] = {}
-                for key, place in places.items():
-                    changes |= self.settings[key][place]
-                yield {key: values[key][place] for key, place in places.items()}, changes, draw
+                for key, position in places.items():
+                    changes |= self.settings[key][position]
+                yield (
+                    {key: values[key][position] for key, position in places.items()},
+                    changes,
+                    draw,
+                )
 
     def _inputs_of_other_laws(self, at: Mapping[str, Any]) -> set[str]:
         """Return varied keys that the law at a point lacks and another law has.
@@ -626,7 +640,7 @@ class Plan:
 
     def changed(self) -> list[tuple[Case, dict[str, Any]]]:
         """Return the case of each member, and its changes; see `cases`."""
-        return [(self[place], changes) for place, (_, changes, _) in enumerate(self._members)]
+        return [(self[member], changes) for member, (_, changes, _) in enumerate(self._members)]
 
     @cached_property
     def _members(self) -> list[tuple[Case, dict[str, Any], dict[str, Any]]]:
@@ -636,25 +650,25 @@ class Plan:
         """
         rows = list(self._rows())
         groups = defaultdict(list)
-        for place, (_, changes, _) in enumerate(rows):
+        for member, (_, changes, _) in enumerate(rows):
             numbers = [key for key, value in changes.items() if is_independent(key, value)]
             fixed = [item for item in changes.items() if item[0] not in numbers]
-            groups[repr((numbers, fixed))].append((place, numbers))
+            groups[repr((numbers, fixed))].append((member, numbers))
         members: list[Any] = [None] * len(rows)
         errors: dict[int, CaseError] = {}
         for group in groups.values():
             (_, numbers), *_ = group
-            base = base_of(self.case, [rows[place][1] for place, _ in group], numbers)
-            for place, _ in group:
-                changes = rows[place][1]
+            base = base_of(self.case, [rows[member][1] for member, _ in group], numbers)
+            for member, _ in group:
+                changes = rows[member][1]
                 try:
                     case = base or self.case.replace(changes)
                 except CaseError as error:
-                    errors[place] = error
+                    errors[member] = error
                     continue
-                members[place] = case, changes, {key: changes[key] for key in numbers if base}
+                members[member] = case, changes, {key: changes[key] for key in numbers if base}
         if errors:
-            raise self._error([(errors[place], *rows[place][::2]) for place in sorted(errors)])
+            raise self._error([(errors[member], *rows[member][::2]) for member in sorted(errors)])
         return members
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], dict[str, Any], int]]:
@@ -681,11 +695,13 @@ class Plan:
         The values of a shorter chain are the first values of a longer one.
         """
         columns = {}
-        for place, (key, values) in enumerate(self.vary.items()):
+        for i, (key, values) in enumerate(self.vary.items()):
             if isinstance(values, Disorder):
                 name, added = DISORDERED[key]
-                random = [np.random.default_rng([self.seed, place, draw]) for draw in range(self.n)]
-                parts = np.array([one.random(beads - 1 if added else beads) for one in random])
+                random = [np.random.default_rng([self.seed, i, draw]) for draw in range(self.n)]
+                parts = np.array(
+                    [generator.random(beads - 1 if added else beads) for generator in random]
+                )
                 parts = np.clip(parts, TAIL, 1.0 - TAIL)
                 columns[name] = values.distribution.ppf(parts).tolist()
         return columns
@@ -762,10 +778,10 @@ def settings_of(name: str, entry: Any, values: Sequence[Any]) -> list[dict[str, 
     if not isinstance(entry, Derived):
         return [{name: value} for value in values]
     rows, problems, function = [], Problems(), entry.function
-    for place, value in enumerate(values):
+    for i, value in enumerate(values):
         try:
             if isinstance(function, Mapping):
-                row = {key: column[place] for key, column in function.items()}
+                row = {key: column[i] for key, column in function.items()}
             else:
                 row = dict(function(value))
             for key in row:
@@ -948,7 +964,9 @@ def check_entry(case: CheckedCase, key: str, value: Any, how: str, problems: Pro
             "It must be a distribution, such as { uniform = [low, high] }",
             "Write a distribution, or use product",
         )
-        plain = [one if isinstance(one, (bool, int, float, str)) else repr(one) for one in values]
+        plain = [
+            value if isinstance(value, (bool, int, float, str)) else repr(value) for value in values
+        ]
         ((repeated, most),) = Counter(plain).most_common(1)
         problems.check(
             how != "product" or most == 1,

@@ -67,27 +67,27 @@ def descend(
     """
     from scipy.optimize import least_squares
 
-    known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+    evaluated: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
     def at(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         key = point.tobytes()
-        if key not in known:
-            known[key] = with_slopes(residuals, point, low, high, size)
-        return known[key]
+        if key not in evaluated:
+            evaluated[key] = residuals_and_slopes(residuals, point, low, high, size)
+        return evaluated[key]
 
     first, slope = at(start)
     if not (np.isfinite(first).all() and np.isfinite(slope).all()):
         return None
 
-    def left(point: np.ndarray) -> np.ndarray:
+    def residual_at(point: np.ndarray) -> np.ndarray:
         return at(point)[0]
 
     def slopes(point: np.ndarray) -> np.ndarray:
         return at(point)[1]
 
     try:
-        found = least_squares(
-            left,
+        solution = least_squares(
+            residual_at,
             start,
             jac=slopes,
             bounds=(low, high),
@@ -102,15 +102,15 @@ def descend(
         # every point around a point of the descent fails, so its derivatives are nan
         good = [
             (x, r, s)
-            for x, (r, s) in known.items()
+            for x, (r, s) in evaluated.items()
             if np.isfinite(r).all() and np.isfinite(s).all()
         ]
         key, residual, slope = min(good, key=lambda entry: float(entry[1] @ entry[1]))
         return Lowest(np.frombuffer(key), residual, slope, False)
-    return Lowest(found.x, *at(found.x), settled=found.status > 0)
+    return Lowest(solution.x, *at(solution.x), settled=solution.status > 0)
 
 
-def with_slopes(
+def residuals_and_slopes(
     residuals: Residuals,
     point: np.ndarray,
     low: np.ndarray,
@@ -123,19 +123,19 @@ def with_slopes(
     A difference is one-sided if one of its two ends fails. `step` is half the distance, relative to
     each size.
     """
-    apart = np.diag(step * size)
-    above, below = np.minimum(point + apart, high), np.maximum(point - apart, low)
-    here, *rows = residuals(np.vstack([point, above, below]))
-    slope = np.empty((len(here), len(point)))
+    steps = np.diag(step * size)
+    above, below = np.minimum(point + steps, high), np.maximum(point - steps, low)
+    centre, *rows = residuals(np.vstack([point, above, below]))
+    slope = np.empty((len(centre), len(point)))
     for i in range(len(point)):
         end, begin, up, down = above[i, i], below[i, i], rows[i], rows[len(point) + i]
         if not np.isfinite(up).all():
-            end, up = point[i], here
+            end, up = point[i], centre
         if not np.isfinite(down).all():
-            begin, down = point[i], here
+            begin, down = point[i], centre
         with np.errstate(all="ignore"):
             slope[:, i] = (up - down) / (end - begin)
-    return here, slope
+    return centre, slope
 
 
 def indistinguishable_groups(
@@ -158,10 +158,10 @@ def indistinguishable_groups(
     columns = slope * size
     norms = np.linalg.norm(columns, axis=0)
     acting = norms > NO_EFFECT * norms.max(initial=0.0)
-    found: list[tuple[str, ...]] = [(names[k],) for k in np.flatnonzero(~acting).tolist()]
+    groups: list[tuple[str, ...]] = [(names[k],) for k in np.flatnonzero(~acting).tolist()]
     if acting.sum() > 1:
-        there, unit = np.flatnonzero(acting), columns[:, acting] / norms[acting]
+        indices, unit = np.flatnonzero(acting), columns[:, acting] / norms[acting]
         values, directions = np.linalg.eigh(unit.T @ unit)
         for direction in directions.T[values < across**2]:
-            found.append(tuple(names[k] for k in there[np.abs(direction) > SHARE].tolist()))
-    return found
+            groups.append(tuple(names[k] for k in indices[np.abs(direction) > SHARE].tolist()))
+    return groups

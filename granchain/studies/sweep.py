@@ -78,7 +78,7 @@ def sweep(
     measures : sequence of str
         Further variables, as computed by `granchain.analysis`: "second_moment", "participation",
         "bead_energy", and "contact_energy" over the snapshots, and "bead_spectrum" of the sensor
-        forces. Of a mechanism, all or some of "largest_contact_force", "largest_acceleration" of
+        forces. For a mechanism, all or some of "largest_contact_force", "largest_acceleration" of
         the slider, and "impacts".
     traces : bool
         Whether to store the forces of the sensors.

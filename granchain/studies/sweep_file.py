@@ -59,7 +59,7 @@ def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Descripti
             f"It must be true or false. Write true to {what}",
         )
     problems.check(
-        isinstance(measures, list) and all(isinstance(one, str) for one in measures),
+        isinstance(measures, list) and all(isinstance(measure, str) for measure in measures),
         "measures",
         f"{shown(measures)} is not valid",
         "It must be a list of names",

@@ -217,7 +217,7 @@ def damping_ratio(restitution: float) -> float:
     return -log / math.hypot(math.pi, log)
 
 
-def clamped_restitution(asked: float) -> float:
+def clamped_restitution(asked: float) -> float:  # words: ok: public parameter
     """Return the restitution of a Kelvin-Voigt or Tsuji contact that ends at F = 0.
 
     Without the no-tension cutoff, the contact ends at d = 0.

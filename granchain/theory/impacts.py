@@ -144,9 +144,9 @@ def plate_impact(stiffness: float, mass: float, speed: float, impedance: float) 
         return rates(0.0, state)[0]
 
     opens.terminal, opens.direction, turns.direction = True, -1.0, -1.0  # type: ignore[attr-defined]
-    found: Any = solve_ivp(
+    solution: Any = solve_ivp(
         rates, (0.0, math.inf), [0.0, 1.0], method="DOP853", rtol=1e-12, atol=1e-15,
         first_step=1e-6, events=(opens, turns),
     )  # fmt: skip
-    (last,), (top, *_) = found.y_events
-    return PlateImpact(-float(last[1]), float(top[0]) * speed * time, float(found.t[-1]) * time)
+    (last,), (top, *_) = solution.y_events
+    return PlateImpact(-float(last[1]), float(top[0]) * speed * time, float(solution.t[-1]) * time)

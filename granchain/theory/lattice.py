@@ -137,14 +137,14 @@ class Dispersion:
         n = self.masses.size
         heavy, stiff = np.sqrt(self.masses), np.sqrt(self.stiffnesses)
         springs = np.zeros(0) if self.on_site is None else self.on_site
-        own = np.zeros((0, 3)) if self.attached is None else self.attached
-        shape = *phase.shape, n + springs.size + len(own), n + len(own)
+        attached = np.zeros((0, 3)) if self.attached is None else self.attached
+        shape = *phase.shape, n + springs.size + len(attached), n + len(attached)
         stretch, change = np.zeros((2, *shape), dtype=complex)
         for j, stiffness in enumerate(springs):
             stretch[..., n + j, j] = math.sqrt(stiffness / self.masses[j])
-        for j, (place, mass, stiffness) in enumerate(own):
+        for j, (carrier, mass, stiffness) in enumerate(attached):
             row = n + springs.size + j
-            stretch[..., row, int(place)] = math.sqrt(stiffness) / heavy[int(place)]
+            stretch[..., row, int(carrier)] = math.sqrt(stiffness) / heavy[int(carrier)]
             stretch[..., row, n + j] = -math.sqrt(stiffness / mass)
         for j in range(n):
             stretch[..., j, j] -= stiff[j] / heavy[j]
@@ -200,8 +200,8 @@ def dispersion(
         on-site springs or attached masses are not valid.
     """
     values = []
-    for name, given in (("masses", masses), ("stiffnesses", stiffnesses)):
-        array = np.atleast_1d(np.array(given, dtype=float))
+    for name, argument in (("masses", masses), ("stiffnesses", stiffnesses)):
+        array = np.atleast_1d(np.array(argument, dtype=float))
         if (
             array.ndim != 1
             or not 1 <= array.size <= MOST_MASSES
@@ -225,14 +225,18 @@ def dispersion(
             f"on_site: {springs.size} numbers are not valid. Give {count} numbers, one for each "
             "mass, finite and 0 or more."
         )
-    own = np.array([] if attached is None else attached, dtype=float).reshape(-1, 3)
-    good = np.isfinite(own).all() and (own[:, 1:] > 0.0).all() and own.shape[0] <= MOST_MASSES
-    if not good or not np.isin(own[:, 0], np.arange(count)).all():
+    rows = np.array([] if attached is None else attached, dtype=float).reshape(-1, 3)
+    good = np.isfinite(rows).all() and (rows[:, 1:] > 0.0).all() and rows.shape[0] <= MOST_MASSES
+    if not good or not np.isin(rows[:, 0], np.arange(count)).all():
         raise CaseError(
-            f"attached: {len(own)} attached masses are not valid. At most {MOST_MASSES} are "
+            f"attached: {len(rows)} attached masses are not valid. At most {MOST_MASSES} are "
             f"allowed, each with a position from 0 to {count - 1}, and a mass and a stiffness "
             "that are finite and above 0."
         )
     return Dispersion(
-        values[0], values[1], length, springs if springs.any() else None, own if own.size else None
+        values[0],
+        values[1],
+        length,
+        springs if springs.any() else None,
+        rows if rows.size else None,
     )

@@ -221,7 +221,7 @@ def cell_of(case: Case) -> Cell:
     chain, contacts, _ = prepare(case)
     beads = periodic_bodies(case, chain)
     between = range(beads.start + 1, beads.stop)
-    stiffness, _ = at_rest(contacts, between, float(chain.mass[beads].min()))
+    stiffness, _ = static_slopes(contacts, between, float(chain.mass[beads].min()))
     elements, on_site = chain.elements, chain.on_site_stiffness
     attached = np.array([elements.body - beads.start, elements.mass, elements.stiffness])
     attached = attached[:, chain.attached].T
@@ -278,7 +278,7 @@ def periodic_bodies(case: Case, chain: Chain) -> slice:
     return best
 
 
-def at_rest(contacts: Contacts, which: range, mass: float) -> tuple[np.ndarray, np.ndarray]:
+def static_slopes(contacts: Contacts, which: range, mass: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the slopes of the contact forces at rest.
 
     They are the slopes versus the overlap [N/m] and versus the overlap rate [N s/m] with the

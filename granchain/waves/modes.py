@@ -13,7 +13,7 @@ from granchain.errors import CaseError
 from granchain.plain_data import canonical
 from granchain.simulation import law_provenance, prepare
 from granchain.store import Answer, Label
-from granchain.waves.dispersion import at_rest, dispersion
+from granchain.waves.dispersion import dispersion, static_slopes
 
 # Largest number of beads (our choice). The modes of n beads take n^3 operations, about ten seconds
 # for this number.
@@ -148,7 +148,7 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         first if chain.contact_exists[0] and first == 0 else first + 1,
         n + int(chain.contact_exists[-1]),
     )
-    slopes = np.array(at_rest(contacts, present, float(chain.mass[first:].min())))
+    slopes = np.array(static_slopes(contacts, present, float(chain.mass[first:].min())))
     elements, ends, riding = chain.elements, chain.end_elements, chain.attached
     rows, n_elements, bodies = len(present), elements.body.size, n + riding.size
     # bodies, attached masses, and masses of ends, whose displacements add up to that of the wall
