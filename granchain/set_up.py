@@ -44,7 +44,8 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
             key = all_but_the_speed(case)
             if key not in made:
                 chain = chain_of(case)
-                check_start(chain)
+                if chain.is_displaced:
+                    check_start(chain)
                 made[key] = (
                     chain,
                     chain.pair(),

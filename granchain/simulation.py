@@ -76,6 +76,11 @@ FAST_DRIVE = (
 
 # Upper limit on usual radii [m]: our choice; beads in laboratories have millimetres to centimetres.
 LARGE_RADIUS = 0.5
+LARGE_BODY = (
+    "radius: the largest radius is {:.4g} m, above {:g} m. Lengths are in metres, so forces, "
+    "times, and speeds are wrong if the radius is in millimetres. Check the radii of the beads and "
+    "the striker"
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -102,22 +107,6 @@ def warn_of_fast_drives(cases: Iterable[Any], stacklevel: int = 2) -> None:
         for case in cases
     ):
         warnings.warn(FAST_DRIVE, GranchainWarning, stacklevel=stacklevel + 1)
-
-
-def warn_of_large_radii(radius: np.ndarray, stacklevel: int = 2) -> None:
-    """Warn if a body has a radius above `LARGE_RADIUS`.
-
-    The radius is then probably in millimetres.
-    """
-    largest = float(radius.max())
-    if largest > LARGE_RADIUS:
-        warnings.warn(
-            f"radius: the largest radius is {largest:.4g} m, above {LARGE_RADIUS:g} m. Lengths are "
-            "in metres, so forces, times, and speeds are wrong if the radius is in millimetres. "
-            "Check the radii of the beads and the striker",
-            GranchainWarning,
-            stacklevel=stacklevel + 1,
-        )
 
 
 def warns_of_fast_drives(call: Callable[P, R]) -> Callable[P, R]:
@@ -212,7 +201,10 @@ def run(
         check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS)
         problems.close()
     ((chain, contacts, time_step),) = prepare_together([case])
-    warn_of_large_radii(chain.radius, 3)
+    largest = float(chain.radius.max())
+    if largest > LARGE_RADIUS:
+        # the caller of the wrapped function
+        warnings.warn(LARGE_BODY.format(largest, LARGE_RADIUS), GranchainWarning, stacklevel=3)
     state = State(contacts, chain, time_step, recording_of(case))
     if watch is not None and hasattr(watch, "begin"):
         watch.begin(state.size)
