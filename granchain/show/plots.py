@@ -66,17 +66,13 @@ def lines(x: np.ndarray, columns: Mapping[str, np.ndarray], colors: Sequence[str
     }
 
 
-def ordered_colors(count: int) -> list[str]:
-    """Return colours of ordered lines."""
-    return [ORDERED[int(k)] for k in np.linspace(0, len(ORDERED) - 1, max(count, 2))][:count]
-
-
 def sensor_lines(
     time: np.ndarray, force: np.ndarray, beads: Iterable[int], shift: float = 0.0
 ) -> Columns:
     """Return force [N] versus time [us] at each sensor."""
     columns = {f"bead {bead}": force[:, k] for k, bead in enumerate(beads)}
-    return lines(1e6 * (time + shift), columns, ordered_colors(len(columns)))
+    colors = [ORDERED[int(k)] for k in np.linspace(0, len(ORDERED) - 1, max(len(columns), 2))]
+    return lines(1e6 * (time + shift), columns, colors[: len(columns)])
 
 
 def measured_lines(trace: Trace, result: Result) -> tuple[Columns, str]:
@@ -187,12 +183,11 @@ class Plots:
     """
 
     def __init__(self, style: InlineStyleSheet, measured: bool):
-        empty_peaks: Columns = {"bead": [], "peak": [], "arrival": []}
-        empty = {
+        empty: dict[str, Columns] = {
             "forces": NO_LINES,
             "loop": NO_LINES,
             "energy": NO_LINES,
-            "peaks": empty_peaks,
+            "peaks": {"bead": [], "peak": [], "arrival": []},
             "map": {"image": [], "x": [], "y": [], "dw": [], "dh": []},
             "measured": NO_LINES,
         }
