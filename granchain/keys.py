@@ -30,8 +30,8 @@ PROBLEMS = 100
 ATTEMPTS = 6
 
 
-def shown(value: Any, length: int = 60) -> str:
-    """Return a value as text for a message: short, on one line, printable."""
+def brief(value: Any, length: int = 60) -> str:
+    """Return a value as brief text for a message: on one line, and printable."""
     if isinstance(value, (Mapping, BaseModel, Material)):
         return "a table"
     if isinstance(value, (list, tuple)):
@@ -82,7 +82,7 @@ class Problems:
         if len(self._sentences) >= PROBLEMS:
             self._more += 1
         else:
-            parts = [shown(name)[1:-1] for name in where.split(".")]
+            parts = [brief(name)[1:-1] for name in where.split(".")]
             # An empty name, or one with a colon, would hide the end of the location.
             plain = where and not (problem == "unknown key" and (":" in where or not parts[-1]))
             location = ".".join(parts) if plain else ".".join([*parts[:-1], f'"{parts[-1]}"'])
@@ -140,7 +140,7 @@ def check_integer(
 ) -> bool:
     """Check that a value is a whole number within limits, and add an error if it is not."""
     whole = isinstance(value, int) and not isinstance(value, bool)
-    problem = f"{shown(value)} is {'out of range' if whole else 'not a whole number'}"
+    problem = f"{brief(value)} is {'out of range' if whole else 'not a whole number'}"
     limits = f"{least} or more" if most == 2**63 - 1 else f"{least} to {most}"
     requirement = f"It must be a whole number, {limits}"
     return problems.check(whole and least <= value <= most, where, problem, requirement, advice)
@@ -440,7 +440,7 @@ def rejected(value: Any) -> str:
     if value is None:
         return "missing"
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return f"{shown(value)} is {'out of range' if number else 'not valid'}"
+    return f"{brief(value)} is {'out of range' if number else 'not valid'}"
 
 
 def tables_in(annotation: Any) -> list[type[Table]]:

@@ -26,7 +26,7 @@ from granchain.engine.setup import Contacts, RowInputs, contacts_together, recor
 from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError, RunError, error_text, suggestion
-from granchain.keys import Problems, read_table, shown
+from granchain.keys import Problems, brief, read_table
 from granchain.material import MATERIALS, Material
 from granchain.status import Status
 from granchain.store import Answer, Label
@@ -471,7 +471,7 @@ def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | 
     if constants is None and material is not None:
         fix = suggestion(material, MATERIALS, "")
         requirement = f"It must be a granchain.Material or one of {', '.join(MATERIALS)}"
-        problem = f"unknown material {shown(material)}"
+        problem = f"unknown material {brief(material)}"
         raise LawError(error_text("impact: material", problem, requirement, fix))
     return pair_with(dict(pair or {}), constants)
 

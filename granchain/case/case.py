@@ -81,10 +81,10 @@ from granchain.keys import (
     Problems,
     Table,
     add_missing,
+    brief,
     declared,
     key,
     read_table,
-    shown,
 )
 from granchain.markup import card, escaped
 from granchain.material import Material
@@ -121,7 +121,7 @@ class CheckedCase(Table):
             return document
         if not isinstance(document, (Mapping, BaseModel)):
             raise CaseError(
-                f"case: {shown(document)} is not valid. Give the tables of a case file."
+                f"case: {brief(document)} is not valid. Give the tables of a case file."
             )
         context = {"folder": Path(), "state": "", "toml": "", **(info.context or {})}
         problems = context.get("problems") or Problems()
@@ -186,7 +186,7 @@ class CheckedCase(Table):
         """
         if changes is not None and not isinstance(changes, Mapping):
             raise CaseError(
-                f"replace: {shown(changes)} is not a mapping of keys to values. Write for example "
+                f"replace: {brief(changes)} is not a mapping of keys to values. Write for example "
                 'case.replace({"striker.speed": 2.0}).'
             )
         changes = {**(changes or {}), **keys}
@@ -567,7 +567,7 @@ class Case(CheckedCase):
         end = self.drives.get(where)
         if end is None:
             raise CaseError(
-                f"{shown(where)[1:-1]}: drive not found. The drives of this case are "
+                f"{brief(where)[1:-1]}: drive not found. The drives of this case are "
                 f"{', '.join(self.drives) or 'none'}. To add one, set it to a table "
                 "{ drive, file }."
             )
@@ -639,7 +639,7 @@ def _with_values(tables: Any, changes: Mapping[str, Any]) -> Any:
 def check_case(case: Any, kind: type[CheckedCase] = Case) -> None:
     """Reject an object that is not a case, such as the path of a case file."""
     if not isinstance(case, kind):
-        got = shown(case) if isinstance(case, str) else type(case).__name__
+        got = brief(case) if isinstance(case, str) else type(case).__name__
         raise CaseError(f"case: {got} is not a Case. Make one with granchain.load_case.")
 
 
@@ -684,8 +684,8 @@ def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
     document, context = read_document(path, overrides, [*built_in], "contact.psi=2.9")
     if "mechanism" in document and "chain" not in document:
         raise CaseError(
-            f"case: {shown(path.name)} is a mechanism. It must be a chain of beads. Run it with "
-            f'"granchain mechanism {shown(str(name))[1:-1]}".'
+            f"case: {brief(path.name)} is a mechanism. It must be a chain of beads. Run it with "
+            f'"granchain mechanism {brief(str(name))[1:-1]}".'
         )
     return Case.model_validate(document, context={**context, "folder": path.parent})
 

@@ -52,7 +52,7 @@ from granchain.contact import laws
 from granchain.contact.inputs import Slip, chosen, filled
 from granchain.contact.law import ContactLaw
 from granchain.errors import LawError
-from granchain.keys import Problems, add_missing, in_si, rejected, shown
+from granchain.keys import Problems, add_missing, brief, in_si, rejected
 from granchain.material import Material
 
 # Maximum memory of one run (our choice): half of the 16 GiB of a common workstation.
@@ -283,7 +283,7 @@ def check_ends(ends: EndsTable, time: TimeTable | None, problems: Problems) -> N
         problems.check(
             not bare or getattr(ends, f"{side}_material") is None or not problems.clear(where),
             f"{where}_material",
-            f"{'a driven force' if driven else shown(end)} has no material",
+            f"{'a driven force' if driven else brief(end)} has no material",
             "Only a wall, a driven displacement, and an end that gives way have one",
             f'Set {side} = "wall", or remove the key',
         )
@@ -436,7 +436,7 @@ def read_sensors(
     contacts = range((0 if has_striker else 1) - left, last + right)
     for name, known in (("beads", range(1, last + 1)), ("contacts", contacts)):
         where, labels = f"sensors.{name}", getattr(sensors, name)
-        words = shown(labels) if isinstance(labels, str) else ""
+        words = brief(labels) if isinstance(labels, str) else ""
         if words:
             ranges = [known] if labels == ALL_LABELS else ranges_of(labels)
             few = problems.check(
@@ -729,7 +729,7 @@ def own_inputs(
     problems.check(
         "law" not in table,
         f"{where}.law",
-        f"{shown(table.get('law'))} is not allowed here",
+        f"{brief(table.get('law'))} is not allowed here",
         "All pairs use the law under [contact]",
         "Set the law under [contact], and its inputs here",
     )
@@ -758,7 +758,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
     """
     touching = pairs_along(tables)
     names = dict.fromkeys(sorted({name for both in touching for name in both}))
-    named = f"are {', '.join(f'{shown(name)}' for name in names)}" if names else "have no names"
+    named = f"are {', '.join(f'{brief(name)}' for name in names)}" if names else "have no names"
     pairs = "; ".join(sorted(map(pair_words, touching)))
     shared = [f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs]
     met: dict[frozenset[str], int] = {}
@@ -771,7 +771,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
         for name in unknown:
             problems.add(
                 place,
-                f"unknown material {shown(name)}",
+                f"unknown material {brief(name)}",
                 f"The materials of this chain {named}",
                 'To name a table of constants, add name = "..."',
                 name,
@@ -806,10 +806,10 @@ def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems
         form = law.model(formed(shared))
         for name, value in pair.inputs().items():
             if law.model(formed({**shared, name: value})) != form:
-                common = "a number" if isinstance(shared[name], float) else shown(shared[name])
+                common = "a number" if isinstance(shared[name], float) else brief(shared[name])
                 problems.add(
                     f"{where}.{name}",
-                    f"{shown(value)} changes the form of the law",
+                    f"{brief(value)} changes the form of the law",
                     f"It must be {common}, as under [contact], because all contacts have the same "
                     "form of the law",
                     f"Set {name} only under [contact], or give the same value in both",
@@ -835,7 +835,7 @@ def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
 def pair_words(both: frozenset[str]) -> str:
     """Return the names of two materials for a message."""
     one, other = sorted(both)[0], sorted(both)[-1]
-    return f"{shown(one)} and {shown(other)}"
+    return f"{brief(one)} and {brief(other)}"
 
 
 def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:
@@ -893,7 +893,7 @@ def tolerances_of(stated: Any, where: str, problems: Problems) -> dict[str, Tole
     if not isinstance(stated, (Mapping, BaseModel)):
         problems.add(
             where,
-            f"{shown(stated)} is not valid",
+            f"{brief(stated)} is not valid",
             "It must be a table of keys of the case with their tolerances",
             'Write for example "striker.speed" = 0.02',
         )
@@ -941,7 +941,7 @@ def check_tolerances(
             several = isinstance(value, (Mapping, BaseModel, Material, tuple, list))
             problems.add(
                 place,
-                f"{'a table or a list' if several else shown(value)} has no tolerance",
+                f"{'a table or a list' if several else brief(value)} has no tolerance",
                 "The value of the key must be a real number",
                 "Choose another key",
             )

@@ -43,9 +43,9 @@ from granchain.keys import (
     PROBLEMS,
     Problems,
     Table,
+    brief,
     declared,
     rejected,
-    shown,
     suggestion,
     table_in,
 )
@@ -123,7 +123,7 @@ def read_document(
 def check_name(name: Any, loader: str, maker: str) -> None:
     """Reject an object that is neither a name nor a path; suggest `maker` for tables."""
     if not isinstance(name, (str, os.PathLike)):
-        got = shown(name) if isinstance(name, (Mapping, BaseModel)) else type(name).__name__
+        got = brief(name) if isinstance(name, (Mapping, BaseModel)) else type(name).__name__
         raise CaseError(
             f"{loader}: {got} is not valid. Give the name of a built-in case or the path of a TOML "
             f"file. For tables, use granchain.{maker}."
@@ -136,14 +136,14 @@ def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) ->
     Reject a path that does not exist or is not a file, and a text that is too long or not UTF-8.
     `names` are the built-in cases, to suggest one.
     """
-    name = shown(path.name)
+    name = brief(path.name)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             beside = f"{path.name}.toml"
             meant = path.with_name(beside).is_file() if path.name else False
             raise FileError(
                 f"{what}: {name} is {'a folder' if path.is_dir() else 'not a file'}. "
-                + (f"Did you mean {shown(beside)}?" if meant else "Give the path of a TOML file.")
+                + (f"Did you mean {brief(beside)}?" if meant else "Give the path of a TOML file.")
             )
         with path.open("rb") as file:
             content = file.read(CASE_BYTES + 1)
@@ -176,12 +176,12 @@ def parsed(text: str, name: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise CaseError(
-            f"{shown(name)}: the brackets are nested too deeply. At most {DEPTH} levels are "
+            f"{brief(name)}: the brackets are nested too deeply. At most {DEPTH} levels are "
             "allowed."
         ) from None
     except ValueError as error:
         raise CaseError(
-            f"{shown(name)}: the text is not valid TOML 1.0 ({shown(str(error), 200)[1:-1]}). "
+            f"{brief(name)}: the text is not valid TOML 1.0 ({brief(str(error), 200)[1:-1]}). "
             "Correct the text there."
         ) from None
 
@@ -254,7 +254,7 @@ def key_values(
         if equals and where.strip():
             changes[where.strip()] = toml_value(value)
         else:
-            problems.add(option, f"{shown(item)} is not KEY=VALUE", f"Write for example {example}")
+            problems.add(option, f"{brief(item)} is not KEY=VALUE", f"Write for example {example}")
     return changes
 
 
@@ -320,7 +320,7 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
         if isinstance(at, list) and at:
             name, more = ".".join(reached), f" to {'.'.join(reached)}.{len(at) - 1}"
             requirement = f"The keys are {name}.0{more * (len(at) > 1)}."
-        raise CaseError(f"{shown(where)}: key not found. {requirement}")
+        raise CaseError(f"{brief(where)}: key not found. {requirement}")
 
 
 def _is_place(word: str, entries: Any) -> bool:
@@ -620,7 +620,7 @@ def text_of_file(
     of_run : callable, optional
         Function that reads the output file of a run.
     """
-    name = shown(file)
+    name = brief(file)
     try:
         if folder is None:
             raise OSError(0, "a stored case contains its numbers")
@@ -726,7 +726,7 @@ def quantity_of(case: Table, key: str) -> Quantity:
     model = table_at(type(case), way, last)
     if model is None or last not in model.model_fields or not way:
         raise CaseError(
-            f"{shown(key)}: unknown key. It must be a key of the case with a number, such as "
+            f"{brief(key)}: unknown key. It must be a key of the case with a number, such as "
             "striker.speed."
         )
     about = declared(model, last)

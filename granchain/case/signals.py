@@ -12,7 +12,7 @@ import numpy as np
 from granchain.case.document import text_of_file
 from granchain.case.tables import DRIVE_TABLE, KEYS_ALLOWED, KEYS_NEEDED, DriveTable, TimeTable
 from granchain.csv_text import csv_numbers, csv_rows
-from granchain.keys import Problems, add_missing, shown
+from granchain.keys import Problems, add_missing, brief
 
 # A cubic through values and slopes at knots h apart has the error f x^2 (h - x)^2/24: at most
 # h^4 f/384, in the middle, and in the slope h^3 f sqrt(3)/216, at h (1/2 - sqrt(1/12)). With
@@ -228,7 +228,7 @@ def _with_lists(where: str, table: Any, folder: Path | None, problems: Problems)
         return table
     if {"time", "value", "signal"} & table.keys():
         return table
-    where, name = f"{where}.file", shown(table["file"])
+    where, name = f"{where}.file", brief(table["file"])
     columns = "The columns are time [s] and displacement [m] or force [N]"
     text = text_of_file(where, table["file"], folder, problems)
     if text is None:
@@ -305,7 +305,7 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
         problems.check(
             good and end.ramp_from[1] > 0.0 and ramp > 0.0 and duration is None,
             f"{where}.ramp_from",
-            f"{shown(list(end.ramp_from[:3]))} is not valid",
+            f"{brief(list(end.ramp_from[:3]))} is not valid",
             "It must be an amplitude and a frequency above 0, with a ramp and without a duration",
             "Write for example ramp_from = [1e-8, 5e3], and give the ramp [s]",
         )

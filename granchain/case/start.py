@@ -19,7 +19,7 @@ from granchain.case.tables import ChainTable, DriveTable, InitialTable, bead_val
 from granchain.chain import DRIVEN_FORCE, Start
 from granchain.csv_text import csv_numbers, csv_rows
 from granchain.errors import CaseError
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, brief
 from granchain.plain_data import canonical, sha256_of
 
 # First characters of the text of a state; they identify a file with a state.
@@ -374,7 +374,7 @@ def read_initial(
         fix = "For some of the beads only, use a file with a column bead"
         check_length(f"initial.{name}", numbers, beads, "bead of the chain", fix, problems)
     if table.file is not None:
-        stated = initial_columns(shown(table.file), text, beads, problems)
+        stated = initial_columns(brief(table.file), text, beads, problems)
     for name in stated:
         twice = [place for place, one in chain.places() if getattr(one, name) is not None]
         if twice:

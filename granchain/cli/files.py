@@ -306,7 +306,7 @@ def objects_of(name: str) -> Iterable[Any]:
     """Return the objects with sources that a command-line argument refers to."""
     from granchain.case import case_names, load_case, mechanism_names
     from granchain.contact import laws
-    from granchain.keys import shown
+    from granchain.keys import brief
     from granchain.mechanisms.case import load_mechanism
 
     path = Path(name)
@@ -325,7 +325,7 @@ def objects_of(name: str) -> Iterable[Any]:
         names = [*laws(), *case_names(), *mechanism_names()]
         advice = suggestion(name, names, "See granchain laws and granchain cases for lists")
         raise CaseError(
-            f"cite: {shown(name)} is unknown. It must be a case, an output file, a contact "
+            f"cite: {brief(name)} is unknown. It must be a case, an output file, a contact "
             f"law, or the folder of a trace. {advice}{'.' * advice[-1].isalpha()}"
         )
     return [load_case(name)]

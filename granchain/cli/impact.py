@@ -122,7 +122,7 @@ def read_numbers(
 
     Speeds must be above 0. The law checks the other values.
     """
-    from granchain.keys import shown
+    from granchain.keys import brief
 
     numbers: dict[str, list[float]] = {}
     once = (
@@ -134,7 +134,7 @@ def read_numbers(
         if not problems.check(
             bool(key and equals),
             "--vary",
-            f"{shown(item)} is not valid",
+            f"{brief(item)} is not valid",
             "It must have the form KEY=V,V,...",
             advice,
         ):
@@ -153,7 +153,7 @@ def read_numbers(
             if problems.check(
                 good,
                 key,
-                f"{shown(number)} is not valid",
+                f"{brief(number)} is not valid",
                 f"It must be a number{above}",
                 f"For example, use {key}=0.1,0.5",
             ):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from granchain.errors import TraceError
-from granchain.keys import shown
+from granchain.keys import brief
 from granchain.measured.about import AboutTable
 from granchain.measured.headings import (
     TIME_UNITS,
@@ -144,7 +144,7 @@ def _beads_of(
     columns: list[Column], beads: int | Sequence[int | None] | None, problems: list[str]
 ) -> Sequence[int | None]:
     """Return the bead of each column, from the option or from the headings."""
-    names = ", ".join(shown(column.name) for column in columns)
+    names = ", ".join(brief(column.name) for column in columns)
     labels = [bead_of(column.name) for column in columns]
     if beads is not None:
         labels = [beads] if isinstance(beads, int) else list(beads)
@@ -190,7 +190,7 @@ def _times_and_forces(
     if not (named or clock or time_unit) and (time.unit or not _UNNAMED.match(time.name)):
         raise TraceError(
             "no heading names a time. One is required, such as time [s]. If "
-            f"{shown(time.name)} contains times, set their unit with --time-unit us. If "
+            f"{brief(time.name)} contains times, set their unit with --time-unit us. If "
             "another column does, use --time HEADING. If the file has no times, set the "
             "sampling interval with --interval 1e-6, and write - in --beads for each column "
             "that is not a force."
@@ -233,9 +233,9 @@ def _named_times(columns: Sequence[Column], heading: str | None) -> list[Column]
     wanted = heading.strip().lower()
     named = [column for column in columns if column.name.strip().lower() == wanted]
     if not named:
-        names = ", ".join(shown(column.name) for column in columns)
+        names = ", ".join(brief(column.name) for column in columns)
         raise TraceError(
-            f"--time: column {shown(heading)} not found. It must be one of {names}. "
+            f"--time: column {brief(heading)} not found. It must be one of {names}. "
             "Specify the column that contains the times."
         )
     return named
@@ -254,7 +254,7 @@ def _without_times(
         and np.array_equal(column.values, time.values)
     ]
     if not set(named) <= {time, *repeated}:
-        names = ", ".join(shown(column.name) for column in named)
+        names = ", ".join(brief(column.name) for column in named)
         raise TraceError(
             f"{len(named)} time columns found ({names}). A record must have one clock. Put "
             "each record into a separate file."
@@ -281,7 +281,7 @@ def _sequence_numbers(column: Column) -> np.ndarray | None:
     if (steps != stride).any():
         last = values[int(np.argmax(steps != stride))]
         raise TraceError(
-            f"{shown(column.name)}: the number {last + stride:.0f} is missing after {last:.0f}. "
+            f"{brief(column.name)}: the number {last + stride:.0f} is missing after {last:.0f}. "
             "Sequence numbers must have a constant stride. Export the complete recording."
         )
     return values
@@ -316,9 +316,9 @@ def _seconds_of_column(
     _check_factor(time, "--time-unit", "us", problems)
     second = si_value(time.unit, TIME_UNITS)
     if second is None:
-        problem = f"the unit {shown(time.unit)} is unknown" if time.unit else "the unit is missing"
+        problem = f"the unit {brief(time.unit)} is unknown" if time.unit else "the unit is missing"
         problems.append(
-            f"{shown(time.name)}: {problem}. It must be one of {TIMES}. Set it with --time-unit "
+            f"{brief(time.name)}: {problem}. It must be one of {TIMES}. Set it with --time-unit "
             'us, or with a multiple of a unit: --time-unit "10 us".'
         )
     seconds = (second or 1.0) * time.values
@@ -347,7 +347,7 @@ def _seconds_of_column(
         off &= np.abs(seconds - grid) > (second or 1.0) * _last_digits(time.values)
     if off.any():
         raise TraceError(
-            f"{shown(time.name)}: the times are {step:.6g} s apart, but {clock.source} specifies "
+            f"{brief(time.name)}: the times are {step:.6g} s apart, but {clock.source} specifies "
             f"{interval:.6g} s. They must agree within the last printed digit, and sample "
             f"{int(np.argmax(off)) + 1} does not. Find out which is wrong, and remove it."
         )
@@ -377,8 +377,8 @@ def _with_unit(column: Column, unit: str, problems: list[str]) -> Column:
     """Return a column with the unit from the lines above it."""
     if column.unit is not None and not is_same(column.unit, unit):
         problems.append(
-            f"{shown(column.name)}: the unit is {column.unit}, but the lines above specify "
-            f"{shown(unit)}. The two must agree. Remove the one that is wrong."
+            f"{brief(column.name)}: the unit is {column.unit}, but the lines above specify "
+            f"{brief(unit)}. The two must agree. Remove the one that is wrong."
         )
     return replace(column, unit=column.unit if column.unit is not None else unit)
 
@@ -387,7 +387,7 @@ def _check_factor(column: Column, option: str, unit: str, problems: list[str]) -
     """Report a number in a heading that may be a factor."""
     if column.factor:
         problems.append(
-            f"{shown(column.name)}: the number {shown(column.factor)} in the heading may be a "
+            f"{brief(column.name)}: the number {brief(column.factor)} in the heading may be a "
             f"factor. The heading must contain only a unit. Use {option} {unit} if the numbers are "
             f'in {unit}, or specify the size of one unit: {option} "10 {unit}".'
         )

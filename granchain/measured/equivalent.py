@@ -17,7 +17,7 @@ import numpy as np
 from granchain.case import Case
 from granchain.case.document import of_contact
 from granchain.errors import CaseError, RunError
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, brief
 from granchain.measured.ranking import (
     Ranking,
     check_has_key,
@@ -355,7 +355,7 @@ def _ranges(
     if problems.check(
         isinstance(free, Mapping) and bool(free),
         "free",
-        f"{shown(free)} is not valid" if free else "missing",
+        f"{brief(free)} is not valid" if free else "missing",
         "A range for at least one input is required",
         'Write {"restitution": (0.05, 0.99)}',
     ):
@@ -380,7 +380,7 @@ def _read_range(
     if problems.check(
         pair and all(map(is_number, ends)) and ends[0] < ends[1],
         where,
-        f"{f'{ends[0]!r} to {ends[1]!r}' if pair else shown(ends)} is not a range",
+        f"{f'{ends[0]!r} to {ends[1]!r}' if pair else brief(ends)} is not a range",
         "It must be two finite numbers, the lower one first",
     ):
         name = str(key).removeprefix("contact.")

@@ -22,7 +22,7 @@ from granchain.case.document import NO_PHYSICS, quantity_of, value_at
 from granchain.contact import laws as known_laws
 from granchain.contact.examples import example
 from granchain.errors import CaseError, RunError, TraceError
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, brief
 from granchain.measured.about import about_entry
 from granchain.measured.conclusion import contributions, fit_result
 from granchain.measured.fit_problem import FitProblem
@@ -178,7 +178,7 @@ def _searches_of_laws(
     problems.check(
         isinstance(laws, Mapping) and bool(laws),
         "laws",
-        f"{shown(laws)} is not valid" if laws else "missing",
+        f"{brief(laws)} is not valid" if laws else "missing",
         "At least one law with its keys is required",
         'Write {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}',
     )
@@ -192,7 +192,7 @@ def _searches_of_laws(
             if problems.check(
                 isinstance(keys, (list, tuple)) and len({*map(str, keys)}) == len(keys),
                 f"laws.{law}",
-                f"{shown(keys)} is not valid",
+                f"{brief(keys)} is not valid",
                 "It must be a list of different keys",
                 'Write for example ["contact.restitution"]',
             ):
@@ -201,7 +201,7 @@ def _searches_of_laws(
     problems.check(
         isinstance(free, (list, tuple)),
         "free",
-        f"{shown(free)} is not valid",
+        f"{brief(free)} is not valid",
         "It must be a list of keys",
     )
     keys_of = free_in_each(list(keys_by_law), shared, keys_by_law, problems)
@@ -235,7 +235,7 @@ def measured_pulses(case: Case, trace: Trace, cutoff: float | None) -> Measured:
     """Return the pulses at the sensors of the trace, or report an error in filter or chain."""
     if cutoff is not None and not (is_number(cutoff) and cutoff >= 0.0):
         raise TraceError(
-            f"cutoff: {shown(cutoff)} is not valid. It must be a finite number, 0 or more [Hz]. "
+            f"cutoff: {brief(cutoff)} is not valid. It must be a finite number, 0 or more [Hz]. "
             "0 turns the filter off."
         )
     beads = trace.sensor_bead.tolist()
@@ -298,7 +298,7 @@ def free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
     problems.check(
         bool(keys),
         "free",
-        f"{shown(free)} is not valid" if free else "missing",
+        f"{brief(free)} is not valid" if free else "missing",
         "At least one key is required",
         'Write for example ["contact.psi"]',
     )

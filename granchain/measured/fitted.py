@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from granchain.errors import CaseError
-from granchain.keys import shown
+from granchain.keys import brief
 from granchain.measured.about import AboutTable, about_in
 from granchain.measured.agreement import Agreement
 from granchain.store import Answer, Label
@@ -252,7 +252,7 @@ class Fit(Answer):
         """
         if not (is_number(level) and 0.0 < level < 1.0):
             raise CaseError(
-                f"level: {shown(level)} is out of range. It must be a number above 0 and below "
+                f"level: {brief(level)} is out of range. It must be a number above 0 and below "
                 "1. Give 0.9 for 90 %."
             )
         errors, degrees = self.errors, self.interval_degrees.tolist()

@@ -15,7 +15,7 @@ import numpy as np
 
 from granchain.case.document import parsed, read_text, set_values
 from granchain.errors import CaseError, FileError, TraceError
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, brief
 from granchain.measured.about import AboutTable, about_as_toml, about_of
 from granchain.measured.columns import in_file, negative_pulses, trace_of
 from granchain.measured.text import Record, table_columns, text_columns
@@ -248,7 +248,7 @@ def import_trace(
         _check_kind(kind, source, record)
         # with several files, as many digits as fit on one line
         digest = hashlib.sha256(content_of(source)).hexdigest()[: 64 if len(sources) == 1 else 16]
-        origins.append(f"{shown(source.name, 200)[1:-1]}, SHA-256 {digest}")
+        origins.append(f"{brief(source.name, 200)[1:-1]}, SHA-256 {digest}")
     document = {"title": common_name(sources), "kind": kind} | document
     document["origin"] = "; ".join(origins)
     problems = Problems()
@@ -287,7 +287,7 @@ def _document_in(
         document = read_about(target).model_dump(exclude_unset=True)
         refused = changes and curves.exists()
         if refused or document["kind"] != kind:
-            option = "--set" if refused else f"--kind {shown(kind)[1:-1]}"
+            option = "--set" if refused else f"--kind {brief(kind)[1:-1]}"
             raise TraceError(
                 f"{about}: {option} contradicts the existing folder of kind "
                 f'"{document["kind"]}". Options must agree with this file. Edit it, or create '

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.errors import TraceError
-from granchain.keys import shown
+from granchain.keys import brief
 
 # SI Brochure, 9th ed., table 7: both characters for micro, and the letter used instead.
 MICRO_LETTERS = ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u")
@@ -129,7 +129,7 @@ def gains_of(gain: float | str | Sequence[float | str] | None, count: int) -> li
             value /= si_value(match["force"], FORCE_UNITS) or math.inf
         if value == 0.0:
             raise TraceError(
-                f"--gain: {shown(entry)} is not valid. It must be a number other than 0, with "
+                f"--gain: {brief(entry)} is not valid. It must be a number other than 0, with "
                 "or without a unit, or one per sensor. Use for example --gain 0.02, --gain "
                 '"18 mV/N, 22.5 mV/N", or --gain -1.'
             )
@@ -147,18 +147,18 @@ def newtons_per_unit(unit: str | None, gain: Gain | None, name: str, problems: l
     reading, force = si_value(unit, READING_UNITS), si_value(unit, FORCE_UNITS)
     if reading is None and force is None:
         problems.append(
-            f"{shown(name)}: the unit {f'{shown(unit)} is unknown' if unit else 'is missing'}. It "
+            f"{brief(name)}: the unit {f'{brief(unit)} is unknown' if unit else 'is missing'}. It "
             f"must be one of {FORCES}. Set it with --force-unit N, or with a multiple of a unit: "
             '--force-unit "10 N". For voltages, use --force-unit V with --gain 0.02.'
         )
     elif reading is not None and gain is None:
         problems.append(
-            f"{shown(name)}: the values are in {unit}. Forces, or voltages and the gain of the "
+            f"{brief(name)}: the values are in {unit}. Forces, or voltages and the gain of the "
             "sensor, are required. Set the gain in volts per newton, such as --gain 0.02."
         )
     elif force is not None and gain is not None and gain.per_newton:
         problems.append(
-            f"{shown(name)}: --gain was set in volts per newton for forces in {unit}. It must be a "
+            f"{brief(name)}: --gain was set in volts per newton for forces in {unit}. It must be a "
             "pure number for forces. Remove --gain, or use --force-unit V."
         )
     return (reading or force or 1.0) / (gain.value if gain else 1.0)
@@ -351,7 +351,7 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
             )
         if key == "factor" and any(number not in (None, 1.0) for number in map(_number, values)):
             raise TraceError(
-                f"line {line}: the file specifies a factor, {shown(', '.join(values))}. The "
+                f"line {line}: the file specifies a factor, {brief(', '.join(values))}. The "
                 "numbers must not need a factor. Multiply them by it if this has not been "
                 "done, and remove the line."
             )

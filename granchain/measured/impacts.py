@@ -22,7 +22,7 @@ from granchain.contact.examples import factors_of
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.errors import CaseError, GranchainError, LawError, TraceError
-from granchain.keys import Problems, read_table, shown
+from granchain.keys import Problems, brief, read_table
 from granchain.measured.impacts_folder import (
     MEASURABLE,
     STATED_QUANTITIES,
@@ -442,7 +442,7 @@ def _inputs_by_law(
             advice = ""
             problems.add(
                 "compare_impacts: law",
-                f"{shown(name)} is unknown",
+                f"{brief(name)} is unknown",
                 f"The laws are {', '.join(all_laws)}",
                 advice,
                 name,

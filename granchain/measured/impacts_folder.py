@@ -20,11 +20,11 @@ from granchain.keys import (
     TITLE_LENGTH,
     Problems,
     Table,
+    brief,
     choice,
     in_si,
     key,
     read_table,
-    shown,
     text_key,
 )
 from granchain.measured.about import FactTable
@@ -236,7 +236,7 @@ def _check_source(source: str, sources: Sequence[str], where: str, problems: Pro
         )
         problems.add(
             where,
-            f"{shown(source)} is unknown" if source else "missing",
+            f"{brief(source)} is unknown" if source else "missing",
             requirement,
             "Specify where the number was published",
             source,
@@ -254,7 +254,7 @@ def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) ->
     if not math.isfinite(value):
         example = si if si != "1" else "1 for a pure number"
         requirement = f"It must be a finite number with its unit, such as {example}"
-        problems.add(where, f"{shown(f'{cell} {unit}')} is not valid", requirement, advice)
+        problems.add(where, f"{brief(f'{cell} {unit}')} is not valid", requirement, advice)
     return value
 
 
@@ -356,7 +356,7 @@ def _measured_row(
             problems.check(
                 not stated[name] <= 0.0,
                 f"{where}, {name}",
-                f"{shown(cell)} is out of range",
+                f"{brief(cell)} is out of range",
                 "It must be a number above 0",
                 "Leave the cell empty if the number is not specified",
             )
@@ -364,7 +364,7 @@ def _measured_row(
     if quantity not in MEASURABLE:
         problems.add(
             f"{where}, quantity",
-            f"{shown(quantity)} is unknown",
+            f"{brief(quantity)} is unknown",
             f"The quantities are {', '.join(MEASURABLE)}",
             "",
             quantity,
@@ -373,7 +373,7 @@ def _measured_row(
     problems.check(
         use in USES,
         f"{where}, use",
-        f"{shown(use)} is unknown",
+        f"{brief(use)} is unknown",
         "It must be " + ", ".join(f"{word} ({meaning})" for word, meaning in USES.items()),
     )
     _check_source(cells["source"], sources, f"{where}, source", problems)

@@ -23,7 +23,7 @@ from granchain.analysis.pulse import PULSE_BEGINS, PULSE_ENDS
 from granchain.case import Case
 from granchain.case.case import with_numbers
 from granchain.errors import CaseError, RunError, TraceError
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, brief
 from granchain.measured.fit import free_quantities, measured_pulses
 from granchain.measured.fit_problem import CLOCK_SHIFT, FitProblem
 from granchain.measured.folder import read_trace
@@ -141,7 +141,7 @@ def likelihood(
     problems.check(
         isinstance(free, Mapping) and bool(free),
         "free",
-        f"{shown(free)} is not valid" if free else "missing",
+        f"{brief(free)} is not valid" if free else "missing",
         "It must be a mapping of at least one key to its prior distribution",
         'Write for example {"striker.speed": gc.normal(1.77, 0.05)}',
     )
@@ -150,7 +150,7 @@ def likelihood(
         if problems.check(
             is_distribution(prior),
             f"free.{key}",
-            f"{shown(prior)} is not valid",
+            f"{brief(prior)} is not valid",
             "The prior must be a frozen continuous distribution of scipy.stats",
             "Write for example gc.normal(1.77, 0.05)",
         ):

@@ -13,7 +13,7 @@ from granchain.case import Case
 from granchain.case.document import quantity_of
 from granchain.contact import laws as known_laws
 from granchain.contact.law import Quantity
-from granchain.keys import Problems, shown, suggestion
+from granchain.keys import Problems, brief, suggestion
 from granchain.measured.about import AboutTable, about_in
 from granchain.plain_data import canonical
 from granchain.store import Answer, Label
@@ -230,7 +230,7 @@ def is_law(where: str, name: Any, problems: Problems) -> bool:
     return problems.check(
         isinstance(name, str) and name in laws,
         where,
-        f"{shown(name)} is unknown",
+        f"{brief(name)} is unknown",
         'It must be a law that "granchain laws" lists',
         suggestion(name, laws, advice),
     )
@@ -241,7 +241,7 @@ def check_measure(measure: Any, allowed: Collection[str], problems: Problems) ->
     problems.check(
         measure in allowed,
         "measure",
-        f"{shown(measure)} is unknown",
+        f"{brief(measure)} is unknown",
         f"It must be one of {', '.join(allowed)}",
         suggestion(measure, allowed, ""),
     )

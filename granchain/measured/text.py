@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from granchain.errors import TraceError
-from granchain.keys import shown
+from granchain.keys import brief
 from granchain.measured.headings import (
     KEYS,
     SEGMENT_KEYS,
@@ -244,7 +244,7 @@ def table_columns(table: DataFrame) -> Record:
     for name, values in table.items():
         if values.dtype.kind not in "fiu":
             raise TraceError(
-                f"{shown(str(name))}: the type is {values.dtype}. Real numbers are required. "
+                f"{brief(str(name))}: the type is {values.dtype}. Real numbers are required. "
                 "Convert the column, or leave it out."
             )
         unit, factor = unit_in(str(name)), factor_in(str(name))
@@ -333,7 +333,7 @@ def _check_meaning(
         whole_number, point = cell.replace(layout.decimal, ""), cell.replace(",", ".")
         names = ("point", "comma") if layout.decimal == "." else ("comma", "point")
         raise TraceError(
-            f"line {line}: {shown(cell)} can mean {whole_number} or {point}. The meaning must "
+            f"line {line}: {brief(cell)} can mean {whole_number} or {point}. The meaning must "
             f"be unambiguous, and no other number decides it. Use --decimal {names[0]} for "
             f"{point}, or --decimal {names[1]} for {whole_number}."
         )
@@ -424,7 +424,7 @@ def _fault(line: int, cells: list[str], layout: _Layout, places: tuple[int, ...]
     """Return why a row differs from the other rows of numbers."""
     for column, k in enumerate(places, start=1):
         if not layout.number_pattern.fullmatch(cells[k]):
-            problem = f"{shown(cells[k])} is not a number" if cells[k] else "the number is missing"
+            problem = f"{brief(cells[k])} is not a number" if cells[k] else "the number is missing"
             return (
                 f"line {line}: column {column}: {problem}. It must be a number with the decimal "
                 f'sign "{layout.decimal}". Correct the file, or cut the trace before this line. If '
@@ -433,7 +433,7 @@ def _fault(line: int, cells: list[str], layout: _Layout, places: tuple[int, ...]
     extra = [cell for k, cell in enumerate(cells) if cell and k not in places]
     if extra:
         return (
-            f"line {line}: {shown(extra[0])} is in a column that is empty in the other rows. All "
+            f"line {line}: {brief(extra[0])} is in a column that is empty in the other rows. All "
             "rows must have the same columns. Remove it."
         )
     return f"line {line}: {_TWO_MEANINGS[layout.delimiter]}"

@@ -26,7 +26,7 @@ from granchain.case.document import (
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError
-from granchain.keys import Problems, Table, choice, key, number_key, rejected, shown
+from granchain.keys import Problems, Table, brief, choice, key, number_key, rejected
 from granchain.mechanisms.measures import MEASURED, PEAKS, measures_of
 from granchain.store import Label, Result
 
@@ -549,7 +549,7 @@ def mechanism_case(
     problems.add(
         "mechanism",
         rejected(named),
-        f"It must be {' or '.join(f'{shown(kind)}' for kind in MECHANISM_KINDS)}",
+        f"It must be {' or '.join(f'{brief(kind)}' for kind in MECHANISM_KINDS)}",
         fix,
         named,
         MECHANISM_KINDS,
@@ -568,7 +568,7 @@ def contact_table(table: Mapping[str, Any], problems: Problems) -> ContactTable:
         problems.check(
             name not in table,
             f"contact.{name}",
-            f"{shown(table.get(name))} is not allowed in a mechanism",
+            f"{brief(table.get(name))} is not allowed in a mechanism",
             f"It follows from {source}",
             "Remove it",
         )

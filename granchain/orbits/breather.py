@@ -14,7 +14,7 @@ import numpy as np
 from granchain.analysis.convergence import SAFETY
 from granchain.case import Case
 from granchain.errors import CaseError, RunError
-from granchain.keys import shown
+from granchain.keys import brief
 from granchain.orbits.shooting import (
     MOVED,
     USUAL_SHOTS,
@@ -352,14 +352,14 @@ def breather_search(
     check_conservative(case, runners)
     stated = period is not None
     if hold is not None and (stated or hold not in HOLDS):
-        problem = "both hold and period are given" if stated else f"{shown(hold)} is not valid"
+        problem = "both hold and period are given" if stated else f"{brief(hold)} is not valid"
         raise CaseError(
             f"hold: {problem}. It must be {' or '.join(HOLDS)}, and only without a period, "
             "because a given period is fixed. Leave one out."
         )
     if stated and not (isinstance(period, (int, float)) and 0.0 < period < math.inf):
         raise CaseError(
-            f"period: {shown(period)} is not valid. It must be a time above 0 [s]. The default "
+            f"period: {brief(period)} is not valid. It must be a time above 0 [s]. The default "
             "is the period of the guess."
         )
     turn = _starting_point(case, period, guess, runners)

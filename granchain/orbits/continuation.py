@@ -19,7 +19,7 @@ from granchain.case import Case, check_case, check_fixed_ends
 from granchain.case.document import NO_PHYSICS, entry_at, quantity_of
 from granchain.case.start import FIXED, same_of
 from granchain.errors import CaseError, LawError, RunError
-from granchain.keys import shown
+from granchain.keys import brief
 from granchain.orbits.breather import CLOSED, TurningPoint, breathers_near, check_conservative
 from granchain.orbits.driven import (
     MEETS,
@@ -299,7 +299,7 @@ class Branch(Answer):
             point.kind if isinstance(point, Point) else ""
         )
         if factor is None:
-            problem = f"kind {point.kind}" if isinstance(point, Point) else shown(point)
+            problem = f"kind {point.kind}" if isinstance(point, Point) else brief(point)
             raise CaseError(
                 f"point: {problem} is not valid. It must be a period doubling, a pitchfork, or a "
                 "branch point. Choose one of branch.points."
@@ -1213,7 +1213,7 @@ def number_at(case: Case, along: Any) -> float:
     changes_nothing = str(along).partition(".")[0] in NO_PHYSICS
     if changes_nothing or isinstance(value, bool) or not isinstance(value, (int, float)):
         raise CaseError(
-            f"along: {shown(along)} is not valid, because the case has {shown(value)} there. It "
+            f"along: {brief(along)} is not valid, because the case has {brief(value)} there. It "
             "must be a key of chain, ends, drive, or contact with a number. Write for example "
             'along="ends.left.amplitude".'
         )
@@ -1245,7 +1245,7 @@ def _first_node(
         good = isinstance(value, (int, float)) and math.isfinite(value)
         if not good or (name == "stop" and value == begin):
             raise CaseError(
-                f"{name}: {shown(value)} is not valid. Start and stop must be two different "
+                f"{name}: {brief(value)} is not valid. Start and stop must be two different "
                 "numbers in SI units."
             )
     ends = along, begin, stop

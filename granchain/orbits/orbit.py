@@ -12,7 +12,7 @@ import numpy as np
 from granchain.case import Case, check_case, check_fixed_ends
 from granchain.case.start import begun as begun_before
 from granchain.errors import CaseError, RunError
-from granchain.keys import shown
+from granchain.keys import brief
 from granchain.orbits.breather import Breathers, breather_search
 from granchain.orbits.driven import SAME_PHASE, Driven, driven_search
 from granchain.orbits.shooting import Guess, Shot, step_error
@@ -275,7 +275,7 @@ def orbit(
         )
     if case.drives and hold is not None:
         raise CaseError(
-            f"hold: {shown(hold)} is not valid for a driven chain, because the drive sets the "
+            f"hold: {brief(hold)} is not valid for a driven chain, because the drive sets the "
             "period. Leave it out."
         )
     start = guess_of(case, guess)

@@ -15,7 +15,7 @@ from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY, Tolerance, check_tolerances, tolerances_of
 from granchain.case.document import about_key, entry_at
 from granchain.errors import CaseError, GranchainWarning, RunError
-from granchain.keys import Problems, check_integer, shown
+from granchain.keys import Problems, brief, check_integer
 from granchain.plain_data import canonical
 from granchain.progress import progress_of
 from granchain.simulation import warns_of_fast_drives
@@ -128,7 +128,7 @@ def bands(
         or not np.diff(levels).all()
     ):
         raise CaseError(
-            f"quantiles: {shown(quantiles)} is not valid. Give different numbers, 0 to 1, for "
+            f"quantiles: {brief(quantiles)} is not valid. Give different numbers, 0 to 1, for "
             "example [0.05, 0.5, 0.95]."
         )
     first, second = uncertain_case.samples

@@ -12,7 +12,7 @@ import numpy as np
 from granchain.contact import laws as known_laws
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, GranchainError
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, brief
 from granchain.material import Material
 from granchain.plain_data import canonical, plain_data
 from granchain.store.answer import study_attributes
@@ -165,7 +165,7 @@ def checked_values(
     """Return the values of each key, or report all errors at once."""
     problems, all_laws = Problems(), known_laws()
     for name in names:
-        where = f'"{shown(name)[1:-1]}"'
+        where = f'"{brief(name)[1:-1]}"'
         problems.check(
             name in all_laws,
             "laws",
@@ -214,7 +214,7 @@ def checked_values(
         problems.check(
             good,
             key,
-            f"{shown(listed)} is not valid",
+            f"{brief(listed)} is not valid",
             "It must be a list of finite numbers",
             example,
         )

@@ -26,7 +26,7 @@ from granchain.case.case import CheckedCase
 from granchain.case.document import NO_PHYSICS, entry_at, quantity_of, value_at
 from granchain.contact import law_named
 from granchain.errors import CaseError, GranchainError, RunError
-from granchain.keys import Problems, check_integer, shown
+from granchain.keys import Problems, brief, check_integer
 from granchain.plain_data import canonical
 from granchain.progress import progress_of
 from granchain.simulation import law_provenance, prepare, warns_of_fast_drives
@@ -306,14 +306,14 @@ def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
     problems, sizes = Problems(), np.abs(numbers.start)
     if not isinstance(scale, Mapping):
         raise CaseError(
-            f"scale: {shown(scale)} is not valid. It must be a size for each key. Write for "
+            f"scale: {brief(scale)} is not valid. It must be a size for each key. Write for "
             f'example scale={{"{next(iter(numbers.keys))}": 1e-6}}.'
         )
     for key, size in scale.items():
         if problems.check(
             key in numbers.keys and is_number(size) and size > 0.0,
             f"scale.{key}",
-            f"{shown(size)} is not valid",
+            f"{brief(size)} is not valid",
             f"It must be a number above 0, for one of {', '.join(numbers.keys)}",
             "Give the size of a typical change",
         ):
@@ -595,7 +595,7 @@ def bounds_of(over: Mapping[str, Any], numbers: Numbers) -> np.ndarray:
     """Return the lower and the upper bounds of numbers, (2, numbers)."""
     problems, bounds = Problems(), np.full((2, numbers.start.size), math.nan)
     for key, start in numbers.slices(numbers.start):
-        text, bounds_of_key = shown(str(over[key])), bounds[:, numbers.keys[key]]
+        text, bounds_of_key = brief(str(over[key])), bounds[:, numbers.keys[key]]
         try:
             for bound, value in zip(bounds_of_key, over[key], strict=True):
                 bound[:] = value
@@ -610,7 +610,7 @@ def bounds_of(over: Mapping[str, Any], numbers: Numbers) -> np.ndarray:
         ) and problems.check(
             bool(((low <= start) & (start <= high)).all()),
             f"over.{key}",
-            f"the value of the case, {shown(str(start.tolist()))}, is outside the bounds {text}",
+            f"the value of the case, {brief(str(start.tolist()))}, is outside the bounds {text}",
             "It must be within the bounds",
             "Widen the bounds, or change the case",
         )
@@ -633,7 +633,7 @@ def limits_of(subject_to: Any) -> np.ndarray:
             and all(isinstance(x, (int, float)) for x in limit)
             and limit[0] <= limit[1],
             f"subject_to[{i}]",
-            f"{shown(str(condition))} is not valid",
+            f"{brief(str(condition))} is not valid",
             "It must be (function of a Result, low, high)",
             'Write for example (("peak", 5), 0.0, 40.0)',
         ):
@@ -1008,7 +1008,7 @@ def numbers_at(case: Case, key: Any, where: str) -> list[float]:
     """Return the numbers of a case under a key."""
     if not isinstance(key, str) or key.partition(".")[0] in NO_PHYSICS:
         raise CaseError(
-            f"{where}: {shown(key)} is not valid. It must be a key of chain, striker, initial, "
+            f"{where}: {brief(key)} is not valid. It must be a key of chain, striker, initial, "
             "ends, drive, or contact. Write for example striker.speed."
         )
     name = list_name(key)
@@ -1089,12 +1089,12 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
         whole = isinstance(of[1], (int, np.integer)) and not isinstance(of[1], bool)
         if not (whole and 1 <= of[1] <= case.beads):
             raise CaseError(
-                f"{where}: bead {shown(of[1])} is out of range. It must be 1 to {case.beads}."
+                f"{where}: bead {brief(of[1])} is out of range. It must be 1 to {case.beads}."
             )
         beads = [int(of[1])]
     else:
         raise CaseError(
-            f'{where}: {shown(of)} is not valid. It must be "peak", ("peak", bead), '
+            f'{where}: {brief(of)} is not valid. It must be "peak", ("peak", bead), '
             '"wall_force", "transmitted_momentum", or a function of a Result.'
         )
     name = of if isinstance(of, str) else f"peak:{beads[0]}"
@@ -1107,7 +1107,7 @@ def summary_of_mechanism(case: Any, of: Any, where: str) -> RunSummary:
     if of not in case.peaks:
         names = ", ".join(f'"{name}"' for name in case.peaks)
         raise CaseError(
-            f"{where}: {shown(of)} is not valid. It must be {names}, or a function of a Result."
+            f"{where}: {brief(of)} is not valid. It must be {names}, or a function of a Result."
         )
 
     def number(result: Result) -> float:

@@ -27,7 +27,7 @@ from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.contact.user import file_of, load_law_module, loaded_content
 from granchain.errors import CaseError, GranchainError, GranchainWarning, LawError, RunError
-from granchain.keys import shown
+from granchain.keys import brief
 from granchain.plain_data import canonical
 from granchain.simulation import law_records
 from granchain.store.journal import columns_in, content_of_columns
@@ -313,7 +313,7 @@ def dask_at(address: str) -> Iterator[Any]:
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise GranchainError(
-            f"--dask: {shown(address)} did not answer within {ANSWER_SECONDS:g} s "
+            f"--dask: {brief(address)} did not answer within {ANSWER_SECONDS:g} s "
             f"({type(error).__name__}). It must be the address of a running scheduler. Start one "
             "with dask scheduler, and give the address that it prints, tcp://HOST:8786."
         ) from None

@@ -26,7 +26,7 @@ from granchain.engine.recording import Recording
 from granchain.engine.setup import alike, functions_sha256
 from granchain.engine.state import State
 from granchain.errors import GranchainError, RunError
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, brief
 from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.store import Result
@@ -246,7 +246,7 @@ def measures_of(measures: Any, case: Any) -> Measures:
         problems.check(
             measure in available if isinstance(measure, str) else callable(measure),
             "measures",
-            f"{shown(measure)} is unknown",
+            f"{brief(measure)} is unknown",
             f"It must be a function of a Result, or one of {', '.join(available)}",
         )
     problems.check(

@@ -21,7 +21,7 @@ from granchain.case.document import about_key, plain_tables
 from granchain.case.tables import TABLES
 from granchain.contact import laws
 from granchain.errors import CaseError
-from granchain.keys import Problems, check_integer, shown, suggestion
+from granchain.keys import Problems, brief, check_integer, suggestion
 from granchain.plain_data import canonical, plain_data
 from granchain.studies.interruption import scipy_stats, uninterrupted
 
@@ -320,7 +320,7 @@ def distribution_of(where: str, name: Any, parameters: Any, problems: Problems) 
     if not problems.check(
         name in names,
         where,
-        f"{shown(name)} is unknown",
+        f"{brief(name)} is unknown",
         f"It must be {_FORMS}",
         suggestion(name, [*names, *RANGES, "disorder"], "See scipy.stats for the names"),
     ):
@@ -335,7 +335,7 @@ def distribution_of(where: str, name: Any, parameters: Any, problems: Problems) 
             frozen = make(*parameters) if listed else make(**parameters)
     form = f"[{OUR_DISTRIBUTIONS[name][0]}]" if name in OUR_DISTRIBUTIONS else "a table of "
     form += "" if name in OUR_DISTRIBUTIONS else ", ".join(_parameters(getattr(stats, name)))
-    text = shown(str(parameters))[1:-1]
+    text = brief(str(parameters))[1:-1]
     if not problems.check(
         frozen is not None, where, f"{text} is not valid", f"It must be {form}, as finite numbers"
     ):
@@ -386,7 +386,7 @@ def values_of(where: str, value: Any, problems: Problems) -> Any:
         return _derived_of(where, value, problems)
     if len(table) != 1:
         advice = "A single value is a list of one number"
-        problems.add(where, f"{shown(value)} is not valid", f"It must be {_FORMS}", advice)
+        problems.add(where, f"{brief(value)} is not valid", f"It must be {_FORMS}", advice)
         return None
     ((name, parameters),) = table.items()
     if name in RANGES:
@@ -451,7 +451,7 @@ def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float
         requirement += ", with low and high above 0"
         good = good and min(limits) > 0.0
     advice = f"Write {{ {kind} = [0.1, 10, 21] }}"
-    if not problems.check(good, where, f"{shown(limits)} is not valid", requirement, advice):
+    if not problems.check(good, where, f"{brief(limits)} is not valid", requirement, advice):
         return None
     return [float(number) for number in RANGES[kind](*limits)]
 
@@ -712,7 +712,7 @@ class Plan:
         mistakes: dict[str, tuple[str, int]] = {}
         for error, values, draw in errors:
             texts = {
-                key: f"{value:.6g}" if isinstance(value, float) else shown(value)
+                key: f"{value:.6g}" if isinstance(value, float) else brief(value)
                 for key, value in values.items()
             }
             at = [f"{key} = {text}" for key, text in texts.items()]
@@ -788,7 +788,7 @@ def settings_of(name: str, entry: Any, values: Sequence[Any]) -> list[dict[str, 
                 check_name(key, problems)
         except Exception as error:
             raise CaseError(
-                f"{name}: there are no changes at {shown(value)} ({type(error).__name__}: "
+                f"{name}: there are no changes at {brief(value)} ({type(error).__name__}: "
                 f"{error}). The function must return a mapping of keys of the case to values, for "
                 'example {"chain.radius": 0.004, "striker.radius": 0.004}.'
             ) from error
@@ -867,14 +867,14 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     check_case(case, CheckedCase)
     problems = Problems()
     names = ", ".join(f'"{name}"' for name in HOW)
-    problems.check(how in HOW, "how", f"{shown(how)} is unknown", f"It must be one of {names}")
+    problems.check(how in HOW, "how", f"{brief(how)} is unknown", f"It must be one of {names}")
     check_integer("n", n, problems, "It is the number of draws")
     check_integer("seed", seed, problems, "give for example seed=0", least=0)
     entries: dict[str, Any] = {}
     if problems.check(
         isinstance(vary, Mapping) and bool(vary),
         "vary",
-        f"{shown(vary)} is not valid" if vary else "missing",
+        f"{brief(vary)} is not valid" if vary else "missing",
         "Give keys of the case with their values",
         'Write for example {"striker.speed": [0.5, 1.0, 2.0]}',
     ):
@@ -971,7 +971,7 @@ def check_entry(case: CheckedCase, key: str, value: Any, how: str, problems: Pro
         problems.check(
             how != "product" or most == 1,
             key,
-            f"{shown(repeated)} is listed more than once",
+            f"{brief(repeated)} is listed more than once",
             "List each value once",
             "Remove the duplicates",
         )

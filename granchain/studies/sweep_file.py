@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from granchain.case import load_case
 from granchain.case.document import case_names, mechanism_names, parsed, read_text
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, brief
 from granchain.studies.plan import Plan, flat_vary, plan_of
 
 SWEEP_KEYS = ("case", "chained", "how", "measures", "n", "seed", "traces", "vary")
@@ -44,7 +44,7 @@ def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Descripti
     problems.check(
         isinstance(named, str),
         "case",
-        "missing" if named is None else f"{shown(named)} is not valid",
+        "missing" if named is None else f"{brief(named)} is not valid",
         "It must be the name of a built-in case, or the path of a case file relative to this file",
         'Write for example case = "steel-chain"',
     )
@@ -55,13 +55,13 @@ def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Descripti
         problems.check(
             isinstance(switches[name], bool),
             name,
-            f"{shown(switches[name])} is not valid",
+            f"{brief(switches[name])} is not valid",
             f"It must be true or false. Write true to {what}",
         )
     problems.check(
         isinstance(measures, list) and all(isinstance(measure, str) for measure in measures),
         "measures",
-        f"{shown(measures)} is not valid",
+        f"{brief(measures)} is not valid",
         "It must be a list of names",
         'Write for example ["second_moment"]',
     )
