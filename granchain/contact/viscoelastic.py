@@ -165,12 +165,12 @@ def given_terms(inputs: SimpleNamespace) -> list[Any]:
     ]
     values = [getattr(inputs, name) for name in names]
     numbers = [value for value in values if value is not None]
-    missing = values.index(None) if None in values else len(values)
-    if missing < len(numbers) or missing % 2:
-        raise LawError(
-            f"{names[missing]}: missing. Each relaxation needs a fraction and a time, and a number "
-            f"only if there are others before it. Give {names[missing]}."
-        )
+    for name, value in zip(names[: len(numbers) + len(numbers) % 2], values, strict=False):
+        if value is None:
+            raise LawError(
+                f"{name}: missing. Each relaxation needs a fraction and a time, and a number only "
+                f"if there are others before it. Give {name}."
+            )
     return numbers
 
 
