@@ -168,6 +168,7 @@ class Gradient(Answer):
         return self._by_key("_error_of_step")
 
     def _by_key(self, ending: str) -> dict[str, Any]:
+        """Return the variable KEY + `ending` of each key."""
         keys = [name for name in self.variables if f"{name}_error" in self.variables]
         return {key: self[f"{key}{ending}"] for key in keys}
 
@@ -709,6 +710,7 @@ class Designs:
         return results.reshape(len(points), len(self.summaries))
 
     def _run(self, points: Sequence[np.ndarray]) -> np.ndarray:
+        """Run some points, and return their results; failed runs have infinite ones."""
         results = np.full((len(points), len(self.summaries)), math.inf)
         failures: dict[int, GranchainError] = {}
         for column, (summary, base) in enumerate(zip(self.summaries, self.recorded, strict=True)):
@@ -747,6 +749,7 @@ class Designs:
         )
 
     def _constraints(self, results: Callable[..., Any], **more: Any) -> Any:
+        """Return the constraint on the results for SciPy, or none without limits."""
         from scipy.optimize import NonlinearConstraint
 
         return (NonlinearConstraint(results, *self.limits.T, **more),) if len(self.limits) else ()

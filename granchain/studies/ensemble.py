@@ -228,12 +228,14 @@ class Ensemble(Answer):
             file.finish(self.status, self.messages, started, wall_time)
 
     def _has(self, i: int) -> bool:
+        """Return whether member i has a result."""
         return self._members[i].result is not None or (
             self._stored is not None and i in self._stored
         )
 
     @property
     def _attributes(self) -> dict[str, Any]:
+        """Attributes of the file of all members."""
         return dict(self._whole.attributes)
 
     def to_xarray(self) -> xarray.Dataset:

@@ -220,6 +220,7 @@ class Images:
         return State(self._contacts, self._chain, self.time_step, seen)
 
     def _run(self, state: State, states: np.ndarray, history: np.ndarray | None) -> Copies:
+        """Run copies of the chain from states, or raise the error of the first failure."""
         copies = Copies(
             state, states[:, : self.bodies], states[:, self.bodies :], history,
             self.runners.stopped.is_set,
@@ -412,6 +413,7 @@ class Images:
         return np.pad(self._chain.loads, (0, self._chain.n_attached))
 
     def _energy(self, state: np.ndarray) -> float:
+        """Return the energy of motion, elements, and contacts minus the work of the loads [J]."""
         energy, (u, v) = self._contacts.model.functions.energy, state.reshape(2, -1)
         overlaps = self._overlaps(u)
         contacts = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)]
@@ -420,6 +422,7 @@ class Images:
 
     @cached_property
     def _energy_at_rest(self) -> float:
+        """Energy of the static state [J]."""
         return self._energy(np.zeros(2 * self.bodies))
 
     def energy(self, state: np.ndarray) -> float:

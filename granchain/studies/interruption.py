@@ -41,6 +41,7 @@ class Interruptions:
             signal.signal(signal.SIGINT, self._before)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal, after a write that has started."""
         if self._writing:
             self._pending = self._pending or (number, frame)
         elif not self._heard:

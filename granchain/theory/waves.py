@@ -92,6 +92,7 @@ class SolitaryWave:
 
 
 def _cosine_series(modes: tuple[float, ...], position: Any) -> np.ndarray:
+    """Return a sum of cosines over the window of the solitary wave, and 0 outside."""
     x = np.asarray(position, dtype=float)
     q = 2.0 * np.pi / _WINDOW * np.arange(len(modes))
     inside = np.abs(x) <= _WINDOW / 2.0
