@@ -128,7 +128,7 @@ def residual_share(
         Energy of the balance versus time [J].
     """
     size = np.abs(np.asarray(residual, dtype=float))
-    scale = max(supplied, OF_ROUNDING * float(np.max(recoverable)))
+    scale = max(supplied, OF_ROUNDING * float(np.asarray(recoverable).max()))
     with np.errstate(over="ignore"):
         return size / scale if scale > 0.0 else size
 

@@ -290,8 +290,8 @@ def _measure_stack(
         sampled[:] = True
     else:
         round_ = np.flatnonzero((sample > 0) & (sample < counts - 1))
-        near = sample[round_] + np.arange(-1, 2)[:, np.newaxis]
-        peak[round_], top[round_] = vertex(_at(times, near, round_), rows[round_, near])
+        neighbours = sample[round_] + np.arange(-1, 2)[:, np.newaxis]
+        peak[round_], top[round_] = vertex(_at(times, neighbours, round_), rows[round_, neighbours])
     flat = np.zeros(len(rows), dtype=int)
     most = rows[record, sample]
     beyond = [rows[record, np.minimum(sample + k, rows.shape[1] - 1)] == most for k in (1, 2)]

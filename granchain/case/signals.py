@@ -81,7 +81,7 @@ def signal_table(end: Any, run: float, period: float | None = None) -> Drive:
         return _noise(end, run, period or run)
     duration, each = length(end, run), 1.0 / (KNOTS_PER_PERIOD * highest(end))
     n = math.ceil(duration / each)
-    time = (
+    time: np.ndarray = (
         np.linspace(0.0, duration, n + 1)
         if end.duration is not None
         else each * np.arange(n + 2 * KNOTS_PER_PERIOD)

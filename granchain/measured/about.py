@@ -197,7 +197,7 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
         tolerances_of(about.tolerance or {}, "tolerance", problems)
         high, low = about.sensor.high_pass, about.sensor.low_pass
         problems.check(
-            high is None or low is None or np.max(high) < low,
+            high is None or low is None or bool(np.max(high) < low),
             "sensor.high_pass",
             f"{high!r} Hz is not below the low_pass frequency {low!r} Hz",
             "It must be less than sensor.low_pass",
