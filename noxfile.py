@@ -1,3 +1,9 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox", "uv", "granchain"]
+# [tool.uv.sources]
+# granchain = { path = "." }
+# ///
 """Check the package with other versions of Python and of its packages, and on another processor.
 
     nox -s lowest        # the lowest versions that pyproject.toml allows
@@ -15,9 +21,9 @@ import nox
 
 # nox logs everything, and Numba would describe each step of its compiler.
 logging.getLogger("numba").setLevel(logging.WARNING)
+nox.needs_version = ">=2025.10.14"  # --download-python
 nox.options.default_venv_backend = "uv"
 nox.options.error_on_missing_interpreters = False
-nox.options.sessions = ["lowest", "locked"]
 
 # Seconds as plain Python: time steps, spheres, dashpots, and scans of laws.
 FAST = [f"tests/test_{name}.py" for name in ("spheres", "timestep", "viscous", "specialise")]
@@ -70,7 +76,7 @@ def locked(session: nox.Session) -> None:
     run_fast_tests(session, "pytest")
 
 
-@nox.session
+@nox.session(default=False)
 def newest(session: nox.Session) -> None:
     """Check the newest versions with the Python of nox."""
     session.install("--group", "fast", ".")
@@ -79,7 +85,7 @@ def newest(session: nox.Session) -> None:
     run_fast_tests(session, "pytest")
 
 
-@nox.session
+@nox.session(default=False, reuse_venv=True)
 def arm64(session: nox.Session) -> None:
     """Check the versions of uv.lock on an emulated arm64, with mmdebstrap and qemu-user-static."""
     folder = Path(session.create_tmp()).resolve()
@@ -98,3 +104,7 @@ def arm64(session: nox.Session) -> None:
     run_reference_case(session, *python, "-m", "granchain", **environment)
     run_pinned_tests(session, *pytest, **environment)
     run_fast_tests(session, *pytest, **environment)
+
+
+if __name__ == "__main__":
+    nox.main()
