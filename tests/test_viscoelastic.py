@@ -195,7 +195,7 @@ def test_the_motion_is_that_of_an_independent_integration(bodies, gap, inputs, f
     errors, state = compared(chain, inputs, end, steps)
     order = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     for name, error, value in zip(("velocity", "creep"), errors[-1], order, strict=True):
-        figure(f"lee-radok: error of the {name} at the automatic step", error, at_most=2e-4)
+        figure(f"lee-radok: error of the {name} at the automatic step", error, at_most=2e-5)
         figure(f"lee-radok: order of the {name} over 10 to 1", value, at_least=1.85, at_most=2.15)
     figure("lee-radok: residual of the energy balance", ledger_residual(state), at_most=5e-5)
     assert state.energies.viscous[-1] > 1e-3 * state.energies.kinetic[0]
