@@ -362,11 +362,11 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     # Initial values from the logarithms, weighted with the force: an error of the force is the
     # error of its logarithm times the force.
     above = np.maximum(y, 0.05 * y.max())
-    p = _by_sample(powers * above[:, np.newaxis]) @ (np.log(above) * above)
+    p = _least_squares_map(powers * above[:, np.newaxis]) @ (np.log(above) * above)
     for _ in range(GAUSS_NEWTON_STEPS):
         # A curve that is e^30 times the largest force is not a pulse.
         curve = np.exp(np.clip(powers @ p, -700.0, math.log(y.max()) + 30.0))
-        p = p + _by_sample(powers * curve[:, np.newaxis]) @ (y - curve)
+        p = p + _least_squares_map(powers * curve[:, np.newaxis]) @ (y - curve)
     exponent = powers @ p
     second = polynomial.polyder(p, 2)
     turns = _real_roots(polynomial.polyder(p), powers[:, 1])
@@ -378,27 +378,30 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     if not max(exponent.max(), polynomial.polyval(at, p)) < math.log(y.max()) + 1.0:
         return None
     curve = np.exp(exponent)
-    by_sample = _by_sample(powers * curve[:, np.newaxis])
+    by_sample = _least_squares_map(powers * curve[:, np.newaxis])
     k = np.arange(degree + 1)
     height = math.exp(polynomial.polyval(at, p))
-    # d(height) = height sum at^k dp_k; d(place) = -(sum k at^(k-1) dp_k)/(second derivative of the
-    # exponent)
-    of_height = height * at**k @ by_sample
-    of_place = -scale * (k[1:] * at ** k[:-1]) @ by_sample[1:] / polynomial.polyval(at, second)
+    # d(height) = height sum at^k dp_k; d(position) = -(sum k at^(k-1) dp_k)/(second derivative of
+    # the exponent)
+    height_weights = height * at**k @ by_sample
+    position_weights = (
+        -scale * (k[1:] * at ** k[:-1]) @ by_sample[1:] / polynomial.polyval(at, second)
+    )
     deviations = [
-        _deviation(row, y - curve, n - degree - 1, noise) for row in (of_place, of_height)
+        _deviation(row, y - curve, n - degree - 1, noise)
+        for row in (position_weights, height_weights)
     ]
     return _LocalFit(
         scale,
         (centre + at * scale, height),
         (deviations[0], deviations[1]),
         near.start,
-        (of_place, of_height),
+        (position_weights, height_weights),
         curve,
     )
 
 
-def _by_sample(columns: np.ndarray) -> np.ndarray:
+def _least_squares_map(columns: np.ndarray) -> np.ndarray:
     """Return the linear map from samples to least-squares parameters."""
     q, r = np.linalg.qr(columns)
     return (
@@ -419,21 +422,21 @@ def _flank(
     if n < degree + 2:
         return None
     scale, powers = _scaled(near, centre, degree)
-    by_sample = _by_sample(powers)
+    by_sample = _least_squares_map(powers)
     p = by_sample @ y
     places = _real_roots(p, powers[:, 1])
     if not len(places):
         return None
     at = float(min(places, key=abs))
     slope = float(polynomial.polyval(at, polynomial.polyder(p)))
-    of_place = (
+    position_weights = (
         -scale / slope * (at ** np.arange(degree + 1) @ by_sample)
         if slope
         else np.full(n, math.inf)
     )
-    deviation = _deviation(of_place, y - powers @ p, n - degree - 1, noise)
+    deviation = _deviation(position_weights, y - powers @ p, n - degree - 1, noise)
     values = (centre + at * scale, slope / scale)
-    return _LocalFit(scale, values, (deviation, math.nan), near.start, (of_place,))
+    return _LocalFit(scale, values, (deviation, math.nan), near.start, (position_weights,))
 
 
 def _deviation(row: np.ndarray, missed: np.ndarray, free: int, noise: Noise) -> float:
