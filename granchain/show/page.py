@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import time
 from collections.abc import Callable
@@ -137,7 +138,8 @@ class Control:
         if ends is not None:
             if not self.slider.visible or not self.slider.start <= value <= self.slider.end:
                 self.slider.update(start=ends[0], end=ends[1], step=ends[2])
-            self.slider.value = value
+            if not math.isclose(self.slider.value, value, rel_tol=1e-6):
+                self.slider.value = value
         self.slider.visible = ends is not None
 
     def report(self, problem: str) -> None:
@@ -396,8 +398,10 @@ class Page:
 
     def write(self, **texts: str) -> None:
         """Write texts in the elements of the page with these names."""
-        changed = {name: [text] for name, text in texts.items()}
-        self.texts.data = {**self.texts.data, **changed}
+        data = {**self.texts.data, **{name: [text] for name, text in texts.items()}}
+        # Bokeh sends equal data again.
+        if data != self.texts.data:
+            self.texts.data = data
 
     # ----------------------------------------------------------------------------------------------
     # Files and texts

@@ -237,8 +237,10 @@ class Plots:
         for name, columns in data.items():
             self.sources[name].data = columns
         for name, source in self.keys.items():
-            no_points: Columns = dict.fromkeys(("xs", "ys"), [[]] * len(data[name]["name"]))
-            source.data = {**data[name], **no_points}
+            names = data[name]["name"]
+            if names != source.data["name"]:
+                no_points: Columns = dict.fromkeys(("xs", "ys"), [[]] * len(names))
+                source.data = {**data[name], **no_points}
         layers = {name: [self.sources[name], source] for name, source in self.references.items()}
         layers["forces"].append(self.sources["measured"])
         for name, sources in layers.items():
