@@ -348,6 +348,8 @@ def test_command_serves_the_page_at_its_port_until_it_is_interrupted(tmp_path):
 
 def test_command_opens_the_printed_address_except_with_no_browser(obeyed, monkeypatch):
     opened = []
+    # The package that starts a kernel for another test loads it.
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("granchain.show.server.Explorer.wait", lambda explorer: explorer.stop())
     printed = obeyed("explore", "steel-chain").out
