@@ -27,7 +27,7 @@ from steel_chain import BARE, Run, run_of, steel_chain
 
 from granchain.chain import WALL, Chain, End
 from granchain.engine.state import State
-from granchain.engine.tiles import Bands
+from granchain.engine.tiles import TileStepper
 from granchain.material import MATERIALS
 
 LAWS = ("hertz", "flores", "ma-liu")
@@ -60,7 +60,7 @@ def block_of(n_bodies: int) -> int:
 def advancing(run: Run, threads: int) -> Callable[[], tuple[float, float]]:
     """Return a function that runs a block and returns its wall time and thread time [s]."""
     state = State(run.contacts, run.chain, run.step, BARE)
-    bands, steps = Bands(state, threads), block_of(run.chain.n_bodies)
+    bands, steps = TileStepper(state, threads), block_of(run.chain.n_bodies)
 
     def timed() -> tuple[float, float]:
         begin, own = time.perf_counter(), time.thread_time()
@@ -122,7 +122,9 @@ def race_of_law(law: str, lengths: tuple[int, ...], rounds: int) -> dict[str, An
             "over base": spread(ratios),
             "two threads": spread(gains),
             "spin": spread(spins),
-            "threads": Bands(State(runs[1].contacts, runs[1].chain, runs[1].step, BARE), 2).threads,
+            "threads": TileStepper(
+                State(runs[1].contacts, runs[1].chain, runs[1].step, BARE), 2
+            ).threads,
         }
         print(
             f"{law:8s} {n:8d} beads: {statistics.median(costs):7.3f} ns, "

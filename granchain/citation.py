@@ -88,7 +88,7 @@ def cite(*objects: Any) -> str:
     """
     versions, comments, entries = [], [], []
     for item in objects:
-        names, about = _laws_of(item), _about_of(item)
+        names, about = _laws_of(item), _data_about(item)
         if not names and about is None:
             raise GranchainError(
                 f"cite: {type(item).__name__} is not valid. Give a case, a result, a comparison, a "
@@ -111,7 +111,7 @@ def cite(*objects: Any) -> str:
     return head + "\n\n".join(map(str, _merged([*packages, *entries]))) + "\n"
 
 
-def _about_of(item: Any) -> Any:
+def _data_about(item: Any) -> Any:
     """Return the description of the data of a cited object, or None."""
     about = getattr(item, "about", None)
     return getattr(getattr(item, "trace", None), "about", None) if about is None else about

@@ -135,7 +135,7 @@ class MissingPackage(GranchainError, ModuleNotFoundError):  # noqa: N818
     """A required package that is not installed."""
 
 
-class _Missing:
+class _MissingFinder:
     """Last finder of missing modules.
 
     If a module of granchain imports one of these packages, the error explains how to install it.
@@ -159,4 +159,4 @@ class _Missing:
             )
 
 
-sys.meta_path.append(_Missing)
+sys.meta_path.append(_MissingFinder)

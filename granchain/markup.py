@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from granchain.errors import clean
 
 # Cells that are aligned to the right.
-NUMBER_PATTERN = re.compile(
+ALIGNED_NUMBER = re.compile(
     r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( (\+-|to) [0-9.e+-]+)?( \([0-9.e+-]+( %)?\))?|-|nan|not yet"
 )
 
@@ -44,7 +44,7 @@ def table(
     lines = [[value if isinstance(value, str) else str(value) for value in row] for row in rows]
     count = len(lines[0]) if lines else len(columns)
     numbers = [
-        bool(lines) and all(NUMBER_PATTERN.fullmatch(line[i].strip() or "-") for line in lines)
+        bool(lines) and all(ALIGNED_NUMBER.fullmatch(line[i].strip() or "-") for line in lines)
         for i in range(count)
     ]
     if styled:

@@ -38,7 +38,7 @@ from granchain.engine.setup import (
     start_histories,
 )
 from granchain.engine.state import State, drive_of
-from granchain.engine.tiles import Bands
+from granchain.engine.tiles import TileStepper
 from granchain.engine.timestep import FAST, Planned, TimeStep, time_steps_together
 from granchain.errors import (
     CaseError,
@@ -259,7 +259,7 @@ def run_blocks(state: State, watch: Watch | None, journal: Journal, threads: int
     Each block is so short that an interruption takes effect immediately.
     """
     tiled = state.features.tiled
-    advance = Bands(state, threads).advance if tiled else state.advance
+    advance = TileStepper(state, threads).advance if tiled else state.advance
     seconds = TILED_SECONDS if tiled else BLOCK_SECONDS
     block, status, looked = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING, 0
     while status is Status.RUNNING:

@@ -30,7 +30,7 @@ from granchain.measured.noise import (
     sines_of_common_source,
     statistical_inefficiency,
 )
-from granchain.measured.ranking import differences, ranking_of
+from granchain.measured.ranking import differences_of_laws, ranking_of
 from granchain.show.report import report
 from granchain.store import Label
 
@@ -195,7 +195,7 @@ def covered(measures, kind, draws):
         if not asked:
             break
         trace = with_noise(kind, seed)
-        read = module.measured_pulses(start(), trace, None)
+        read = module.pulses_of_trace(start(), trace, None)
         with pytest.MonkeyPatch.context() as patch:
             # a trace is read once for all measures
             patch.setattr(module, "Measured", lambda *_, read=read: read)
@@ -287,7 +287,7 @@ def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
 
 
 def before_any_run(trace, case, cutoff=None, measure="traces"):
-    return module.FitProblem(case, module.measured_pulses(case, trace, cutoff), measure, KEYS, 1)
+    return module.FitProblem(case, module.pulses_of_trace(case, trace, cutoff), measure, KEYS, 1)
 
 
 def test_noise_that_is_stated_goes_through_the_filter_too():
@@ -655,14 +655,14 @@ def test_laws_fitted_to_a_trace_are_ranked_and_near_ones_not_told_apart():
 def test_a_difference_scatters_as_its_sums_over_drawn_blocks():
     draw = np.random.default_rng(3)
     blocks = draw.standard_normal((2, 40))
-    found = differences([30.0, 0.0], blocks, [1.0, 1.0])
+    found = differences_of_laws([30.0, 0.0], blocks, [1.0, 1.0])
     drawn = draw.multinomial(40, np.full(40, 1.0 / 40), 20_000) @ (blocks[0] - blocks[1])
     # of 40 blocks one is needed for the mean
     assert found["aic_scatter"][0, 1] == pytest.approx(drawn.std() * math.sqrt(40 / 39), rel=0.02)
     assert found["aic_difference"].tolist() == [[0.0, 30.0], [-30.0, 0.0]]
 
     def distinguishable(aic, blocks):
-        found = differences([aic, 0.0], blocks, [1.0, 1.0])["distinguishable"]
+        found = differences_of_laws([aic, 0.0], blocks, [1.0, 1.0])["distinguishable"]
         assert not found.diagonal().any() and (found == found.T).all()
         return bool(found[0, 1])
 
@@ -682,7 +682,7 @@ def test_a_difference_scatters_by_what_laws_follow_of_the_noise_too():
     for _ in range(400):
         measured = 8.0 * np.sin(0.3 * place) + draw.standard_normal(10)
         blocks = [(one @ measured) ** 2 for one in rest]
-        pair = differences([one.sum() for one in blocks], blocks, [0.7, 0.7])
+        pair = differences_of_laws([one.sum() for one in blocks], blocks, [0.7, 0.7])
         found.append((pair["aic_difference"][0, 1], pair["aic_scatter"][0, 1]))
     off, scatter = np.array(found).T
     # without what they follow 0.84

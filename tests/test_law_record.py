@@ -10,7 +10,7 @@ import granchain as gc
 from granchain import simulation
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.engine.setup import record_of
-from granchain.jit.syntax import _functions_of, code_by_syntax
+from granchain.jit.syntax import _syntax_of_functions, code_by_syntax
 from granchain.simulation import law_records, prepare
 
 pytestmark = pytest.mark.promise("R3")
@@ -108,7 +108,7 @@ def test_every_function_of_our_laws_is_hashed_by_its_syntax():
     functions = {function for law in gc.laws().values() for function in law.functions()}
     assert all(code_by_syntax(function).startswith(b"syntax ") for function in functions)
     # a text that is no Python, as of a file that is being written
-    assert _functions_of("def force(:") == {}
+    assert _syntax_of_functions("def force(:") == {}
     made = eval("lambda x: 2.0 * x")
     assert code_by_syntax(made).startswith(b"bytecode ")
 

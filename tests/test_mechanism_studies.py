@@ -8,7 +8,7 @@ import pytest
 import granchain as gc
 from granchain.errors import CaseError, FileError
 from granchain.figures.catalogue import figures_of
-from granchain.mechanisms.measures import MEASURED, measures_of
+from granchain.mechanisms.measures import MEASURED, numbers_of_mechanism
 
 CLEARANCE = "joint.clearance"
 
@@ -29,7 +29,7 @@ def test_the_measures_are_those_of_the_samples():
     assert closed > 5
     assert (
         result.case.measure(result)
-        == measures_of(result)
+        == numbers_of_mechanism(result)
         == {
             "largest_contact_force": force.max(),
             "largest_acceleration": max(abs(result.slider_acceleration)),
@@ -41,7 +41,7 @@ def test_the_measures_are_those_of_the_samples():
         crank(**{"start.slider_offset": 5.0e-4 + 5e-7, "time.end": 1e-4})
     )
     assert closed_at_start.contact_force[0] > 0.0
-    assert measures_of(closed_at_start)["impacts"] == 0.0
+    assert numbers_of_mechanism(closed_at_start)["impacts"] == 0.0
 
 
 def test_a_sweep_of_a_mechanism_has_the_numbers_of_single_runs_and_labels(tmp_path):

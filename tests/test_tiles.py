@@ -19,7 +19,7 @@ from granchain.contact import laws
 from granchain.engine import chain_sweep, contact_step, state, tiles
 from granchain.engine.recording import Recording
 from granchain.engine.state import State
-from granchain.engine.tiles import Bands, in_wavefront, threads_joined
+from granchain.engine.tiles import TileStepper, in_wavefront, threads_joined
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
 from granchain.jit.compile import VECTOR
@@ -107,7 +107,7 @@ def test_threads_give_the_bits_of_one(
     monkeypatch.setattr(tiles, "TILES_APART", 0.1)
     for threads in (2, 3) if PLAIN_HERE else (2, 3, 2, 3, 2, 3):
         made = make()
-        several = Bands(made, threads)
+        several = TileStepper(made, threads)
         assert several.threads == (threads if made.features.tiled else 1)
         assert differing(whole, ended(made, several.advance)) == []
 
@@ -116,7 +116,7 @@ def test_threads_give_the_bits_of_one(
 def test_a_short_chain_takes_one_thread() -> None:
     made = maker("hertz", CHAINS["gaps"])()
     assert not made.features.tiled
-    several = Bands(made, 8)
+    several = TileStepper(made, 8)
     assert several.threads == 1
     assert several.advance(3) is Status.RUNNING
     assert made.step == 3
@@ -132,7 +132,7 @@ def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
         interrupted = lambda threads: threads_joined(threads) or KeyboardInterrupt()  # noqa: E731
         patch.setattr(tiles, "threads_joined", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            Bands(made, 2).advance(20)
+            TileStepper(made, 2).advance(20)
     assert made.step == 20
 
     def fail(*_: Any) -> None:
@@ -140,7 +140,7 @@ def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
 
     monkeypatch.setattr(tiles, "in_wavefront", fail)
     with pytest.raises(MemoryError, match="no room"):
-        Bands(made, 2).advance(N_STEPS)
+        TileStepper(made, 2).advance(N_STEPS)
 
 
 @pytest.mark.plain

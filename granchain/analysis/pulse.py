@@ -197,7 +197,7 @@ def first_pulse(
     largest = above.max(axis=1)
     levels = np.maximum(PULSE_BEGINS * largest, level)
     exists = np.flatnonzero((largest > OF_REST * np.abs(base)) & (largest >= levels))
-    stack = _Stack(times, rows, above, base, counts, levels)
+    stack = _RecordStack(times, rows, above, base, counts, levels)
     if len(exists) < records:
         measured = _no_pulses(records)
         if len(exists):
@@ -211,7 +211,7 @@ def first_pulse(
     return _measure_stack(stack, ARRIVALS[arrival], jumps, smooth, noise, rise)
 
 
-class _Stack(NamedTuple):
+class _RecordStack(NamedTuple):
     """Records that are measured together.
 
     `times` (n,) or (n, records) [s]; `rows` and `above` (records, n), the forces with and without
@@ -226,10 +226,10 @@ class _Stack(NamedTuple):
     counts: np.ndarray
     levels: np.ndarray
 
-    def some(self, records: np.ndarray) -> _Stack:
+    def some(self, records: np.ndarray) -> _RecordStack:
         """Return some of the records."""
         times = self.times if self.times.ndim == 1 else self.times[:, records]
-        return _Stack(times, *(values[records] for values in self[1:]))
+        return _RecordStack(times, *(values[records] for values in self[1:]))
 
 
 def _no_pulses(records: int) -> FirstPulse:
@@ -257,7 +257,7 @@ def smoothed(rows: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _measure_stack(
-    stack: _Stack,
+    stack: _RecordStack,
     fraction: float | None,
     jumps: ForceJumps | None,
     smooth: bool,
@@ -315,7 +315,7 @@ def _measure_stack(
         arrival = crossings(times, rows, sample, base + fraction * height, 0)
     impulse, end = np.full(len(rows), math.nan), np.zeros(len(rows), dtype=int)
     for k, count in enumerate(counts.tolist()):
-        end[k] = stops = _end(above[k, :count], int(sample[k]), float(height[k]), rise)
+        end[k] = stops = _pulse_end(above[k, :count], int(sample[k]), float(height[k]), rise)
         if stops > 0:
             instants = times[:stops] if times.ndim == 1 else times[:stops, k]
             impulse[k] = np.trapezoid(above[k, :stops], instants)
@@ -330,7 +330,7 @@ def _at(times: np.ndarray, sample: Any, record: Any) -> np.ndarray:
     return np.asarray(times[sample] if times.ndim == 1 else times[sample, record])
 
 
-def _end(above: np.ndarray, sample: int, height: float, rise: float) -> int:
+def _pulse_end(above: np.ndarray, sample: int, height: float, rise: float) -> int:
     """Return the number of samples up to the end of the pulse, -1 if the record ends before."""
     after = above[sample:]
     if rise == 0.0:

@@ -136,7 +136,7 @@ def participation_ratio(energy: np.ndarray) -> np.ndarray:
     return np.asarray(e.sum(axis=-1) ** 2 / (e * e).sum(axis=-1))
 
 
-class _Energies(NamedTuple):
+class _EnergyShares(NamedTuple):
     """Energies of bodies and contacts [J], and the limit of rounding errors [J]."""
 
     bead: np.ndarray
@@ -163,7 +163,7 @@ def _shares(result: Result, where: str) -> np.ndarray:
     return np.divide(e, total, out=np.full_like(e, np.nan), where=total > e.shape[1] * rounding)
 
 
-def _energies_of(result: Result, where: str) -> _Energies:
+def _energies_of(result: Result, where: str) -> _EnergyShares:
     """Return the energies of bodies and contacts from the snapshots of a result."""
     from granchain.engine.setup import over_contacts, start_histories
     from granchain.set_up import contacts_of_cases
@@ -187,7 +187,7 @@ def _energies_of(result: Result, where: str) -> _Energies:
         )
     ((chain, contacts),) = contacts_of_cases([case])
     present, model = chain.contacts, contacts.model
-    d = _overlaps(result, chain, contacts, where)[:, present]
+    d = _overlaps_of_snapshots(result, chain, contacts, where)[:, present]
     c, static, force = (
         contacts.c[:, present],
         contacts.overlaps[present],
@@ -224,7 +224,9 @@ def _energies_of(result: Result, where: str) -> _Energies:
     left[:, -1] *= 2.0
     right[:, 0] *= 2.0
     sizes = stored.max(initial=0.0), (static * force).max(initial=0.0), bead.max(initial=0.0)
-    return _Energies(bead + left[:, 1:] + right[:, :-1], energy, OF_ROUNDING * float(max(sizes)))
+    return _EnergyShares(
+        bead + left[:, 1:] + right[:, :-1], energy, OF_ROUNDING * float(max(sizes))
+    )
 
 
 def _element_energy(result: Result, chain: Chain) -> np.ndarray:
@@ -246,7 +248,9 @@ def _element_energy(result: Result, chain: Chain) -> np.ndarray:
     return total
 
 
-def _overlaps(result: Result, chain: Chain, contacts: Contacts, where: str) -> np.ndarray:
+def _overlaps_of_snapshots(
+    result: Result, chain: Chain, contacts: Contacts, where: str
+) -> np.ndarray:
     """Return the overlap of every contact, an array (n_snapshots, n_bodies + 1) [m].
 
     Driven ends move as in the time loop. Raise GranchainError if an end is a plate or a rod.

@@ -607,26 +607,26 @@ def with_numbers(case: AnyCase, changes: Mapping[str, Any]) -> AnyCase:
     changed = case.model_copy()
     # pydantic takes 2 us for each access to a private attribute by its name.
     private: Any = changed.__pydantic_private__
-    private |= {"_document": _with_values(private["_document"], nested), "_toml": ""}
-    tables = _with_values(changed.__dict__, nested)
+    private |= {"_document": _tables_with_values(private["_document"], nested), "_toml": ""}
+    tables = _tables_with_values(changed.__dict__, nested)
     if "chain" in nested or "striker" in nested:
         complete(tables, private["_document"])
     changed.__dict__.update(tables)
     return changed
 
 
-def _with_values(tables: Any, changes: Mapping[str, Any]) -> Any:
+def _tables_with_values(tables: Any, changes: Mapping[str, Any]) -> Any:
     """Return a copy of nested tables with other values."""
     if isinstance(tables, (list, tuple)):
         return type(tables)(
-            _with_values(entry, changes[str(place)]) if str(place) in changes else entry
+            _tables_with_values(entry, changes[str(place)]) if str(place) in changes else entry
             for place, entry in enumerate(tables)
         )
     is_plain = isinstance(tables, dict)
     values: dict[str, Any] = {}
     for name, value in changes.items():
         if isinstance(value, dict):
-            value = _with_values(tables[name] if is_plain else getattr(tables, name), value)
+            value = _tables_with_values(tables[name] if is_plain else getattr(tables, name), value)
         # lists are tuples in the tables of a case
         values[name] = tuple(value) if isinstance(value, list) and not is_plain else value
     if is_plain:

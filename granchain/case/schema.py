@@ -33,7 +33,7 @@ def schema_text() -> str:
     for table in (schema, *tables.values()):
         table["description"] = table["description"].partition("\nParameters\n")[0].rstrip()
         table["properties"] = {
-            name: _key(name, entry) for name, entry in table["properties"].items()
+            name: _schema_of_key(name, entry) for name, entry in table["properties"].items()
         }
     of_mode = tables["ModesEndTable"]["properties"]["modes"]["items"]["prefixItems"]
     of_mode[:] = [{"anyOf": [number, WITH_ITS_UNIT]} for number in of_mode]
@@ -56,7 +56,7 @@ def schema_text() -> str:
     return json.dumps({"$schema": DIALECT, **schema}, indent=1, sort_keys=True) + "\n"
 
 
-def _key(name: str, entry: dict[str, Any]) -> dict[str, Any]:
+def _schema_of_key(name: str, entry: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a key from that of pydantic and from the declaration of the key."""
     about = {word: entry.pop(word) for word in ("allowed", "choices", "unit", "description")}
     described = {"description": f"{about['description']}; {about['allowed']}"}

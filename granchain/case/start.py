@@ -27,7 +27,7 @@ STATE_MARK = '{"granchain_state":1,'
 SIDES = ("left", "right")
 STATE_ARRAYS = tuple(name for name in Start._fields if name != "steps")
 # Arrays of some chains only; the text of other states does not contain them.
-_OPTIONAL_ARRAYS = {"attached": (4, 0), "ends": (4, 0)}
+_OPTIONAL_STATE_ARRAYS = {"attached": (4, 0), "ends": (4, 0)}
 # Parts of a case that must not change, with their names in messages, and parts that may change.
 FIXED = {"beads": "chain", "law": "law"}
 LOADS = ("precompression", "gravity", "drag", "on_site_stiffness", "on_site_damping")
@@ -101,7 +101,7 @@ def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
     return {
         name: values
         for name, values in arrays.items()
-        if values.size or name not in _OPTIONAL_ARRAYS
+        if values.size or name not in _OPTIONAL_STATE_ARRAYS
     } | {"facts": canonical(facts)}
 
 
@@ -162,7 +162,7 @@ def state_in(text: str) -> StoredState:
         If the text is not the state of a run.
     """
     try:
-        arrays: dict[str, Any] = {n: np.empty(shape) for n, shape in _OPTIONAL_ARRAYS.items()}
+        arrays: dict[str, Any] = {n: np.empty(shape) for n, shape in _OPTIONAL_STATE_ARRAYS.items()}
         arrays |= arrays_of_state(text)
         facts = json.loads(arrays.pop("facts"))
         start = Start(**arrays, steps=int(facts["steps"]))

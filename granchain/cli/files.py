@@ -25,7 +25,7 @@ from granchain.cli.options import (
     known_name,
     load_laws,
 )
-from granchain.cli.run import numbers_of, summary_of
+from granchain.cli.run import columns_of_numbers, summary_for_json
 from granchain.cli.text import print_result, print_text
 from granchain.errors import CaseError, FileError, suggestion
 from granchain.markup import text_table
@@ -166,7 +166,7 @@ def info_of_result(file: str) -> FileFacts:
     facts = {
         **dict(rows),
         "time_step": result.time_step,
-        **summary_of(result),
+        **summary_for_json(result),
         "messages": list(map(str, result.messages)),
         "variables": facts_of_variables({name: headers[name] for name in order if name in headers}),
         "provenance": result.provenance,
@@ -178,7 +178,7 @@ def info_of_result(file: str) -> FileFacts:
         "them, use "
     )
     lines = [
-        numbers_of(result),
+        columns_of_numbers(result),
         *([f"{beyond}granchain.open"] if unread else []),
         *map(str, result.messages),
     ]

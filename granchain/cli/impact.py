@@ -101,7 +101,7 @@ def impact(
 
     def text() -> str:
         exceptions = f" (except {', '.join(changed)})" if changed else ""
-        bodies = f"Two bodies: {source}{exceptions}: {pair_words(pair)}."
+        bodies = f"Two bodies: {source}{exceptions}: {values_of_pair(pair)}."
         lines = [
             bodies,
             *(inputs_words(name, law_inputs, numbers) for name, law_inputs in inputs.items()),
@@ -496,7 +496,7 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
     return text_table([(*first, *names), *lines], "<" * len(keys) + ">" * len(names))
 
 
-def pair_words(pair: gc.Pair) -> str:
+def values_of_pair(pair: gc.Pair) -> str:
     """Return the values of a pair as text."""
     from granchain.contact.pair import PAIR_QUANTITIES
 

@@ -55,7 +55,7 @@ WANTED = {
     "contact",
 }
 
-Draw = Callable[..., Any]
+DrawFunction = Callable[..., Any]
 
 
 @app.command()
@@ -158,13 +158,13 @@ def plot(
     draw_all(figures, out, ending, overwrite, title=not no_title)
 
 
-def with_traces(draw: Draw, count: int) -> Draw:
+def with_traces(draw: DrawFunction, count: int) -> DrawFunction:
     """Return a figure of a number of sensors, beads, or contacts, if it has such an option."""
     names = {"sensors", "beads", "contacts"} & inspect.signature(draw).parameters.keys()
     return partial(draw, **dict.fromkeys(names, count))
 
 
-def in_law_colours(draw: Any, laws: Sequence[str]) -> Draw:
+def in_law_colours(draw: Any, laws: Sequence[str]) -> DrawFunction:
     """Return a figure of results in which each law has the colour of its place in a list."""
     import matplotlib
     from cycler import cycler
@@ -190,7 +190,7 @@ class FigureSet(NamedTuple):
 
     content: Any
     kind: str
-    figures: Mapping[str, Draw]
+    figures: Mapping[str, DrawFunction]
     names: list[str]
     lacking: dict[str, str]
 
@@ -284,7 +284,7 @@ def new_figure_files(names: Iterable[str], out: str, ending: str, overwrite: boo
 
 
 def draw_all(
-    figures: Mapping[str, Draw],
+    figures: Mapping[str, DrawFunction],
     out: str,
     ending: str,
     overwrite: bool,

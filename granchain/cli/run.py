@@ -402,9 +402,11 @@ def report_run(result: gc.Result, target: Path, as_json: bool) -> None:
         command = "mechanism" if "crank_angle" in result.variables else "run"
         warnings = [message.text for message in result.messages if message.warning]
         extra_facts = {"file": str(target), "warnings": warnings}
-        print_json({"command": command, **result.as_dict(), **summary_of(result), **extra_facts})
+        print_json(
+            {"command": command, **result.as_dict(), **summary_for_json(result), **extra_facts}
+        )
         return
-    print_text(numbers_of(result))
+    print_text(columns_of_numbers(result))
     print_text("\n".join(message.text for message in result.messages if not message.warning))
     print_text(f"{result.status.label}: {target}")
 
@@ -429,14 +431,14 @@ def advice_on_end(case: gc.Case, result: gc.Result) -> list[str]:
     ]
 
 
-def summary_of(result: gc.Result) -> dict[str, Any]:
+def summary_for_json(result: gc.Result) -> dict[str, Any]:
     """Return the first pulses and energies of a run, or the checks of a mechanism, for JSON."""
     if "crank_angle" in result.variables:
         return {"checks": plain_data(checks_or_notice(result))}
     return {"summary": gc.analysis.summary(result).as_dict()}
 
 
-def numbers_of(result: gc.Result) -> str:
+def columns_of_numbers(result: gc.Result) -> str:
     """Return the numbers of a run in columns, or the checks of a mechanism."""
     from granchain.show.numbers import check_grid, run_numbers
 

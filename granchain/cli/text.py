@@ -108,7 +108,7 @@ def text_width(most: int = TEXT_WIDTH) -> int:
 
 def blocks_as_text(blocks: Iterable[Block]) -> str:
     """Format blocks for a terminal; tables without an alignment are wrapped."""
-    from granchain.show.blocks import Grid, Heading, Picture
+    from granchain.show.blocks import DrawnFigure, Grid, Heading
 
     width = text_width()
     paragraphs = []
@@ -120,7 +120,7 @@ def blocks_as_text(blocks: Iterable[Block]) -> str:
             paragraphs.append(wrapped_table(block.columns, block.rows, width))
         elif isinstance(block, Heading):
             paragraphs.append(f"{clean(block.text)}\n{'=' * len(block.text)}")
-        elif not isinstance(block, Picture):
+        elif not isinstance(block, DrawnFigure):
             lines = clean(block.text).split("\n")
             paragraphs.append("\n".join(paragraph(line, width) for line in lines))
     return "\n\n".join(paragraphs)

@@ -141,8 +141,8 @@ class Copies:
         memory = self.memory
         if history is not None:
             memory.tables.h[:, :, : n + 1] = history
-        beads = [memory.tables.bodies[:, row, 1 : n + 1] for row in _moving(BODY)]
-        attached = [np.s_[:, row, state.chain.attached] for row in _moving(ELEMENT)]
+        beads = [memory.tables.bodies[:, row, 1 : n + 1] for row in _moving_rows(BODY)]
+        attached = [np.s_[:, row, state.chain.attached] for row in _moving_rows(ELEMENT)]
         for bodies, where, given in zip(beads, attached, (displacement, velocity), strict=True):
             bodies[:], memory.tables.elements[where] = given[:, :n], given[:, n:]
         steps = min(state.time_step.n_steps + 1, max(1, int(AT_ONCE / (count * n))))
@@ -157,7 +157,7 @@ class Copies:
         )
 
 
-def _moving(rows: tuple[Field, ...]) -> list[int]:
+def _moving_rows(rows: tuple[Field, ...]) -> list[int]:
     """Return the rows of displacement and velocity."""
     names = [field.name for field in rows]
     return [names.index(name) for name in ("u", "v")]

@@ -92,11 +92,11 @@ def follow(row, clock, followed):
         if bodies.mass[i] > 0.0:
             given = 0.5 * bodies.mass[i] * w * w - bodies.steady[i] * x
             if clock.step > 0:
-                give(row, clock, e, given - driven.given[e])
+                add_work(row, clock, e, given - driven.given[e])
             driven.given[e] = given
 
 
-def give(row, clock, e, work):
+def add_work(row, clock, e, work):
     """Add to the total work of the drives and to the work of one drive [J]."""
     clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, work)
     driven = row.driven
@@ -153,7 +153,7 @@ def work_of_jump(row, clock, k, kick):
     for e in range(row.drives.kind.size):
         if row.drives.kind[e] != FORCE and 0 <= k - row.drives.body[e] + 1 <= 1:
             inwards = 1.0 if row.drives.body[e] == k else -1.0
-            give(row, clock, e, kick * inwards * row.driven.speed[e])
+            add_work(row, clock, e, kick * inwards * row.driven.speed[e])
 
 
 def jolting(step: ContactStep) -> Callable:
@@ -175,13 +175,13 @@ def jolting(step: ContactStep) -> Callable:
         f, elastic, clamp = force_terms(d, r if RATE else 0.0, ck, hk)
         f_before, _, clamp_before = force_terms(d, r_before if RATE else 0.0, ck, hk)
         bodies.v[body] += share * inwards * dt * bodies.inverse_mass[body] * (f - f_before)
-        give(row, clock, e, share * inwards * dt * (f * speed - f_before * before))
+        add_work(row, clock, e, share * inwards * dt * (f * speed - f_before * before))
         if bodies.inverse_mass[body] == 0.0:
             # A placed body keeps its motion, and its drive, if it has one, takes the force.
             beyond = bodies.v[body] + 0.5 * dt * bodies.a[body]
             for e in range(row.drives.kind.size):
                 if row.drives.kind[e] != FORCE and row.drives.body[e] == body:
-                    give(row, clock, e, -share * inwards * dt * (f - f_before) * beyond)
+                    add_work(row, clock, e, -share * inwards * dt * (f - f_before) * beyond)
         if LEDGER:
             contacts.clamp_work[k] += share * dt * (r * clamp - r_before * clamp_before)
             viscous, viscous_before = f - elastic - clamp, f_before - elastic - clamp_before

@@ -55,7 +55,7 @@ def keep_history(row, records, clock, back):
 
 
 @shared
-def complete(
+def complete_step(
     row, clock, records, n, snapshot_due, energy_due, contacts_energy, elements_energy, power, flags
 ):  # fmt: skip
     """Complete a step after its kicks: energy balance, snapshot, and drift.
@@ -163,7 +163,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 elements_energy = complete_elements(
                     row, clock, records, lost, radiated, step == snapshot_at, step == energy_at
                 )
-            complete(
+            complete_step(
                 row, clock, records, n, step == snapshot_at, step == energy_at, contacts_energy,
                 elements_energy, power, flags,
             )  # fmt: skip

@@ -640,12 +640,12 @@ def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
         energies = 0.5 * np.concatenate(mass) * speeds**2
         scanned = over_kinds(_restitution_scan, model, (c, limits[None, :], energies), len(speeds))
         if (outside := np.isnan(scanned)).any():
-            raise LawError(_outside(model, c, np.concatenate(mass), speeds, outside))
+            raise LawError(_message_beyond_limit(model, c, np.concatenate(mass), speeds, outside))
         found |= zip(places, np.split(scanned, np.cumsum(sizes)[:-1], axis=1), strict=True)
     return [found[place] for place in range(len(sources))]
 
 
-def _outside(
+def _message_beyond_limit(
     model: Model, c: np.ndarray, mass: np.ndarray, speeds: np.ndarray, outside: np.ndarray
 ) -> str:
     """Return the message for impacts that exceed the overlap limit of the law."""

@@ -52,7 +52,7 @@ def tiles_stepper(law: Functions, features: Features) -> Callable:
     return compiled(step_tiles)
 
 
-class Bands:
+class TileStepper:
     """Time stepper that uses several threads, or one if the chain is too short.
 
     Parameters

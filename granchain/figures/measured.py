@@ -198,7 +198,7 @@ def fit(fit: Fit | Ranking[Any] | Equivalent, *, ax: Any = None, style: Any = SH
     """
     answers: list[Any] = [fit] if "key" in fit.variables else list(fit)
     if "per_bead" in answers[0].variables:
-        return _differences(answers, ax)
+        return _plot_differences(answers, ax)
     answers = answers[:MOST_FITS]
     first = answers[0]
     panels = Panels(ax, 2, 2, tall=1.3, sharex="col", height_ratios=[2.0, 1.0])
@@ -273,7 +273,7 @@ def _pulses_and_residuals(force: Any, difference: Any, fits: Sequence[Fit], line
     return f"{len(places)} of {len(samples)} pulses" if len(places) < len(samples) else ""
 
 
-def _differences(answers: Sequence[Equivalent], ax: Any) -> Figure:
+def _plot_differences(answers: Sequence[Equivalent], ax: Any) -> Figure:
     """Plot the differences of laws from the law that they approximate, at every sensor."""
     answers = [answer for answer in answers if answer.inputs][:MOST_LAWS]
     panels = Panels(ax)

@@ -750,7 +750,9 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
     return np.asarray(np.cumsum(change[:, ::-1], axis=1)[:, ::-1][:, 1:])
 
 
-def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> tuple[Any, ...]:
+def motion_in_snapshots(
+    result: Result, frames: int, beads: Sequence[int] | None
+) -> tuple[Any, ...]:
     """Return the motion of the bodies between two labels at evenly spaced snapshots.
 
     It consists of the times of the frames [s], initial positions and radii (n_bodies,) [m],
@@ -878,7 +880,7 @@ def animated(
             f"beads: {list(beads)[:6]} is not valid. It must be two labels, the first and the "
             "last bead to plot."
         )
-    time, position, radius, displacement, velocity, force, interval = motion_of(
+    time, position, radius, displacement, velocity, force, interval = motion_in_snapshots(
         result, frames, beads
     )
     times = magnification(radius, displacement) if magnify is None else float(magnify)

@@ -220,7 +220,7 @@ def reads(function: Callable) -> list[Read]:
         for length in range(1, len(chain.names) + 1):
             if length > 1 and not holds_constant(value, chain.names[length - 1]):
                 break
-            value = _value_at(space, chain.names[:length])
+            value = _value_of_chain(space, chain.names[:length])
             if owner is MISSING:
                 place = length
                 if isinstance(value, types.ModuleType) and _is_library(value.__name__):
@@ -231,7 +231,7 @@ def reads(function: Callable) -> list[Read]:
     return found
 
 
-def _value_at(space: Any, names: tuple[str, ...]) -> Any:
+def _value_of_chain(space: Any, names: tuple[str, ...]) -> Any:
     """Return the value of a chain of names, up to the first object that is not constant."""
     first, *attributes = names
     if isinstance(space, types.CellType):
@@ -448,7 +448,7 @@ class Reach:
                 and not function.__kwdefaults__
                 for function, code, defaults in self._hashed
             )
-            and all(_value_at(space, names) is value for space, names, value in self._read)
+            and all(_value_of_chain(space, names) is value for space, names, value in self._read)
         )
 
 

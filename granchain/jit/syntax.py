@@ -35,13 +35,13 @@ def code_by_syntax(function: Callable) -> bytes:
     text, own = "".join(linecache.getlines(code.co_filename)), hash_of_code(code, documented=False)
     return (
         b"syntax " + found
-        if (found := _functions_of(text).get((code.co_qualname, own)))
+        if (found := _syntax_of_functions(text).get((code.co_qualname, own)))
         else b"bytecode " + own
     )
 
 
 @lru_cache(FILES)
-def _functions_of(text: str) -> dict[tuple[str, bytes], bytes]:
+def _syntax_of_functions(text: str) -> dict[tuple[str, bytes], bytes]:
     """Return the syntax of each function of a text, by name and hash of its compiled code."""
     try:
         with _TREE_LOCK:

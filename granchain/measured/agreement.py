@@ -552,7 +552,7 @@ def comparison_of(
     provenance = {
         **about_entry(about),
         "trace_notes_json": canonical(list(trace.notes)),
-        **_records_of(results),
+        **_law_records(results),
     }
     cases = [case_of(result) for result in results]
     if len(cases) > 1:
@@ -574,7 +574,7 @@ def comparison_of(
     )
 
 
-def _records_of(results: Sequence[Result]) -> dict[str, str]:
+def _law_records(results: Sequence[Result]) -> dict[str, str]:
     """Return the law records of results; of several results, each once, as a list."""
     records = {}
     for name, form in (("law_sha256", "{}"), ("law_json", "[{}]")):

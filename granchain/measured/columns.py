@@ -25,7 +25,7 @@ from granchain.measured.headings import (
     newtons_per_unit,
     si_value,
 )
-from granchain.measured.text import Column, Record
+from granchain.measured.text import Record, TextColumn
 from granchain.measured.trace import MOST_UNEVEN, Trace
 
 _TIME_NAME = re.compile(r"\s*(t|time|zeit|x-axis|x_value|x)\b", re.IGNORECASE)
@@ -77,7 +77,7 @@ def trace_of(
         If the columns are incomplete or invalid. The message lists every error.
     """
     problems: list[str] = []
-    columns: list[Column] = []
+    columns: list[TextColumn] = []
     notes: list[str] = []
     first, seconds = "", np.empty(0)
     for option, size in (("--interval", interval), ("--resample", resample)):
@@ -99,7 +99,7 @@ def trace_of(
         columns += forces
         notes += more
     with in_file(first if len(records) == 1 else f"{first} and {len(records) - 1} more"):
-        labels = _beads_of(columns, beads, problems)
+        labels = _beads_of_columns(columns, beads, problems)
         pairs = zip(labels, columns, strict=False)
         forces = [column for label, column in pairs if label is not None]
         gains = gains_of(gain, len(forces))
@@ -140,8 +140,8 @@ def _check_same_clock(time: np.ndarray, other: np.ndarray, where: str) -> None:
         )
 
 
-def _beads_of(
-    columns: list[Column], beads: int | Sequence[int | None] | None, problems: list[str]
+def _beads_of_columns(
+    columns: list[TextColumn], beads: int | Sequence[int | None] | None, problems: list[str]
 ) -> Sequence[int | None]:
     """Return the bead of each column, from the option or from the headings."""
     names = ", ".join(brief(column.name) for column in columns)
@@ -173,7 +173,7 @@ def _times_and_forces(
     force_unit: str | None,
     interval: float | None,
     problems: list[str],
-) -> tuple[np.ndarray, list[Column], list[str]]:
+) -> tuple[np.ndarray, list[TextColumn], list[str]]:
     """Return the times of a record [s], its force columns with their units, and notes."""
     preamble, forces, notes = record.preamble, record.columns, [*record.preamble.notes]
     clock = preamble.clock if interval is None else Clock(interval, 0.0, "s", "--interval")
@@ -222,7 +222,7 @@ def _times_and_forces(
     return seconds, forces, notes
 
 
-def _named_times(columns: Sequence[Column], heading: str | None) -> list[Column]:
+def _named_times(columns: Sequence[TextColumn], heading: str | None) -> list[TextColumn]:
     """Return the columns whose heading is that of the option, or names a time."""
     if heading is None:
         return [
@@ -242,8 +242,8 @@ def _named_times(columns: Sequence[Column], heading: str | None) -> list[Column]
 
 
 def _without_times(
-    columns: Sequence[Column], time: Column, named: list[Column], notes: list[str]
-) -> list[Column]:
+    columns: Sequence[TextColumn], time: TextColumn, named: list[TextColumn], notes: list[str]
+) -> list[TextColumn]:
     """Return the columns without times and numbers of rows."""
     # Tektronix repeats the times before each channel, with or without a heading.
     repeated = [
@@ -267,7 +267,7 @@ def _without_times(
     return forces
 
 
-def _sequence_numbers(column: Column) -> np.ndarray | None:
+def _sequence_numbers(column: TextColumn) -> np.ndarray | None:
     """Return the sequence numbers of the samples, or None if the column has other numbers.
 
     A column that is called time contains sequence numbers only if it counts by 1.
@@ -304,7 +304,7 @@ def _seconds_of_clock(record: Record, clock: Clock, numbers: np.ndarray) -> np.n
 
 
 def _seconds_of_column(
-    time: Column,
+    time: TextColumn,
     stated: str | None,
     clock: Clock | None,
     problems: list[str],
@@ -373,7 +373,7 @@ def _last_digits(values: np.ndarray) -> np.ndarray:
     return np.asarray(10.0 ** np.maximum(finest, leading - count + 1.0))
 
 
-def _with_unit(column: Column, unit: str, problems: list[str]) -> Column:
+def _with_unit(column: TextColumn, unit: str, problems: list[str]) -> TextColumn:
     """Return a column with the unit from the lines above it."""
     if column.unit is not None and not is_same(column.unit, unit):
         problems.append(
@@ -383,7 +383,7 @@ def _with_unit(column: Column, unit: str, problems: list[str]) -> Column:
     return replace(column, unit=column.unit if column.unit is not None else unit)
 
 
-def _check_factor(column: Column, option: str, unit: str, problems: list[str]) -> None:
+def _check_factor(column: TextColumn, option: str, unit: str, problems: list[str]) -> None:
     """Report a number in a heading that may be a factor."""
     if column.factor:
         problems.append(

@@ -223,7 +223,7 @@ def equivalent(
             f"before time.end, {reference.time.end:g} s. A pulse must pass every sensor. "
             "Increase time.end, or remove these beads."
         )
-    return _ranked(case, reference, _search(target, candidates, threads))
+    return _ranked_results(case, reference, _search(target, candidates, threads))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -645,7 +645,9 @@ def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, lower: Lo
 # The ranking
 
 
-def _ranked(start: Case, reference: Case, answers: Sequence[Equivalent]) -> Ranking[Equivalent]:
+def _ranked_results(
+    start: Case, reference: Case, answers: Sequence[Equivalent]
+) -> Ranking[Equivalent]:
     """Return the results best first, with ranks; equal residuals within run errors share a rank."""
     residuals = [answer.residual for answer in answers]
     places = ranked(residuals, lambda i, j: abs(residuals[j] - residuals[i]) <= TIE * residuals[i])

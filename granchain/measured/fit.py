@@ -32,7 +32,7 @@ from granchain.measured.ranking import (
     Ranking,
     check_has_key,
     check_measure,
-    differences,
+    differences_of_laws,
     first_law,
     free_in_each,
     is_law,
@@ -154,7 +154,7 @@ def fit(
         searches = _searches_of_laws(case, free, laws, measure)
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
-    measured = measured_pulses(case, trace, cutoff)
+    measured = pulses_of_trace(case, trace, cutoff)
     rivals = [
         FitProblem(of_law, measured, measure, tuple(quantities), threads)
         for of_law, quantities in searches
@@ -231,7 +231,7 @@ def _searches_of_laws(
     return searches
 
 
-def measured_pulses(case: Case, trace: Trace, cutoff: float | None) -> Measured:
+def pulses_of_trace(case: Case, trace: Trace, cutoff: float | None) -> Measured:
     """Return the pulses at the sensors of the trace, or report an error in filter or chain."""
     if cutoff is not None and not (is_number(cutoff) and cutoff >= 0.0):
         raise TraceError(
@@ -365,7 +365,7 @@ def _ranked_fits(
     ]
     degrees = [1.0 - (len(rival.keys) + rival.times) / rival.count for rival in rivals]
     criteria = [fitted.aic for fitted in fits]
-    pairs = differences(criteria, blocks, degrees)
+    pairs = differences_of_laws(criteria, blocks, degrees)
     places = ranked(criteria, lambda i, j: not pairs["distinguishable"][i, j])
     common = set.intersection(*(set(fitted.messages) for fitted in fits))
     messages = (

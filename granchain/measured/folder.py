@@ -33,7 +33,7 @@ ROWS_PER_WRITE = 10_000
 COMPUTED_WORDS = ("synthetic", "simulat")
 
 
-def content_of(path: str | os.PathLike[str]) -> bytes:
+def bytes_of(path: str | os.PathLike[str]) -> bytes:
     """Return all bytes of a file."""
     with open_for_reading(path, "a text file with columns of numbers", sys.maxsize) as file:
         return file.read()
@@ -176,7 +176,7 @@ def _read_folder(folder: Path) -> Trace:
 def _record_in(path: Path, decimal: str | None) -> Record:
     """Return the columns of a text file."""
     with in_file(str(path)):
-        return text_columns(content_of(path), decimal)
+        return text_columns(bytes_of(path), decimal)
 
 
 def _computed_word(path: Path, record: Record) -> str:
@@ -247,7 +247,7 @@ def import_trace(
         record = records[str(source)] = _record_in(source, decimal)
         _check_kind(kind, source, record)
         # with several files, as many digits as fit on one line
-        digest = hashlib.sha256(content_of(source)).hexdigest()[: 64 if len(sources) == 1 else 16]
+        digest = hashlib.sha256(bytes_of(source)).hexdigest()[: 64 if len(sources) == 1 else 16]
         origins.append(f"{brief(source.name, 200)[1:-1]}, SHA-256 {digest}")
     document = {"title": common_name(sources), "kind": kind} | document
     document["origin"] = "; ".join(origins)

@@ -312,7 +312,7 @@ class Preamble:
     notes: tuple[str, ...] = ()
 
 
-def key_of(cell: str) -> str:
+def plain_key(cell: str) -> str:
     """Return a key without the characters that differ between instruments."""
     return re.sub(r"[\s_:.\-()]+", "", cell).lower()
 
@@ -341,9 +341,9 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
             key, values = name, value.split()
         if in_brackets := re.fullmatch(r"(.+?)\s*[\[(]([^\])]+)[\])]:?", key.strip()):
             key, values = in_brackets[1], values + [in_brackets[2]] * bool(values)
-        key = key_of(key)
+        key = plain_key(key)
         # Tektronix repeats the key for each channel.
-        values = [value for value in values if key_of(value) != key]
+        values = [value for value in values if plain_key(value) != key]
         if key == "mode" and values and values[0].lower() == "fast":
             raise TraceError(
                 f"line {line}: the data were saved in mode Fast, which contains counts of the "
@@ -423,5 +423,5 @@ def _clock_in_headings(rows: Sequence[tuple[int, list[str]]]) -> Clock | None:
         start, interval = map(_number, pair)
         if start is not None and interval is not None and 0.0 < interval < math.inf:
             return Clock(interval, start, "s", f"line {line}: {pair[1]}")
-        heads = [key_of(cell) for cell in cells]
+        heads = [plain_key(cell) for cell in cells]
     return None

@@ -280,7 +280,7 @@ def _finite(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _comparison_of(
+def _comparison_of_impacts(
     data: MeasuredImpacts, fit: str | None, compared: Sequence[LawAgainstImpacts]
 ) -> ImpactComparison:
     """Return the comparison of all laws with the measurements."""
@@ -422,7 +422,7 @@ def compare_impacts(
             math.inf if comparison.rms is None else comparison.rms,
         )
     )
-    return _comparison_of(measured, fit, compared)
+    return _comparison_of_impacts(measured, fit, compared)
 
 
 def _inputs_by_law(

@@ -28,7 +28,7 @@ from granchain.keys import (
     text_key,
 )
 from granchain.measured.about import FactTable
-from granchain.measured.folder import ABOUT, content_of, document_of
+from granchain.measured.folder import ABOUT, bytes_of, document_of
 
 IMPACTS = "impacts.csv"
 
@@ -221,7 +221,7 @@ def _constants_of(
             "One is required",
             "Remove one",
         ):
-            numbers[table.name] = _number_in(
+            numbers[table.name] = _number_in_si(
                 repr(table.value), table.unit, units[table.name], where, problems
             )
     return numbers
@@ -244,7 +244,7 @@ def _check_source(source: str, sources: Sequence[str], where: str, problems: Pro
         )
 
 
-def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float:
+def _number_in_si(cell: str, unit: str, si: str, where: str, problems: Problems) -> float:
     """Return a number with its unit in SI units, or nan if it is invalid."""
     advice = f"Write a number [{si}]"
     try:
@@ -261,7 +261,7 @@ def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) ->
 def _cells_of(path: Path) -> list[list[str]]:
     """Return the cells of a CSV file without empty rows and comments."""
     try:
-        cells = [row for _, row in csv_rows(content_of(path).decode("utf-8-sig"))]
+        cells = [row for _, row in csv_rows(bytes_of(path).decode("utf-8-sig"))]
     except UnicodeDecodeError:
         raise TraceError(
             f"{path}: not valid UTF-8. A CSV file in UTF-8 is required. Save the file as UTF-8."
@@ -350,7 +350,7 @@ def _measured_row(
     stated = dict(constants)
     for name, cell in cells.items():
         if name in STATED_QUANTITIES and cell:
-            stated[name] = _number_in(
+            stated[name] = _number_in_si(
                 cell, units[name], STATED_QUANTITIES[name], f"{where}, {name}", problems
             )
             problems.check(
@@ -379,7 +379,7 @@ def _measured_row(
     _check_source(cells["source"], sources, f"{where}, source", problems)
     si = MEASURABLE[quantity][0] if quantity in MEASURABLE else unit
     numbers = {
-        name: _number_in(cells[name], unit, si, f"{where}, {name}", problems)
+        name: _number_in_si(cells[name], unit, si, f"{where}, {name}", problems)
         for name in ("measured", "uncertainty")
         if name == "measured" or cells[name] not in ("", NOT_STATED)
     }

@@ -24,7 +24,7 @@ from granchain.case import Case
 from granchain.case.case import with_numbers
 from granchain.errors import CaseError, RunError, TraceError
 from granchain.keys import Problems, brief
-from granchain.measured.fit import free_quantities, measured_pulses
+from granchain.measured.fit import free_quantities, pulses_of_trace
 from granchain.measured.fit_problem import CLOCK_SHIFT, FitProblem
 from granchain.measured.folder import read_trace
 from granchain.measured.noise import RIPPLES
@@ -77,7 +77,7 @@ CUBIC = np.array(
 
 # Function of the clock of each number [s], (run, number), and the indices of these runs. It returns
 # the computed numbers without a gain, and their derivatives by the clock.
-Numbers = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+PulseNumbers = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @warns_of_fast_drives
@@ -160,7 +160,7 @@ def likelihood(
     free_quantities(case, list(free), measure)
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
-    return Likelihood(case, measured_pulses(case, trace, cutoff), free, measure, threads)
+    return Likelihood(case, pulses_of_trace(case, trace, cutoff), free, measure, threads)
 
 
 class Run(NamedTuple):
@@ -530,7 +530,7 @@ class Likelihood:
             if sides:
                 yield first + np.array(valid)[runs.complete], sides
 
-    def _numbers(self, runs: Sequence[Run]) -> tuple[Numbers, np.ndarray]:
+    def _numbers(self, runs: Sequence[Run]) -> tuple[PulseNumbers, np.ndarray]:
         """Return the computed numbers of runs, and their arrivals, (run, sensor) [s]."""
         problem = self._problem
         if problem.measure == "traces":
@@ -623,7 +623,7 @@ def rough_arrivals(runs: Sequence[Run], level: float, width: float) -> np.ndarra
     return np.where(ended.any(axis=1), np.array(steps) * top, math.nan)
 
 
-def samples_of(runs: Sequence[Run], times: np.ndarray, sensors: np.ndarray) -> Numbers:
+def samples_of(runs: Sequence[Run], times: np.ndarray, sensors: np.ndarray) -> PulseNumbers:
     """Return the function of the clocks that interpolates computed forces at measured times.
 
     A force is 0 before its run, and nan after it.

@@ -478,7 +478,7 @@ def first_window(force: np.ndarray, level: float, doubt: float) -> slice:
     return slice(start, start + int(np.argmax(fallen)) if fallen.any() else len(force))
 
 
-def crossings(force: np.ndarray, top: int, height: float) -> tuple[float, float]:
+def crossing_positions(force: np.ndarray, top: int, height: float) -> tuple[float, float]:
     """Return the positions before and after the top at which a force crosses a height [samples].
 
     A position is nan if the trace ends before it.
@@ -496,7 +496,7 @@ def crossings(force: np.ndarray, top: int, height: float) -> tuple[float, float]
 
 def half_height(force: np.ndarray, top: int) -> tuple[float, float]:
     """Return the positions of half height before and after the top. See `crossings`."""
-    return crossings(force, top, PULSE_ENDS * float(force[top]))
+    return crossing_positions(force, top, PULSE_ENDS * float(force[top]))
 
 
 def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smoothed:

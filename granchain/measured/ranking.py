@@ -322,7 +322,7 @@ def free_in_each(
     return free_keys
 
 
-def differences(
+def differences_of_laws(
     criteria: Sequence[float], blocks: Sequence[np.ndarray], freedom: Sequence[float]
 ) -> dict[str, np.ndarray]:
     """Return the difference of each law from every other law, (law, law).

@@ -37,7 +37,7 @@ from granchain.measured.noise import (
     Noise,
     NoisyPulse,
     Smoothed,
-    crossings,
+    crossing_positions,
     fell_before,
     foot_of,
     half_height,
@@ -515,7 +515,7 @@ def _between_flanks(
     By default, this is the width. With one sign, it is the time of the rise.
     """
     level = fraction * peak.value
-    positions = crossings(smoothed.smooth, top, level)[: len(signs)]
+    positions = crossing_positions(smoothed.smooth, top, level)[: len(signs)]
     if not all(map(math.isfinite, positions)):
         return NOT_REPORTED
     total, by_shape, by_height = 0.0, [], 0.0
@@ -529,7 +529,7 @@ def _between_flanks(
             return NOT_REPORTED
         # If the flank is nearly flat, its crossing may be anywhere within the margin.
         high, low = (
-            crossings(smoothed.smooth, top, level + margin)[flank]
+            crossing_positions(smoothed.smooth, top, level + margin)[flank]
             for margin in (smoothed.doubt, -smoothed.doubt)
         )
         # These are eight standard deviations apart. If the distance is more than the slope
@@ -537,7 +537,8 @@ def _between_flanks(
         between = abs(high - low) if math.isfinite(high - low) else math.inf
         slack = smoothed.sharp_doubt + DOUBT * fraction * peak.error
         above, below = (
-            crossings(smoothed.sharp, top, level + margin)[flank] for margin in (slack, -slack)
+            crossing_positions(smoothed.sharp, top, level + margin)[flank]
+            for margin in (slack, -slack)
         )
         wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
         jumps = wide > 1.0 + 2.0 * TWO_FLANKS_RATIO * slack / abs(slope)

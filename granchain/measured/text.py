@@ -34,7 +34,7 @@ from granchain.measured.headings import (
     factor_in,
     is_same,
     is_unit,
-    key_of,
+    plain_key,
     preamble_of,
     unit_in,
 )
@@ -94,7 +94,7 @@ OTHER_FORMATS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class TextColumn:
     """Numbers with the name and the unit above them.
 
     `factor` is a number in the name by which the values may have to be multiplied.
@@ -113,7 +113,7 @@ class Record:
     `broken` is the first line without numbers in between.
     """
 
-    columns: list[Column]
+    columns: list[TextColumn]
     preamble: Preamble = field(default_factory=Preamble)
     broken: int | None = None
 
@@ -226,7 +226,9 @@ def text_columns(content: bytes, decimal: str | None = None) -> Record:
     if len(preamble.names) in (len(names), len(names) - 1):
         names[len(names) - len(preamble.names) :] = preamble.names
     pairs = zip(names, headings, values, strict=True)
-    columns = [Column(name, unit, numbers, factor) for name, (_, unit, factor), numbers in pairs]
+    columns = [
+        TextColumn(name, unit, numbers, factor) for name, (_, unit, factor), numbers in pairs
+    ]
     return Record(columns, preamble, broken)
 
 
@@ -248,7 +250,7 @@ def table_columns(table: DataFrame) -> Record:
                 "Convert the column, or leave it out."
             )
         unit, factor = unit_in(str(name)), factor_in(str(name))
-        columns.append(Column(str(name), unit, values.to_numpy(dtype=float), factor))
+        columns.append(TextColumn(str(name), unit, values.to_numpy(dtype=float), factor))
     return Record(columns)
 
 
@@ -351,8 +353,8 @@ def _keys_in(row: _Row, places: tuple[int, ...]) -> list[int]:
             gaps.setdefault(bisect.bisect(places, k), []).append(k)
     if 0 not in gaps or row.numbers[gaps[0][0]] is not None or not row.has(places):
         return []
-    key = key_of(row.cells[gaps[0][0]])
-    return [k for gap in gaps.values() if key_of(row.cells[gap[0]]) == key for k in gap]
+    key = plain_key(row.cells[gaps[0][0]])
+    return [k for gap in gaps.values() if plain_key(row.cells[gap[0]]) == key for k in gap]
 
 
 def _numbers(
@@ -451,14 +453,14 @@ def _headings(
         # cells may also be a preamble line that does not describe the columns. White space also
         # separates the words of a heading.
         cells = row.at(places)
-        key = key_of(row.cells[0])
+        key = plain_key(row.cells[0])
         if (
             (row.is_comment and titles)
             or (delimiter is None and len(row.cells) != len(places))
             or not all(cells[len(cells) > 1 :])
             or row.has(places[:1])
             or key in keys
-            or (key == "segment" and SEGMENT_KEYS & {*map(key_of, row.cells)})
+            or (key == "segment" and SEGMENT_KEYS & {*map(plain_key, row.cells)})
             or (row.has(places[1:]) and all(map(_name_in, zip(*titles, strict=True))))
         ):
             if not row.is_comment:

@@ -388,7 +388,7 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
         -scale * (k[1:] * at ** k[:-1]) @ by_sample[1:] / polynomial.polyval(at, second)
     )
     deviations = [
-        _deviation(row, y - curve, n - degree - 1, noise)
+        _deviation_of_sum(row, y - curve, n - degree - 1, noise)
         for row in (position_weights, height_weights)
     ]
     return _LocalFit(
@@ -434,12 +434,12 @@ def _flank(
         if slope
         else np.full(n, math.inf)
     )
-    deviation = _deviation(position_weights, y - powers @ p, n - degree - 1, noise)
+    deviation = _deviation_of_sum(position_weights, y - powers @ p, n - degree - 1, noise)
     values = (centre + at * scale, slope / scale)
     return _LocalFit(scale, values, (deviation, math.nan), near.start, (position_weights,))
 
 
-def _deviation(row: np.ndarray, missed: np.ndarray, free: int, noise: Noise) -> float:
+def _deviation_of_sum(row: np.ndarray, missed: np.ndarray, free: int, noise: Noise) -> float:
     """Return the standard deviation of a weighted sum of samples.
 
     It follows from the noise, or from the misfit of a curve if that is larger.

@@ -27,7 +27,7 @@ from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, brief, choice, key, number_key, rejected
-from granchain.mechanisms.measures import MEASURED, PEAKS, measures_of
+from granchain.mechanisms.measures import MEASURED, PEAKS, numbers_of_mechanism
 from granchain.store import Label, Result
 
 # Bytes of one sample, and of one entry of the energy balance: nine numbers.
@@ -46,7 +46,7 @@ class CrankTable(Table):
     start: float = number_key("rad", "the initial angle, 0 if the pin is farthest out", 0.0)
 
 
-class RodTable(Table):
+class ConnectingRodTable(Table):
     """The connecting rod, from the crank pin to the joint with clearance."""
 
     length: float = number_key("m", "the distance between its two joints", above=0.0)
@@ -341,7 +341,7 @@ class MechanismCase(CheckedCase):
 
     def measure(self, result: Result) -> dict[str, float]:
         """Return the numbers of a result, with the names and labels of `measured`."""
-        return measures_of(result)
+        return numbers_of_mechanism(result)
 
     def law_inputs(self) -> SimpleNamespace:
         """Return the value of each law input, in SI; a restitution may be a table."""
@@ -387,7 +387,7 @@ class SliderCrankCase(MechanismCase):
     radius_key: ClassVar[str] = "joint.journal_radius"
 
     mechanism: Literal["slider-crank"] = key("the type of mechanism", '"slider-crank"')
-    rod: RodTable = key("the connecting rod", "a table [rod]")
+    rod: ConnectingRodTable = key("the connecting rod", "a table [rod]")
     joint: BearingTable = key("the joint with clearance", "a table [joint]")
     friction: FrictionTable | None = key("the friction in the joint", "a table [friction]", None)
 

@@ -11,7 +11,7 @@ from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.errors import GranchainError
 from granchain.mechanisms.case import MechanismCase, ScotchYokeCase, SliderCrankCase
 from granchain.mechanisms.linkages import ideal
-from granchain.mechanisms.measures import measures_of
+from granchain.mechanisms.measures import numbers_of_mechanism
 from granchain.mechanisms.setup import dimensions_of, surfaces_of
 from granchain.simulation import relative_residual
 from granchain.store import Result
@@ -95,7 +95,7 @@ def checks_of(result: Result) -> list[Check]:
 
 def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:
     """Return checks of statics, motion without clearance, and use of the joint."""
-    m, force, measures = dimensions_of(case), result.contact_force, measures_of(result)
+    m, force, measures = dimensions_of(case), result.contact_force, numbers_of_mechanism(result)
     outer, inner = (float(ideal(angle, m).acceleration) for angle in (0.0, math.pi))
     return [
         *statics(case),

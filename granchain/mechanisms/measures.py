@@ -19,7 +19,7 @@ MEASURED = {
 }
 
 
-def measures_of(result: Result) -> dict[str, float]:
+def numbers_of_mechanism(result: Result) -> dict[str, float]:
     """Return the numbers of the result of a mechanism, with the names of `MEASURED`.
 
     They are those of the samples. An impact is a sample with a contact force above zero after a

@@ -27,18 +27,18 @@ from granchain.errors import CaseError, RunError
 from granchain.figures.catalogue import ANSWER_FIGURES, figures_of, lacking, several_figures
 from granchain.figures.style import MOST_CURVES, evenly_spaced, labels_of
 from granchain.keys import declared, table_in
-from granchain.markup import NUMBER_PATTERN, is_number_cell
+from granchain.markup import ALIGNED_NUMBER, is_number_cell
 from granchain.mechanisms.case import MECHANISM_KINDS
 from granchain.mechanisms.checks import checks_of
 from granchain.show.blocks import (
     Block,
     Boxed,
+    DrawnFigure,
     Formula,
     Grid,
     Heading,
     Markup,
     Paragraph,
-    Picture,
     paragraphs,
 )
 from granchain.show.numbers import check_grid, number_blocks, provenance_rows
@@ -142,8 +142,8 @@ def answer_blocks(view: View, name: str) -> list[Block]:
     name : str
         Name of its file.
     """
-    case = table_of(view.provenance.get("case_resolved_json"))
-    case_tables = table_of(view.provenance.get("case_json")).get("tables", {})
+    case = table_from_json(view.provenance.get("case_resolved_json"))
+    case_tables = table_from_json(view.provenance.get("case_json")).get("tables", {})
     varied = set(view.varied)
     messages = [message for message in view.messages if str(message)]
     warnings = [message for message in messages if getattr(message, "warning", True)]
@@ -284,8 +284,8 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
     late = [[b in each and not each[b].complete for b in beads] for each in pulses.values()]
     origins = [result.provenance for result in results.values()]
     varied = keys_that_differ(
-        [table_of(origin["case_json"]).get("tables", {}) for origin in origins],
-        [table_of(origin["case_resolved_json"]) for origin in origins],
+        [table_from_json(origin["case_json"]).get("tables", {}) for origin in origins],
+        [table_from_json(origin["case_resolved_json"]) for origin in origins],
     )
     columns = {key: column_of(values) for key, values in varied.items()}
     chosen = [beads[k] for k in evenly_spaced(len(beads), MOST_INNER)]
@@ -336,7 +336,7 @@ def pictures(figures: Mapping[str, Callable[[], Any]]) -> list[Block]:
         name: CAPTIONS.get(name, re.sub("[-_]", " ", name).capitalize()) for name in figures
     }
     heading = [Heading("Figures", 2)] if figures else []
-    return [*heading, *(Picture(draw, f"{captions[name]}.") for name, draw in figures.items())]
+    return [*heading, *(DrawnFigure(draw, f"{captions[name]}.") for name, draw in figures.items())]
 
 
 def numbers_of(result: Result) -> list[Block]:
@@ -367,7 +367,7 @@ def _alignment(rows: Sequence[Sequence[str]]) -> str:
 # Case
 
 
-def table_of(text: Any) -> dict[str, Any]:
+def table_from_json(text: Any) -> dict[str, Any]:
     """Return a table from its JSON in a file, or an empty table."""
     return dict(json.loads(text or "{}"))
 
@@ -413,7 +413,7 @@ def setup_blocks(case: Mapping[str, Any], varied: Iterable[str]) -> list[Block]:
                 table = table_in(table.model_fields[name].annotation, following)
         # the unit follows the value
         meaning = re.sub(r" \[[^\[\]]+\]$", "", str(about["meaning"])).removeprefix("the ")
-        unit = about["unit"] if NUMBER_PATTERN.fullmatch(text) else None
+        unit = about["unit"] if ALIGNED_NUMBER.fullmatch(text) else None
         rows.append((key, "varied" if key in varied else text, unit or "", meaning))
     return [Grid(("key", "value", "unit", "meaning"), tuple(rows), "Setup")] if rows else []
 

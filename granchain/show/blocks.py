@@ -84,7 +84,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Picture:
+class DrawnFigure:
     """Figure that is drawn when the page is written, with its caption."""
 
     draw: Callable[..., Figure]
@@ -106,7 +106,7 @@ class Formula:
     text: str
 
 
-Block = Heading | Paragraph | Same | Grid | Picture | Boxed | Formula
+Block = Heading | Paragraph | Same | Grid | DrawnFigure | Boxed | Formula
 
 
 def number_text(value: Any, form: str = "#.6g", factor: float = 1.0) -> str:
@@ -195,7 +195,7 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
     templates.filters |= {
         "clean": lambda text: Safe(escaped(text)),
         "linked": lambda text: Safe(html_with_links(text)),
-        "sentences": lambda text: Safe(sentences(text)),
+        "sentences": lambda text: Safe(sentences_in_html(text)),
         "image": lambda picture, number: Safe(figure_in_html(picture, number)),
         "rows": lambda grid: Safe(
             table(grid.columns, grid.rows, html_with_links).replace(" to ", " to <wbr>")
@@ -219,7 +219,7 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
     return text.encode("utf-8", "replace")
 
 
-def figure_in_html(picture: Picture, number: int) -> str:
+def figure_in_html(picture: DrawnFigure, number: int) -> str:
     """Return a figure with its caption in HTML, or the reason why it is not available.
 
     The text above the axes of other figures is in the caption. The identifiers in the image contain
@@ -237,7 +237,8 @@ def figure_in_html(picture: Picture, number: int) -> str:
             image = image_of(figure, ".svg").decode("utf-8")
     except STRANGE as error:
         reason = str(error) if isinstance(error, GranchainError) else "the data are not in the file"
-        return f"<p>{sentences(f'Figure not available: {picture.caption} Reason: {reason}.')}</p>"
+        missing = f"Figure not available: {picture.caption} Reason: {reason}."
+        return f"<p>{sentences_in_html(missing)}</p>"
     caption, details = escaped(picture.caption), str(figure.get_label())
     details = (
         f" <small>{html_with_links(details[0].upper() + details[1:])}.</small>" if details else ""
@@ -304,7 +305,7 @@ def caption_of(grid: Grid) -> str:
     return grid.title if named else grid.title[0].upper() + grid.title[1:]
 
 
-def sentences(text: str) -> str:
+def sentences_in_html(text: str) -> str:
     """Return lines of text as sentences in HTML."""
     lines = (html_with_links(line) for line in map(sentence, text.split("\n")))
     return "<br>".join(_TICKS.sub(r"<code>\1</code>", line) for line in lines)
@@ -354,7 +355,7 @@ def block_in_markdown(block: Block) -> str:
     if isinstance(block, Grid):
         rows = (map(markdown_cell, row) for row in (block.columns, *block.rows))
         return markdown_table(next(rows), rows)
-    text = escaped_markdown(block.caption if isinstance(block, Picture) else block.text)
+    text = escaped_markdown(block.caption if isinstance(block, DrawnFigure) else block.text)
     if isinstance(block, Same):
         return text.replace(block.law, markdown_cell(Link(block.law)))
     return f"{'#' * block.level} {text}" if isinstance(block, Heading) else text

@@ -34,7 +34,7 @@ from granchain.contact.user import file_of
 from granchain.errors import CaseError, GranchainError
 from granchain.markup import escaped
 from granchain.show.parameters import Parameter, parameters_of, slider_range, value_of
-from granchain.show.plots import Columns, Plots, measured_lines, plot_data
+from granchain.show.plots import PlotColumns, Plots, measured_lines, plot_data
 
 if TYPE_CHECKING:
     from granchain.show.server import Explorer
@@ -71,7 +71,7 @@ def case_for_page(case: Case, contact: int | None = None) -> Case:
     return case.replace(changes) if changes else case
 
 
-class Watch:
+class PageWatch:
     """Observer of a run: shows its progress, and cancels it if it is outdated."""
 
     def __init__(self, outdated: Callable[[], bool], show: Callable[[float], None]):
@@ -346,7 +346,7 @@ class Page:
         from granchain.simulation import run
 
         law = case.contact.law
-        watch = Watch(
+        watch = PageWatch(
             lambda: number != self.number,
             lambda fraction: self.later(partial(self.say, f"Computing: {100 * fraction:.0f} %")),
         )
@@ -379,7 +379,7 @@ class Page:
             self.report(text.split("\n"))
             self.say("The run failed. The plots show the last complete run.")
 
-    def show(self, number: int, result: Result, text: str, data: dict[str, Columns]) -> None:
+    def show(self, number: int, result: Result, text: str, data: dict[str, PlotColumns]) -> None:
         """Show the result of a run."""
         if number != self.number:
             return

@@ -67,11 +67,11 @@ def parameters_of(case: Case) -> list[Parameter]:
     for key, value in flattened(case.resolved()):
         if key not in listed and type(value) in (int, float):
             with suppress(CaseError):
-                listed[key] = Parameter(key, number_at(case, key), value, key in stated)
+                listed[key] = Parameter(key, parameter_at(case, key), value, key in stated)
     return sorted(listed.values(), key=lambda parameter: not parameter.explicit)
 
 
-def number_at(case: Case, key: str) -> Quantity:
+def parameter_at(case: Case, key: str) -> Quantity:
     """Return unit, meaning, and limits of a number of a case, also of a whole number."""
     *tables, last = key.split(".")
     model = table_at(Case, tables, last)

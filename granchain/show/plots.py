@@ -39,7 +39,7 @@ GREY = "#808080"
 REFERENCE_LINE = {"line_dash": "dashed", "line_color": GREY}
 NO_LINES: dict[str, list[Any]] = {"xs": [], "ys": [], "name": [], "color": []}
 
-Columns = dict[str, Any]
+PlotColumns = dict[str, Any]
 
 
 def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -55,7 +55,9 @@ def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x[chosen], y[chosen]
 
 
-def lines(x: np.ndarray, columns: Mapping[str, np.ndarray], colors: Sequence[str]) -> Columns:
+def lines_of_plot(
+    x: np.ndarray, columns: Mapping[str, np.ndarray], colors: Sequence[str]
+) -> PlotColumns:
     """Return lines over the same x, with a name and a colour each."""
     pairs = [thinned(x, y) for y in columns.values()]
     return {
@@ -68,14 +70,14 @@ def lines(x: np.ndarray, columns: Mapping[str, np.ndarray], colors: Sequence[str
 
 def sensor_lines(
     time: np.ndarray, force: np.ndarray, beads: Iterable[int], shift: float = 0.0
-) -> Columns:
+) -> PlotColumns:
     """Return force [N] versus time [us] at each sensor."""
     columns = {f"bead {bead}": force[:, k] for k, bead in enumerate(beads)}
     colors = [ORDERED[int(k)] for k in np.linspace(0, len(ORDERED) - 1, max(len(columns), 2))]
-    return lines(1e6 * (time + shift), columns, colors[: len(columns)])
+    return lines_of_plot(1e6 * (time + shift), columns, colors[: len(columns)])
 
 
-def measured_lines(trace: Trace, result: Result) -> tuple[Columns, str]:
+def measured_lines(trace: Trace, result: Result) -> tuple[PlotColumns, str]:
     """Return the forces of a trace, shifted to those of a result, and a note about the shift."""
     from granchain.measured import time_shift
 
@@ -95,7 +97,7 @@ def measured_lines(trace: Trace, result: Result) -> tuple[Columns, str]:
     return sensor_lines(trace.time, trace.sensor_force, trace.sensor_bead, shift), note
 
 
-def plot_data(result: Result, summary: Summary, contact: int) -> dict[str, Columns]:
+def plot_data(result: Result, summary: Summary, contact: int) -> dict[str, PlotColumns]:
     """Return the data of all plots, by the name of their source.
 
     Times are in us, overlaps in um, and energies in mJ.
@@ -109,7 +111,7 @@ def plot_data(result: Result, summary: Summary, contact: int) -> dict[str, Colum
         Label of the contact whose force and overlap are plotted.
     """
     names = result.variables
-    data: dict[str, Columns] = {"forces": NO_LINES, "loop": NO_LINES, "energy": NO_LINES}
+    data: dict[str, PlotColumns] = {"forces": NO_LINES, "loop": NO_LINES, "energy": NO_LINES}
     if "sensor_force" in names:
         data["forces"] = sensor_lines(result.time, result.sensor_force, result.sensor_bead)
     if "contact_force" in names and contact in result.sensor_contact:
@@ -129,7 +131,7 @@ def plot_data(result: Result, summary: Summary, contact: int) -> dict[str, Colum
             for name in PLOTTED_ENERGIES
             if f"energy_{name}" in names
         }
-        data["energy"] = lines(1e6 * result.energy_time, columns, DISTINCT[: len(columns)])
+        data["energy"] = lines_of_plot(1e6 * result.energy_time, columns, DISTINCT[: len(columns)])
     arrived = [pulse for pulse in summary.sensors if pulse.complete]
     data["peaks"] = {
         "bead": [pulse.bead for pulse in arrived],
@@ -183,7 +185,7 @@ class Plots:
     """
 
     def __init__(self, style: InlineStyleSheet, measured: bool):
-        empty: dict[str, Columns] = {
+        empty: dict[str, PlotColumns] = {
             "forces": NO_LINES,
             "loop": NO_LINES,
             "energy": NO_LINES,
@@ -227,7 +229,7 @@ class Plots:
         self.figures["energy"].legend.location = "center_right"
         self.figures["peaks"].legend.location = "top_center"
 
-    def show(self, data: Mapping[str, Columns]) -> None:
+    def show(self, data: Mapping[str, PlotColumns]) -> None:
         """Show the data of a run."""
         image = data["map"]
         low, high = rounded_ends(image["image"])
@@ -239,7 +241,7 @@ class Plots:
         for name, source in self.keys.items():
             names = data[name]["name"]
             if names != source.data["name"]:
-                no_points: Columns = dict.fromkeys(("xs", "ys"), [[]] * len(names))
+                no_points: PlotColumns = dict.fromkeys(("xs", "ys"), [[]] * len(names))
                 source.data = {**data[name], **no_points}
         layers = {name: [self.sources[name], source] for name, source in self.references.items()}
         layers["forces"].append(self.sources["measured"])

@@ -97,7 +97,7 @@ def report(
     days = sorted(about["started"][:10] for about in origins.values() if about.get("started"))
     computed = f"computed {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     every = [
-        *differences(origins),
+        *warning_of_differences(origins),
         *blocks,
         *([Heading("Contact laws", 1)] if len(named) > 1 else []),
         *(block for law in laws for block in law_blocks(law)),
@@ -123,7 +123,7 @@ def opened(path: str | os.PathLike[str], verify: bool) -> Any:
     return open_answer(path, verify=verify)
 
 
-def differences(origins: Mapping[str, Mapping[str, Any]]) -> list[Block]:
+def warning_of_differences(origins: Mapping[str, Mapping[str, Any]]) -> list[Block]:
     """Return a warning if version, source, or a contact law differs between files.
 
     Parameters

@@ -562,7 +562,7 @@ def _read_group(group: Any, datasets: Mapping[str, Any], choose: Choice | None) 
         name, slash, rest = path.partition("/")
         if slash:
             inside.setdefault(name, {})[rest] = dataset
-    states = {name: _read_state(inside.pop(name)) for name in STATES if name in inside}
+    states = {name: _state_in(inside.pop(name)) for name in STATES if name in inside}
     inside.pop(PROVENANCE, None)
     return Content(
         variables,
@@ -574,7 +574,7 @@ def _read_group(group: Any, datasets: Mapping[str, Any], choose: Choice | None) 
     )
 
 
-def _read_state(datasets: Mapping[str, Any]) -> dict[str, Any]:
+def _state_in(datasets: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value if (value := read_values(dataset)).dtype.kind != "O" else str(value[()])
         for name, dataset in datasets.items()

@@ -20,7 +20,7 @@ MOST_INNER = 5
 MOST_NUMBERS = 200
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """Rows of text with the headings of their columns."""
 
     columns: tuple[str, ...]
@@ -44,7 +44,7 @@ def column_heading(name: str, variable: Variable | Unread) -> str:
 
 def value_tables(
     variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROWS
-) -> Iterator[Table]:
+) -> Iterator[TextTable]:
     """Yield the tables of variables: the single values, and the columns along each axis."""
     single = [
         (name.replace("_", " "), cell_text(v.data.item()), "" if v.unit == "1" else v.unit)
@@ -52,7 +52,7 @@ def value_tables(
         if not v.dims
     ]
     if single:
-        yield Table(("quantity", "value", "unit"), tuple(single))
+        yield TextTable(("quantity", "value", "unit"), tuple(single))
     axes: dict[str, list[list[Column]]] = {}
     for name, v in variables.items():
         if not v.dims or v.dims == (name,) or name.endswith("_sha256"):
@@ -71,10 +71,10 @@ def value_tables(
         labels = list(_columns_of(axis, variables)) if axis in variables else []
         for group in filter(None, groups):
             _, headings, cells = zip(*labels, *group, strict=True)
-            yield Table(headings, tuple(zip(*cells, strict=True)))
+            yield TextTable(headings, tuple(zip(*cells, strict=True)))
 
 
-def range_table(variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROWS) -> Table:
+def range_table(variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROWS) -> TextTable:
     """Return the shapes, ranges, and means of the variables that `value_tables` leaves out."""
     rows = []
     for name, v in variables.items():
@@ -88,7 +88,7 @@ def range_table(variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROW
             shape = " x ".join(map(str, v.shape))
             rows.append((column_heading(name, v), shape, low, high, mean))
     headings = ("variable", "shape", "minimum", "maximum", "mean +- standard deviation")
-    return Table(headings, tuple(rows))
+    return TextTable(headings, tuple(rows))
 
 
 class Column(NamedTuple):

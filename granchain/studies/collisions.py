@@ -83,7 +83,7 @@ def impacts(
     scalars = {name: np.full(shape, math.nan) for name in SCALAR_NAMES}
     reasons = np.full(shape, "", dtype=object)
     stated = {
-        name: {key: value for key, value in inputs.items() if key in inputs_of(name)}
+        name: {key: value for key, value in inputs.items() if key in names_of_inputs(name)}
         for name in names
     }
     for indices in itertools.product(*map(range, shape)):
@@ -92,7 +92,7 @@ def impacts(
             key: float(column[k])
             for k, (key, column) in zip(indices[1:], values.items(), strict=True)
         }
-        lacking = [key for key in varied if key not in inputs_of(law.name)]
+        lacking = [key for key in varied if key not in names_of_inputs(law.name)]
         try:
             if lacking:
                 raise CaseError(f"{law.name} has no input {', '.join(lacking)}")
@@ -105,7 +105,7 @@ def impacts(
     return dataset_of_impacts(names, values, scalars, reasons, pair, stated)
 
 
-def inputs_of(law: str) -> set[str]:
+def names_of_inputs(law: str) -> set[str]:
     """Return the names of the inputs of a law, and "speed"."""
     return {"speed", *(quantity.name for quantity in known_laws()[law].inputs)}
 

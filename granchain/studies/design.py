@@ -234,7 +234,7 @@ def gradient(
     >>> sorted(gradient.values)
     ['striker.speed']
     """
-    numbers, summary = Numbers(case, keys, "keys"), summary_of(case, of, "of")
+    numbers, summary = DesignNumbers(case, keys, "keys"), summary_of(case, of, "of")
     sizes, step = sizes_of(numbers, {} if scale is None else scale), step_of_case(case)
     single = [index.start for index in numbers.keys.values() if index.stop - index.start == 1]
     near, cases_near = numbers.neighbours(RELATIVE_STEP * sizes)
@@ -302,7 +302,7 @@ def derivative_unit(unit: str, by: str) -> str:
     return unit if by == "1" else f"{unit}/{by}" if by.isalpha() else f"{unit}/({by})"
 
 
-def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
+def sizes_of(numbers: DesignNumbers, scale: Mapping[str, float]) -> np.ndarray:
     """Return the size of a unit step of each number."""
     problems, sizes = Problems(), np.abs(numbers.start)
     if not isinstance(scale, Mapping):
@@ -478,7 +478,7 @@ def optimize(
     >>> round(optimum.values["striker.speed"], 3)
     1.0
     """
-    numbers = Numbers(case, list(over) if isinstance(over, Mapping) else [], "over")
+    numbers = DesignNumbers(case, list(over) if isinstance(over, Mapping) else [], "over")
     bounds = bounds_of(over, numbers)
     limits, problems = limits_of(subject_to), Problems()
     check_integer("generations", generations, problems, "give for example 100", least=0)
@@ -592,7 +592,7 @@ def optimum_of(
     )
 
 
-def bounds_of(over: Mapping[str, Any], numbers: Numbers) -> np.ndarray:
+def bounds_of(over: Mapping[str, Any], numbers: DesignNumbers) -> np.ndarray:
     """Return the lower and the upper bounds of numbers, (2, numbers)."""
     problems, bounds = Problems(), np.full((2, numbers.start.size), math.nan)
     for key, start in numbers.slices(numbers.start):
@@ -664,7 +664,7 @@ class Designs:
 
     def __init__(
         self,
-        numbers: Numbers,
+        numbers: DesignNumbers,
         bounds: np.ndarray,
         summaries: Sequence[RunSummary],
         limits: np.ndarray,
@@ -888,7 +888,7 @@ class Designs:
 # Parameters
 
 
-class Numbers:
+class DesignNumbers:
     """Numbers of a case under some keys, as one vector.
 
     Parameters

@@ -69,7 +69,7 @@ class Batch(NamedTuple):
 # their columns.
 Measure = Callable[[list[tuple[Ready, Status]], float], Mapping[str, Any]]
 # Indices of members, and their columns.
-Block = tuple[list[int], Mapping[str, Any]]
+MemberBlock = tuple[list[int], Mapping[str, Any]]
 
 
 def as_they_end(
@@ -140,13 +140,13 @@ def advance(
     """
     coming, stop, waiting = iter(groups), threading.Event(), {}  # type: ignore[var-annotated]
 
-    def set_up_group(places: Sequence[int], threads: int) -> tuple[list[Batch], list[Block]]:
+    def set_up_group(places: Sequence[int], threads: int) -> tuple[list[Batch], list[MemberBlock]]:
         ready, refused = set_up(cases, places, record)
         return batches_of(ready, threads), [
             ([member], refuse(sentence)) for member, sentence in refused
         ]
 
-    def measured(batches: Iterable[Batch]) -> list[Block]:
+    def measured(batches: Iterable[Batch]) -> list[MemberBlock]:
         blocks = []
         for batch in batches:
             members, wall_time = run_batch(batch, stop)
@@ -156,13 +156,13 @@ def advance(
                 blocks.append(([ready.member for ready, _ in ended], measure(ended, wall_time)))
         return blocks
 
-    def run_group(places: Sequence[int]) -> list[Block]:
+    def run_group(places: Sequence[int]) -> list[MemberBlock]:
         if stop.is_set():
             return []
         batches, refused = set_up_group(places, 1)
         return refused + measured(batches)
 
-    def tasks() -> Iterator[Callable[[], list[Block]]]:
+    def tasks() -> Iterator[Callable[[], list[MemberBlock]]]:
         with no_collection():
             batches, refused = set_up_group(next(coming), threads)
         for block in refused:

@@ -785,7 +785,7 @@ def settings_of(name: str, entry: Any, values: Sequence[Any]) -> list[dict[str, 
             else:
                 row = dict(function(value))
             for key in row:
-                check_name(key, problems)
+                check_key(key, problems)
         except Exception as error:
             raise CaseError(
                 f"{name}: there are no changes at {brief(value)} ({type(error).__name__}: "
@@ -928,7 +928,7 @@ def _keys_set(members: Plan, name: str) -> list[str]:
     return [*dict.fromkeys(key for row in members.settings[name] for key in row)]
 
 
-def check_name(key: str, problems: Problems) -> None:
+def check_key(key: str, problems: Problems) -> None:
     """Check that a key of the case can be varied."""
     problems.check(
         key not in RESERVED_NAMES and not key.startswith(("sensors.beads", "title")),
@@ -953,7 +953,7 @@ def check_entry(case: CheckedCase, key: str, value: Any, how: str, problems: Pro
             "Write for example ratio",
         )
     else:
-        check_name(key, problems)
+        check_key(key, problems)
     values = entry.values if isinstance(entry, Derived) else entry
     if isinstance(values, list):
         values[:] = plain_tables(values, problems, key)

@@ -27,7 +27,7 @@ SAME_DIRECTION, NO_EFFECT, SHARE = 3e-3, 1e-6, 0.1
 NEARLY_ALIKE, WIDE = 0.1, 1e-2
 
 # Function from points (n, parameters) to residuals (n, residuals), which are nan if a case fails.
-Residuals = Callable[[np.ndarray], np.ndarray]
+ResidualFunction = Callable[[np.ndarray], np.ndarray]
 
 
 class Lowest(NamedTuple):
@@ -41,7 +41,7 @@ class Lowest(NamedTuple):
 
 
 def descend(
-    residuals: Residuals,
+    residuals: ResidualFunction,
     start: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
@@ -111,7 +111,7 @@ def descend(
 
 
 def residuals_and_slopes(
-    residuals: Residuals,
+    residuals: ResidualFunction,
     point: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
