@@ -82,7 +82,7 @@ test-versions: env ## the lowest versions that are allowed, and every other Pyth
 	@export PATH="$$(printf '%s:' "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/*/bin)$$PATH"; \
 	printf '%s\n' $(VERSIONS) | xargs -P 2 -I SESSION $(PYTHON) -m nox --download-python never -s SESSION
 
-test-arm64: env ## the reference case, the pinned states and fast tests on an emulated arm64; an hour
+test-arm64: env ## the reference case, the pinned states and fast tests on an emulated arm64; a quarter of an hour
 	@echo "test: arm64"
 	@$(PYTHON) -m nox -s arm64
 

@@ -9,7 +9,7 @@
     nox -s lowest        # the lowest versions that pyproject.toml allows
     nox -s locked-3.13   # the versions of uv.lock with another Python
     nox -s newest        # the newest versions
-    nox -s arm64         # the versions of uv.lock on an emulated arm64; takes an hour
+    nox -s arm64         # the versions of uv.lock on an emulated arm64, in a quarter of an hour
 
 Each session runs the reference case from the command line, and tests that take seconds.
 """
