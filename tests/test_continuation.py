@@ -68,6 +68,7 @@ def test_a_branch_turns_at_a_fold_and_comes_back_unstable():
     assert data.sizes["point"] == len(branch.points) and data.displacement.dims == ("point", "bead")
 
 
+@pytest.mark.long
 def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
     long_steps(monkeypatch)
     case, out = row(2, 28.36e3, 1.5e3, 5e-8), tmp_path / "branch.h5"

@@ -218,6 +218,7 @@ def covered(measures, kind, draws):
     return answers
 
 
+@pytest.mark.long
 @pytest.mark.promise("N12")
 def test_intervals_hold_under_noise_in_a_few_draws(figure):
     held, wide, accused = covered(("traces",), "AR(1)", 6)["traces"]
@@ -494,6 +495,7 @@ def test_a_law_that_does_not_describe_the_measurement_is_said(figure, pairs, dra
     figure(what, len(missed), at_most=0)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("between")
 def test_a_calibration_that_is_off_is_found_within_what_is_stated():
     said = [{"common_gain": gain} for gain in (0.0, 0.03)]

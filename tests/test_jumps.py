@@ -132,6 +132,7 @@ def test_forces_read_after_an_onset_are_of_order_two():
     assert errors[1] < 0.12 * errors[0]
 
 
+@pytest.mark.long
 @pytest.mark.promise("N13")
 @pytest.mark.parametrize("law", EVERY)
 def test_the_largest_force_of_an_impact_is_known_to_a_thousandth(law, figure):

@@ -127,6 +127,7 @@ def test_errors_of_each_sensor_widen_the_posterior(said, more):
     assert (wide > 1.2 * moments(*grid_about(plain))[1]).any()
 
 
+@pytest.mark.long
 def test_points_are_independent_of_their_neighbours():
     found = gc.likelihood(short(), record(), FREE, threads=2)
     good = found.start(20, 1)
@@ -177,6 +178,7 @@ def test_simulated_numbers_have_the_noise_of_the_record(kind):
     assert np.isnan(found.simulate([2.84, -1.0])).all()
 
 
+@pytest.mark.long
 def test_sensors_with_halves_of_equal_mass_need_no_masses():
     # the other way to compute forces, from those of the contacts
     half = 0.5 * float(recorded().mass[1])

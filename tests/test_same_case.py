@@ -330,10 +330,8 @@ def planned_differing(case: Case, changes: list[tuple[str, object]], executor: A
     return differ
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["driven", *(pytest.param(name, marks=pytest.mark.long) for name in ("struck", "paired"))],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["driven", "struck", "paired"])
 def test_a_member_equals_its_single_run_whatever_key_is_varied(
     bases, tmp_path, name, plain_loop, figure
 ):

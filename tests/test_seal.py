@@ -109,6 +109,7 @@ def test_a_seal_of_another_file_or_a_cut_one_is_refused(tmp_path, content):
             open_answer(path)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("blank_pictures")
 def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(
     tmp_path, monkeypatch, obeyed

@@ -220,6 +220,7 @@ def test_modes_have_one_a_body_and_are_those_of_the_closed_form() -> None:
     assert resonators_of(two) == [(1, 2e-4, 4e6)]
 
 
+@pytest.mark.long
 def test_members_checkpoints_and_plain_python_have_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,7 @@ STRUCK = {"striker": {"speed": 1.0}, "walls": None, "chain": {}, "history": True
         (HERTZ, {"initial": KICK}),
         (HERTZ, {"initial": KICK, "walls": None}),
         (TSUJI, {"initial": KICK}),
-        (DENTS, DENTED),
+        pytest.param(DENTS, DENTED, marks=pytest.mark.long),
         (DENTS, STRUCK),
     ],
 )

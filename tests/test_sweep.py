@@ -185,7 +185,8 @@ def random_member(draw):
     )
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(120, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("count", [120])
 def test_rounding_ahead_of_the_wave_of_a_loaded_row_is_no_pulse(figure, count):
     draw = np.random.default_rng(0)
     cases = []
@@ -597,6 +598,7 @@ def test_an_executor_computes_what_this_process_does(tmp_path, monkeypatch):
             gc.sweep(short(), vary, executor=pool, summary=lambda _: {})
 
 
+@pytest.mark.long
 def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monkeypatch):
     sent, cases = [], []
 
