@@ -87,9 +87,9 @@ class Stack:
             )
             if not self._final:
                 return
-            own, clocks = slice(first, last), self._clocks[first:last]
+            members, clocks = slice(first, last), self._clocks[first:last]
             before_last = clocks["step"] == clocks["n_steps"]
-            for m in np.flatnonzero(before_last & (self.status[own] == RUNNING)).tolist():
+            for m in np.flatnonzero(before_last & (self.status[members] == RUNNING)).tolist():
                 self.states[first + m].keep()
             return
         for m in range(first, last):
@@ -133,8 +133,8 @@ class Copies:
         count, n = len(displacement), state.chain.n_bodies
         self.memory, self.status = Memory([state] * count), np.full(count, RUNNING)
         mine = *self.memory.tables, *self.memory.followed
-        for copied, own in zip(mine, (*state.tables, *state.followed), strict=True):
-            copied[:] = own
+        for copied, source in zip(mine, (*state.tables, *state.followed), strict=True):
+            copied[:] = source
         for name in state.plan:
             getattr(self.memory.records, name)[:] = getattr(state.records, name)
         self.memory.clocks[:] = state.clock
@@ -143,8 +143,8 @@ class Copies:
             memory.tables.h[:, :, : n + 1] = history
         beads = [memory.tables.bodies[:, row, 1 : n + 1] for row in _moving_rows(BODY)]
         attached = [np.s_[:, row, state.chain.attached] for row in _moving_rows(ELEMENT)]
-        for bodies, where, given in zip(beads, attached, (displacement, velocity), strict=True):
-            bodies[:], memory.tables.elements[where] = given[:, :n], given[:, n:]
+        for bodies, where, initial in zip(beads, attached, (displacement, velocity), strict=True):
+            bodies[:], memory.tables.elements[where] = initial[:, :n], initial[:, n:]
         steps = min(state.time_step.n_steps + 1, max(1, int(AT_ONCE / (count * n))))
         while (self.status == RUNNING).any() and not stopped():
             stack_of(state.loop)(

@@ -50,23 +50,23 @@ def flags_of(features: Features) -> tuple[np.bool_, ...]:
     clamp work are summed, and whether there are elements. With Python's constants, Numba would
     compile the functions again for each value.
     """
-    asked = features.rate, features.loaded, features.ledger, features.elements
-    return tuple(map(np.bool_, asked))
+    flags = features.rate, features.loaded, features.ledger, features.elements
+    return tuple(map(np.bool_, flags))
 
 
 @rows
-def kick(b, force, left, count, scale, dt, rate, loaded):
+def kick(b, force, force_left, count, scale, dt, rate, loaded):
     """Update the half-step velocities, and record the accelerations of the step.
 
-    `left` is the force on the first body from its left.
+    `force_left` is the force on the first body from its left.
     """
     for k in range(count):
         f = force[k]
-        total = net(left, f, b.loads[k], loaded)
+        total = net(force_left, f, b.loads[k], loaded)
         acceleration = b.inverse_mass[k] * total
         b.a[k] = acceleration
         b.v[k] = kicked(b.v[k], scale, dt, b.dt_over_m[k], acceleration, total, rate)
-        left = f
+        force_left = f
 
 
 @shared
@@ -93,8 +93,8 @@ def kick_row(row, first, count, changed, corrected, scale, dt, flags):
         for i in range(count):
             k.force[i] = row.corrections.kick[i]
     if not elements:
-        left = row.contacts.force[first - 1] if first > 0 else 0.0
-        kick(swept_bodies(row.bodies, first), k.force, left, count, scale, dt, rate, loaded)
+        force_left = row.contacts.force[first - 1] if first > 0 else 0.0
+        kick(swept_bodies(row.bodies, first), k.force, force_left, count, scale, dt, rate, loaded)
 
 
 @hot
@@ -162,12 +162,12 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
 
         return coefficients_at
 
-    def either(law, own, rest):
+    def either(law, law_sweep, other_laws):
         @hot
         def dispatch(which, row, first, count, dt, half_dt, pending):
             if which == law:
-                return own(row, first, count, dt, half_dt, pending)
-            return rest(which, row, first, count, dt, half_dt, pending)
+                return law_sweep(row, first, count, dt, half_dt, pending)
+            return other_laws(which, row, first, count, dt, half_dt, pending)
 
         return dispatch
 
@@ -175,21 +175,21 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
     def of_law(which, row, first, count, dt, half_dt, pending):
         return mixed(row, first, count, dt, half_dt, pending)
 
-    for place, rate in enumerate(features.laws):
-        law = float(place)
+    for index, rate in enumerate(features.laws):
+        law = float(index)
         of_law = either(law, taking(reader(law), features.ledger and rate), of_law)
 
     @hot
     def sweep_runs(row, first, count, dt, half_dt, pending):
-        found, after, at, stop = 0, first, first, first + count
+        counted, after, at, stop = 0, first, first, first + count
         while at < stop:
             until = row.c[UNTIL, at]
             end = min(int(abs(until)), stop)
             which = row.c[0, at] if until > 0.0 else -1.0
             more, last = of_law(which, row, at, end - at, dt, half_dt, pending)
-            found, at = found + more, end
+            counted, at = counted + more, end
             after = last if more > 0 else after
-        return found, after
+        return counted, after
 
     return sweep_runs
 
@@ -206,15 +206,15 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
 
     def taking(coefficients_at, LOSES):
         @rows
-        def sweep(b, contacts, c, h, dt, half_dt, pending, left, first, count):
+        def sweep(b, contacts, c, h, dt, half_dt, pending, force_left, first, count):
             """Compute forces and, if ADVANCES, kick and drift in one pass.
 
             The force on the left of a body is carried in a scalar. A force that depends on the rate
             uses the rate predicted to the full step with the accelerations of the last step.
 
-            Rows of bodies and contacts begin at the contact `first`, and `left` is the force on its
-            left. If the energy balance is recorded, the losses of the previous step over `pending`
-            [s] are added. The result is the number of contacts in which the clamp acts.
+            Rows of bodies and contacts begin at the contact `first`, and `force_left` is the force
+            on its left. If the energy balance is recorded, the losses of the previous step over
+            `pending` [s] are added. The result is the number of contacts in which the clamp acts.
             """
             u, v, a, force, clamp = b.u, b.v, b.a, contacts.force, contacts.clamp
             largest, peak, elastic = contacts.largest_overlap, contacts.peak, contacts.elastic
@@ -241,21 +241,21 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
                 largest[k] = d if d > largest[k] else largest[k]
                 if ADVANCES:
                     peak[k] = f if f > peak[k] else peak[k]
-                    total, acceleration = net(left, f, b.loads[k], LOADED), 0.0
+                    total, acceleration = net(force_left, f, b.loads[k], LOADED), 0.0
                     if RATE:
                         acceleration = b.inverse_mass[k] * total
                         a[k] = acceleration
                     v[k] = kicked(v[k], 1.0, dt, b.dt_over_m[k], acceleration, total, RATE)
                     u[k] += dt * v[k]
-                    left = f
+                    force_left = f
             return clamped
 
         @hot
         def sweep_contacts(row, first, count, dt, half_dt, pending):
-            left = row.contacts.force[first - 1] if first > 0 else 0.0
+            force_left = row.contacts.force[first - 1] if first > 0 else 0.0
             clamped = sweep(
                 swept_bodies(row.bodies, first), swept_contacts(row.contacts, first), row.c, row.h,
-                dt, half_dt, pending, left, first, count,
+                dt, half_dt, pending, force_left, first, count,
             )  # fmt: skip
             return clamped, first + count
 
@@ -279,11 +279,11 @@ def detecting(step: ContactStep) -> Callable:
                 d = overlap_of(u[k], u[k + 1], start[k])
                 half = v[k] - v[k + 1]
                 r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
-                found = happened(
+                has_event = happened(
                     d, d - dt * half, r, coefficients_at(c, first + k), history_at(h, first + k)
                 )
-                events += found
-                here = k + 1 if found else 0
+                events += has_event
+                here = k + 1 if has_event else 0
                 after = here if here > after else after
             return events, first + after
 
@@ -398,19 +398,20 @@ def renewal(step: ContactStep) -> Callable:
                     contacts.viscous_work[k] += work
                     contacts.clamp_work[k] -= work
                 if LEAPS:
-                    known = last - row.corrections.excess[k]
+                    last_recorded = last - row.corrections.excess[k]
                     if ONSET >= 0:
-                        note_jump(row, clock, k, at_end(d, half, dt, known, ck))
+                        note_jump(row, clock, k, at_end(d, half, dt, last_recorded, ck))
                         note_jump(row, clock, k, at_onset(d, half, r, dt, ck, hk, renewed))
                     if JUMPS:
                         push = bodies.inverse_mass[k] + bodies.inverse_mass[k + 1]
                         hx = read_as(hk, renewed)
-                        for place in jumps(ck):
-                            there, again, damped, clamped = at_inside(
-                                place, d, before, r, da if RATE else 0.0, dt, known, push, ck, hx
-                            )
-                            note_jump(row, clock, k, there)
-                            note_jump(row, clock, k, again)
+                        for jump_overlap in jumps(ck):
+                            jump, reverse_jump, damped, clamped = at_inside(
+                                jump_overlap, d, before, r, da if RATE else 0.0, dt, last_recorded,
+                                push, ck, hx,
+                            )  # fmt: skip
+                            note_jump(row, clock, k, jump)
+                            note_jump(row, clock, k, reverse_jump)
                             if LEDGER:
                                 contacts.viscous_work[k] += damped
                                 contacts.clamp_work[k] += clamped
@@ -430,7 +431,7 @@ def tile_stepper(step: ContactStep, forces: Callable, renew: Callable) -> Callab
     EVENTS = features.history or features.jumps
 
     @hot
-    def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):
+    def advance_tile(row, clock, records, start_step, steps, ahead, n, length, sample, pending):
         """Advance a tile by several steps.
 
         A tile is a parallelogram that begins at `ahead` and moves back by VECTOR contacts per step.
@@ -457,7 +458,7 @@ def tile_stepper(step: ContactStep, forces: Callable, renew: Callable) -> Callab
                     length = keep_on_list(events, before, first, last, length)
             else:
                 first, last = 0, behind_front(bodies, contacts, clock, A_STEP)
-            sampled, slot = begun + done == sample_at, sample
+            sampled, slot = start_step + done == sample_at, sample
             if sampled:
                 sample += 1
                 sample_at = sample_step(sample, clock, records)
@@ -467,7 +468,7 @@ def tile_stepper(step: ContactStep, forces: Callable, renew: Callable) -> Callab
                 continue
             # Contacts ahead of the front, whose force has always been 0, belong to the last tile.
             end = last if TILED and last < n else contacts.start.size
-            half_dt = 0.5 * dt if begun + done > 0 else 0.0
+            half_dt = 0.5 * dt if start_step + done > 0 else 0.0
             changed = 0
             if EVENTS:
                 changed, length = renew(row, clock, dt, half_dt, first, count, length)
@@ -568,15 +569,15 @@ def keep_on_list(events, before, first, last, length):
 
     The list moves from `before` to `first`. Contacts from `last` on are dropped.
     """
-    kept = 0
+    new_length = 0
     for e in range(length):
         k = events.active[before + e]
         if k < last:
-            events.active[first + kept] = k
-            kept += 1
+            events.active[first + new_length] = k
+            new_length += 1
         else:
             events.listed[k] = 0
-    return kept
+    return new_length
 
 
 @shared

@@ -124,7 +124,7 @@ def features_of(model: Model, recording: Recording, chain: Masses | None = None)
         evolves=model.evolves,
         elements=elements,
         ends=ends,
-        laws=tuple(one.uses_rate for one in getattr(model.law, "models", ())),
+        laws=tuple(component.uses_rate for component in getattr(model.law, "models", ())),
     )
 
 
@@ -253,9 +253,9 @@ def kicked(v, scale, dt, dt_over_m, acceleration, force, rate):
     return v + scale * (dt * acceleration) if rate else v + scale * (dt_over_m * force)
 
 
-def crossed(place, d, before):
+def crossed(overlap, d, before):
     """Return whether a contact has passed an overlap since the previous step."""
-    return (before < place) != (d < place)
+    return (before < overlap) != (d < overlap)
 
 
 def onset_fraction(d, half, dt):
@@ -299,11 +299,11 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
 
     @hot
     def happened(d, before, r, c, h):
-        found = needs_update(d, r if RATE else 0.0, c, h)
+        has_event = needs_update(d, r if RATE else 0.0, c, h)
         if JUMPS:
-            for place in jumps(c):
-                found |= crossed(place, d, before)
-        return found
+            for jump_overlap in jumps(c):
+                has_event |= crossed(jump_overlap, d, before)
+        return has_event
 
     def event(d, half, r, past, dt, last, viscous, c, h):
         renewed, lost, work, kick, record = h, 0.0, 0.0, 0.0, 0.0
@@ -320,13 +320,13 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
                 # The sum over the last steps of a contact equals the sum over the first steps of an
                 # onset, run backwards, less the contribution of the last step: the weight of the
                 # other part, minus one.
-                rest = update((-d, r, r, 1.0 - d / (dt * half)), c, renewed)[ONSET] - 1.0
+                end_weight = update((-d, r, r, 1.0 - d / (dt * half)), c, renewed)[ONSET] - 1.0
                 if c[LOWEST] < 0.0:
-                    kick = rest * last
+                    kick = end_weight * last
                 elif LEDGER:
                     # If clamped, the force is zero there, but its parts are not: the clamp supplies
                     # the work that the dashpot takes.
-                    work = rest * dt * past * viscous
+                    work = end_weight * dt * past * viscous
         return renewed, kick, record, lost, work
 
     def recorded(d, half, r, dt, c, h):
@@ -430,18 +430,18 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         free = passed(overlap, rate, lowest_set(c, -math.inf), h) if LOWEST >= 0 else full
         return rate * (free - spring), rate * (full - free)
 
-    def inside(place, d, before, r, bend, dt, last, push, c, h):
-        if not (crossed(place, d, before) and (KINKS or jump(place, r, c, h) != 0.0)):
+    def inside(jump_overlap, d, before, r, acceleration, dt, last, push, c, h):
+        if not (crossed(jump_overlap, d, before) and (KINKS or jump(jump_overlap, r, c, h) != 0.0)):
             return NO_LEAP, NO_LEAP, 0.0, 0.0
         closing = 1.0 if d > before else -1.0
-        near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
+        near, far = jump_overlap * (1.0 - closing * ASIDE), jump_overlap * (1.0 + closing * ASIDE)
         # theta, the fraction of the step after the jump, on the parabola of the step: d - theta dt
         # r + (theta dt)^2 bend/2 is the overlap of the jump, and `before` at theta = 1. Without a
         # rate, a straight line replaces the parabola.
-        slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - place) * bend, 0.0))
-        behind = min(2.0 * (d - place) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
+        slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - jump_overlap) * acceleration, 0.0))
+        behind = min(2.0 * (d - jump_overlap) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
         # rate there, less the growth of the force since the previous step
-        rate = r - behind * dt * bend
+        rate = r - behind * dt * acceleration
         near_force = passed(near, rate, c, h)
         if RATE:
             middle = passed(0.5 * (before + near), rate, c, h)
@@ -450,32 +450,34 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
             rate -= (1.0 - behind) * dt * push * grown
             near_force = passed(near, rate, c, h)
             # curvature of the path at the jump
-            bend -= push * (near_force - last)
+            acceleration -= push * (near_force - last)
         far_force = passed(far, rate, c, h)
         if KINKS:
             return (True, behind, near_force, far_force, 0.0, 0.0), NO_LEAP, 0.0, 0.0
-        bent, lapse = bend - push * (far_force - near_force), LAPSE * dt
+        acceleration_after, probe_time = acceleration - push * (far_force - near_force), LAPSE * dt
         # states a short time before and after the jump
-        d_before, r_before = near - lapse * rate, rate - lapse * bend
-        d_after, r_after = far + lapse * rate, rate + lapse * bent
-        grows, grew = (
+        d_before, r_before = near - probe_time * rate, rate - probe_time * acceleration
+        d_after, r_after = far + probe_time * rate, rate + probe_time * acceleration_after
+        growth_after, growth_before = (
             passed(d_after, r_after, c, h) - far_force,
             near_force - passed(d_before, r_before, c, h),
         )
-        growth = (grows - grew) / lapse
+        growth = (growth_after - growth_before) / probe_time
         kicked = (True, behind, near_force, far_force, 1.0, growth)
         # A body that has just passed the jump returns after 2 rate/-bent, and passes it again.
-        back = behind + 2.0 * rate / (dt * bent) if bent != 0.0 else 0.0
-        again = NO_LEAP
+        back = behind + 2.0 * rate / (dt * acceleration_after) if acceleration_after != 0.0 else 0.0
+        second_crossing = NO_LEAP
         if RATE and not HISTORY and 0.0 < back < behind:
-            again = (True, back, passed(far, -rate, c, h), passed(near, -rate, c, h), 1.0, -growth)
+            second_crossing = (
+                True, back, passed(far, -rate, c, h), passed(near, -rate, c, h), 1.0, -growth,
+            )  # fmt: skip
         viscous = clamp = 0.0
         if LEDGER:
             # The powers of the parts also jump, and are integrated like the force (see
             # `moved_by_jump`).
             weight, growing = (
                 dt * (behind - 0.5),
-                dt * dt * (0.5 * behind * (behind - 1.0) + 1.0 / 12.0) / lapse,
+                dt * dt * (0.5 * behind * (behind - 1.0) + 1.0 / 12.0) / probe_time,
             )
             for overlap, speed, share in (
                 (far, rate, weight - growing),
@@ -486,26 +488,26 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
                 damped, clamped = losses(overlap, speed, c, h)
                 viscous += share * damped
                 clamp += share * clamped
-        return kicked, again, viscous, clamp
+        return kicked, second_crossing, viscous, clamp
 
     return inside
 
 
-def replaced(count: int, place: int) -> Callable:
+def replaced(count: int, position: int) -> Callable:
     """Return a function (values, value) -> the tuple with one element replaced.
 
     If the position is -1, the function returns the tuple unchanged.
     """
-    if place < 0:
+    if position < 0:
 
         def same(values, value):
             return values
 
         return same
 
-    after = place + 1
+    after = position + 1
 
     def replace(values, value):
-        return values[:place] + (value,) + values[after:]
+        return values[:position] + (value,) + values[after:]
 
     return replace

@@ -90,10 +90,10 @@ def follow(row, clock, followed):
         bodies.a[i] = 2.0 * (w - bodies.v[i]) / dt
         driven.last[e], driven.speed[e] = x, w
         if bodies.mass[i] > 0.0:
-            given = 0.5 * bodies.mass[i] * w * w - bodies.steady[i] * x
+            body_energy = 0.5 * bodies.mass[i] * w * w - bodies.steady[i] * x
             if clock.step > 0:
-                add_work(row, clock, e, given - driven.given[e])
-            driven.given[e] = given
+                add_work(row, clock, e, body_energy - driven.given[e])
+            driven.given[e] = body_energy
 
 
 def add_work(row, clock, e, work):
@@ -129,19 +129,21 @@ def power_of_drives(row, clock, records, back, half, time, energy_due):
     for e in range(drives.kind.size):
         i = int(drives.body[e])
         if drives.kind[e] == FORCE:
-            own = driven.force[e] * (bodies.v[i] - back * bodies.a[i])
-            power += own
+            drive_power = driven.force[e] * (bodies.v[i] - back * bodies.a[i])
+            power += drive_power
         else:
             speed, lost = driven.speed[e], drives.damping[e] * driven.speed[e] * driven.speed[e]
             left = force[i - 1] if i > 0 else 0.0
             right = force[i] if i <= clock.n_bodies else 0.0
-            own = (right - left) * speed + lost
+            drive_power = (right - left) * speed + lost
             power += (right - left) * speed
             power += lost
             taken += lost
         if several:
-            records.drive_work[clock.entry, e] = driven.work[e] + driven.rest[e] + half * own
-        driven.work[e], driven.rest[e] = added(driven.work[e], driven.rest[e], time * own)
+            records.drive_work[clock.entry, e] = (
+                driven.work[e] + driven.rest[e] + half * drive_power
+            )
+        driven.work[e], driven.rest[e] = added(driven.work[e], driven.rest[e], time * drive_power)
     return power, taken
 
 

@@ -30,19 +30,19 @@ def kick_with_elements(row, clock, time, half_dt, back, n):
     `time` is the duration of the kick, and `half_dt` is the time since the given half-step
     velocities (0 at the first step). The power belongs to this step, `back` before the new ones.
     """
-    bodies, own, force = row.bodies, row.elements, row.contacts.force
+    bodies, elements, force = row.bodies, row.elements, row.contacts.force
     u, v, a = bodies.u, bodies.v, bodies.a
-    left, power, first = force[0], 0.0, 0
+    force_left, power, first = force[0], 0.0, 0
     for k in range(1, min(n, clock.n_bodies + 1)):
         f, response, after = force[k], 1.0, first
-        push = left - f + bodies.loads[k]
-        while own.body[after] == k:
-            pull = own.stiffness[after] * (u[k] - own.u[after])
-            pull += own.damping[after] * (v[k] - own.v[after])
+        push = force_left - f + bodies.loads[k]
+        while elements.body[after] == k:
+            pull = elements.stiffness[after] * (u[k] - elements.u[after])
+            pull += elements.damping[after] * (v[k] - elements.v[after])
             if half_dt > 0.0:
-                pull, response = own.share[after] * pull, own.response[after]
+                pull, response = elements.share[after] * pull, elements.response[after]
             # acceleration of the attached mass without that of the body, which is not known yet
-            own.a[after] = own.inverse_mass[after] * pull
+            elements.a[after] = elements.inverse_mass[after] * pull
             push -= pull
             after += 1
         a[k] = bodies.inverse_mass[k] * push * response
@@ -50,13 +50,13 @@ def kick_with_elements(row, clock, time, half_dt, back, n):
         velocity = v[k] - back * a[k]
         for j in range(first, after):
             slip = velocity
-            if own.mass[j] > 0.0:
-                dashpot = half_dt * own.damping[j] * own.share[j]
-                own.a[j] += dashpot * own.inverse_mass[j] * a[k]
-                own.v[j] += time * own.a[j]
-                slip -= own.v[j] - back * own.a[j]
-            power += own.damping[j] * slip * slip
-        first, left = after, f
+            if elements.mass[j] > 0.0:
+                dashpot = half_dt * elements.damping[j] * elements.share[j]
+                elements.a[j] += dashpot * elements.inverse_mass[j] * a[k]
+                elements.v[j] += time * elements.a[j]
+                slip -= elements.v[j] - back * elements.a[j]
+            power += elements.damping[j] * slip * slip
+        first, force_left = after, f
     return power
 
 
@@ -69,29 +69,29 @@ def complete_elements(row, clock, records, power, radiated, snapshot_due, energy
     energy of the springs, the energy that the dashpots have taken, and the part of it that
     compliant ends have taken [J], for an entry of the energy balance.
     """
-    bodies, own, step, dt = row.bodies, row.elements, clock.step, clock.dt
+    bodies, elements, step, dt = row.bodies, row.elements, clock.step, clock.dt
     back, half = 0.5 * dt if step < clock.n_steps else 0.0, 0.5 * dt if step > 0 else 0.0
     time = dt if 0 < step < clock.n_steps else 0.5 * dt
     lost = clock.elements_work + clock.elements_rest + half * power
     at_ends = clock.ends_work + clock.ends_rest + half * radiated
-    work, rest = clock.elements_work, clock.elements_rest
-    clock.elements_work, clock.elements_rest = added(work, rest, time * power)
-    work, rest = clock.ends_work, clock.ends_rest
-    clock.ends_work, clock.ends_rest = added(work, rest, time * radiated)
+    work, remainder = clock.elements_work, clock.elements_rest
+    clock.elements_work, clock.elements_rest = added(work, remainder, time * power)
+    work, remainder = clock.ends_work, clock.ends_rest
+    clock.ends_work, clock.ends_rest = added(work, remainder, time * radiated)
     kinetic = stored = 0.0
     j = attached = 0
-    while (energy_due or snapshot_due) and own.body[j] >= 0.0:
-        k = int(own.body[j])
-        velocity, stretch = own.v[j] - back * own.a[j], -own.u[j]
+    while (energy_due or snapshot_due) and elements.body[j] >= 0.0:
+        k = int(elements.body[j])
+        velocity, stretch = elements.v[j] - back * elements.a[j], -elements.u[j]
         stretch += bodies.u[k] if 0 < k <= clock.n_bodies else 0.0
-        kinetic += 0.5 * own.mass[j] * velocity * velocity
-        stored += (0.5 * own.stiffness[j] * stretch + own.load[j]) * stretch
-        if own.mass[j] > 0.0:
+        kinetic += 0.5 * elements.mass[j] * velocity * velocity
+        stored += (0.5 * elements.stiffness[j] * stretch + elements.load[j]) * stretch
+        if elements.mass[j] > 0.0:
             if snapshot_due:
-                records.attached_displacement[clock.snapshot, attached] = own.u[j]
+                records.attached_displacement[clock.snapshot, attached] = elements.u[j]
                 records.attached_velocity[clock.snapshot, attached] = velocity
             attached += 1
         j += 1
     if step < clock.n_steps:
-        drift(own.u, own.v, dt, own.u.size)
+        drift(elements.u, elements.v, dt, elements.u.size)
     return kinetic, stored, lost, at_ends

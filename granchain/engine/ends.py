@@ -41,27 +41,28 @@ def kick_ends(row, clock, time, half_dt, back):
 
     The arguments are those of `kick_with_elements`.
     """
-    bodies, own, force = row.bodies, row.elements, row.contacts.force
+    bodies, elements, force = row.bodies, row.elements, row.contacts.force
     power = 0.0
     for wall in (0, clock.n_bodies + 1):
         push = -force[0] if wall == 0 else force[wall - 1]
         velocity = acceleration = 0.0
         j, modes = 0, 0
-        while own.body[j] >= 0.0:
-            if own.body[j] == wall:
+        while elements.body[j] >= 0.0:
+            if elements.body[j] == wall:
                 modes += 1
-                c = own.damping[j]
-                if own.mass[j] > 0.0:
-                    free = push + own.load[j] - own.stiffness[j] * own.u[j] - c * own.v[j]
-                    own.a[j] = free / (own.mass[j] + half_dt * c)
-                    own.v[j] += time * own.a[j]
-                    speed = own.v[j] - back * own.a[j]
+                c = elements.damping[j]
+                if elements.mass[j] > 0.0:
+                    spring = elements.stiffness[j] * elements.u[j]
+                    free = push + elements.load[j] - spring - c * elements.v[j]
+                    elements.a[j] = free / (elements.mass[j] + half_dt * c)
+                    elements.v[j] += time * elements.a[j]
+                    speed = elements.v[j] - back * elements.a[j]
                     power += c * speed * speed
-                    velocity += own.v[j]
-                    acceleration += own.a[j]
+                    velocity += elements.v[j]
+                    acceleration += elements.a[j]
                 else:
-                    own.u[j] += time * push / c
-                    velocity = own.a[j]
+                    elements.u[j] += time * push / c
+                    velocity = elements.a[j]
                     # the force of the kick, so that the energy balance closes at an onset
                     power += push * velocity
             j += 1
@@ -73,14 +74,14 @@ def kick_ends(row, clock, time, half_dt, back):
 @shared
 def place_ends(row, clock):
     """Set the displacements of walls with modes after the drift."""
-    bodies, own = row.bodies, row.elements
+    bodies, elements = row.bodies, row.elements
     for wall in (0, clock.n_bodies + 1):
         displacement, modes = 0.0, 0
         j = 0
-        while own.body[j] >= 0.0:
-            if own.body[j] == wall and own.mass[j] > 0.0:
+        while elements.body[j] >= 0.0:
+            if elements.body[j] == wall and elements.mass[j] > 0.0:
                 modes += 1
-                displacement += own.u[j]
+                displacement += elements.u[j]
             j += 1
         if modes > 0:
             bodies.u[wall] = displacement
@@ -89,18 +90,18 @@ def place_ends(row, clock):
 @shared
 def move_ends(row, clock, k, shift, kick, force):
     """Move the walls of contact k by a jump of its force; see `moved_by_jump`."""
-    own = row.elements
+    elements = row.elements
     j = 0
-    while own.body[j] >= 0.0:
-        wall = int(own.body[j])
+    while elements.body[j] >= 0.0:
+        wall = int(elements.body[j])
         if wall == (0 if k == 0 else k + 1) and not 0 < wall <= clock.n_bodies:
-            outwards, light = side_of(wall), own.inverse_mass[j]
-            own.u[j] += outwards * light * shift
-            own.v[j] += outwards * light * kick
-            own.a[j] += outwards * light * force
+            outwards, light = side_of(wall), elements.inverse_mass[j]
+            elements.u[j] += outwards * light * shift
+            elements.v[j] += outwards * light * kick
+            elements.a[j] += outwards * light * force
             if light == 0.0:
-                own.u[j] += outwards * kick / own.damping[j]
-                work = outwards * kick * own.a[j]
+                elements.u[j] += outwards * kick / elements.damping[j]
+                work = outwards * kick * elements.a[j]
                 clock.elements_work += work
                 clock.ends_work += work
         j += 1
@@ -129,40 +130,41 @@ def settling(step: ContactStep) -> Callable:
         for _ in range(MOST_ITERATIONS):
             f = (low * below - high * above) / (below - above)
             x = f * soft
-            rest = recorded(d - lag * x, half - slow * x, r - x, dt, ck, hk) - f
-            if rest * below < 0.0:
+            residual = recorded(d - lag * x, half - slow * x, r - x, dt, ck, hk) - f
+            if residual * below < 0.0:
                 low, above = high, below
             else:
                 above *= 0.5
-            high, below = f, rest
-            if abs(rest) <= ROUNDING * size or abs(high - low) <= ROUNDING * size:
+            high, below = f, residual
+            if abs(residual) <= ROUNDING * size or abs(high - low) <= ROUNDING * size:
                 break
         return high
 
     def settle_end(row, clock, j, half_dt):
-        bodies, own, dt = row.bodies, row.elements, clock.dt
-        wall = int(own.body[j])
+        bodies, elements, dt = row.bodies, row.elements, clock.dt
+        wall = int(elements.body[j])
         outwards = side_of(wall)
         body, k = (1, 0) if wall == 0 else (wall - 1, wall - 1)
         ck, hk = coefficients_at(row.c, k), history_at(row.h, k)
-        soft, speed_before = 1.0 / own.damping[j], outwards * own.a[j]
+        soft, speed_before = 1.0 / elements.damping[j], outwards * elements.a[j]
         toward, bend = outwards * bodies.v[body], outwards * bodies.a[body]
-        r, passed = toward + half_dt * bend, outwards * own.u[j]
+        r, passed = toward + half_dt * bend, outwards * elements.u[j]
         before = passed - half_dt * speed_before
         # overlap without the force of this step
         d = outwards * bodies.u[body] - passed + row.contacts.start[k]
         if half_dt == 0.0:
             f = solve(d, r, r, 1.0, 0.0, soft, dt, ck, hk)
-            bodies.u[wall], bodies.v[wall], bodies.a[wall] = own.u[j], outwards * f * soft, 0.0
-            own.a[j] = bodies.v[wall]
+            bodies.u[wall], bodies.v[wall], bodies.a[wall] = elements.u[j], outwards * f * soft, 0.0
+            elements.a[j] = bodies.v[wall]
             return
         lag, slow, half = half_dt, 0.5, toward - (passed - before) / dt
         if speed_before == 0.0 and 0.0 < d < dt * toward:
             theta = d / (dt * toward)
             # F ~ d^a: the wall has moved by theta dt/(1 + a) F/Z
             whole = recorded(d, half, r, dt, ck, hk)
-            part = recorded(0.5 * d, half, r, dt, ck, hk)
-            power = elementary.log(whole / part) / LOG_2 if whole > 0.0 and part > 0.0 else 1.0
+            half_force = recorded(0.5 * d, half, r, dt, ck, hk)
+            positive = whole > 0.0 and half_force > 0.0
+            power = elementary.log(whole / half_force) / LOG_2 if positive else 1.0
             lag = theta * dt / (1.0 + max(power, 0.0))
             # The law derives theta and the rate at the onset from d and the half-step rate: theta
             # must be right if the force begins steeply, else the rate.
@@ -176,8 +178,8 @@ def settling(step: ContactStep) -> Callable:
         else:
             half -= slow * f * soft
         bodies.u[wall], bodies.v[wall] = outwards * x, outwards * (toward - half)
-        own.a[j] = outwards * f * soft
-        bodies.a[wall] = (own.a[j] - bodies.v[wall]) / half_dt
+        elements.a[j] = outwards * f * soft
+        bodies.a[wall] = (elements.a[j] - bodies.v[wall]) / half_dt
 
     def settle(row, clock, half_dt):
         """Set displacement, velocity, and acceleration of the walls without mass at this step.
@@ -185,11 +187,11 @@ def settling(step: ContactStep) -> Callable:
         They give the solved force, and in an onset also the fraction of the step after it.
         `half_dt` is the time since the half-step velocities (0 at the first step).
         """
-        own = row.elements
+        elements = row.elements
         j = 0
-        while own.body[j] >= 0.0:
-            wall = own.body[j]
-            if own.mass[j] == 0.0 and (wall == 0.0 or wall > clock.n_bodies):
+        while elements.body[j] >= 0.0:
+            wall = elements.body[j]
+            if elements.mass[j] == 0.0 and (wall == 0.0 or wall > clock.n_bodies):
                 settle_end(row, clock, j, half_dt)
             j += 1
 

@@ -16,13 +16,13 @@ from granchain.jit.compile import hot, rows, shared
 from granchain.status import Status
 
 
-def added(total, rest, value):
+def added(total, remainder, value):
     """Add a value to a compensated sum; return the sum and its rounding remainder.
 
     Source: Neumaier 1974, doi:10.1002/zamm.19740540106.
     """
     more = total + value
-    return more, rest + (
+    return more, remainder + (
         (total - more) + value if abs(total) >= abs(value) else (value - more) + total
     )
 
@@ -137,9 +137,9 @@ def inspection(step: ContactStep) -> Callable:
             omega2 = inverse_mass[k] * (k_left + k_right)
             gamma = inverse_mass[k] * (c_left + c_right)
             if ELEMENTS:
-                own = row.elements
-                while own.body[j] == k and k > 0:
-                    omega2 += own.stiffness[j] * (inverse_mass[k] + own.inverse_mass[j])
+                elements = row.elements
+                while elements.body[j] == k and k > 0:
+                    omega2 += elements.stiffness[j] * (inverse_mass[k] + elements.inverse_mass[j])
                     j += 1
             if ENDS and k == 0:
                 omega2 += stiffest_mode(row.elements, k)
@@ -172,13 +172,13 @@ def allowed_at(clock, k, omega2, gamma, allowed):
 
 
 @shared
-def stiffest_mode(own, wall):
+def stiffest_mode(elements, wall):
     """Return the largest omega^2 of the modes of a compliant end [1/s2]."""
     largest = 0.0
     j = 0
-    while own.body[j] >= 0.0:
-        if own.body[j] == wall:
-            largest = max(largest, own.stiffness[j] * own.inverse_mass[j])
+    while elements.body[j] >= 0.0:
+        if elements.body[j] == wall:
+            largest = max(largest, elements.stiffness[j] * elements.inverse_mass[j])
         j += 1
     return largest
 

@@ -86,11 +86,11 @@ CONTACT = (
     Field(
         "viscous_work",
         "contact",
-        "work of the viscous part since the last entry of the ledger [J]",
+        "work of the viscous part since the last entry of the balance [J]",
         swept=True,
     ),
     Field("clamp_work", "contact", "work of the clamp since then [J]", swept=True),
-    Field("lost", "contact", "loss of dents that the contact has forgotten [J]"),
+    Field("lost", "contact", "loss of residual indentations that the contact has forgotten [J]"),
     Field("limit", "contact", "overlap at which the run stops [m]", np.inf),
     Field("kicked", "contact", "force that kicks, of a contact with two forces [N]"),
     Field("recorded", "contact", "its recorded force [N]"),
@@ -100,7 +100,7 @@ CONTACT = (
         "weight of its stiffness in the bound on the step: 2 between bodies, 1 at a wall, 0 where "
         "there is none",
     ),
-    Field("viscous_total", "contact", "viscous work up to the last entry of the ledger [J]"),
+    Field("viscous_total", "contact", "viscous work up to the last entry of the balance [J]"),
     Field("viscous_rest", "contact", "what its rounding has left out [J]"),
     Field("clamp_total", "contact", "work of the clamp up to the last entry [J]"),
     Field("clamp_rest", "contact", "what its rounding has left out [J]"),
@@ -139,7 +139,7 @@ CORRECTION = (
     Field(
         "past",
         "contact",
-        "recorded force of the step before, beside a contact whose force jumps [N]",
+        "recorded force of the step before, next to a contact whose force jumps [N]",
     ),
     Field("kick", "contact", "force that kicks, while the recorded one is corrected [N]"),
     Field("shift", "body", "by how much the predicted velocity is corrected [m/s]"),
@@ -199,7 +199,7 @@ RUN = (
     Field("dt", "run", "time step [s]"),
     Field("allowed_step", "run", "step that the state at the end of the blocks allows [s]", np.inf),
     Field(
-        "pending", "run", "time over which the last forces' losses are not yet in the ledger [s]"
+        "pending", "run", "time over which the last forces' losses are not yet in the balance [s]"
     ),
     Field("drive_work", "run", "of the drives on the chain [J]"),
     Field("drive_rest", "run", "what its rounding has left out [J]"),
@@ -211,7 +211,7 @@ RUN = (
     Field(
         "earlier",
         "run",
-        "steps before the first, of the runs that this one goes on from",
+        "steps before the first, of the runs that this one continues",
         kind=int,
     ),
     Field("n_bodies", "run", "striker and beads", kind=int),
@@ -227,7 +227,7 @@ RUN = (
     Field("front", "run", "contacts behind the front of the wave", kind=int),
     Field("sample", "run", "samples taken", kind=int),
     Field("snapshot", "run", "snapshots taken", kind=int),
-    Field("entry", "run", "entries of the ledger", kind=int),
+    Field("entry", "run", "entries of the energy balance", kind=int),
     Field("clamped", "run", "contact-steps in which the clamp acted", kind=int),
     Field("where", "run", "body or contact of a failure, as an index", kind=int),
     Field("n_active", "run", "length of the list of active contacts", kind=int),

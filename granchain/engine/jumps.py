@@ -18,8 +18,8 @@ def note_jump(row, clock, k, jump):
 
     The recorded forces of the adjacent contacts at the previous step are also stored.
     """
-    found, behind, before, after, moves, growth = jump
-    if found:
+    occurs, behind, before, after, moves, growth = jump
+    if occurs:
         n, jumps_now = clock.n_jumps, row.jumps
         jumps_now.contact[n], jumps_now.behind[n], jumps_now.before[n], jumps_now.after[n] = (
             k,

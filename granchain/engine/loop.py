@@ -78,8 +78,8 @@ def complete_step(
         dissipate(
             b.v, b.a, dt, scale, back, k.force, k.elastic, k.clamp, k.viscous_work, k.clamp_work, n
         )  # fmt: skip
-    work, rest = clock.drive_work, clock.drive_rest
-    clock.drive_work, clock.drive_rest = added(work, rest, scale * dt * power)
+    work, remainder = clock.drive_work, clock.drive_rest
+    clock.drive_work, clock.drive_rest = added(work, remainder, scale * dt * power)
     if snapshot_due:
         for i in range(clock.n_bodies):
             records.displacement[clock.snapshot, i] = b.u[i + 1]

@@ -24,7 +24,9 @@ WHICH = Quantity("contact_law", "1", "the law of the contact, as its place among
 RUN_END = Quantity("run_end", "1", "one more than the last contact of its run; see `run_ends`")
 UNTIL = 1
 # Values of quantities that the law of a contact lacks, with an elastic limit that is never reached.
-_IDLE = dict.fromkeys((one.name for one in ONSET_HISTORY), 1.0) | {"elastic_limit": math.inf}
+_IDLE = dict.fromkeys((quantity.name for quantity in ONSET_HISTORY), 1.0) | {
+    "elastic_limit": math.inf
+}
 # Arguments of the functions: x, y, and z are any numbers or events, c coefficients, h history.
 MIXED_SHAPES = {
     "history_of": "c", "force": "xych", "needs_update": "xych", "update": "xch", "energy": "xch",
@@ -45,10 +47,10 @@ def with_copies(model: Model) -> Model:
 def shared_models(models: Sequence[Model]) -> list[Model]:
     """Return the models, each made `with_copies`; equal ones are one object."""
     met: list[tuple[Model, Model]] = []
-    for asked in models:
-        if all(asked != known for known, _ in met):
-            met.append((asked, with_copies(asked)))
-    return [next(copy for known, copy in met if asked == known) for asked in models]
+    for model in models:
+        if all(model != original for original, _ in met):
+            met.append((model, with_copies(model)))
+    return [next(copy for original, copy in met if model == original) for model in models]
 
 
 @cache
@@ -62,7 +64,7 @@ def mixed_model(models: tuple[Model, ...]) -> Model:
     # Each law gets as many overlaps as the law with the most; the additional ones are never
     # reached.
     counts = [len(model.functions.jumps((1.0,) * len(model.coefficients))) for model in models]
-    own = []
+    by_model = []
     for model, count in zip(models, counts, strict=True):
         c_of = _picked(_places(model.coefficients, coefficients))
         h_of = _picked(_places(model.history, history))
@@ -77,11 +79,11 @@ def mixed_model(models: tuple[Model, ...]) -> Model:
         bound["update"] = _renewed(bound["update"], spread)
         bound["evolve"] = _evolved(bound["evolve"], spread)
         bound["jumps"] = _padded_jumps(bound["jumps"], (math.inf,) * (max(counts) - count))
-        own.append(bound)
-    functions = own[-1]
-    for place in range(len(models) - 2, -1, -1):
+        by_model.append(bound)
+    functions = by_model[-1]
+    for index in range(len(models) - 2, -1, -1):
         functions = {
-            name: _either(float(place), own[place][name], functions[name], shape)
+            name: _either(float(index), by_model[index][name], functions[name], shape)
             for name, shape in MIXED_SHAPES.items()
         }
     uses_rate = any(model.uses_rate for model in models)
@@ -123,8 +125,8 @@ def run_ends(which: np.ndarray) -> np.ndarray:
     alike = (vectors == vectors[:, :1]).all(axis=1)
     law = np.where(alike, vectors[:, 0], -1.0)
     ends = np.append(np.flatnonzero(law[1:] != law[:-1]) + 1, law.size)
-    own = ends[np.searchsorted(ends, np.arange(law.size), side="right")]
-    return np.repeat(np.where(alike, own, -own) * float(VECTOR), VECTOR)
+    end_of_vector = ends[np.searchsorted(ends, np.arange(law.size), side="right")]
+    return np.repeat(np.where(alike, end_of_vector, -end_of_vector) * float(VECTOR), VECTOR)
 
 
 def _once(models: tuple[Model, ...], group: str) -> tuple[Quantity, ...]:
@@ -132,18 +134,18 @@ def _once(models: tuple[Model, ...], group: str) -> tuple[Quantity, ...]:
 
     A quantity is written to the output file if one of the models writes it.
     """
-    found: dict[str, Quantity] = {}
+    by_name: dict[str, Quantity] = {}
     for model in models:
-        for one in getattr(model, group):
-            known = found.setdefault(one.name, one)
-            found[one.name] = replace(known, output=known.output or one.output)
-    return tuple(found.values())
+        for quantity in getattr(model, group):
+            listed = by_name.setdefault(quantity.name, quantity)
+            by_name[quantity.name] = replace(listed, output=listed.output or quantity.output)
+    return tuple(by_name.values())
 
 
 def _law_of(models: tuple[Model, ...], functions: dict[str, Callable]) -> type[ContactLaw]:
     """Return an unregistered law class with the combined properties of the laws."""
     laws = [model.law for model in models]
-    own: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "__doc__": "Several laws in one row.",
         "__module__": __name__,
         "models": models,
@@ -158,15 +160,15 @@ def _law_of(models: tuple[Model, ...], functions: dict[str, Callable]) -> type[C
         ("jumps", any(law.has_jumps() for law in laws)),
     ):
         if has:
-            own[name] = staticmethod(functions[name])
-    made: Any = type("Mixture", (ContactLaw,), own)
+            attributes[name] = staticmethod(functions[name])
+    made: Any = type("Mixture", (ContactLaw,), attributes)
     made.name = ", ".join(law.name for law in laws)
     return made
 
 
 def _places(quantities: tuple[Quantity, ...], among: tuple[Quantity, ...]) -> tuple[int, ...]:
-    names = [one.name for one in among]
-    return tuple(names.index(one.name) for one in quantities)
+    names = [quantity.name for quantity in among]
+    return tuple(names.index(quantity.name) for quantity in quantities)
 
 
 def _picked(places: tuple[int, ...]) -> Callable:
@@ -186,45 +188,45 @@ def _pick_none(values):
 
 
 def _spread(places: tuple[int, ...], width: int) -> Callable:
-    """Return a plain function (values, own) -> values with those of one law replaced."""
+    """Return a plain function (values, law_values) -> values with those of one law replaced."""
     if width == 0:
         return _neither
     before, last = _spread(places, width - 1), width - 1
     source = places.index(last) if last in places else -1
     if source < 0:
 
-        def keep(values, own):
-            return before(values, own) + (values[last],)
+        def keep(values, law_values):
+            return before(values, law_values) + (values[last],)
 
         return keep
 
-    def spread_last(values, own):
-        return before(values, own) + (float(own[source]),)
+    def spread_last(values, law_values):
+        return before(values, law_values) + (float(law_values[source]),)
 
     return spread_last
 
 
-def _neither(values, own):
+def _neither(values, law_values):
     return ()
 
 
-def fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callable:
+def fitted(function: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callable:
     """Adapt a function of one law to the coefficients and history of the mixture."""
 
     def of_c(c):
-        return own(c_of(c))
+        return function(c_of(c))
 
     def of_ch(c, h):
-        return own(c_of(c), h_of(h))
+        return function(c_of(c), h_of(h))
 
     def of_xch(x, c, h):
-        return own(x, c_of(c), h_of(h))
+        return function(x, c_of(c), h_of(h))
 
     def of_xych(x, y, c, h):
-        return own(x, y, c_of(c), h_of(h))
+        return function(x, y, c_of(c), h_of(h))
 
     def of_xyzch(x, y, z, c, h):
-        return own(x, y, z, c_of(c), h_of(h))
+        return function(x, y, z, c_of(c), h_of(h))
 
     made: dict[str, Callable] = {
         "c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych, "xyzch": of_xyzch,
@@ -232,23 +234,23 @@ def fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callabl
     return made[shape]
 
 
-def _either(place: float, own: Callable, rest: Callable, shape: str) -> Callable:
-    """Return a function that calls `own` for contacts with this law, else `rest`."""
+def _either(law_index: float, function: Callable, otherwise: Callable, shape: str) -> Callable:
+    """Return a function that calls `function` for contacts with this law, else `otherwise`."""
 
     def of_c(c):
-        return own(c) if c[0] == place else rest(c)
+        return function(c) if c[0] == law_index else otherwise(c)
 
     def of_ch(c, h):
-        return own(c, h) if c[0] == place else rest(c, h)
+        return function(c, h) if c[0] == law_index else otherwise(c, h)
 
     def of_xch(x, c, h):
-        return own(x, c, h) if c[0] == place else rest(x, c, h)
+        return function(x, c, h) if c[0] == law_index else otherwise(x, c, h)
 
     def of_xych(x, y, c, h):
-        return own(x, y, c, h) if c[0] == place else rest(x, y, c, h)
+        return function(x, y, c, h) if c[0] == law_index else otherwise(x, y, c, h)
 
     def of_xyzch(x, y, z, c, h):
-        return own(x, y, z, c, h) if c[0] == place else rest(x, y, z, c, h)
+        return function(x, y, z, c, h) if c[0] == law_index else otherwise(x, y, z, c, h)
 
     made: dict[str, Callable] = {
         "c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych, "xyzch": of_xyzch,

@@ -1,4 +1,4 @@
-"""What a run records: the selection of a user, its steps and positions, and the arrays for it."""
+"""Records of a run: the selection of a user, its steps and positions, and the arrays for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENERGY_ENTRIES = 200
 ENERGY = (
     Field("kinetic", "entry", "of the bodies and the attached masses [J]"),
     Field("recoverable", "entry", "of the contacts [J]"),
-    Field("plastic", "entry", "lost in dents [J]"),
+    Field("plastic", "entry", "lost in residual indentations [J]"),
     Field("viscous", "entry", "taken by damping [J]"),
     Field("clamp", "entry", "taken by the clamp at zero force [J]"),
     Field("elements", "entry", "of the springs of elements [J]"),
@@ -45,7 +45,7 @@ RECORD = (
     Field(
         "jump_force",
         "sample",
-        "of a sensor beside a jump since the sample before [N]",
+        "of a sensor next to a jump since the sample before [N]",
         np.nan,
         axes=("jumps", "sensors"),
     ),

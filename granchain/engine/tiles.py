@@ -35,17 +35,18 @@ TILES_APART = 4
 def tiles_stepper(law: Functions, features: Features) -> Callable:
     """Return a compiled function that advances tiles, starting with contact `ahead`.
 
-    Its arguments are (begun, steps, ahead, tiles, n, sample, pending, tables, clock, records). It
-    returns the number of contact-steps in which the clamp acted, and does not change the clock.
+    Its arguments are (start_step, steps, ahead, tiles, n, sample, pending, tables, clock, records).
+    It returns the number of contact-steps in which the clamp acted, and does not change the clock.
     """
     _, advance_tile = sweeps_of(contact_step(law, features))
 
-    def step_tiles(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
+    def step_tiles(start_step, steps, ahead, tiles, n, sample, pending, tables, clock, records):
         row, records, total = beads_of(tables), by_address(records), 0
         for tile in range(tiles):
             _, _, _, _, clamped, _ = advance_tile(
-                row, clock, records, begun, steps, ahead + tile * clock.tile, n, 0, sample, pending
-            )
+                row, clock, records, start_step, steps, ahead + tile * clock.tile, n, 0, sample,
+                pending,
+            )  # fmt: skip
             total += clamped
         return total
 

@@ -192,7 +192,7 @@ def _write_by_address(context, builder, signature, arguments):
 @lower_getattr_generic(ByAddress)
 def _write_field(context, builder, kind, value, field):
     number = kind.fields.index(field)
-    index = [context.get_constant(types.int32, place) for place in (0, number)]
+    index = [context.get_constant(types.int32, position) for position in (0, number)]
     return builder.load(builder.gep(value, index, inbounds=True))
 
 
@@ -254,14 +254,16 @@ def arrays_as(kind: Any) -> Callable:
 # IEEE 754: 52 bits of mantissa, then the exponent plus 1023.
 MANTISSA, TWO_52, BIAS = (1 << 52) - 1, 0x433 << 52, 2.0**52 + 1023.0
 # Bits of sqrt(1/2), whose exponent is -1, and of 1.
-BITS_OF_ROOT_OF_HALF, ONE = 0x3FE6A09E667F3BCD, 0x3FF << 52
+BITS_OF_ROOT_OF_HALF, BITS_OF_ONE = 0x3FE6A09E667F3BCD, 0x3FF << 52
 
 
 def _write_mantissa_exponent(context, builder, signature, arguments):
     word, double = map(context.get_value_type, (types.uint64, types.float64))
     # Relative to the binary form of sqrt(1/2), the carry gives the exponent of a mantissa from
     # sqrt(1/2) on.
-    bits = builder.add(builder.bitcast(arguments[0], word), word(ONE - BITS_OF_ROOT_OF_HALF))
+    bits = builder.add(
+        builder.bitcast(arguments[0], word), word(BITS_OF_ONE - BITS_OF_ROOT_OF_HALF)
+    )
     m = builder.add(builder.and_(bits, word(MANTISSA)), word(BITS_OF_ROOT_OF_HALF))
     # The last bits of 2^52 + n are the integer n.
     n = builder.bitcast(builder.or_(builder.lshr(bits, word(52)), word(TWO_52)), double)

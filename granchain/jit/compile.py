@@ -52,7 +52,7 @@ class InnerLibrary(JITCodeLibrary):
     """LLVM code of a function inside a loop.
 
     It is linked into the code of the loop, and only there optimized and compiled. Numba would also
-    compile each function to machine code of its own, and a first run would take a third longer.
+    compile each function to separate machine code, and a first run would take a third longer.
     """
 
     @property
@@ -196,13 +196,13 @@ def name_by(function: Any, key: str) -> None:
 
 def reached(*functions: Any) -> list[Any]:
     """Return these plain functions and all functions that they call."""
-    found = dict.fromkeys(functions)
-    stack = list(found)
+    members = dict.fromkeys(functions)
+    stack = list(members)
     for function in stack:  # The list grows as functions are found.
-        new = [called for called in calls(function) if called not in found]
-        found.update(dict.fromkeys(new))
+        new = [called for called in calls(function) if called not in members]
+        members.update(dict.fromkeys(new))
         stack.extend(new)
-    return list(found)
+    return list(members)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def compiled(function: Callable) -> Callable:
 # Errors of the compiler
 
 # Pattern of a file and line in Numba's messages, and the folders that contain no user's law.
-_PLACE = re.compile(r" at (\S[^\n]*) \(([0-9]+)\)")
+_SOURCE_LINE = re.compile(r" at (\S[^\n]*) \(([0-9]+)\)")
 _FOLDERS_WITHOUT_LAWS = (os.path.dirname(numba.__file__), str(Path(__file__).parents[1]))
 
 
@@ -414,21 +414,21 @@ def refusal_of(error: NumbaError) -> LawError | None:
     It is None if the line is not in a user's file.
     """
     message = str(error)
-    place = next(
+    location = next(
         (
-            found
-            for found in _PLACE.finditer(message)
-            if not found[1].startswith(_FOLDERS_WITHOUT_LAWS)
+            match
+            for match in _SOURCE_LINE.finditer(message)
+            if not match[1].startswith(_FOLDERS_WITHOUT_LAWS)
         ),
         None,
     )
-    if place is None:
+    if location is None:
         return None
-    reason = message[: place.start()]
+    reason = message[: location.start()]
     reason = reason.rpartition("Failed in nopython mode pipeline")[2].partition("\n")[2] or reason
     first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
     return LawError(
-        f"{place[1]}, line {place[2]}: Numba cannot compile this line: {first.rstrip('.')}. A law "
-        "may use + - * /, math.sqrt, comparisons, a if b else c, plain functions, and log, exp, "
-        "and power of granchain.contact.elementary."
+        f"{location[1]}, line {location[2]}: Numba cannot compile this line: {first.rstrip('.')}. "
+        "A law may use + - * /, math.sqrt, comparisons, a if b else c, plain functions, and log, "
+        "exp, and power of granchain.contact.elementary."
     )

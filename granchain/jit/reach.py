@@ -67,7 +67,7 @@ def chains(code: types.CodeType) -> tuple[NameChain, ...]:
 
     Each chain occurs once, in the order of the code.
     """
-    found: dict[tuple[tuple[str, ...], bool], NameChain] = {}
+    distinct: dict[tuple[tuple[str, ...], bool], NameChain] = {}
     stack = [code]
     while stack:
         block = stack.pop()
@@ -86,11 +86,11 @@ def chains(code: types.CodeType) -> tuple[NameChain, ...]:
                 line = instruction.positions.lineno if instruction.positions else None
                 reads.append(([value], free, line or block.co_firstlineno))
         for names, free, line in reads:
-            found.setdefault((tuple(names), free), NameChain(tuple(names), free, line))
+            distinct.setdefault((tuple(names), free), NameChain(tuple(names), free, line))
         stack.extend(
             constant for constant in block.co_consts if isinstance(constant, types.CodeType)
         )
-    return tuple(found.values())
+    return tuple(distinct.values())
 
 
 @cache
@@ -124,10 +124,10 @@ def constant_bytes(value: Any, documented: bool = True) -> bytes:
     if isinstance(value, types.CodeType):
         return b"c" + hash_of_code(value, documented)
     if isinstance(value, tuple):
-        return b"t" + b"".join(with_length(constant_bytes(part, documented)) for part in value)
+        return b"t" + b"".join(with_length(constant_bytes(entry, documented)) for entry in value)
     if isinstance(value, frozenset):
         return b"s" + b"".join(
-            sorted(with_length(constant_bytes(part, documented)) for part in value)
+            sorted(with_length(constant_bytes(entry, documented)) for entry in value)
         )
     return b"e" if value is Ellipsis else _number_or_text(value)
 
@@ -167,10 +167,10 @@ def library_name(value: Any) -> str | None:
     if not _is_library(module) or getattr(sys.modules.get(module), name, None) is not value:
         return None
     # A Python function that replaced a library function has its names, but not its file.
-    own = isinstance(value, types.FunctionType) and not value.__code__.co_filename.startswith(
+    replaced = isinstance(value, types.FunctionType) and not value.__code__.co_filename.startswith(
         _folder_of(module.partition(".")[0])
     )
-    return None if own else f"{module}.{name}"
+    return None if replaced else f"{module}.{name}"
 
 
 @cache
@@ -191,8 +191,8 @@ class Read(NamedTuple):
     ----------
     chain : NameChain
     space : dict or cell
-        Where the first name is: the globals of the function, or a cell.
-    place : tuple of str
+        Container of the first name: the globals of the function, or a cell.
+    prefix : tuple of str
         First names of the chain, up to `owner`.
     owner : object
         Object at these names in a copy: a library module, or the value.
@@ -202,7 +202,7 @@ class Read(NamedTuple):
 
     chain: NameChain
     space: Any
-    place: tuple[str, ...]
+    prefix: tuple[str, ...]
     owner: Any
     value: Any
 
@@ -211,24 +211,24 @@ def reads(function: Callable) -> list[Read]:
     """List what a plain function reads from outside; functions that it calls are not searched."""
     code = function.__code__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    found = []
+    read_chains = []
     for chain in chains(code):
         if chain.free and chain.names[0] not in cells:
             continue  # A variable of the function itself, read by a function inside it
         space: Any = cells[chain.names[0]] if chain.free else function.__globals__
-        value, place, owner = MISSING, 0, MISSING
+        value, depth, owner = MISSING, 0, MISSING
         for length in range(1, len(chain.names) + 1):
             if length > 1 and not holds_constant(value, chain.names[length - 1]):
                 break
             value = _value_of_chain(space, chain.names[:length])
             if owner is MISSING:
-                place = length
+                depth = length
                 if isinstance(value, types.ModuleType) and _is_library(value.__name__):
                     owner = value
-        found.append(
-            Read(chain, space, chain.names[:place], value if owner is MISSING else owner, value)
+        read_chains.append(
+            Read(chain, space, chain.names[:depth], value if owner is MISSING else owner, value)
         )
-    return found
+    return read_chains
 
 
 def _value_of_chain(space: Any, names: tuple[str, ...]) -> Any:
@@ -274,8 +274,8 @@ def calls(function: Any) -> Iterator[Any]:
         if isinstance(value, types.FunctionType):
             if library_name(value) is None:
                 yield value
-        elif (own := plain_of(value)) is not None:
-            yield own
+        elif (python_function := plain_of(value)) is not None:
+            yield python_function
 
 
 # Options of plain @njit; `cache` may be set as well.
@@ -375,7 +375,7 @@ class Reach:
         # Sorted by name, because the order in the bytecode depends on the version of Python.
         for read in sorted(reads(function), key=lambda read: read.chain.names):
             self._read.append((read.space, read.chain.names, read.value))
-            if isinstance(read.value, enum.IntEnum) and len(read.place) < len(read.chain.names):
+            if isinstance(read.value, enum.IntEnum) and len(read.prefix) < len(read.chain.names):
                 raise refusal(read.value, function, read.chain)
             if (
                 isinstance(read.owner, types.ModuleType)
@@ -388,7 +388,7 @@ class Reach:
             contents += [repr(read.chain[:2]).encode(), encoded]
             bound = read.owner if isinstance(read.owner, types.ModuleType) else value
             if bound is not MISSING:
-                _bind_at(enclosed if read.chain.free else copy.__globals__, read.place, bound)
+                _bind_at(enclosed if read.chain.free else copy.__globals__, read.prefix, bound)
         for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
             if name in enclosed:
                 cell.cell_contents = enclosed[name]
@@ -466,11 +466,11 @@ def _empty_copy(function: Any) -> Any:
     return copy
 
 
-def _bind_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
+def _bind_at(space: dict[str, Any], names: tuple[str, ...], value: Any) -> None:
     """Bind a value to a chain of names; modules are made for all names but the last."""
-    for name in place[:-1]:
+    for name in names[:-1]:
         space = space.setdefault(name, types.ModuleType(name)).__dict__
-    space[place[-1]] = value
+    space[names[-1]] = value
 
 
 # --------------------------------------------------------------------------------------------------

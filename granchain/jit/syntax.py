@@ -32,11 +32,12 @@ def code_by_syntax(function: Callable) -> bytes:
     """
     code: types.CodeType = function.__code__
     linecache.checkcache(code.co_filename)
-    text, own = "".join(linecache.getlines(code.co_filename)), hash_of_code(code, documented=False)
+    text = "".join(linecache.getlines(code.co_filename))
+    code_hash = hash_of_code(code, documented=False)
     return (
-        b"syntax " + found
-        if (found := _syntax_of_functions(text).get((code.co_qualname, own)))
-        else b"bytecode " + own
+        b"syntax " + syntax
+        if (syntax := _syntax_of_functions(text).get((code.co_qualname, code_hash)))
+        else b"bytecode " + code_hash
     )
 
 
@@ -53,7 +54,8 @@ def _syntax_of_functions(text: str) -> dict[tuple[str, bytes], bytes]:
     for node in ast.walk(tree):
         if isinstance(node, DEFINITIONS):
             first = min(
-                (one.lineno for one in getattr(node, "decorator_list", ())), default=node.lineno
+                (decorator.lineno for decorator in getattr(node, "decorator_list", ())),
+                default=node.lineno,
             )
             nodes.setdefault((getattr(node, "name", "<lambda>"), first), []).append(node)
     codes: dict[tuple[str, int], list[types.CodeType]] = {}
@@ -61,12 +63,12 @@ def _syntax_of_functions(text: str) -> dict[tuple[str, bytes], bytes]:
         codes.setdefault((block.co_name, block.co_firstlineno), []).append(block)
     return {
         (
-            codes[place][0].co_qualname,
-            hash_of_code(codes[place][0], documented=False),
-        ): _of_definition(found[0])
-        for place, found in nodes.items()
+            codes[key][0].co_qualname,
+            hash_of_code(codes[key][0], documented=False),
+        ): _of_definition(definitions[0])
+        for key, definitions in nodes.items()
         # Two functions on one line cannot be distinguished.
-        if len(found) == len(codes.get(place, ())) == 1
+        if len(definitions) == len(codes.get(key, ())) == 1
     }
 
 
@@ -80,13 +82,13 @@ def _blocks(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _of_definition(node: Any) -> bytes:
     """Return the arguments and the body of a function."""
-    given = node.args
+    arguments = node.args
     names = [
-        [one.arg for one in given.posonlyargs],
-        [one.arg for one in given.args],
-        [one.arg for one in given.kwonlyargs],
+        [argument.arg for argument in arguments.posonlyargs],
+        [argument.arg for argument in arguments.args],
+        [argument.arg for argument in arguments.kwonlyargs],
     ]
-    more = [one and one.arg for one in (given.vararg, given.kwarg)]
+    more = [argument and argument.arg for argument in (arguments.vararg, arguments.kwarg)]
     return with_length(repr((names, more)).encode()) + _node_bytes(_without_docstring(node))
 
 
@@ -103,7 +105,7 @@ def _without_docstring(node: Any) -> Any:
 def _node_bytes(node: Any) -> bytes:
     """Return the type of a node of a syntax tree and its fields with a value."""
     if isinstance(node, list):
-        return b"l" + b"".join(with_length(_node_bytes(one)) for one in node)
+        return b"l" + b"".join(with_length(_node_bytes(element)) for element in node)
     if not isinstance(node, ast.AST):
         return constant_bytes(node)
     documented = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
