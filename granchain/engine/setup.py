@@ -92,7 +92,7 @@ class RowInputs(NamedTuple):
         Value of each input of the law.
     of_pairs : tuple of ((n_contacts,) boolean array, namespace)
         Contacts with other inputs, and these inputs; no contact is in two groups.
-    own : tuple of ((n_contacts,) boolean array, type of ContactLaw, namespace)
+    individual : tuple of ((n_contacts,) boolean array, type of ContactLaw, namespace)
         Contacts with an individual law, the law, and its inputs.
     """
 
@@ -102,7 +102,7 @@ class RowInputs(NamedTuple):
     limits: np.ndarray
     inputs: SimpleNamespace
     of_pairs: tuple[tuple[np.ndarray, SimpleNamespace], ...] = ()
-    own: tuple[tuple[np.ndarray, type[ContactLaw], SimpleNamespace], ...] = ()
+    individual: tuple[tuple[np.ndarray, type[ContactLaw], SimpleNamespace], ...] = ()
 
 
 class ContactGroup(NamedTuple):
@@ -143,18 +143,18 @@ def contacts_together(rows: Sequence[RowInputs]) -> list[Contacts]:
     made = []
     for row, those in zip(rows, groups, strict=True):
         # A mixture if some contacts have an individual law, or another form of the law.
-        distinct = dict.fromkeys(group.model for group in those) if row.own else {}
+        distinct = dict.fromkeys(group.model for group in those) if row.individual else {}
         made.append(mixed_model(tuple(distinct)) if len(distinct) > 1 else those[0].model)
     by_id = {id(model): model for model in made}
     shared = dict(zip(by_id, shared_models(list(by_id.values())), strict=True))
     models = [shared[id(model)] for model in made]
-    found: dict[int, Contacts] = {}
+    contacts_of_row: dict[int, Contacts] = {}
     for members in alike(map(id, models)):
         contacts = _contacts_of_model(
             models[members[0]], [rows[m] for m in members], [groups[m] for m in members]
         )
-        found |= zip(members, contacts, strict=True)
-    return [found[place] for place in range(len(rows))]
+        contacts_of_row |= zip(members, contacts, strict=True)
+    return [contacts_of_row[index] for index in range(len(rows))]
 
 
 def groups_of(row: RowInputs) -> list[ContactGroup]:
@@ -163,20 +163,22 @@ def groups_of(row: RowInputs) -> list[ContactGroup]:
     The first group contains all contacts, and the others are contacts with individual inputs. If
     some contacts have an individual law, the groups contain only existing contacts, law by law.
     """
-    found: list[tuple[Any, type[ContactLaw], SimpleNamespace]]
-    if not row.own:
-        found = [(ALL_CONTACTS, row.law, row.inputs)]
-        found += [(selected, row.law, inputs) for selected, inputs in row.of_pairs]
+    with_inputs: list[tuple[Any, type[ContactLaw], SimpleNamespace]]
+    if not row.individual:
+        with_inputs = [(ALL_CONTACTS, row.law, row.inputs)]
+        with_inputs += [(selected, row.law, inputs) for selected, inputs in row.of_pairs]
     else:
-        rest = np.zeros(row.limits.size, dtype=bool)
-        rest[row.masses.contacts] = True
-        for selected, _, _ in row.own:
-            rest &= ~selected
-        found = [(rest, row.law, row.inputs)]
-        found += [(selected & rest, row.law, inputs) for selected, inputs in row.of_pairs]
-        found = [one for one in [*found, *row.own] if one[0].any()]
+        default_law = np.zeros(row.limits.size, dtype=bool)
+        default_law[row.masses.contacts] = True
+        for selected, _, _ in row.individual:
+            default_law &= ~selected
+        with_inputs = [(default_law, row.law, row.inputs)]
+        with_inputs += [
+            (selected & default_law, row.law, inputs) for selected, inputs in row.of_pairs
+        ]
+        with_inputs = [entry for entry in [*with_inputs, *row.individual] if entry[0].any()]
     groups = []
-    for selected, law, inputs in found:
+    for selected, law, inputs in with_inputs:
         pair = row.pair
         if selected is not ALL_CONTACTS:
             values = pair.items().items()
@@ -197,15 +199,15 @@ def _contacts_of_model(
     sizes = np.array([row.limits.size + 1 for row in rows])
     ends = np.cumsum(sizes)
     columns = [slice(end - size, end - 1) for end, size in zip(ends.tolist(), sizes, strict=True)]
-    own = _own_table(model, rows, groups, columns, int(ends[-1]))
+    table = _own_table(model, rows, groups, columns, int(ends[-1]))
     limits = np.concatenate([most for row in rows for most in (row.limits, row.limits[-1:])])
     # An end without a wall has no contact. Its column copies that of its neighbour, so that it is
     # not a separate kind.
     walls = np.array([[row.masses.left.has_wall, row.masses.right.has_wall] for row in rows])
     left, right = (ends - sizes)[~walls[:, 0]], ends[~walls[:, 1]] - 2
     for copies, neighbours in ((left, left + 1), (right, right - 1), (ends - 1, ends - 2)):
-        own[:, copies], limits[copies] = own[:, neighbours], limits[neighbours]
-    c = with_windows(model, own, limits)
+        table[:, copies], limits[copies] = table[:, neighbours], limits[neighbours]
+    c = with_windows(model, table, limits)
     static = static_overlaps(model, c, limits, [row.masses for row in rows])
     begin = static.copy()
     for row, those in zip(rows, columns, strict=True):
@@ -233,33 +235,33 @@ def _own_table(
 
     `columns` are the contacts of each chain. The inputs of the groups include the restitutions.
     """
-    own, models = np.zeros((len(model.own), width)), models_of(model)
+    table, models = np.zeros((len(model.own), width)), models_of(model)
     together: list[tuple[np.ndarray, ContactGroup]] = []
-    for row, those, place in zip(rows, groups, columns, strict=True):
+    for row, those, chain_columns in zip(rows, groups, columns, strict=True):
         for group in those:
-            if not row.own and group.model is not model and group.model != those[0].model:
+            if not row.individual and group.model is not model and group.model != those[0].model:
                 raise LawError(
                     f"contact law {model.name}: the inputs of a pair of materials change the form "
                     "of the law. All contacts must have the same form of the law. Set these inputs "
                     "for all contacts."
                 )
             if len(models) == 1:
-                together.append((own[:, place], group))
+                together.append((table[:, chain_columns], group))
                 continue
-            present = place.start + np.flatnonzero(group.selected)
-            own[0, present] = models.index(group.model)
-            own[np.ix_(coefficient_rows(group.model, model), present)] = coefficients(
+            present = chain_columns.start + np.flatnonzero(group.selected)
+            table[0, present] = models.index(group.model)
+            table[np.ix_(coefficient_rows(group.model, model), present)] = coefficients(
                 group.model, group.pair, group.inputs, row.limits[group.selected]
             )
-    sizes = [part[0, group.selected].size for part, group in together]
+    sizes = [block[0, group.selected].size for block, group in together]
     shares = [
         (group.pair, group.inputs, size) for (_, group), size in zip(together, sizes, strict=True)
     ]
-    for (part, group), table in zip(
+    for (block, group), values in zip(
         together, coefficients_together(model, shares) if shares else (), strict=True
     ):
-        part[:, group.selected] = table
-    return own
+        block[:, group.selected] = values
+    return table
 
 
 # --------------------------------------------------------------------------------------------------
@@ -319,21 +321,22 @@ def own_coefficients(
         if str(error).startswith("contact.law "):
             raise
         raise LawError(f"contact.law {model.name}: {error}") from None
-    own = model.own
-    if len(values) != len(own):
+    quantities = model.own
+    if len(values) != len(quantities):
         raise LawError(
             f"contact law {model.name}: coefficients_of: the function returned {len(values)} "
-            f"values. It must return {len(own)}, one for each coefficient "
-            f"({', '.join(q.name for q in own)})."
+            f"values. It must return {len(quantities)}, one for each coefficient "
+            f"({', '.join(q.name for q in quantities)})."
         )
     table = np.empty((len(values), n_contacts))
     for row, value in zip(table, values, strict=True):
         row[:] = value
     bad = np.isnan(table).any(axis=1)
     if bad.any():
+        name = quantities[int(bad.argmax())].name
         raise LawError(
-            f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: a value is not "
-            "a number. Coefficients must be numbers. Check the inputs and the material."
+            f"contact law {model.name}: coefficient {name}: a value is not a number. Coefficients "
+            "must be numbers. Check the inputs and the material."
         )
     return table
 
@@ -375,12 +378,15 @@ def _in_one_call(
     kinds: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
     for pair, _, size in shares:
         if (id(pair), size) not in kinds:
-            quantities = np.array([np.broadcast_to(one, size) for one in pair.items().values()])
+            quantities = np.array(
+                [np.broadcast_to(quantity, size) for quantity in pair.items().values()]
+            )
             first, which = kinds_of_columns([quantities])
             kinds[id(pair), size] = quantities[:, first], which
     of = [kinds[id(pair), size] for pair, _, size in shares]
     counts = [quantities.shape[1] for quantities, _ in of]
-    pair = Pair(**dict(zip(shares[0][0].items(), np.hstack([one for one, _ in of]), strict=True)))
+    stacked = np.hstack([quantities for quantities, _ in of])
+    pair = Pair(**dict(zip(shares[0][0].items(), stacked, strict=True)))
     columns = {name: [vars(inputs)[name] for _, inputs, _ in shares] for name in vars(shares[0][1])}
     # A law may be given a number for all contacts.
     inputs = SimpleNamespace(
@@ -391,7 +397,7 @@ def _in_one_call(
     )
     table = own_coefficients(model, pair, inputs, sum(counts))
     parts = np.split(table, np.cumsum(counts)[:-1], axis=1)
-    return [part[:, which] for part, (_, which) in zip(parts, of, strict=True)]
+    return [block[:, which] for block, (_, which) in zip(parts, of, strict=True)]
 
 
 def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:
@@ -439,11 +445,11 @@ def searches(loss: Callable) -> tuple[Callable, Callable]:
         """Return the overlap of the maximum loss, by golden-section search."""
         golden = 0.5 * (math.sqrt(5.0) - 1.0)
         for _ in range(80):
-            one, two = high - golden * (high - low), low + golden * (high - low)
-            if loss(one, c) >= loss(two, c):
-                high = two
+            lower, upper = high - golden * (high - low), low + golden * (high - low)
+            if loss(lower, c) >= loss(upper, c):
+                high = upper
             else:
-                low = one
+                low = lower
         return low
 
     return halved, largest_between
@@ -485,7 +491,7 @@ def _guard_scan(model: Model) -> Callable:
                 continue
             points = int(GUARD_POINTS * math.log10(limit / s0)) + 2
             ratio = math.pow(limit / s0, 1.0 / points)
-            best, found, inside = 0.0, 0, False
+            best, n_windows, inside = 0.0, 0, False
             before, here, largest = s0, s0, overlap_limit(ck)
             rises_from = loss_rises_from(ck)
             for i in range(points):
@@ -498,8 +504,8 @@ def _guard_scan(model: Model) -> Callable:
                     if lost >= best:
                         _, high = halved(here, s, best, ck, True)
                         inside = False
-                        if found <= GUARD_WINDOWS:
-                            out[3 * found - 2, k] = high
+                        if n_windows <= GUARD_WINDOWS:
+                            out[3 * n_windows - 2, k] = high
                         best = max(best, lost)
                 # larger than the rounding error of a difference of two energies near U
                 elif lost < best and lost < best - 1e-14 * loading_work(s, ck):
@@ -511,15 +517,15 @@ def _guard_scan(model: Model) -> Callable:
                         low, _ = halved(here, s, best, ck, False)
                     best = max(best, loss(low, ck))
                     inside = True
-                    found += 1
-                    if found <= GUARD_WINDOWS:
-                        out[3 * found - 3, k] = low
-                        out[3 * found - 2, k] = math.inf
-                        out[3 * found - 1, k] = best
+                    n_windows += 1
+                    if n_windows <= GUARD_WINDOWS:
+                        out[3 * n_windows - 3, k] = low
+                        out[3 * n_windows - 2, k] = math.inf
+                        out[3 * n_windows - 1, k] = best
                 else:
                     best = max(best, lost)
                 before, here = here, s
-            out[3 * GUARD_WINDOWS, k] = found
+            out[3 * GUARD_WINDOWS, k] = n_windows
 
     return scan
 
@@ -574,28 +580,29 @@ def with_restitutions(
         If nothing moves, so that there is no speed, or if an impact at one of the speeds exceeds
         the overlap limit of the other law.
     """
-    found, sources = [inputs for inputs, *_ in rows], dict[int, LawAtSpeeds]()
-    for place, (inputs, pair, limits, velocity) in enumerate(rows):
-        asked = getattr(inputs, "restitution", None)
-        if isinstance(asked, Mapping):
-            law = laws()[asked["law"]]
+    results, sources = [inputs for inputs, *_ in rows], dict[int, LawAtSpeeds]()
+    for index, (inputs, pair, limits, velocity) in enumerate(rows):
+        restitution = getattr(inputs, "restitution", None)
+        if isinstance(restitution, Mapping):
+            law = laws()[restitution["law"]]
             values = {
-                q.name: asked.get(q.name, None if q.required else q.default) for q in law.inputs
+                q.name: restitution.get(q.name, None if q.required else q.default)
+                for q in law.inputs
             }
-            sources[place] = LawAtSpeeds(
+            sources[index] = LawAtSpeeds(
                 law, SimpleNamespace(**values), pair, limits, _speeds(inputs, velocity)
             )
     if not sources:
-        return found
+        return results
     scanned = restitutions_at(list(sources.values()))
-    for (place, source), given in zip(sources.items(), scanned, strict=True):
+    for (index, source), restitutions in zip(sources.items(), scanned, strict=True):
         more = (
-            {"restitution": given[0]}
+            {"restitution": restitutions[0]}
             if source.speeds.size == 1
-            else {"restitution": given, "fastest": source.speeds[-1]}
+            else {"restitution": restitutions, "fastest": source.speeds[-1]}
         )
-        found[place] = SimpleNamespace(**{**vars(found[place]), **more})
-    return found
+        results[index] = SimpleNamespace(**{**vars(results[index]), **more})
+    return results
 
 
 def _speeds(inputs: SimpleNamespace, velocity: np.ndarray) -> np.ndarray:
@@ -608,41 +615,41 @@ def _speeds(inputs: SimpleNamespace, velocity: np.ndarray) -> np.ndarray:
     if impact_speed == "onset" and inputs.impact_speed_floor is not None:
         top = max(FASTEST * speed, 2.0 * inputs.impact_speed_floor)
         return np.geomspace(inputs.impact_speed_floor, top, SPEED_NODES)
-    own = float(impact_speed) if isinstance(impact_speed, (int, float)) else speed
-    if not own > 0.0:
+    single_speed = float(impact_speed) if isinstance(impact_speed, (int, float)) else speed
+    if not single_speed > 0.0:
         raise LawError(
             f"restitution = {{ law = {inputs.restitution['law']} }}: the impact speed is unknown, "
             "because nothing moves at the start. It must be a number above 0 [m/s]. Give "
             "impact_speed, or restitution as a number."
         )
-    return np.array([own])
+    return np.array([single_speed])
 
 
 def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
     """Return the (n_speeds, n_contacts) restitutions of many chains."""
     models = shared_models([source.law.model(source.values) for source in sources])
-    found: dict[int, np.ndarray] = {}
-    keys = [(id(model), one.speeds.size) for model, one in zip(models, sources, strict=True)]
+    by_source: dict[int, np.ndarray] = {}
+    keys = [(id(model), source.speeds.size) for model, source in zip(models, sources, strict=True)]
     for places in alike(keys):
-        model, of = models[places[0]], [sources[place] for place in places]
-        sizes = [one.limits.size for one in of]
-        limits = np.concatenate([one.limits for one in of])
-        own = [
-            own_coefficients(model, one.pair, one.values, size)
-            for one, size in zip(of, sizes, strict=True)
+        model, of = models[places[0]], [sources[index] for index in places]
+        sizes = [source.limits.size for source in of]
+        limits = np.concatenate([source.limits for source in of])
+        tables = [
+            own_coefficients(model, source.pair, source.values, size)
+            for source, size in zip(of, sizes, strict=True)
         ]
-        c = with_windows(model, np.hstack(own), limits)
+        c = with_windows(model, np.hstack(tables), limits)
         mass = [
-            np.broadcast_to(one.pair.effective_mass, size)
-            for one, size in zip(of, sizes, strict=True)
+            np.broadcast_to(source.pair.effective_mass, size)
+            for source, size in zip(of, sizes, strict=True)
         ]
-        speeds = np.repeat(np.array([one.speeds for one in of]).T, sizes, axis=1)
+        speeds = np.repeat(np.array([source.speeds for source in of]).T, sizes, axis=1)
         energies = 0.5 * np.concatenate(mass) * speeds**2
         scanned = over_kinds(_restitution_scan, model, (c, limits[None, :], energies), len(speeds))
         if (outside := np.isnan(scanned)).any():
             raise LawError(_message_beyond_limit(model, c, np.concatenate(mass), speeds, outside))
-        found |= zip(places, np.split(scanned, np.cumsum(sizes)[:-1], axis=1), strict=True)
-    return [found[place] for place in range(len(sources))]
+        by_source |= zip(places, np.split(scanned, np.cumsum(sizes)[:-1], axis=1), strict=True)
+    return [by_source[index] for index in range(len(sources))]
 
 
 def _message_beyond_limit(
@@ -689,8 +696,8 @@ def _restitution_scan(model: Model) -> Callable:
                         low = middle
                     else:
                         high = middle
-                given, taken = energy(high, ck, settle(high, ck)), work(high, ck)
-                out[i, k] = math.sqrt(given / taken) if given < taken else 1.0
+                returned, supplied = energy(high, ck, settle(high, ck)), work(high, ck)
+                out[i, k] = math.sqrt(returned / supplied) if returned < supplied else 1.0
 
     return scan
 
@@ -764,9 +771,9 @@ def static_overlaps(
         force = np.concatenate([np.append(masses.static_forces(), 0.0) for masses in rows])
     if not force.any():
         return force
-    found = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
-    if np.isnan(found).any():
-        k = int(np.argmax(np.isnan(found)))
+    overlaps = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
+    if np.isnan(overlaps).any():
+        k = int(np.argmax(np.isnan(overlaps)))
         largest = min(float(limits[k]), model.functions.overlap_limit(tuple(c[:, k])))
         labels = np.concatenate([np.append(masses.contact_labels, 0) for masses in rows])
         raise CaseError(
@@ -775,7 +782,7 @@ def static_overlaps(
             f"maximum overlap, {largest:.6g} m{largest_force(model, c[:, k], largest)}. Reduce the "
             "precompression or gravity, or choose another law."
         )
-    return found
+    return overlaps
 
 
 def _static_scan(model: Model) -> Callable:
@@ -910,8 +917,8 @@ def over_kinds(
     tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
     scan = scan_of(make, model)
     # A scan is a copy that is never edited, and equivalent functions share one scan.
-    asked = (scan, n_out, *((table.shape, table.tobytes()) for table in tables))
-    out = _answers.get(asked)
+    key = (scan, n_out, *((table.shape, table.tobytes()) for table in tables))
+    out = _answers.get(key)
     if out is None:
         out = np.zeros((n_out, first.size))
         seconds = _seconds.get(scan, 0.0)
@@ -921,17 +928,17 @@ def over_kinds(
             run(*tables, *map(np.zeros, scratch), out)
         if plain:
             _seconds[scan] = seconds + time.perf_counter() - begun
-        remember(asked, out, out.nbytes + sum(table.nbytes for table in tables))
+        remember(key, out, out.nbytes + sum(table.nbytes for table in tables))
     return np.ascontiguousarray(out[:, which])
 
 
-def remember(asked: tuple, out: np.ndarray, size: int) -> None:
+def remember(key: tuple, out: np.ndarray, size: int) -> None:
     """Store the result of a scan; drop the others if the limit is exceeded."""
     if _answer_bytes[0] + size > MOST_BYTES:
         _answers.clear()
         _answer_bytes[0] = 0
     if size <= MOST_BYTES:
-        _answers[asked] = out
+        _answers[key] = out
         _answer_bytes[0] += size
 
 
@@ -1003,8 +1010,8 @@ def _contact_scan(
 def alike(keys: Iterable[Hashable]) -> list[list[int]]:
     """Return the positions of each distinct key."""
     places = defaultdict(list)
-    for place, key in enumerate(keys):
-        places[key].append(place)
+    for position, key in enumerate(keys):
+        places[key].append(position)
     return list(places.values())
 
 

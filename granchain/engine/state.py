@@ -93,7 +93,7 @@ class State:
         )
         self.prepared, self.loads = contacts, chain.loads
         self.width = padded(chain.n_bodies + 1)
-        self._kept: tuple[np.ndarray, ...] | None = None
+        self._final_state: tuple[np.ndarray, ...] | None = None
         self._drive_rows = np.zeros((len(fields.DRIVE), 0))
         self.followed_tables = np.zeros(0), np.zeros((4, 0))
         if chain.drives:
@@ -161,12 +161,12 @@ class State:
     def _drives_of(chain: Masses) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Return the rows of the drives (see `fields.DRIVE`), and knots and splines."""
         rows, knots, splines = [], [np.zeros(0)], [np.zeros((4, 0))]
-        own, place = chain.elements, 0
-        damping = np.pad(np.bincount(own.body, own.damping, chain.n_bodies), 1)
+        elements, first_knot = chain.elements, 0
+        damping = np.pad(np.bincount(elements.body, elements.damping, chain.n_bodies), 1)
         for body, sign, end in chain.drives:
             kind, (time, spline) = drive_of(end)
-            rows.append((body, kind, sign, damping[body], place, place + time.size))
-            place += time.size
+            rows.append((body, kind, sign, damping[body], first_knot, first_knot + time.size))
+            first_knot += time.size
             knots.append(time)
             splines.append(np.pad(spline, ((0, 0), (0, 1))))
         made = np.array(rows, dtype=float).reshape(-1, len(fields.DRIVE)).T
@@ -182,16 +182,16 @@ class State:
         axes = tuple(size for axis, size in self.sizes.items() if axis not in LENGTHS)
         return self.loop, self.table_shapes, followed, axes, self.recording.final
 
-    def live_in(self, memory: Memory, place: int) -> None:
+    def live_in(self, memory: Memory, position: int) -> None:
         """Use a position in memory from now on."""
-        self.memory, self.place = memory, place
-        self._clock = memory.clocks[place : place + 1]
+        self.memory, self.position = memory, position
+        self._clock = memory.clocks[position : position + 1]
         self.clock: Any = self._clock[0]
-        self.tables = fields.Tables(*[table[place] for table in memory.tables])
-        self.followed = fields.Followed(*[values[place] for values in memory.followed])
+        self.tables = fields.Tables(*[table[position] for table in memory.tables])
+        self.followed = fields.Followed(*[values[position] for values in memory.followed])
         self.records = Records(
             *[
-                values[place, : self.sizes[field.axes[0]]]
+                values[position, : self.sizes[field.axes[0]]]
                 for field, values in zip((*RECORD, *PLAN), memory.records, strict=True)
             ]
         )
@@ -233,9 +233,9 @@ class State:
         rows.damping[np.isin(rows.body, self._placed)] = 0.0
         half, size = 0.5 * self.time_step.value, chain.elements.body.size
         rows.share[:] = 1.0 / (1.0 + half * rows.damping * rows.inverse_mass)
-        own, body = chain.elements.body + 1, (rows.share * rows.damping)[:size]
-        dashpots = np.bincount(own, body, self.bodies.mass.size)
-        rows.response[:size] = 1.0 / (1.0 + half * self.bodies.inverse_mass * dashpots)[own]
+        body_index, damping = chain.elements.body + 1, (rows.share * rows.damping)[:size]
+        dashpots = np.bincount(body_index, damping, self.bodies.mass.size)
+        rows.response[:size] = 1.0 / (1.0 + half * self.bodies.inverse_mass * dashpots)[body_index]
         force = chain.static_forces()
         for wall, load in ((0, force[0]), (chain.n_bodies + 1, -force[-1])):
             modes = self._end_rows.start + np.flatnonzero(chain.end_elements.body + 1 == wall)
@@ -295,16 +295,16 @@ class State:
         """
         bodies = self.tables.bodies[: len(STARTED_BODIES)].copy()
         tables = [getattr(self.tables, name).copy() for name in CHANGING if name != "bodies"]
-        self._kept = bodies, *tables, self._clock.copy()
+        self._final_state = bodies, *tables, self._clock.copy()
 
     @property
     def final(self) -> Start | None:
         """State from which another run can continue, or None if it was not stored."""
-        if self._kept is None:
+        if self._final_state is None:
             return None
-        bodies, contacts, history, events, corrections, elements, driven, clocks = self._kept
-        attached, own = self.chain.attached, self.elements
-        last = np.where(own.mass > 0.0, own.v, own.u)
+        bodies, contacts, history, events, corrections, elements, driven, clocks = self._final_state
+        attached, element_rows = self.chain.attached, self.elements
+        last = np.where(element_rows.mass > 0.0, element_rows.v, element_rows.u)
         clock, n, rows = clocks[0], self.chain.n_bodies, fields.ContactRows(*contacts)
         # The last step itself has set the positions of placed bodies.
         bodies[0, self._placed] = self.bodies.u[self._placed]
@@ -394,8 +394,8 @@ class State:
     def restore(self, arrays: Mapping[str, Any]) -> None:
         """Resume from the `arrays` of a state with the same `set_up`."""
         self._clock.view(np.int64)[:] = arrays["clock"]
-        for name, own in self.arrays().items():
-            own[:] = arrays[name]
+        for name, array in self.arrays().items():
+            array[:] = arrays[name]
 
     def advance(self, steps: int, looks: bool = True) -> Status:
         """Advance by a block of steps, and inspect the state.
@@ -440,7 +440,7 @@ class Memory:
         first, n = states[0], len(states)
         shapes = tuple((n, *shape) for shape in first.table_shapes)
         tables = fields.page_aligned(
-            tuple(shape for place, shape in enumerate(shapes) if place != EVENTS)
+            tuple(shape for index, shape in enumerate(shapes) if index != EVENTS)
         )
         tables.insert(EVENTS, np.zeros(shapes[EVENTS], np.int64))
         self.tables = fields.Tables(*tables)
@@ -468,10 +468,10 @@ class Memory:
 
         The states use these positions from now on.
         """
-        one, chains = states[0], [state.chain for state in states]
-        n, width, prepared = one.chain.n_bodies, one.width, [state.prepared for state in states]
-        for place, state in enumerate(states):
-            state.live_in(self, place)
+        first, chains = states[0], [state.chain for state in states]
+        n, width, prepared = first.chain.n_bodies, first.width, [state.prepared for state in states]
+        for position, state in enumerate(states):
+            state.live_in(self, position)
 
         # each with the axes (states, columns)
         bodies = fields.BodyRows(*self.tables.bodies.swapaxes(0, 1))
@@ -485,28 +485,28 @@ class Memory:
         bodies.u[inside] = [chain.displacement for chain in chains]
         bodies.steady[inside] = bodies.loads[inside] = [state.loads for state in states]
         bodies.weight[inside] = [chain.carried_mass * chain.gravity for chain in chains]
-        contacts.start[within] = [own.overlaps for own in prepared]
+        contacts.start[within] = [chain_contacts.overlaps for chain_contacts in prepared]
         contacts.start[:, 1:n] -= [chain.gap for chain in chains]
-        contacts.limit[within] = [own.limits for own in prepared]
+        contacts.limit[within] = [chain_contacts.limits for chain_contacts in prepared]
         contacts.endwise[:, 1:n] = 2.0
         for k, side in ((0, "left"), (n, "right")):
             exists = np.array([getattr(chain, side).has_wall for chain in chains])
             contacts.endwise[:, k] = exists
             contacts.start[~exists, k] = -np.inf
-        for place, state in enumerate(states):
+        for position, state in enumerate(states):
             for name, values in state.plan.items():
-                getattr(self.records, name)[place, : values.size] = values
+                getattr(self.records, name)[position, : values.size] = values
         for those in alike(map(id, prepared)):
-            own = prepared[those[0]]
+            chain_contacts = prepared[those[0]]
             which: Any = those if len(those) > 1 else those[0]
-            self.tables.c[which, ..., : n + 1] = own.c
-            self.tables.h[which, ..., : n + 1] = own.history[:, :-1]
-            self.tables.h[which, ..., n + 1 :] = own.history[:, -1:]
+            self.tables.c[which, ..., : n + 1] = chain_contacts.c
+            self.tables.h[which, ..., : n + 1] = chain_contacts.history[:, :-1]
+            self.tables.h[which, ..., n + 1 :] = chain_contacts.history[:, -1:]
         self.tables.c[:, :, n + 1 :] = self.tables.c[:, :, n : n + 1]
         # First contact that may be skipped: none in a loaded chain or in one that continues from a
         # state, else the contact ahead of the last moving or displaced body.
         loaded = contacts.start[within].max(axis=1) > 0.0
-        tiles = one.features.tiled
+        tiles = first.features.tiled
         clock = {
             "dt": steps,
             "n_steps": [state.time_step.n_steps for state in states],
@@ -522,7 +522,7 @@ class Memory:
         }
         for field in fields.RUN:
             self.clocks[field.name] = clock.get(field.name, field.start)
-        own_quantities = one.features.driven, one.features.elements, one.features.laws
+        own_quantities = first.features.driven, first.features.elements, first.features.laws
         if any(own_quantities) or any(chain.start is not None for chain in chains):
             for state in states:
                 state.set_own()

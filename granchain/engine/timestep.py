@@ -37,7 +37,7 @@ FAST = 5.0
 # Maximum ratio of the step of a state to the automatic step at which a run from this state uses its
 # step (our choice). The rule is a hundredth of the limit, and its energies change with the length
 # of a drive.
-KNOWN = 1.1
+STATE_STEP_RATIO = 1.1
 # Number of overlaps at which stiffness is evaluated, and decades that they span below the largest.
 STEP_POINTS, STEP_DECADES = 96, 4.0
 
@@ -85,7 +85,7 @@ class Planned(NamedTuple):
         End of the run [s].
     force_step : bool
         Whether a step above the stability limit is accepted.
-    known : float
+    state_step : float
         Longest step that is allowed by the state from which the run continues [s].
     """
 
@@ -94,7 +94,7 @@ class Planned(NamedTuple):
     step: str | float
     end: float
     force_step: bool = False
-    known: float = math.inf
+    state_step: float = math.inf
 
 
 def time_step_of(
@@ -152,8 +152,8 @@ def slopes_together(planned: Sequence[Planned]) -> list[np.ndarray]:
         ]
     )
     inputs = np.hstack([contacts.c for contacts in of]), demand
-    found = over_kinds(_stiffness_scan, of[0].model, inputs, 3)
-    return np.split(found, np.cumsum(sizes)[:-1], axis=1)
+    slopes = over_kinds(_stiffness_scan, of[0].model, inputs, 3)
+    return np.split(slopes, np.cumsum(sizes)[:-1], axis=1)
 
 
 def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
@@ -168,24 +168,24 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
     """
     weight = np.full((len(rows), 1, slopes.shape[2]), 2.0)
     # A wall with mass counts like another body.
-    for place, ends in ((0, [row.left for row in rows]), (-1, [row.right for row in rows])):
-        weight[:, 0, place] = [2.0 if end.modes is not None else end.has_wall for end in ends]
+    for side, ends in ((0, [row.left for row in rows]), (-1, [row.right for row in rows])):
+        weight[:, 0, side] = [2.0 if end.modes is not None else end.has_wall for end in ends]
     weighted, mass = weight * slopes[:, :2], np.array([row.mass for row in rows])
-    own = np.array([row.rates_of_elements for row in rows])
+    element_rates = np.array([row.rates_of_elements for row in rows])
     omega2, gammas = ((weighted[:, :, :-1] + weighted[:, :, 1:]) / mass[:, None]).swapaxes(0, 1)
-    omega2 += own[:, 0]
-    rates = own[:, 1]
+    omega2 += element_rates[:, 0]
+    rates = element_rates[:, 1]
     for m, row in enumerate(rows):
-        for place, end in ((0, row.left), (-1, row.right)):
+        for side, end in ((0, row.left), (-1, row.right)):
             if end.is_compliant:
                 # counted for the body next to the end
-                bounds = bounds_of_end(end, *slopes[m, :2, place])
+                bounds = bounds_of_end(end, *slopes[m, :2, side])
                 for column, bound in zip((omega2, gammas, rates), bounds, strict=True):
-                    column[m, place] = max(column[m, place], bound)
+                    column[m, side] = max(column[m, side], bound)
     where = np.argmax(np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gammas / AUTO_GAMMA), axis=1)
-    beside = slopes[np.arange(len(rows)), 2, [where, where + 1]].max(axis=0)
+    largest_overlap = slopes[np.arange(len(rows)), 2, [where, where + 1]].max(axis=0)
     columns = (
-        np.sqrt(omega2.max(axis=1)), gammas.max(axis=1), rates.max(axis=1), where, beside,
+        np.sqrt(omega2.max(axis=1)), gammas.max(axis=1), rates.max(axis=1), where, largest_overlap,
     )  # fmt: skip
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -199,9 +199,9 @@ def bounds_of_end(end: End, stiffness: float, damping: float) -> tuple[float, fl
     """
     if end.modes is None:
         return 0.0, 0.0, stiffness / end.impedance
-    mass, own, dashpot = end.modes.T
+    mass, spring, dashpot = end.modes.T
     light = 2.0 * float((1.0 / mass).sum())
-    return light * stiffness + (own / mass).max(), light * damping, (dashpot / mass).max()
+    return light * stiffness + (spring / mass).max(), light * damping, (dashpot / mass).max()
 
 
 def choose_step(run: Planned, bounds: tuple) -> TimeStep:
@@ -216,7 +216,7 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
             "stress, the inputs of the law, and their units."
         )
     limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega * omega)) if omega > 0.0 else math.inf
-    shown = (
+    basis = (
         f"omega = {omega:.4g} 1/s, gamma = {gamma:.4g} 1/s at body {label}, overlap up to "
         f"{overlap:.4g} m"
     )
@@ -232,14 +232,14 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
             if by_omega <= by_gamma
             else f"{AUTO_GAMMA:g}/{'gamma' if fastest == gamma else 'rate of dashpots'}"
         )
-        if math.isfinite(run.known) and run.known <= KNOWN * value:
-            n_steps = step_count(end, run.known)
-            return TimeStep(run.known, n_steps, limit, f"{step}: step of the state; {shown}")
+        if math.isfinite(run.state_step) and run.state_step <= STATE_STEP_RATIO * value:
+            n_steps = step_count(end, run.state_step)
+            return TimeStep(run.state_step, n_steps, limit, f"{step}: step of the state; {basis}")
         if not math.isfinite(value):
-            value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
+            value, rule, basis = end / 1000.0, "end/1000", "nothing moves"
         if not value * BEAD_STEPS > end * chain.n_bodies:
             raise CaseError(
-                f'time.step: "{step}" gives {value:.4g} s here ({rule}; {shown}), which is too '
+                f'time.step: "{step}" gives {value:.4g} s here ({rule}; {basis}), which is too '
                 f"short. The limit is {BEAD_STEPS:g} bead-steps. Check radius, mass, modulus, and "
                 "their units, or choose an earlier time.end."
             )
@@ -248,11 +248,11 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
             end / n_steps,
             n_steps,
             limit,
-            f"{step}: {f'{FAST:g} x ' if step == 'fast' else ''}{rule}; {shown}",
+            f"{step}: {f'{FAST:g} x ' if step == 'fast' else ''}{rule}; {basis}",
         )
     largest = end if run.force_step else min(end, limit)
     if step > largest:
-        reason = "the end of the run" if largest == end else f"the stability limit ({shown})"
+        reason = "the end of the run" if largest == end else f"the stability limit ({basis})"
         raise CaseError(
             f"time.step: {step:.6g} s is too long. It must be at most {largest:.6g} s, {reason}. "
             'Use step = "auto"'
@@ -260,7 +260,7 @@ def choose_step(run: Planned, bounds: tuple) -> TimeStep:
         )
     n_steps = step_count(end, step)
     return TimeStep(
-        float(step), n_steps, limit, f"given: {step / limit:.3g} of the stability limit; {shown}"
+        float(step), n_steps, limit, f"given: {step / limit:.3g} of the stability limit; {basis}"
     )
 
 
@@ -287,17 +287,22 @@ def energy_and_force(run: Planned, energy: float) -> tuple[float, float]:
         begin = chain.first_overlaps(contacts.overlaps)
         to = np.vstack([contacts.overlaps, np.maximum(begin, 0.0), begin])
         stored = float(over_kinds(_work_scan, contacts.model, (contacts.c, to), 1).sum())
-    own = chain.elements
-    stretch = chain.displacement[own.body] - own.u
-    stored += float(0.5 * (own.stiffness * stretch * stretch + own.mass * own.v * own.v).sum())
+    elements = chain.elements
+    stretch = chain.displacement[elements.body] - elements.u
+    stored += float(
+        0.5
+        * (elements.stiffness * stretch * stretch + elements.mass * elements.v * elements.v).sum()
+    )
     force = 0.0
-    for place, _, end in chain.drives:
+    for driven_body, _, end in chain.drives:
         assert end.time is not None and end.value is not None
         if end.kind == "displacement":
             speed = float(np.abs(np.diff(end.value) / np.diff(end.time)).max())
             # bodies next to the driven one
-            beside = [body for body in (place - 2, place) if 0 <= body < chain.n_bodies]
-            energy += 0.5 * float(chain.mass[beside].sum()) * (2.0 * speed) ** 2
+            neighbours = [
+                body for body in (driven_body - 2, driven_body) if 0 <= body < chain.n_bodies
+            ]
+            energy += 0.5 * float(chain.mass[neighbours].sum()) * (2.0 * speed) ** 2
         else:
             force += 2.0 * float(np.abs(end.value).max())
     return energy + stored, force
@@ -311,8 +316,8 @@ def _work_scan(model: Model) -> Callable:
         for k in range(c.shape[1]):
             ck = gather(c, k)
             static, closed, moved = overlaps[0, k], overlaps[1, k], overlaps[2, k]
-            rest = force(static, ck) * (moved - static)
-            out[0, k] = max(0.0, work(closed, ck) - work(static, ck) - rest)
+            static_work = force(static, ck) * (moved - static)
+            out[0, k] = max(0.0, work(closed, ck) - work(static, ck) - static_work)
 
     return scan
 

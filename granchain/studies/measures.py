@@ -392,10 +392,10 @@ def numbers_of_function(function: SummaryFunction, result: Result) -> dict[str, 
 def trace_of_member(member: Ready) -> tuple[np.ndarray, np.ndarray]:
     """Return the sample times [s] and the forces of the sensors [N] of a member."""
     state, sensors = member.state, len(member.case.sensors.beads)
-    clock = state.memory.clocks[state.place]
+    clock = state.memory.clocks[state.position]
     count = int(clock["sample"])
     time = np.arange(count) * clock["stride"] * state.time_step.value
-    return time, state.memory.records.sensor_force[state.place, :count, :sensors].copy()
+    return time, state.memory.records.sensor_force[state.position, :count, :sensors].copy()
 
 
 def padded_rows(arrays: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
@@ -444,12 +444,12 @@ def set_numbers(
     if "pulse" not in measures.names:
         return
     sensors = len(ready[0].case.sensors.beads)
-    clocks = ready[0].state.memory.clocks[[member.state.place for member in ready]]
+    clocks = ready[0].state.memory.clocks[[member.state.position for member in ready]]
     counts, records = clocks["sample"].tolist(), ready[0].state.memory.records
     # (sensor, run, sample); samples after the end of a run are not finite
     traces = np.full((records.sensor_force.shape[2], len(ready), max(counts)), np.nan)
     for run, (member, count) in enumerate(zip(ready, counts, strict=True)):
-        traces[:, run, :count] = records.sensor_force[member.state.place, :count].T
+        traces[:, run, :count] = records.sensor_force[member.state.position, :count].T
     time = np.arange(max(counts)) * clocks["stride"][:, np.newaxis] * np.array(steps)[:, np.newaxis]
     moved = transmitted(ready, traces, time, (clocks["stride"] * steps).tolist())
     columns["transmitted_momentum"][rows], columns["transmitted_energy"][rows] = moved
@@ -457,7 +457,7 @@ def set_numbers(
         return
     jumps = None
     if ready[0].state.model.law.has_jumps():
-        places = [member.state.place for member in ready]
+        places = [member.state.position for member in ready]
         # (sample, record), the runs of one sensor after those of another
         sides = (
             side[places, : max(counts), :sensors].transpose(1, 2, 0).reshape(max(counts), -1)
@@ -505,7 +505,7 @@ def contact_peaks(ready: Sequence[Ready]) -> np.ndarray:
 
     An absent contact has no force, so it counts as 0.
     """
-    places = np.array([member.state.place for member in ready])[:, np.newaxis]
+    places = np.array([member.state.position for member in ready])[:, np.newaxis]
     peaks = ready[0].state.memory.tables.contacts[:, PEAK]
     body = bodies_of_sensors(ready)
     present = np.array([member.chain.contact_exists for member in ready])
