@@ -289,9 +289,9 @@ class Masses:
         stiffness = free * self.on_site_stiffness
         damping = free * self.on_site_damping + self.drag * self.mass
         body = np.flatnonzero((stiffness > 0.0) | (damping > 0.0))
-        none, own = np.zeros(body.size), self.resonators
+        none, resonators = np.zeros(body.size), self.resonators
         grounded = body, none, stiffness[body], damping[body], none, none
-        table = [np.concatenate(both) for both in zip(grounded, own, strict=True)]
+        table = [np.concatenate(both) for both in zip(grounded, resonators, strict=True)]
         order = np.argsort(table[0], kind="stable")
         return Elements(*(values[order] for values in table))
 
@@ -320,8 +320,8 @@ class Masses:
 
         A body carries the weight of its attached masses at rest.
         """
-        own = self.elements
-        return self.mass + np.bincount(own.body, own.mass, self.n_bodies)
+        elements = self.elements
+        return self.mass + np.bincount(elements.body, elements.mass, self.n_bodies)
 
     @cached_property
     def rates_of_elements(self) -> np.ndarray:
@@ -333,10 +333,14 @@ class Masses:
         Gershgorin's row of the body includes all of it, and the row of the attached mass is not
         larger.
         """
-        own = self.elements
-        light = np.divide(1.0, own.mass, out=np.zeros(own.mass.size), where=own.mass > 0.0)
-        light += 1.0 / self.mass[own.body]
-        return np.array([np.bincount(own.body, row * light, self.n_bodies) for row in own[2:4]])
+        elements = self.elements
+        light = np.divide(
+            1.0, elements.mass, out=np.zeros(elements.mass.size), where=elements.mass > 0.0
+        )
+        light += 1.0 / self.mass[elements.body]
+        return np.array(
+            [np.bincount(elements.body, row * light, self.n_bodies) for row in elements[2:4]]
+        )
 
     def stretches(self) -> np.ndarray:
         """Return how much each element is stretched by each displacement.
@@ -344,9 +348,9 @@ class Masses:
         The array is (n_elements, n_bodies + n_attached), with the bodies before the attached
         masses. With this matrix B, the stiffness matrix is B^T k B.
         """
-        own, n, rows = self.elements, self.n_bodies, np.arange(self.elements.body.size)
+        elements, n, rows = self.elements, self.n_bodies, np.arange(self.elements.body.size)
         stretches = np.zeros((rows.size, n + self.n_attached))
-        stretches[rows, own.body] = 1.0
+        stretches[rows, elements.body] = 1.0
         stretches[self.attached, n + np.arange(self.n_attached)] = -1.0
         return stretches
 
@@ -383,8 +387,8 @@ class Masses:
             moving |= self.displacement != 0.0
         last = moving.nonzero()[0][-1:].tolist()
         ahead = [-1, *(body - 1 for body, _, _ in self.drives), *last]
-        own = self.elements
-        ahead += own.body[(own.u != 0.0) | (own.v != 0.0)].tolist()
+        elements = self.elements
+        ahead += elements.body[(elements.u != 0.0) | (elements.v != 0.0)].tolist()
         return max(ahead)
 
     def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:
@@ -440,7 +444,9 @@ class Masses:
 
 
 # Cached properties of masses; none depends on the velocities.
-KNOWN_OF_MASSES = {name for name, one in vars(Masses).items() if isinstance(one, cached_property)}
+KNOWN_OF_MASSES = {
+    name for name, attribute in vars(Masses).items() if isinstance(attribute, cached_property)
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,8 +37,8 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
     with np.errstate(all="ignore"):
         made: dict[tuple, tuple[Chain, Pair, np.ndarray, bool]] = {}
         rows: dict[tuple, RowInputs] = {}
-        known: dict[tuple, tuple] = {}
-        found: list[tuple[Chain, tuple]] = []
+        row_keys: dict[tuple, tuple] = {}
+        chains_and_keys: list[tuple[Chain, tuple]] = []
         law_of = cache(law_named)
         for case in cases:
             key = all_but_the_speed(case)
@@ -60,30 +60,30 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
             # Members of a study usually differ in quantities that do not affect contacts, such as
             # the striker speed, so they share their contacts.
             like = key, id(case.contact)
-            if like in known:
-                found.append((chain, known[like]))
+            if like in row_keys:
+                chains_and_keys.append((chain, row_keys[like]))
                 continue
             of_pairs = tuple(
                 (chain.between(*materials), inputs) for materials, inputs in case.pair_inputs()
             )
-            own = tuple(
-                (there, law_of(law), inputs)
-                for there, law, inputs in (case.own_contacts() if mixed else ())
+            individual = tuple(
+                (mask, law_of(law), inputs)
+                for mask, law, inputs in (case.own_contacts() if mixed else ())
             )
             law, inputs = law_of(case.contact.law), case.law_inputs()
             values = vars(inputs).values()
             numbers = all(value is None or isinstance(value, (str, float, int)) for value in values)
-            alone = numbers and not of_pairs and not own
-            same = key, law, repr(inputs) if alone else len(found)
-            rows.setdefault(same, RowInputs(law, chain, pair, limits, inputs, of_pairs, own))
-            found.append((chain, same))
+            alone = numbers and not of_pairs and not individual
+            same = key, law, repr(inputs) if alone else len(chains_and_keys)
+            rows.setdefault(same, RowInputs(law, chain, pair, limits, inputs, of_pairs, individual))
+            chains_and_keys.append((chain, same))
             if alone and "striker" not in (case.contact.model_extra or {}).values():
-                known[like] = same
+                row_keys[like] = same
         try:
             contacts = dict(zip(rows, contacts_together(list(rows.values())), strict=True))
         except LawError as error:
             raise CaseError(str(error)) from None
-        return [(chain, contacts[same]) for chain, same in found]
+        return [(chain, contacts[same]) for chain, same in chains_and_keys]
 
 
 def all_but_the_speed(case: Case) -> tuple:
@@ -106,10 +106,10 @@ def chain_of(case: Case) -> Chain:
     # Beads of a segment share one material, so a chain has few materials to compare.
     met = {id(material): material for material in bodies["material"]}
     materials = list(dict.fromkeys(met.values()))
-    place = {known: materials.index(material) for known, material in met.items()}
+    index_of = {identity: materials.index(material) for identity, material in met.items()}
     carrier, *numbers = case.chain.attached_masses()
     motion = [
-        np.zeros(carrier.size) if (own := getattr(case.initial, name, None)) is None else own
+        np.zeros(carrier.size) if (values := getattr(case.initial, name, None)) is None else values
         for name in ("resonator_displacement", "resonator_velocity")
     ]
     return Chain(
@@ -119,7 +119,7 @@ def chain_of(case: Case) -> Chain:
         displacement=bodies["displacement"],
         drag=bodies["drag"],
         material=tuple(materials),
-        material_index=np.array([place[id(material)] for material in bodies["material"]]),
+        material_index=np.array([index_of[id(material)] for material in bodies["material"]]),
         on_site_stiffness=bodies["on_site_stiffness"],
         on_site_damping=bodies["on_site_damping"],
         # a striker has none
@@ -131,8 +131,11 @@ def chain_of(case: Case) -> Chain:
         precompression=case.chain.precompression,
         gravity=case.chain.gravity,
         driven=tuple(
-            (one.bead - (case.striker is None), End(one.drive, None, *case.driven(f"drive.{i}")))
-            for i, one in enumerate(case.drive)
+            (
+                drive.bead - (case.striker is None),
+                End(drive.drive, None, *case.driven(f"drive.{i}")),
+            )
+            for i, drive in enumerate(case.drive)
         ),
     )
 

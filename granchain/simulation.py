@@ -357,11 +357,17 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
     made = contacts_of_cases(cases)
     planned = []
     for (chain, contacts), case in zip(made, cases, strict=True):
-        asked, stored, known = case.time, case.stored_state, math.inf
+        settings, stored, automatic_step = case.time, case.stored_state, math.inf
         if stored is not None:
             # the automatic step of the state from which the case continues
-            known = stored.time_step * FAST ** ((asked.step == "fast") - (stored.asked == "fast"))
-        planned.append(Planned(contacts, chain, asked.step, asked.end, asked.force_step, known))
+            automatic_step = stored.time_step * FAST ** (
+                (settings.step == "fast") - (stored.step_setting == "fast")
+            )
+        planned.append(
+            Planned(
+                contacts, chain, settings.step, settings.end, settings.force_step, automatic_step
+            )
+        )
     with np.errstate(all="ignore"):
         steps = time_steps_together(planned)
         return [
@@ -430,12 +436,12 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
     }
     driven = []
     for i, (body, end) in enumerate(chain.driven):
-        own = moved(f"drive.{i}", end)
-        if not going and own.has_wall:
+        moved_end = moved(f"drive.{i}", end)
+        if not going and moved_end.has_wall:
             # The displacement is relative to the current position of the bead.
-            x, _ = drive_at(*drive_of(own)[1], 0.0)
-            own = replace(own, value=own.value + (start.bodies[0][body] - x))
-        driven.append((body, own))
+            x, _ = drive_at(*drive_of(moved_end)[1], 0.0)
+            moved_end = replace(moved_end, value=moved_end.value + (start.bodies[0][body] - x))
+        driven.append((body, moved_end))
     return replace(chain, start=start, driven=tuple(driven), **ends)
 
 
@@ -444,10 +450,10 @@ def ends_of(case: Case, chain: Chain, start: Start) -> np.ndarray:
     stored, body, same = case.stored_state, chain.end_elements.body, same_of(case)
     assert stored is not None
     ends = np.zeros((4, body.size))
-    for side, there in (("left", body < 0), ("right", body > 0)):
-        n = int(there.sum())
+    for side, at_side in (("left", body < 0), ("right", body > 0)):
+        n = int(at_side.sum())
         if n and stored.same[side] == same[side]:
-            ends[:, there] = start.ends[:, :n] if side == "left" else start.ends[:, -n:]
+            ends[:, at_side] = start.ends[:, :n] if side == "left" else start.ends[:, -n:]
     return ends
 
 
@@ -540,7 +546,7 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
             law=state.model.name,
             step=state.time_step,
             done=state.step,
-            place=place_of_failure(run) if run.status.failed else "",
+            location=place_of_failure(run) if run.status.failed else "",
             messages=messages_of_chain(run, certificates(tuple(run.case.laws))),
             history=tuple(quantity for quantity in state.model.history if quantity.output),
             provenance={
@@ -628,10 +634,12 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         if quantity.output and quantity.name not in data:
             without = np.array([model.remembered(quantity.name) < 0 for model in models])[which]
             data[quantity.name] = np.where(without, np.nan, row[exists])
-    kept = records.energy_at.size and state.clock.entry
-    if kept:
+    has_balance = records.energy_at.size and state.clock.entry
+    if has_balance:
         data |= ledger_of(state)
-    return data | {name: values for name, values in outcome.items() if kept or name not in LOSSES}
+    return data | {
+        name: values for name, values in outcome.items() if has_balance or name not in LOSSES
+    }
 
 
 def residual_overlaps(model: Model, h: np.ndarray) -> np.ndarray:
@@ -640,8 +648,8 @@ def residual_overlaps(model: Model, h: np.ndarray) -> np.ndarray:
     `h` contains histories (..., n_history, n_contacts). The result is 0 if the law has no residual
     indentation.
     """
-    place = model.remembered("residual_overlap")
-    return np.asarray(h[..., place, :] if place >= 0 else np.zeros((*h.shape[:-2], h.shape[-1])))
+    row = model.remembered("residual_overlap")
+    return np.asarray(h[..., row, :] if row >= 0 else np.zeros((*h.shape[:-2], h.shape[-1])))
 
 
 def histories_of(run: Ended) -> dict[str, np.ndarray]:
@@ -654,13 +662,13 @@ def histories_of(run: Ended) -> dict[str, np.ndarray]:
     h = records.snapshot_history[shots][..., exists]
     overlap, rate = records.snapshot_overlap[shots, exists], records.snapshot_rate[shots, exists]
     largest = records.snapshot_largest_overlap[shots, exists]
-    found = {
+    histories = {
         "snapshot_largest_overlap": np.where(largest > OPEN, largest, 0.0),
         "snapshot_residual_overlap": residual_overlaps(state.model, h),
     }
     if not run.status.failed:
-        found["snapshot_phase"] = phases(state.model, state.c[:, exists], h, overlap, rate)
-    return found
+        histories["snapshot_phase"] = phases(state.model, state.c[:, exists], h, overlap, rate)
+    return histories
 
 
 def ledger_of(state: State) -> dict[str, np.ndarray]:
@@ -754,9 +762,11 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
     floors = model.remembered("floored")
     if floors >= 0:
         floored = int(state.h[floors].sum())
-        own = state.c[model.coefficient("impact_speed_floor"), chain.contacts]
-        own = own[own > 0.0]
-        floor = " to ".join(f"{value:.4g}" for value in sorted({own.min(), own.max()}))
+        floor_speeds = state.c[model.coefficient("impact_speed_floor"), chain.contacts]
+        floor_speeds = floor_speeds[floor_speeds > 0.0]
+        floor = " to ".join(
+            f"{value:.4g}" for value in sorted({floor_speeds.min(), floor_speeds.max()})
+        )
         messages.append(
             Message(f"the minimum impact speed, {floor} m/s, applied to {floored} contact onsets")
         )
@@ -804,12 +814,15 @@ def impact_speeds(case: Case) -> list[str]:
     """
     named = [
         ("", case.law_inputs()),
-        *((f" between {one} and {other}", inputs) for (one, other), inputs in case.pair_inputs()),
+        *(
+            (f" between {material} and {neighbour}", inputs)
+            for (material, neighbour), inputs in case.pair_inputs()
+        ),
         *((f" of {law}", inputs) for _, law, inputs in case.own_contacts()),
     ]
     return [
-        f"impact_speed{words}: {inputs.impact_speed:.6g} m/s"
-        for words, inputs in named
+        f"impact_speed{contacts}: {inputs.impact_speed:.6g} m/s"
+        for contacts, inputs in named
         if isinstance(getattr(inputs, "impact_speed", None), (int, float))
     ]
 
@@ -857,9 +870,9 @@ def opened_contacts(state: State) -> list[str]:
     start = state.contacts.start[within]
     shots = int(state.clock.snapshot) if within.size else 0
     for when, u in zip(records.snapshot_at[:shots], records.displacement[:shots], strict=True):
-        apart = np.flatnonzero(start + u[within - 1] - u[within] <= 0.0)
-        if apart.size:
-            seen.append((float(when) * dt, f"contact {chain.contact_labels[within[apart[0]]]}"))
+        separated = np.flatnonzero(start + u[within - 1] - u[within] <= 0.0)
+        if separated.size:
+            seen.append((float(when) * dt, f"contact {chain.contact_labels[within[separated[0]]]}"))
             break
     return [
         f"contacts with a static load opened, first at {where} at {when:.4g} s, so the waves in "
@@ -893,19 +906,19 @@ def deep(chain: Chain, state: State) -> list[Message]:
 
 def outcomes_of(runs: Sequence[Ended]) -> list[dict[str, np.ndarray]]:
     """Return the final state of each contact of runs that have not failed, by name."""
-    found: list[dict[str, np.ndarray]] = [{} for _ in runs]
+    outcomes: list[dict[str, np.ndarray]] = [{} for _ in runs]
     for places in alike(id(run.state.model) for run in runs):
         chains, states = [runs[m].chain for m in places], [runs[m].state for m in places]
         model, present = states[0].model, [chain.contacts for chain in chains]
         here = list(zip(states, present, strict=True))
-        c = np.hstack([state.c[:, own] for state, own in here])
-        h = np.hstack([state.h[:, own] for state, own in here])
+        c = np.hstack([state.c[:, contacts] for state, contacts in here])
+        h = np.hstack([state.h[:, contacts] for state, contacts in here])
         motions = []
-        for state, chain, own in zip(states, chains, present, strict=True):
+        for state, chain, contacts in zip(states, chains, present, strict=True):
             n = chain.n_bodies
             u, v = state.bodies.u[: n + 2], state.bodies.v[: n + 2]
             overlap = u[:-1] - u[1:] + state.contacts.start[: n + 1]
-            motions.append(np.array([overlap, v[:-1] - v[1:]])[:, own])
+            motions.append(np.array([overlap, v[:-1] - v[1:]])[:, contacts])
         columns = {"phase": phases(model, c, h, *np.hstack(motions))}
         if model.law.has_contact_radius():
             columns["contact_radius"] = contact_radii(chains, states, c, h)
@@ -915,15 +928,16 @@ def outcomes_of(runs: Sequence[Ended]) -> list[dict[str, np.ndarray]]:
             for cause in ("viscous", "clamp"):
                 names = [f"{cause}_{term}" for term in ("total", "rest", "work")]
                 sums = [
-                    [getattr(state.contacts, name)[own] for name in names] for state, own in here
+                    [getattr(state.contacts, name)[contacts] for name in names]
+                    for state, contacts in here
                 ]
                 total, remainder, work = np.hstack(sums)
                 columns[f"contact_{cause}"] = total + remainder + work
         ends = np.cumsum([chain.contact_exists.sum() for chain in chains])[:-1]
         for name, values in columns.items():
-            for place, own_values in zip(places, np.split(values, ends), strict=True):
-                found[place][name] = own_values
-    return found
+            for index, own_values in zip(places, np.split(values, ends), strict=True):
+                outcomes[index][name] = own_values
+    return outcomes
 
 
 def losses_for_good(states: Sequence[State], c: np.ndarray, h: np.ndarray) -> np.ndarray:
@@ -939,7 +953,7 @@ def losses_for_good(states: Sequence[State], c: np.ndarray, h: np.ndarray) -> np
     first = 0
     for state in states:
         present = state.chain.contacts
-        own = slice(first, first := first + present.stop - present.start)
+        columns = slice(first, first := first + present.stop - present.start)
         if (
             state.contacts.start[present].max() > 0.0
             or state.chain.is_displaced
@@ -949,7 +963,9 @@ def losses_for_good(states: Sequence[State], c: np.ndarray, h: np.ndarray) -> np
             start = state.chain.start
             before = state.prepared.history[:, :-1] if start is None else start.history
             before = before[:, present]
-            lost[own] -= over_contacts(model.functions.plastic, model, (), c[:, own], before)
+            lost[columns] -= over_contacts(
+                model.functions.plastic, model, (), c[:, columns], before
+            )
     return lost
 
 
@@ -967,11 +983,13 @@ def contact_radii(
     deepest = np.maximum(np.concatenate(largest), 0.0)
     # history after one approach to this overlap, if the law forgets its residual indentation
     h = start_histories(model, c, deepest, deepest) if model.forgets else h
-    found = np.zeros(deepest.size)
+    contact_radius = np.zeros(deepest.size)
     met = np.flatnonzero(deepest > OPEN)
     sizes = deepest[met], radii[met]
-    found[met] = over_contacts(model.law.contact_radius, model, sizes, c[:, met], h[:, met])
-    return found
+    contact_radius[met] = over_contacts(
+        model.law.contact_radius, model, sizes, c[:, met], h[:, met]
+    )
+    return contact_radius
 
 
 def phases(
@@ -994,9 +1012,9 @@ def phases(
     limit, residual = (model.remembered(name) for name in ("elastic_limit", "residual_overlap"))
     is_open, elastic, elastoplastic, plastic, unloading, reloading = range(len(PHASES))
     dent = h[..., residual, :] if residual >= 0 else 0.0
-    found = np.where(overlap - dent > OPEN, elastic, is_open)
+    states = np.where(overlap - dent > OPEN, elastic, is_open)
     if min(limit, residual) < 0:
-        return found
+        return states
     first, which = kinds_of_columns((c,))
     kinds = [tuple(column) for column in c[:, first].T.tolist()]
     fresh = np.array([model.functions.history_of(kind)[limit] for kind in kinds])[which]
@@ -1005,7 +1023,7 @@ def phases(
     loading = np.where(deepest >= full, plastic, elastoplastic)
     back = np.where(rate > 0.0, reloading, unloading)
     dented = np.where(overlap >= deepest, loading, back)
-    return np.where((found != is_open) & (deepest > fresh), dented, found)
+    return np.where((states != is_open) & (deepest > fresh), dented, states)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -1081,8 +1099,8 @@ def about_laws(laws: Iterable[tuple[str, bool]]) -> list[Message]:
 
     Each law is given by its name and by whether it is used as published.
     """
-    found = [about_certificate(law_named(name), as_printed) for name, as_printed in laws]
-    return [message for message in found if message is not None]
+    messages = [about_certificate(law_named(name), as_printed) for name, as_printed in laws]
+    return [message for message in messages if message is not None]
 
 
 def about_allowed_step(allowed: float, step: TimeStep, what: str) -> list[Message]:
@@ -1119,7 +1137,7 @@ def result_and_problem(
     case: Any,
     step: TimeStep,
     done: int,
-    place: str,
+    location: str,
     messages: Sequence[Message],
     **more: Any,
 ) -> tuple[Result, str]:
@@ -1136,7 +1154,7 @@ def result_and_problem(
         Variables under the names of the output file.
     done : int
         Number of steps done.
-    place : str
+    location : str
         Contact or body at which a failed run stopped.
     case, messages, more
         See `Result`.
@@ -1147,8 +1165,8 @@ def result_and_problem(
         done = min(done, step.n_steps)
         stopped = (
             f"the run stopped at t = {done * step.value:.6g} s (step {done} of {step.n_steps}) at "
-            f"{place}: {status.sentence} The time step was {step.value:.4g} s. The stability limit "
-            f"at the start was {step.limit:.4g} s."
+            f"{location}: {status.sentence} The time step was {step.value:.4g} s. The stability "
+            f"limit at the start was {step.limit:.4g} s."
         )
         problem = "\n".join([stopped, *map(str, messages)])
     elif not residual <= bound:  # NaN too

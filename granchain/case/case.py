@@ -127,10 +127,10 @@ class CheckedCase(Table):
         problems = context.get("problems") or Problems()
         # Only the names of unknown tables are read.
         names = [*HeadingTable.model_fields, *cls.model_fields]
-        known = {name: value for name, value in dict(document).items() if name in names}
-        for name in (name for name in dict(document) if name not in known):
+        known_tables = {name: value for name, value in dict(document).items() if name in names}
+        for name in (name for name in dict(document) if name not in known_tables):
             problems.add_unknown(str(name), names)
-        plain = plain_tables(known, problems)
+        plain = plain_tables(known_tables, problems)
         keys = lists_in_place_of_files(plain, context["folder"], problems)
         tables = cls._tables(keys, problems)
         state = cls._across(tables, keys, context["folder"], context["state"], problems)
@@ -246,8 +246,8 @@ class CheckedCase(Table):
                 name = f"{target.stem}.{where}.csv"
                 rows = [f"{t!r},{x!r}\n" for t, x in zip(table.time, table.value, strict=True)]
                 files[name] = "time,value\n" + "".join(rows)
-                kind, _, place = where.partition(".")
-                drive = tables[kind][place if kind == "ends" else int(place)]
+                kind, _, key = where.partition(".")
+                drive = tables[kind][key if kind == "ends" else int(key)]
                 del drive["time"], drive["value"]
                 drive["file"] = name
         if self._state:
@@ -458,15 +458,15 @@ class Case(CheckedCase):
         arrays["gap"] += np.array(chain.gap_added or 0.0)
         if chain.modulus_factor is not None:
             material = [
-                replace(own, youngs_modulus=own.youngs_modulus * factor)
-                for own, factor in zip(material, chain.modulus_factor, strict=True)
+                replace(unscaled, youngs_modulus=unscaled.youngs_modulus * factor)
+                for unscaled, factor in zip(material, chain.modulus_factor, strict=True)
             ]
         if self.striker is not None:
-            own = self.striker
-            first = (own.radius, own.mass, own.speed, *[0.0] * (len(arrays) - 3))
+            striker = self.striker
+            first = (striker.radius, striker.mass, striker.speed, *[0.0] * (len(arrays) - 3))
             for (name, beads), value in zip(arrays.items(), first, strict=True):
                 arrays[name] = np.concatenate([[value], beads])
-            material.insert(0, own.material)
+            material.insert(0, striker.material)
         return {**arrays, "material": material}
 
     def law_inputs(self) -> SimpleNamespace:
@@ -490,22 +490,22 @@ class Case(CheckedCase):
         Each entry is a mask of the contacts, (n_bodies + 1,) boolean, the name of the law, and the
         values of its inputs.
         """
-        place = 0 if self.striker is None else 1
-        segments, n = [one for _, one in self.chain.places()], self.beads + place
-        inside = [one.contact for one in segments]
+        first_body = 0 if self.striker is None else 1
+        segments, n = [segment for _, segment in self.chain.places()], self.beads + first_body
+        inside = [segment.contact for segment in segments]
         laws_of = [*inside, self.ends.left_contact, self.ends.right_contact]
-        numbers = {id(one): number for number, one in enumerate(segments)}
+        numbers = {id(segment): number for number, segment in enumerate(segments)}
         # Index of the individual law of each contact; -1 if it has none.
         which = np.full(n + 1, -1)
         which[[0, n]] = len(segments), len(segments) + 1
         for repeat, group in self.chain.groups() if any(inside) else ():
             for _, segment in product(range(repeat), group):
-                which[place + 1 : place + segment.count] = numbers[id(segment)]
-                place += segment.count
+                which[first_body + 1 : first_body + segment.count] = numbers[id(segment)]
+                first_body += segment.count
         return [
-            (which == number, own.law, self._with_speed(own.inputs()))
-            for number, own in enumerate(laws_of)
-            if own is not None and number in which
+            (which == number, contact.law, self._with_speed(contact.inputs()))
+            for number, contact in enumerate(laws_of)
+            if contact is not None and number in which
         ]
 
     def _with_speed(self, inputs: dict[str, Any]) -> SimpleNamespace:
@@ -528,7 +528,7 @@ class Case(CheckedCase):
         These are the laws of the contacts and the laws that restitutions are taken from.
         """
         contacts = [self.contact, *(contact for _, contact in own_contacts_in(dict(self)))]
-        shared, *individual = ({"law": one.law, **one.inputs()} for one in contacts)
+        shared, *individual = ({"law": contact.law, **contact.inputs()} for contact in contacts)
         pairs = [pair.inputs() for pair in self.contact.pair or ()]
         others = [inputs.get("restitution") for inputs in (shared, *pairs, *individual)]
         tables = [shared, *individual, *(other for other in others if isinstance(other, Mapping))]
@@ -619,8 +619,8 @@ def _tables_with_values(tables: Any, changes: Mapping[str, Any]) -> Any:
     """Return a copy of nested tables with other values."""
     if isinstance(tables, (list, tuple)):
         return type(tables)(
-            _tables_with_values(entry, changes[str(place)]) if str(place) in changes else entry
-            for place, entry in enumerate(tables)
+            _tables_with_values(entry, changes[str(index)]) if str(index) in changes else entry
+            for index, entry in enumerate(tables)
         )
     is_plain = isinstance(tables, dict)
     values: dict[str, Any] = {}

@@ -111,17 +111,20 @@ def check_across(tables: dict[str, Any], resumes: bool, problems: Problems) -> N
     if "sensors" in tables and problems.readable("chain.beads", "chain.segment"):
         tables["sensors"] = read_sensors(tables["sensors"], chain, ends, has_striker, problems)
     laws_of = [("contact", contact)] if contact else []
-    for where, one in laws_of + own_contacts_in(tables):
+    for where, law_table in laws_of + own_contacts_in(tables):
         speeds = [f"{where}.{name}" for name in ("law", "impact_speed", "impact_speed_floor")]
         if problems.clear(*speeds) and problems.readable("chain.beads", "chain.segment"):
-            check_impact_speed(where, one, one.inputs(), tables, problems)
+            check_impact_speed(where, law_table, law_table.inputs(), tables, problems)
     if contact and contact.pair and materials_known(tables, problems):
         check_pairs(contact, tables, problems)
         for i, pair in enumerate(contact.pair):
             # Only the inputs that the pair itself gives.
             if problems.clear(f"contact.pair.{i}") and "impact_speed" in pair.inputs():
-                given = {"impact_speed": pair.inputs()["impact_speed"], "impact_speed_floor": 0.0}
-                check_impact_speed(f"contact.pair.{i}", contact, given, tables, problems)
+                speed_inputs = {
+                    "impact_speed": pair.inputs()["impact_speed"],
+                    "impact_speed_floor": 0.0,
+                }
+                check_impact_speed(f"contact.pair.{i}", contact, speed_inputs, tables, problems)
     intervals = [f"{name}.interval" for name in ("sensors", "snapshots", "energy")]
     needed = ("chain.beads", "chain.segment", "time.end", "time.step", *intervals)
     if tables.keys() >= {"sensors", "energy", "time"} and problems.readable(*needed):
@@ -175,9 +178,9 @@ def check_disorder(chain: ChainTable, problems: Problems) -> None:
     """Check for one factor per bead and one number per gap, and that no gap is below 0."""
     for name in (*FACTORS, "gap_added"):
         each = "gap" if name == "gap_added" else "bead"
-        given, length = getattr(chain, name), chain.total() - (each == "gap")
-        if given is not None:
-            check_length(f"chain.{name}", given, length, f"{each} of the chain", "", problems)
+        numbers, length = getattr(chain, name), chain.total() - (each == "gap")
+        if numbers is not None:
+            check_length(f"chain.{name}", numbers, length, f"{each} of the chain", "", problems)
     complete = all(
         value is not None
         for _, segment in chain.places()
@@ -200,9 +203,11 @@ def check_disorder(chain: ChainTable, problems: Problems) -> None:
 def check_factors(chain: ChainTable, problems: Problems) -> None:
     """Check that radius, mass, and modulus of each bead are above 0 after scaling."""
     sizes, masses, moduli = (
-        (min(given), max(given)) for name in FACTORS for given in [getattr(chain, name) or (1.0,)]
+        (min(bead_factors), max(bead_factors))
+        for name in FACTORS
+        for bead_factors in [getattr(chain, name) or (1.0,)]
     )
-    low, high = (size * size * size * one for size, one in zip(sizes, masses, strict=True))
+    low, high = (size * size * size * mass for size, mass in zip(sizes, masses, strict=True))
     kinds: list[Any] = [segment for _, segment in chain.places()]
     for name, factors, values in (
         ("radius_factor", sizes, [kind.radius for kind in kinds]),
@@ -227,19 +232,19 @@ def check_body(where: str, kind: SegmentTable | StrikerTable, problems: Problems
     for name in ("radius", "material"):
         if getattr(kind, name) is None and problems.clear(f"{where}.{name}", f"chain.{name}"):
             add_missing(ChainTable, name, f"{where}.{name}", problems)
-    place = f"{where}.mass"
-    if kind.radius is None or kind.material is None or not problems.clear(place, "chain.mass"):
+    location = f"{where}.mass"
+    if kind.radius is None or kind.material is None or not problems.clear(location, "chain.mass"):
         return
     if kind.mass is None:
         problems.add(
-            place,
+            location,
             "missing, and the material has no density",
             "The mass [kg] must be a number above 0",
             "Give the mass, or the density of the material",
         )
     elif not 0.0 < kind.mass < math.inf:
         problems.add(
-            place,
+            location,
             f"{kind.mass:g}, computed from radius and density, is out of range",
             "The mass must be a finite number above 0",
             "Check the radius and the density, or give the mass [kg]",
@@ -434,28 +439,30 @@ def read_sensors(
     numbers: dict[str, tuple[int, ...]] = {}
     last, left, right = chain.total(), ends.has_wall("left"), ends.has_wall("right")
     contacts = range((0 if has_striker else 1) - left, last + right)
-    for name, known in (("beads", range(1, last + 1)), ("contacts", contacts)):
+    for name, existing in (("beads", range(1, last + 1)), ("contacts", contacts)):
         where, labels = f"sensors.{name}", getattr(sensors, name)
-        words = brief(labels) if isinstance(labels, str) else ""
-        if words:
-            ranges = [known] if labels == ALL_LABELS else ranges_of(labels)
+        label_text = brief(labels) if isinstance(labels, str) else ""
+        if label_text:
+            ranges = [existing] if labels == ALL_LABELS else ranges_of(labels)
             few = problems.check(
                 sum(map(len, ranges)) <= MOST_LABELS,
                 where,
                 f"{sum(map(len, ranges))} {name} are too many",
                 f"At most {MOST_LABELS} can be recorded",
-                f'Add a step, such as "{known.start}-{known.stop - 1}:100"',
+                f'Add a step, such as "{existing.start}-{existing.stop - 1}:100"',
             )
-            labels = tuple(label for one in ranges for label in one) if few else ()
-        outside = [label for label in labels if label not in known]
+            labels = tuple(label for span in ranges for label in span) if few else ()
+        outside = [label for label in labels if label not in existing]
         if name == "contacts" and not problems.clear("ends.left", "ends.right"):
             # Whether an end with an error has a contact is unknown.
-            outside = [label for label in outside if not known.start - 1 <= label <= known.stop]
+            outside = [
+                label for label in outside if not existing.start - 1 <= label <= existing.stop
+            ]
         if outside:
-            has = f"{name} {known[0]} to {known[-1]}" if known else f"no {name}"
-            if known and name == "contacts":
+            has = f"{name} {existing[0]} to {existing[-1]}" if existing else f"no {name}"
+            if existing and name == "contacts":
                 has += "; contact k joins bodies k and k + 1"
-            missing = words or first_few(outside)
+            missing = label_text or first_few(outside)
             problems.add(where, f"{missing} not found", f"The chain has {has}")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
         if doubles:
@@ -478,9 +485,11 @@ def check_impact_speed(
     """
     law, chain = laws()[contact.law], tables["chain"]
     if inputs.get("impact_speed") == "striker" and needs_speed(contact):
-        (words,) = (one.choices for one in law.inputs if one.name == "impact_speed")
-        allowed = "It must be a number above 0" + ', or "onset"' * ("onset" in words)
-        if "onset" not in words and (chain.precompression or chain.gravity):
+        (choices,) = (
+            quantity.choices for quantity in law.inputs if quantity.name == "impact_speed"
+        )
+        allowed = "It must be a number above 0" + ', or "onset"' * ("onset" in choices)
+        if "onset" not in choices and (chain.precompression or chain.gravity):
             problems.add(
                 f"{where}.impact_speed",
                 '"striker" is not possible in a chain with a static load, because contacts that '
@@ -527,14 +536,14 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
 
 def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
     """Reject a run that needs too much memory or too many steps, from the counts alone."""
-    time, parts = tables["time"], sizes(tables)
-    total = sum(size for size, *_ in parts)
+    time, estimates = tables["time"], sizes(tables)
+    total = sum(size for size, *_ in estimates)
     # Too many bodies make everything else large, so only they are reported.
-    large = [part for part in parts if part[0] > MEMORY] or [max(parts)]
-    large = parts[:1] if parts[0][0] > MEMORY else large
-    for size, place, got, advice in large if total > MEMORY else ():
+    large = [estimate for estimate in estimates if estimate[0] > MEMORY] or [max(estimates)]
+    large = estimates[:1] if estimates[0][0] > MEMORY else large
+    for size, location, got, advice in large if total > MEMORY else ():
         problems.add(
-            place,
+            location,
             f"{got} need too much memory ({size / 2**30:.3g} of {total / 2**30:.3g} GiB)",
             f"A run may use at most {MEMORY // 2**30} GiB",
             advice,
@@ -575,14 +584,16 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
     # The default is 1/200 of the run, or the complete run if that rounds to 0.
     balance = energy.interval or time.end / 200.0 or time.end
     # Two overlaps and the overlap rate of each contact, and the history of its law.
-    kept = (bodies + 1) * (3 + len(law.history)) if snapshots and snapshots.history else 0
+    contact_numbers = (
+        (bodies + 1) * (3 + len(law.history)) if snapshots and snapshots.history else 0
+    )
     # Numbers per row: the time and the recorded values; the energy balance has seven energies.
     for name, interval, numbers in (
         ("sensors", sensors.interval, 1 + len(sensors.beads) + 2 * len(sensors.contacts)),
         (
             "snapshots",
             snapshots.interval if snapshots else math.inf,
-            1 + 2 * (bodies + riders) + kept,
+            1 + 2 * (bodies + riders) + contact_numbers,
         ),
         ("energy", balance if energy.ledger else math.inf, 1 + 7),
     ):
@@ -659,12 +670,12 @@ def law_values(where: str, table: Mapping[str, Any], problems: Problems) -> dict
 def add_slips(where: str, slips: list[Slip], names: list[str], problems: Problems) -> None:
     """Report errors in the inputs of a law; suggest also the other keys in `names`."""
     for slip in slips:
-        place = f"{where}.{slip.place}"
+        location = f"{where}.{slip.place}"
         if slip.unknown:
-            problems.add_unknown(place, [*names, *slip.words], slip.fix)
+            problems.add_unknown(location, [*names, *slip.words], slip.fix)
         else:
             problems.add(
-                place, rejected(slip.value), slip.requirement, slip.fix, slip.value, slip.words
+                location, rejected(slip.value), slip.requirement, slip.fix, slip.value, slip.words
             )
 
 
@@ -673,15 +684,15 @@ def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:
 
     A segment needs two or more beads, and an end needs a wall.
     """
-    for where, given in own_contacts_in(tables):
+    for where, law_table in own_contacts_in(tables):
         if not problems.clear(where):
             continue
-        values = law_values(where, {"law": given.law, **given.inputs()}, problems)
+        values = law_values(where, {"law": law_table.law, **law_table.inputs()}, problems)
         contact = ContactTable(**values)
-        table, _, place = where.partition(".")
+        table, _, key = where.partition(".")
         if table == "chain":
             segments = list(tables["chain"].segment)
-            i = int(place.split(".")[1])
+            i = int(key.split(".")[1])
             segments[i] = segments[i].model_copy(update={"contact": contact})
             tables["chain"] = tables["chain"].model_copy(update={"segment": tuple(segments)})
             problems.check(
@@ -693,8 +704,8 @@ def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:
                 "Remove the law",
             )
             continue
-        end = place.removesuffix("_contact")
-        tables["ends"] = tables["ends"].model_copy(update={place: contact})
+        end = key.removesuffix("_contact")
+        tables["ends"] = tables["ends"].model_copy(update={key: contact})
         problems.check(
             tables["ends"].has_wall(end) or not problems.clear(f"ends.{end}"),
             where,
@@ -711,21 +722,21 @@ def read_pairs(
 
     Tables without valid materials have been reported before.
     """
-    found = []
+    pairs = []
     for i, entry in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
         where, is_table = f"contact.pair.{i}", isinstance(entry, Mapping)
         # An unreadable pair is included, so that the others keep their indices.
         materials = entry["materials"] if problems.clear(f"{where}.materials") else ("", "")
         values = own_inputs(where, entry, law, problems) if is_table and law is not None else {}
-        found.append(PairTable(materials=materials, **values))
-    return tuple(found) or None
+        pairs.append(PairTable(materials=materials, **values))
+    return tuple(pairs) or None
 
 
 def own_inputs(
     where: str, table: Mapping[str, Any], law: type[ContactLaw], problems: Problems
 ) -> dict[str, Any]:
     """Return the inputs of a law that a pair gives, in SI units."""
-    own = {name: value for name, value in table.items() if name not in ("materials", "law")}
+    inputs = {name: value for name, value in table.items() if name not in ("materials", "law")}
     problems.check(
         "law" not in table,
         f"{where}.law",
@@ -733,11 +744,11 @@ def own_inputs(
         "All pairs use the law under [contact]",
         "Set the law under [contact], and its inputs here",
     )
-    values, slips = filled(law, own, in_si)
+    values, slips = filled(law, inputs, in_si)
     # The pair takes all other inputs from [contact].
-    named = [slip for slip in slips if slip.place.partition(".")[0] in own]
+    named = [slip for slip in slips if slip.place.partition(".")[0] in inputs]
     add_slips(where, named, ["materials"], problems)
-    if not own:
+    if not inputs:
         names = ", ".join(quantity.name for quantity in law.inputs)
         problems.add(
             where,
@@ -747,7 +758,7 @@ def own_inputs(
             else f"The law {law.name} has no inputs",
             "Remove the pair" if not names else "",
         )
-    return {name: value for name, value in values.items() if name in own}
+    return {name: value for name, value in values.items() if name in inputs}
 
 
 def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
@@ -767,10 +778,10 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
         if not problems.clear(where):
             continue
         unknown = [name for name in dict.fromkeys(pair.materials) if name not in names]
-        place = f"{where}.materials"
+        location = f"{where}.materials"
         for name in unknown:
             problems.add(
-                place,
+                location,
                 f"unknown material {brief(name)}",
                 f"The materials of this chain {named}",
                 'To name a table of constants, add name = "..."',
@@ -779,7 +790,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
             )
         problems.check(
             bool(unknown) or both in touching,
-            place,
+            location,
             f"{pair_words(both)} do not touch in this chain",
             f"The pairs that touch are {pairs}" if pairs else "No pair with names touches",
             "Remove the pair",
@@ -787,7 +798,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
         first = met.setdefault(both, i)
         problems.check(
             first == i,
-            place,
+            location,
             f"{pair_words(both)} repeat contact.pair.{first}",
             "Each pair may occur once",
             "Put all its inputs in one table",
@@ -834,8 +845,8 @@ def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
 
 def pair_words(both: frozenset[str]) -> str:
     """Return the names of two materials for a message."""
-    one, other = sorted(both)[0], sorted(both)[-1]
-    return f"{brief(one)} and {brief(other)}"
+    first, second = sorted(both)[0], sorted(both)[-1]
+    return f"{brief(first)} and {brief(second)}"
 
 
 def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:
@@ -857,9 +868,9 @@ def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:
         for side, bead in (("left", row[0]), ("right", row[-1]))
     )
     return {
-        frozenset((one.name, other.name))
-        for one, other in pairwise([*left, *row, *right])
-        if one and other and one.name and other.name
+        frozenset((first.name, second.name))
+        for first, second in pairwise([*left, *row, *right])
+        if first and second and first.name and second.name
     }
 
 
@@ -889,7 +900,7 @@ def tolerances_of(stated: Any, where: str, problems: Problems) -> dict[str, Tole
     problems : Problems
         Collector of the errors.
     """
-    found: dict[str, Tolerance] = {}
+    tolerances: dict[str, Tolerance] = {}
     if not isinstance(stated, (Mapping, BaseModel)):
         problems.add(
             where,
@@ -897,17 +908,17 @@ def tolerances_of(stated: Any, where: str, problems: Problems) -> dict[str, Tole
             "It must be a table of keys of the case with their tolerances",
             'Write for example "striker.speed" = 0.02',
         )
-        return found
+        return tolerances
     for key, value in flattened(dict(stated)):
         uniform = isinstance(value, Mapping) and list(value) == ["uniform"]
         size = value["uniform"] if uniform else value
         number = isinstance(size, (int, float)) and not isinstance(size, bool)
         if number and 0.0 < size < math.inf:
-            found[key] = {"uniform": float(size)} if uniform else float(size)
+            tolerances[key] = {"uniform": float(size)} if uniform else float(size)
         else:
             fix = "Write for example 0.02 for 2 %"
             problems.add(f"{where}.{key}", rejected(size), FORM, fix)
-    return found
+    return tolerances
 
 
 def check_tolerances(
@@ -915,10 +926,10 @@ def check_tolerances(
 ) -> None:
     """Report tolerances of keys that a case does not have, or whose value has no tolerance."""
     for key in tolerances:
-        place, table = f"{where}.{key}", key.partition(".")[0]
+        location, table = f"{where}.{key}", key.partition(".")[0]
         if table not in PHYSICAL:
             problems.add(
-                place,
+                location,
                 "a key of this table has no tolerance",
                 f"The tables with tolerances are {', '.join(PHYSICAL)}",
                 "",
@@ -930,7 +941,7 @@ def check_tolerances(
         if value is None:
             if problems.clear(key):
                 problems.add(
-                    place,
+                    location,
                     "the case has no value at this key",
                     "The key must have a number in this case",
                     "Set the key in the case, or remove the tolerance",
@@ -940,14 +951,14 @@ def check_tolerances(
         elif not isinstance(value, float):
             several = isinstance(value, (Mapping, BaseModel, Material, tuple, list))
             problems.add(
-                place,
+                location,
                 f"{'a table or a list' if several else brief(value)} has no tolerance",
                 "The value of the key must be a real number",
                 "Choose another key",
             )
         elif value == 0.0:
             problems.add(
-                place,
+                location,
                 "the value of the key is 0",
                 "It must not be 0, because the tolerance is a fraction of the value",
                 "Remove the tolerance, or sweep the key",

@@ -65,7 +65,7 @@ MECHANISMS = CASES / "mechanisms"
 CASE_BYTES, CSV_BYTES = 1_000_000, 16 * 2**20
 # First bytes of an HDF5 file, the format of the output of a run.
 HDF5_MARK = b"\x89HDF\r\n\x1a\n"
-# Numbers such as ".7" and "7.", which TOML does not accept.
+# Numbers without a digit before or after the point, which TOML does not accept.
 _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
 
@@ -139,11 +139,15 @@ def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) ->
     name = brief(path.name)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            beside = f"{path.name}.toml"
-            meant = path.with_name(beside).is_file() if path.name else False
+            toml_name = f"{path.name}.toml"
+            meant = path.with_name(toml_name).is_file() if path.name else False
             raise FileError(
                 f"{what}: {name} is {'a folder' if path.is_dir() else 'not a file'}. "
-                + (f"Did you mean {brief(beside)}?" if meant else "Give the path of a TOML file.")
+                + (
+                    f"Did you mean {brief(toml_name)}?"
+                    if meant
+                    else "Give the path of a TOML file."
+                )
             )
         with path.open("rb") as file:
             content = file.read(CASE_BYTES + 1)
@@ -238,7 +242,9 @@ def _as_key(name: str) -> str:
 def _as_toml(value: Any) -> str:
     """Return a value as TOML in one line; JSON strings are valid TOML, except for DEL."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_as_key(k)} = {_as_toml(one)}' for k, one in value.items())} }}"
+        return (
+            f"{{ {', '.join(f'{_as_key(k)} = {_as_toml(entry)}' for k, entry in value.items())} }}"
+        )
     if isinstance(value, (list, tuple)) and any(isinstance(entry, Mapping) for entry in value):
         return f"[{', '.join(map(_as_toml, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -319,7 +325,7 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
         requirement = "A key is the names of tables joined by dots, such as contact.psi."
         if isinstance(at, list) and at:
             name, more = ".".join(reached), f" to {'.'.join(reached)}.{len(at) - 1}"
-            requirement = f"The keys are {name}.0{more * (len(at) > 1)}."
+            requirement = f"The keys are {name}.0{more * (len(at) > 1)}."  # words: ok, a key
         raise CaseError(f"{brief(where)}: key not found. {requirement}")
 
 
@@ -435,15 +441,15 @@ def change(
         if law is not None and after["law"] != before.get("law"):
             _drop_inputs(document, law, changes)
     for where in changes:
-        place, _, last = where.rpartition(".")
-        if last == "law" and place != "contact":
-            _drop_inputs_of_table(document, place, changes)
+        table_key, _, last = where.rpartition(".")
+        if last == "law" and table_key != "contact":
+            _drop_inputs_of_table(document, table_key, changes)
     sensors, now = document.get("sensors"), _contact_numbers(document)
     if had != now and isinstance(sensors, dict):
         recorded = sensors.get("contacts")
         if isinstance(recorded, list) and not {"sensors", "sensors.contacts"} & set(changes):
-            kept = [k for k in recorded if k in now or k not in had]
-            document["sensors"] = {**sensors, "contacts": kept}
+            remaining = [k for k in recorded if k in now or k not in had]
+            document["sensors"] = {**sensors, "contacts": remaining}
 
 
 def _drop_numbers(document: dict[str, Any], where: str) -> None:
@@ -472,15 +478,17 @@ def _contact_numbers(document: Mapping[str, Any]) -> range:
         return range(0)
 
 
-def _drop_inputs_of_table(document: dict[str, Any], place: str, changes: Mapping[str, Any]) -> None:
+def _drop_inputs_of_table(
+    document: dict[str, Any], table_key: str, changes: Mapping[str, Any]
+) -> None:
     """Remove inputs that the new law of a table, such as `ends.right_contact`, does not know."""
-    table = entry_at(document, place)[0]
+    table = entry_at(document, table_key)[0]
     law = laws().get(str(table.get("law"))) if isinstance(table, dict) else None
     if law is not None:
-        known = {"law", *(quantity.name for quantity in law.inputs)}
+        accepted = {"law", *(quantity.name for quantity in law.inputs)}
         for name in [*table]:
-            key = f"{place}.{name}."
-            if name not in known and not any(f"{where}.".startswith(key) for where in changes):
+            key = f"{table_key}.{name}."
+            if name not in accepted and not any(f"{where}.".startswith(key) for where in changes):
                 del table[name]
 
 
@@ -492,14 +500,14 @@ def _drop_inputs(
     The tolerances of these inputs are removed too.
     """
     contact = document["contact"]
-    known = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
+    accepted = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
     pairs = contact["pair"] if isinstance(contact.get("pair"), list) else []
     tables = {"contact": contact} | {f"contact.pair.{i}": pair for i, pair in enumerate(pairs)}
     dropped: list[str] = []
-    for place, table in tables.items():
+    for table_key, table in tables.items():
         for name in [*table] if isinstance(table, dict) else ():
-            key = f"{place}.{name}."
-            if name not in known and not any(f"{where}.".startswith(key) for where in changes):
+            key = f"{table_key}.{name}."
+            if name not in accepted and not any(f"{where}.".startswith(key) for where in changes):
                 del table[name]
                 dropped.append(key)
     pairs[:] = [pair for pair in pairs if not isinstance(pair, dict) or list(pair) != ["materials"]]
@@ -587,11 +595,11 @@ def _unlabelled(document: Any, named: bool) -> Any:
         return [_unlabelled(entry, named) for entry in document]
     if not isinstance(document, dict):
         return document
-    words = ("source", *(() if named else ("name",))) if "youngs_modulus" in document else ()
+    labels = ("source", *(() if named else ("name",))) if "youngs_modulus" in document else ()
     return {
         key: _unlabelled(value, named)
         for key, value in document.items()
-        if (value or key not in OFF_WHERE_ZERO) and key not in (*words, "disorder_seed")
+        if (value or key not in OFF_WHERE_ZERO) and key not in (*labels, "disorder_seed")
     }
 
 
@@ -717,12 +725,12 @@ def quantity_of(case: Table, key: str) -> Quantity:
     """
     *way, last = key.split(".") if isinstance(key, str) else [""]
     if of_contact(key):
-        found = law_input(case, key)
-        if found.kind != "number":
+        quantity = law_input(case, key)
+        if quantity.kind != "number":
             raise CaseError(
-                f"{key}: the input is a {found.kind}. It must be a number. Choose another input."
+                f"{key}: the input is a {quantity.kind}. It must be a number. Choose another input."
             )
-        return found
+        return quantity
     model = table_at(type(case), way, last)
     if model is None or last not in model.model_fields or not way:
         raise CaseError(
@@ -730,9 +738,9 @@ def quantity_of(case: Table, key: str) -> Quantity:
             "striker.speed."
         )
     about = declared(model, last)
-    unit, given = about["unit"], entry_at(dict(case), ".".join(way))[0]
-    if last in OF_DRIVE and isinstance(given, DriveTable):
-        unit = "N" if given.drive == DRIVEN_FORCE else "m"
+    unit, table = about["unit"], entry_at(dict(case), ".".join(way))[0]
+    if last in OF_DRIVE and isinstance(table, DriveTable):
+        unit = "N" if table.drive == DRIVEN_FORCE else "m"
     if unit is None or about["choices"]:
         raise CaseError(
             f"{key}: the value is {about['allowed']}. It must be a number. Choose another key."
@@ -749,16 +757,16 @@ def quantity_of(case: Table, key: str) -> Quantity:
 def table_at(kind: type[Table], way: Iterable[str], name: str) -> type[BaseModel] | None:
     """Return the model of the table that contains the key `name`, from the parts of its path."""
     model: type[BaseModel] | None = kind
-    names = [part for part in way if not part.isdecimal()]
-    for part, following in zip(names, [*names, name][1:], strict=True):
-        known = {} if model is None else model.model_fields
-        model = table_in(known[part].annotation, following) if part in known else None
+    names = [word for word in way if not word.isdecimal()]
+    for word, following in zip(names, [*names, name][1:], strict=True):
+        fields = {} if model is None else model.model_fields
+        model = table_in(fields[word].annotation, following) if word in fields else None
     return model
 
 
 def of_contact(key: Any) -> bool:
     """Check if a key belongs to a contact law: of the case, a segment, or a wall."""
-    return isinstance(key, str) and any(part.endswith("contact") for part in key.split(".")[:-1])
+    return isinstance(key, str) and any(word.endswith("contact") for word in key.split(".")[:-1])
 
 
 def law_input(case: Table, key: str) -> Quantity:
@@ -770,9 +778,9 @@ def law_input(case: Table, key: str) -> Quantity:
         If the case has no such table, or the law has no such input.
     """
     way, _, last = key.rpartition(".")
-    given, _, _ = entry_at(dict(case), way)
-    law = given.get("law") if isinstance(given, Mapping) else getattr(given, "law", None)
-    law = dict(case)["contact"].law if isinstance(given, PairTable) else law
+    table, _, _ = entry_at(dict(case), way)
+    law = table.get("law") if isinstance(table, Mapping) else getattr(table, "law", None)
+    law = dict(case)["contact"].law if isinstance(table, PairTable) else law
     if law not in laws():
         raise CaseError(
             f"{key}: key not found. It must be a key of the case with a number, such as "

@@ -115,8 +115,8 @@ def _with_constant(end: Any, drive: Drive) -> Drive:
     time, value, slope = drive
     if not end.dc:
         return drive
-    part, change = _with_ramps(end, time, np.full(time.size, end.dc), np.zeros(time.size))
-    return Drive(time, value + part, slope + change)
+    constant, change = _with_ramps(end, time, np.full(time.size, end.dc), np.zeros(time.size))
+    return Drive(time, value + constant, slope + change)
 
 
 def _with_ramps(
@@ -194,9 +194,9 @@ def _noise(end: Any, run: float, period: float) -> Drive:
     many = n + 1
     if end.duration is None:
         many = (n if run == duration else math.ceil(run * n / duration)) + 2 * KNOTS_PER_PERIOD
-    place = np.arange(many)
-    time = place * (duration / n)
-    value, slope = _with_ramps(end, time, value[place % n], slope[place % n])
+    knots = np.arange(many)
+    time = knots * (duration / n)
+    value, slope = _with_ramps(end, time, value[knots % n], slope[knots % n])
     return _with_constant(end, Drive(time, value, slope))
 
 
@@ -234,11 +234,11 @@ def _with_lists(where: str, table: Any, folder: Path | None, problems: Problems)
     if text is None:
         return table
     rows = []
-    for place, (line, cells) in enumerate(csv_rows(text)):
+    for index, (line, cells) in enumerate(csv_rows(text)):
         numbers = csv_numbers(cells)
         if len(numbers) == 2 and all(map(math.isfinite, numbers)):
             rows.append(numbers)
-        elif place or cells[0].startswith(tuple("+-.0123456789")):
+        elif index or cells[0].startswith(tuple("+-.0123456789")):
             # Report the line number only: a case may refer to any file, so it is not quoted.
             problems.add(
                 where,
@@ -272,14 +272,14 @@ def check_keys(where: str, end: DriveTable, problems: Problems) -> None:
         )
         return
     for name in DRIVE_TABLE.model_fields:
-        place, own = f"{where}.{name}", (*needed, *optional)
-        if getattr(end, name) is None and name in needed and problems.clear(place):
-            add_missing(DRIVE_TABLE, name, place, problems)
-        elif getattr(end, name) is not None and name not in ("drive", *own):
+        location, accepted = f"{where}.{name}", (*needed, *optional)
+        if getattr(end, name) is None and name in needed and problems.clear(location):
+            add_missing(DRIVE_TABLE, name, location, problems)
+        elif getattr(end, name) is not None and name not in ("drive", *accepted):
             problems.add(
-                place,
+                location,
                 f"not allowed with {form}",
-                f"The keys are {', '.join(own)}",
+                f"The keys are {', '.join(accepted)}",
                 "Remove the key",
             )
 
@@ -291,7 +291,7 @@ def table_of_lists(end: DriveTable) -> Drive:
 
 def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: Problems) -> None:
     """Check that a signal starts and ends at rest, and that its table has a bounded size."""
-    ramp, duration, place = end.ramp or 0.0, end.duration, f"{where}.ramp"
+    ramp, duration, ramp_key = end.ramp or 0.0, end.duration, f"{where}.ramp"
     if end.band is not None and not (len(end.band) == 2 and 0.0 < end.band[0] < end.band[1]):
         problems.add(
             f"{where}.band",
@@ -312,16 +312,16 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
     if (
         duration is not None
         and ramp > 0.5 * duration
-        and problems.clear(place, f"{where}.duration")
+        and problems.clear(ramp_key, f"{where}.duration")
     ):
         problems.add(
-            place,
+            ramp_key,
             f"{ramp:g} is out of range",
             f"It must be at most half the duration, {0.5 * duration:g}, because the signal ramps "
             "at both ends",
             "Shorten the ramp, or lengthen the signal",
         )
-    shifting = [place, *(f"{where}.{name}" for name in ("signal", "phase", "dc"))]
+    shifting = [ramp_key, *(f"{where}.{name}" for name in ("signal", "phase", "dc"))]
     if (
         end.drive == "displacement"
         and not ramp
@@ -332,12 +332,12 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
         fix = "Give the rise time [s] of the signal"
         shifted = [f"the {name}" for name in ("phase", "dc") if getattr(end, name)]
         fix += f", or remove {' and '.join(shifted)}" if shifted else ""
-        problems.add(place, problem, "It must be a number above 0", fix)
+        problems.add(ramp_key, problem, "It must be a number above 0", fix)
     if time is None or not problems.clear(where, "time.end"):
         return
     if duration is not None and duration < time.end and not ramp and end.signal != "pulse":
         problems.add(
-            place,
+            ramp_key,
             f"missing, but needed because the signal ends at {duration:g} s, before the run",
             f"It must be a number above 0, or the duration {time.end:g} or more",
             "Give a ramp [s], so that the signal ends at rest",

@@ -46,7 +46,7 @@ class StoredState(NamedTuple):
     start : Start
     time_step : float
         Time step of the run that wrote the state [s].
-    asked : str or float
+    step_setting : str or float
         Time step as given in the case of that run.
     began : float
         Time at the first of the steps that `start` counts, from the start of the first run [s].
@@ -63,7 +63,7 @@ class StoredState(NamedTuple):
 
     start: Start
     time_step: float
-    asked: str | float
+    step_setting: str | float
     began: float
     drives: dict[str, tuple[float, float]]
     same: dict[str, Any]
@@ -166,12 +166,12 @@ def state_in(text: str) -> StoredState:
         arrays |= arrays_of_state(text)
         facts = json.loads(arrays.pop("facts"))
         start = Start(**arrays, steps=int(facts["steps"]))
-        asked, same, speed = facts["asked"], facts["same"], facts["speed"]
+        step_setting, same, speed = facts["asked"], facts["same"], facts["speed"]
         drives = {key: (float(time), float(long)) for key, (time, long) in facts["drives"].items()}
         moved = facts["velocity"], facts["displacement"]
-        lists = [None if one is None else tuple(map(float, one)) for one in moved]
+        lists = [None if motion is None else tuple(map(float, motion)) for motion in moved]
         stored = StoredState(
-            start, float(facts["time_step"]), asked, float(facts["began"]), drives,
+            start, float(facts["time_step"]), step_setting, float(facts["began"]), drives,
             {name: same[name] for name in (*FIXED, *CHANGEABLE, "walls")}, lists[0], lists[1],
             None if speed is None else float(speed),
         )  # fmt: skip
@@ -252,7 +252,9 @@ def differences_of(case: Any, step: float) -> list[str]:
     """
     stored, same = case.stored_state, same_of(case)
     assert stored is not None
-    other = [words for name, words in CHANGEABLE.items() if stored.same[name] != same[name]]
+    other = [
+        description for name, description in CHANGEABLE.items() if stored.same[name] != same[name]
+    ]
     return ["time step"] * (step != stored.time_step) + other
 
 
@@ -331,11 +333,15 @@ def read_initial(
     """
     table, chain = tables["initial"], tables["chain"]
     beads, state = chain.total(), _state_of(table, state)
-    riding = {name: own for name in OF_RESONATORS if (own := getattr(table, name)) is not None}
+    riding = {
+        name: values for name in OF_RESONATORS if (values := getattr(table, name)) is not None
+    }
     resonators = chain.attached_masses()[0].size if riding else 0
     for name, numbers in riding.items():
         check_length(f"initial.{name}", numbers, resonators, "resonator", "", problems)
-    stated = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}
+    stated = {
+        name: values for name in MOTION_COLUMNS if (values := getattr(table, name)) is not None
+    }
     text = ""
     if table.file is not None and not stated and not state:
         content = text_of_file("initial.file", table.file, folder, problems, state_of_file)
@@ -376,7 +382,7 @@ def read_initial(
     if table.file is not None:
         stated = initial_columns(brief(table.file), text, beads, problems)
     for name in stated:
-        twice = [place for place, one in chain.places() if getattr(one, name) is not None]
+        twice = [key for key, segment in chain.places() if getattr(segment, name) is not None]
         if twice:
             problems.add(
                 f"initial.{name}",
@@ -417,7 +423,7 @@ def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTa
         return table
     first = {"velocity": stored.velocity, "displacement": stored.displacement}
     problems.check(
-        all(getattr(table, name) in (None, own) for name, own in first.items()),
+        all(getattr(table, name) in (None, value) for name, value in first.items()),
         "initial",
         "velocity or displacement, and a state, are both present",
         "The state already contains the motion",
@@ -494,7 +500,9 @@ def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
     ):
         return True
     sources = [segment for _, segment in chain.places()] + [initial] * (initial is not None)
-    return any(np.any(getattr(one, name) or 0.0) for one in sources for name in MOTION_COLUMNS)
+    return any(
+        np.any(getattr(source, name) or 0.0) for source in sources for name in MOTION_COLUMNS
+    )
 
 
 def fastest_closing(tables: Mapping[str, Any]) -> float:

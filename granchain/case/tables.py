@@ -334,8 +334,8 @@ class ChainTable(Table):
         values = [
             np.tile(
                 np.repeat(
-                    [float(getattr(one, name) or 0.0) for one in group],
-                    [one.count for one in group],
+                    [float(getattr(segment, name) or 0.0) for segment in group],
+                    [segment.count for segment in group],
                 ),
                 repeat,
             )
@@ -348,20 +348,23 @@ class ChainTable(Table):
 
         The mass is multiplied by the cube. If beads have no factors, the result is one number.
         """
-        own = np.array(self.radius_factor or 1.0)
+        disorder = np.array(self.radius_factor or 1.0)
         if all(segment.taper is None for segment in self.segment):
-            return own
+            return disorder
         # 1, t, t^2, ... as products, so that the result is bit-identical on every machine.
         factors = [
             np.tile(
                 np.concatenate(
-                    [np.cumprod([1.0] + [one.taper or 1.0] * (one.count - 1)) for one in group]
+                    [
+                        np.cumprod([1.0] + [segment.taper or 1.0] * (segment.count - 1))
+                        for segment in group
+                    ]
                 ),
                 repeat,
             )
             for repeat, group in self.groups()
         ]
-        return own * np.concatenate(factors)
+        return disorder * np.concatenate(factors)
 
     def holds_or_carries(self) -> bool:
         """Check if any bead has an on-site spring or dashpot, or a resonator."""
@@ -380,10 +383,15 @@ class ChainTable(Table):
             for repeat, group in self.groups()
             for segment in group * repeat
         ]
-        counts = np.repeat([len(own) for own, _ in each], [count for _, count in each])
+        counts = np.repeat(
+            [len(resonators) for resonators, _ in each], [count for _, count in each]
+        )
         numbers = [
             np.concatenate(
-                [np.tile([getattr(one, name) for one in own], count) for own, count in each]
+                [
+                    np.tile([getattr(resonator, name) for resonator in resonators], count)
+                    for resonators, count in each
+                ]
             )
             for name in ("mass", "stiffness", "damping")
         ]
@@ -701,7 +709,7 @@ LABEL_RANGE = re.compile(r"\s*(-?[0-9]{1,9})(?:\s*-\s*(-?[0-9]{1,9})(?::([0-9]{1
 ALL_LABELS = "all"
 
 
-def ranges_of(words: str) -> list[range]:
+def ranges_of(labels: str) -> list[range]:
     """Return the ranges of a text such as "1-70:5", separated by commas.
 
     Raises
@@ -709,16 +717,16 @@ def ranges_of(words: str) -> list[range]:
     ValueError
         If the text is not valid. The message describes the fix.
     """
-    found = []
-    for part in words.split(","):
-        match = LABEL_RANGE.fullmatch(part) if len(words) <= TITLE_LENGTH else None
+    ranges = []
+    for range_text in labels.split(","):
+        match = LABEL_RANGE.fullmatch(range_text) if len(labels) <= TITLE_LENGTH else None
         if match is None:
             raise ValueError('Write "all", or ranges such as "1-70", "1-70:5", or "1-10, 40"')
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if step < 1 or last < first:
             raise ValueError("Write the smaller number first, and a step of 1 or more")
-        found.append(range(first, last + 1, step))
-    return found
+        ranges.append(range(first, last + 1, step))
+    return ranges
 
 
 def _labels_in_words(value: Any, handler: Any) -> Any:
@@ -832,17 +840,17 @@ TABLES: dict[str, type[Table]] = {
 
 def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:
     """Return the initial velocity or displacement of each bead, (n_beads,)."""
-    own = None if initial is None else getattr(initial, name)
-    if own is not None:
-        return np.array(own, dtype=float)
+    values = None if initial is None else getattr(initial, name)
+    if values is not None:
+        return np.array(values, dtype=float)
     return chain.of_each(name)
 
 
 def own_contacts_in(tables: Mapping[str, Any]) -> list[tuple[str, ContactTable]]:
     """Return the contact laws of segments and walls, by key."""
     segments, ends = getattr(tables.get("chain"), "segment", ()), tables.get("ends")
-    found = {f"chain.segment.{i}.contact": one.contact for i, one in enumerate(segments)}
-    found |= {
+    contacts = {f"chain.segment.{i}.contact": segment.contact for i, segment in enumerate(segments)}
+    contacts |= {
         f"ends.{side}_contact": getattr(ends, f"{side}_contact", None) for side in ("left", "right")
     }
-    return [(where, contact) for where, contact in found.items() if contact is not None]
+    return [(where, contact) for where, contact in contacts.items() if contact is not None]

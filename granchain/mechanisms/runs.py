@@ -158,7 +158,7 @@ def run_mechanism(case: MechanismCase) -> Result:
         law=case.contact.law,
         step=machine.time_step,
         done=machine.step,
-        place=f"surface {int(machine.clock.where)} of the joint",
+        location=f"surface {int(machine.clock.where)} of the joint",
         messages=messages_of_mechanism(machine, case),
         provenance={
             "started": started,
