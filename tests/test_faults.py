@@ -92,7 +92,7 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
     expected = gc.run(case).provenance["data_sha256"]
     chain, contacts, step = simulation.prepare(case)
     set_up = State(contacts, chain, step, simulation.recording_of(case)).set_up
-    kept = Checkpoint.beside(folder / "run.h5")
+    kept = Checkpoint.of_output(folder / "run.h5")
     draw, reached, unreadable = random.Random(4), [0], 0
     for trial in range(kills):
         resume = ["--resume"] if kept.exists else []

@@ -129,7 +129,7 @@ def computed_run(
     target, replaced = progress.target, overwrite or resume
     progress.case_title = clean(case.title)[:60]
     with claim(target, replaced):
-        checkpoint = Checkpoint.beside(target, every or math.inf)
+        checkpoint = Checkpoint.of_output(target, every or math.inf)
         done = earlier_result(case, target, overwrite, resume, checkpoint)
         if done is not None:
             return done

@@ -49,6 +49,7 @@ from granchain.store.dataset import (
 )
 from granchain.store.files import LARGEST_FILE, claim, quoted
 from granchain.store.schema import (
+    CATEGORICAL,
     CONTENT,
     ENSEMBLE,
     FORMAT,
@@ -57,7 +58,6 @@ from granchain.store.schema import (
     SPARSE,
     STUDY,
     VARIABLES,
-    WORDS,
     Label,
     Unread,
     Variable,
@@ -112,7 +112,7 @@ class Answer:
     labels : mapping of str to Label, optional
         Labels of variables that the class does not declare, such as those of keys.
     provenance : mapping, optional
-        Entries beside those that are added automatically.
+        Entries in addition to those that are added automatically.
     groups : mapping of str to Answer, optional
         Answers inside this one.
 
@@ -237,9 +237,8 @@ class Answer:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON.
 
-        Every variable with up to 200 values is included under its name. Of longer variables, the
-        shape, the unit, the minimum, and the maximum are included. Numbers that are not finite are
-        None.
+        Every variable with up to 200 values is included under its name. Longer variables are
+        replaced by their shape, unit, minimum, and maximum. Numbers that are not finite are None.
         """
         texts = [str(getattr(message, "text", message)) for message in self.messages]
         return {
@@ -691,13 +690,13 @@ def class_of(kind: str) -> Any:
     RefusedError
         If granchain has no such class.
     """
-    found = getattr(import_module("granchain"), kind, None) if kind.isidentifier() else None
-    if not (isinstance(found, type) and hasattr(found, "from_file")):
+    answer_class = getattr(import_module("granchain"), kind, None) if kind.isidentifier() else None
+    if not (isinstance(answer_class, type) and hasattr(answer_class, "from_file")):
         raise RefusedError(
             f"the kind of content is {quoted(kind[:60])!r}. It must be a class of "
             "answers. Read the file with the version of granchain that wrote it."
         )
-    return found
+    return answer_class
 
 
 def open(
@@ -798,19 +797,19 @@ class StoredEnsemble:
     def __len__(self) -> int:
         return len(self.status)
 
-    def __contains__(self, place: int) -> bool:
-        return bool(self._kind[place] >= 0)
+    def __contains__(self, index: int) -> bool:
+        return bool(self._kind[index] >= 0)
 
-    def case_of(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    def case_of(self, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the case of a run as given, and its completed tables."""
         parts = self._about["cases"]["parts"]
-        tables, beside, resolved = (
+        tables, other_data, resolved = (
             {name: parts[at] for name, at in places.items()}
-            for places in self._about["cases"]["runs"][place]
+            for places in self._about["cases"]["runs"][index]
         )
-        return {"tables": tables, **beside}, resolved
+        return {"tables": tables, **other_data}, resolved
 
-    def result(self, place: int, case: Any = None) -> Result:
+    def result(self, index: int, case: Any = None) -> Result:
         """Return the result of a run.
 
         Raises
@@ -819,36 +818,36 @@ class StoredEnsemble:
             If it is damaged.
         """
         with refusing(self.path):
-            kind, data = self._about["kinds"][self._kind[place]], {}
+            kind, data = self._about["kinds"][self._kind[index]], {}
             for name, column, *_ in kind["variables"]:
-                values = self._datasets[column][self._place(place, name, column)]
-                data[name] = values.astype(np.int64) if name in (*LABELS, *WORDS) else values
+                values = self._datasets[column][self._index_in_column(index, name, column)]
+                data[name] = values.astype(np.int64) if name in (*LABELS, *CATEGORICAL) else values
             result = Result(
                 data,
                 case=case,
                 law=kind["law"],
-                status=self.status[place],
-                time_step=self._step[place],
+                status=self.status[index],
+                time_step=self._step[index],
                 history=[
                     Quantity(name, unit, meaning, output=True)
                     for name, _, unit, meaning in kind["variables"]
                     if name not in VARIABLES
                 ],
-                messages=[Message(*message) for message in self._about["messages"][place]],
+                messages=[Message(*message) for message in self._about["messages"][index]],
             )
             laws = self._about["laws"]
-            law_sha256, record = laws["records"][laws["of_run"][place]]
+            law_sha256, record = laws["records"][laws["of_run"][index]]
         # without the entries that belong to all runs together
         result.provenance = {
             name: self.provenance[name]
             for name in self.provenance
             if name not in (*MORE, "messages", "wall_time")
         }
-        given, document = self.case_of(place)
-        if "state" in given:
-            result._initial_state = arrays_of_state(given.pop("state"))
+        given_case, document = self.case_of(index)
+        if "state" in given_case:
+            result._initial_state = arrays_of_state(given_case.pop("state"))
         result.provenance |= {
-            "case_json": canonical(given, ordered=True),
+            "case_json": canonical(given_case, ordered=True),
             "case_resolved_json": canonical(document),
             "case_sha256": digest_of_case(document),
             "data_sha256": result.data_sha256,
@@ -858,15 +857,15 @@ class StoredEnsemble:
         result.title = document.get("title", "")
         return result
 
-    def _place(self, place: int, name: str, column: str) -> tuple[Any, ...]:
+    def _index_in_column(self, index: int, name: str, column: str) -> tuple[Any, ...]:
         """Return the index of the variable of a run in its column."""
         shape = self._datasets[column].shape
         axes = VARIABLES[name].dims if name in VARIABLES else ("contact",)
         # labels that all runs share have no axis `run`
-        where: list[Any] = [place] if len(shape) > len(axes) else []
+        where: list[Any] = [index] if len(shape) > len(axes) else []
         for axis, length in zip(axes, shape[len(where) :], strict=True):
             counts = self._counts.get((COUNTED | UNSHARED)[axis][1])
-            where.append(slice(length if counts is None else int(counts[place])))
+            where.append(slice(length if counts is None else int(counts[index])))
         return tuple(where)
 
     @property

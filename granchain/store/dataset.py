@@ -158,17 +158,17 @@ def new_hdf5(path: str | os.PathLike[str], overwrite: bool, needed: float) -> It
     import h5py
 
     space = int(needed) + BESIDE_DATA
-    with new_file(path, overwrite, (OUTPUT_MARK,), space + CHECKSUM_LENGTH) as part:
+    with new_file(path, overwrite, (OUTPUT_MARK,), space + CHECKSUM_LENGTH) as partial:
         # the claim is the lock; of each column of an ensemble four chunks are in memory
-        with h5py.File(part, "w", rdcc_nbytes=4 * 8 * CHUNK, locking=False) as file:
-            with part.open("r+b") as disk:
+        with h5py.File(partial, "w", rdcc_nbytes=4 * 8 * CHUNK, locking=False) as file:
+            with partial.open("r+b") as disk:
                 reserve_space(disk.fileno(), space + CHECKSUM_LENGTH)
             # first of all: this attribute identifies a file of granchain
             file.attrs.create(OUTPUT_MARK.decode(), FORMAT, dtype=h5py.string_dtype())
             yield file
             file.flush()
             size = file.id.get_filesize()
-        with part.open("r+b") as disk:
+        with partial.open("r+b") as disk:
             disk.truncate(size)
             disk.write(CHECKSUM % hashlib.file_digest(disk, "sha256").hexdigest().encode())
 
@@ -559,9 +559,9 @@ def _read_group(group: Any, datasets: Mapping[str, Any], choose: Choice | None) 
     }
     inside: dict[str, dict[str, Any]] = {}
     for path, dataset in datasets.items():
-        name, slash, rest = path.partition("/")
+        name, slash, inner_path = path.partition("/")
         if slash:
-            inside.setdefault(name, {})[rest] = dataset
+            inside.setdefault(name, {})[inner_path] = dataset
     states = {name: _state_in(inside.pop(name)) for name in STATES if name in inside}
     inside.pop(PROVENANCE, None)
     return Content(
@@ -668,7 +668,7 @@ class EnsembleWriter:
         self._step = np.full(self._count, np.nan)
         self._lengths: dict[str, np.ndarray] = {}
         self._labels: dict[str, list[np.ndarray | None]] = {}
-        self._known: dict[tuple[str, bytes], np.ndarray] = {}
+        self._distinct_labels: dict[tuple[str, bytes], np.ndarray] = {}
         self._messages: list[list[Message]] = [[] for _ in range(self._count)]
         self._laws: dict[tuple[str, str], int] = {}
         self._law = [-1] * self._count
@@ -677,36 +677,36 @@ class EnsembleWriter:
     def add(self, first: int, results: Sequence[Result | None]) -> None:
         """Write results of the runs from `first` on; None for a run without a result."""
         columns: dict[str, list[np.ndarray | None]] = {}
-        for place, result in enumerate(results):
+        for offset, result in enumerate(results):
             if result is None:
                 continue
             names = {}
             for name, variable in result.variables.items():
                 if variable.dims == (name,) and name in LABELS:
                     # copied, because the data may be in a mapped file; equal labels once
-                    labels = self._known.setdefault(
+                    labels = self._distinct_labels.setdefault(
                         (name, variable.data.tobytes()), variable.data.copy()
                     )
-                    self._labels.setdefault(name, [None] * self._count)[first + place] = labels
+                    self._labels.setdefault(name, [None] * self._count)[first + offset] = labels
                 else:
                     column = names[name] = self._column(name, variable)
-                    columns.setdefault(column, [None] * len(results))[place] = variable.data
+                    columns.setdefault(column, [None] * len(results))[offset] = variable.data
                 if variable.dims == (name,) and name in COUNTED:
                     self._lengths.setdefault(name, np.zeros(self._count, dtype=np.int64))[
-                        first + place
+                        first + offset
                     ] = len(variable.data)
             meanings = [
                 (name, names.get(name, name), v.unit, v.long_name)
                 for name, v in result.variables.items()
             ]
-            self._kind[first + place] = self._kinds.setdefault(
+            self._kind[first + offset] = self._kinds.setdefault(
                 (result.law, tuple(meanings)), len(self._kinds)
             )
-            self._step[first + place] = result.time_step
-            self._messages[first + place] = result.messages
+            self._step[first + offset] = result.time_step
+            self._messages[first + offset] = result.messages
             record = result.provenance.get("law_sha256", ""), result.provenance.get("law_json", "")
-            self._law[first + place] = self._laws.setdefault(record, len(self._laws))
-            self._hashes[first + place] = result.data_sha256
+            self._law[first + offset] = self._laws.setdefault(record, len(self._laws))
+            self._hashes[first + offset] = result.data_sha256
         for column, values in columns.items():
             self._write_rows(column, first, values)
 
@@ -717,10 +717,10 @@ class EnsembleWriter:
         """
         column, number = f"{name}_of_law" if name in _RESERVED_DIMENSIONS else name, 1
         meaning = like.dims, like.unit, like.long_name
-        while (known := self._columns.get(column)) and (
-            known.dims,
-            known.unit,
-            known.long_name,
+        while (existing := self._columns.get(column)) and (
+            existing.dims,
+            existing.unit,
+            existing.long_name,
         ) != meaning:
             number += 1
             column = f"{name}_{number}"
@@ -746,15 +746,15 @@ class EnsembleWriter:
         rows: Any = self._columns[column].data
         longest = tuple(
             max(lengths)
-            for lengths in zip(*(one.shape for one in values if one is not None), strict=True)
+            for lengths in zip(*(array.shape for array in values if array is not None), strict=True)
         )
         if any(length > has for length, has in zip(longest, rows.shape[1:], strict=True)):
             rows.resize((self._count, *map(max, zip(longest, rows.shape[1:], strict=True))))
         if math.prod(longest):
             block = np.full((len(values), *longest), np.nan)
-            for row, one in zip(block, values, strict=True):
-                if one is not None:
-                    row[tuple(slice(length) for length in one.shape)] = one
+            for row, array in zip(block, values, strict=True):
+                if array is not None:
+                    row[tuple(slice(length) for length in array.shape)] = array
             rows[(slice(first, first + len(values)), *(slice(length) for length in longest))] = (
                 block
             )
@@ -764,8 +764,8 @@ class EnsembleWriter:
     ) -> None:
         """Write the axes, the status, and the provenance of all runs."""
         run = ("run",)
-        labels_of_runs = column_of([one.label for one in status])
-        found = {
+        labels_of_runs = column_of([outcome.label for outcome in status])
+        variables = {
             "run": Variable(run, np.arange(self._count), "1", "index of the run"),
             **{
                 key: Variable(run, column_of(values), "", f"case parameter {key}")
@@ -785,29 +785,31 @@ class EnsembleWriter:
         lengths_of = dict(self._lengths)
         for axis, labels_of_axis in self._labels.items():
             meaning = VARIABLES[axis].long_name
-            known = {labels.tobytes(): labels for labels in labels_of_axis if labels is not None}
-            if len(known) == 1:
-                found[axis] = Variable((axis,), next(iter(known.values())), "1", meaning)
+            distinct = {labels.tobytes(): labels for labels in labels_of_axis if labels is not None}
+            if len(distinct) == 1:
+                variables[axis] = Variable((axis,), next(iter(distinct.values())), "1", meaning)
                 continue
             lengths = np.array([0 if labels is None else len(labels) for labels in labels_of_axis])
             lengths_of[axis], table = lengths, np.full((self._count, lengths.max()), np.nan)
             for row, labels in zip(table, labels_of_axis, strict=True):
                 if labels is not None:
                     row[: len(labels)] = labels
-            found[axis] = Variable(("run", UNSHARED[axis][0]), table, "1", meaning)
+            variables[axis] = Variable(("run", UNSHARED[axis][0]), table, "1", meaning)
         dimension: dict[str, str] = {}
         for axis, lengths in lengths_of.items():
             name, count = (COUNTED | UNSHARED)[axis]
             dimension[axis] = name
-            found[count] = Variable(run, lengths, "1", f"number of values of {axis}")
-            found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
+            variables[count] = Variable(run, lengths, "1", f"number of values of {axis}")
+            variables[name] = Variable(
+                (name,), np.arange(lengths.max()), "1", f"index of the {name}"
+            )
         for name, column in self._columns.items():
             dims = ("run", *(dimension.get(axis, axis) for axis in column.dims))
             # a variable of some runs may be shorter than its axis
-            column.data.resize((self._count, *(len(found[axis].data) for axis in dims[1:])))
-            found[name] = replace(column, dims=dims)
+            column.data.resize((self._count, *(len(variables[axis].data) for axis in dims[1:])))
+            variables[name] = replace(column, dims=dims)
         laws = dict.fromkeys([self.first["contact"]["law"], *self.varied.get("contact.law", ())])
-        ended = {one.label: status.count(one) for one in dict.fromkeys(status)}
+        ended = {outcome.label: status.count(outcome) for outcome in dict.fromkeys(status)}
         attributes = {
             "Conventions": "CF-1.11",
             "title": f"{self._count} runs",
@@ -838,7 +840,7 @@ class EnsembleWriter:
             "started": started,
             "wall_time": wall_time,
         }
-        content = Content(found, attributes, about)
+        content = Content(variables, attributes, about)
         _Writer(content, self._packed).fill(self._file.id, content, root=True)
 
 
@@ -910,17 +912,17 @@ def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:
     For each case, the result contains the indices of its given tables, of its other given data, and
     of its completed tables in the list of all parts.
     """
-    known: dict[str, int] = {}
+    index_of: dict[str, int] = {}
 
     def places(tables: Mapping[str, Any]) -> dict[str, int]:
-        texts = {name: canonical(part, ordered=True) for name, part in tables.items()}
-        return {name: known.setdefault(text, len(known)) for name, text in texts.items()}
+        texts = {name: canonical(table, ordered=True) for name, table in tables.items()}
+        return {name: index_of.setdefault(text, len(index_of)) for name, text in texts.items()}
 
     runs = []
     for case in cases:
-        given = case.as_given()
-        runs.append([places(given.pop("tables")), places(given), places(case.resolved())])
-    return {"runs": runs, "parts": [json.loads(text) for text in known]}
+        given_case = case.as_given()
+        runs.append([places(given_case.pop("tables")), places(given_case), places(case.resolved())])
+    return {"runs": runs, "parts": [json.loads(text) for text in index_of]}
 
 
 def column_of(values: Sequence[Any]) -> np.ndarray:

@@ -163,10 +163,10 @@ def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
     FileError
         If the folder cannot be created.
     """
-    place = Path(path)
+    folder = Path(path)
     try:
-        made = not place.is_dir()
-        place.mkdir(exist_ok=True)
+        made = not folder.is_dir()
+        folder.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         raise FileError(
             f"{os.fspath(path)}: cannot create a folder here "
@@ -174,23 +174,24 @@ def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
             "exists or can be created. Choose another path."
         ) from None
     if made:
-        PASSING[place] = os.getpid()
+        PASSING[folder] = os.getpid()
     try:
-        yield place
+        yield folder
     finally:
-        if PASSING.pop(place, None):
+        if PASSING.pop(folder, None):
             with contextlib.suppress(OSError):
                 # fails if the folder is not empty
-                place.rmdir()
+                folder.rmdir()
 
 
-def file_ending(path: str | os.PathLike[str], known: Iterable[str]) -> str:
-    """Return the ending of a file name, which must be one of those in `known`."""
+def file_ending(path: str | os.PathLike[str], supported: Iterable[str]) -> str:
+    """Return the ending of a file name, which must be one of those in `supported`."""
     ending = Path(path).suffix.lower()
-    if ending not in known:
+    if ending not in supported:
         problem = f"{ending!r} is not a supported extension" if ending else "no file extension"
         raise FileError(
-            f"{os.fspath(path)}: {problem}. It must be one of {', '.join(known)}. Rename the file."
+            f"{os.fspath(path)}: {problem}. It must be one of {', '.join(supported)}. "
+            "Rename the file."
         )
     return ending
 
@@ -301,22 +302,22 @@ def new_file(
         With path, bytes needed, and a fix. The folder is then unchanged.
     """
     target = end_of_links(path, overwrite)
-    part = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
     with sentences(target, needed):
         _check_target(target, overwrite, marks)
         try:
-            part.unlink(missing_ok=True)
-            PASSING[part] = os.getpid()
-            os.close(os.open(part, portable.NEW_FILE, 0o666))
-            yield part
+            partial.unlink(missing_ok=True)
+            PASSING[partial] = os.getpid()
+            os.close(os.open(partial, portable.NEW_FILE, 0o666))
+            yield partial
             # Windows flushes only a file that is open for writing
-            with part.open("r+b") as file:
+            with partial.open("r+b") as file:
                 portable.flush(file.fileno())
             _check_target(target, overwrite, marks)
-            os.replace(part, target)
+            os.replace(partial, target)
         finally:
-            PASSING.pop(part, None)
-            part.unlink(missing_ok=True)
+            PASSING.pop(partial, None)
+            partial.unlink(missing_ok=True)
         # the new name survives a power cut if the file system can flush a folder
         with contextlib.suppress(OSError):
             portable.flush_folder(target.parent)
@@ -344,8 +345,8 @@ def write_atomically(
     FileError
         As for `new_file`.
     """
-    with new_file(path, overwrite, marks, len(content)) as part:
-        part.write_bytes(content)
+    with new_file(path, overwrite, marks, len(content)) as partial:
+        partial.write_bytes(content)
 
 
 def write_chunks(file: Any, chunks: Iterable[bytes | memoryview]) -> Iterator[int]:
@@ -353,10 +354,10 @@ def write_chunks(file: Any, chunks: Iterable[bytes | memoryview]) -> Iterator[in
     done = 0
     for chunk in chunks:
         for at in range(0, len(chunk), BYTES_AT_ONCE):
-            left = chunk[at : at + BYTES_AT_ONCE]
-            while left:
-                written = file.write(left)
-                left, done = left[written:], done + written
+            unwritten = chunk[at : at + BYTES_AT_ONCE]
+            while unwritten:
+                written = file.write(unwritten)
+                unwritten, done = unwritten[written:], done + written
             yield done
 
 

@@ -70,11 +70,13 @@ def frame_content(
     followed by the bytes of the arrays, which are not copied. `rows` is the number of first rows
     that are stored elsewhere.
     """
-    kept = {name: rows.get(name, 0) for name in arrays}
-    left = {name: np.ascontiguousarray(array[kept[name] :]) for name, array in arrays.items()}
-    shapes = [[name, a.dtype.str, kept[name], list(a.shape)] for name, a in left.items()]
+    first_rows = {name: rows.get(name, 0) for name in arrays}
+    new_rows = {
+        name: np.ascontiguousarray(array[first_rows[name] :]) for name, array in arrays.items()
+    }
+    shapes = [[name, a.dtype.str, first_rows[name], list(a.shape)] for name, a in new_rows.items()]
     line = json.dumps({**facts, "arrays": shapes}).encode() + b"\n"
-    return [line, *(array.data.cast("B") for array in left.values() if array.size)]
+    return [line, *(array.data.cast("B") for array in new_rows.values() if array.size)]
 
 
 def arrays_in(
@@ -167,7 +169,7 @@ class FrameFile:
             If the file cannot be written, or if the existing file has another kind.
         """
         size = len(self.mark) + frame_size(content)
-        with new_file(self.path, True, (self.mark,), size) as part, part.open("wb") as file:
+        with new_file(self.path, True, (self.mark,), size) as partial, partial.open("wb") as file:
             for done in write_chunks(file, chain([self.mark], frame(content))):
                 progress(done / size)
         self.length = size
@@ -272,7 +274,7 @@ class Checkpoint:
         self.progress: Callable[[float], Any] = float
 
     @staticmethod
-    def beside(output: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL) -> Checkpoint:
+    def of_output(output: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL) -> Checkpoint:
         """Return the checkpoint of a run that writes this output file."""
         target = Path(output)
         return Checkpoint(target.with_name(target.name + CHECKPOINT_ENDING), every)
@@ -297,13 +299,13 @@ class Checkpoint:
         **facts : str
             case_sha256, law (its record as text), and set_up of the run.
         """
-        began, known, self._rows = time.monotonic(), self._rows, None
+        began, rows_before, self._rows = time.monotonic(), self._rows, None
         try:
-            content = _frame_of(saved, facts, known or {})
+            content = _frame_of(saved, facts, rows_before or {})
             # appended while at least half of the file is in use
             size = self._journal.length + sum(map(len, content))
             in_use = sum(array.nbytes for array in saved.arrays.values())
-            if known is not None and size < 2 * in_use:
+            if rows_before is not None and size < 2 * in_use:
                 self._journal.append(content, self.progress)
             else:
                 self._journal.begin(_frame_of(saved, facts, {}), self.progress)
@@ -419,8 +421,8 @@ def part_beside(path: str | os.PathLike[str]) -> Path | None:
     """Return FILE.part of a study, or None if it does not exist."""
     with contextlib.suppress(OSError, FileError):
         target = end_of_links(path)
-        part = target.with_name(f"{target.name}.part")
-        return part if part.exists() else None
+        partial = target.with_name(f"{target.name}.part")
+        return partial if partial.exists() else None
     return None
 
 

@@ -244,7 +244,7 @@ LABELS = ("sensor_bead", "sensor_contact", "bead", "contact", "resonator", "reso
 # Variables with indices in the list of contact states.
 PHASE = ("phase", "snapshot_phase")
 # Variables with integers that represent words.
-WORDS = (*PHASE, "contact_law")
+CATEGORICAL = (*PHASE, "contact_law")
 # Variables that are nan for most samples or some pulses.
 SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sensor_jump_time")
 
@@ -327,7 +327,7 @@ def attributes_in_file(name: str, variable: Variable, law: str = "") -> dict[str
     if name in AXES:
         about["axis"] = AXES[name]
     about |= NO_YES if kind.kind == "b" else FLAGS.get(name, {})
-    if name in WORDS:
+    if name in CATEGORICAL:
         # flags of the CF conventions, 3.5
         meanings = names if name == "contact_law" else PHASES
         numbers = np.arange(len(meanings)).astype(kind)
@@ -335,10 +335,10 @@ def attributes_in_file(name: str, variable: Variable, law: str = "") -> dict[str
     if name in PHASE:
         # the law of a file need not be installed
         lines = [
-            f"states that cannot occur with {one}: {', '.join(absent)}"
-            for one in names
-            if one in laws()
-            and (absent := [phase for phase in PHASES if phase not in laws()[one].phases])
+            f"states that cannot occur with {law_name}: {', '.join(absent)}"
+            for law_name in names
+            if law_name in laws()
+            and (absent := [phase for phase in PHASES if phase not in laws()[law_name].phases])
         ]
         if lines:
             about["comment"] = "; ".join(lines)
@@ -416,7 +416,7 @@ def holds_nan(values: np.ndarray) -> bool:
 
 def as_stored(name: str, values: Any) -> np.ndarray:
     """Return values as in a file, read-only: labels and contact states as i8, others as f8."""
-    kind = _INTEGER if name in (*LABELS, *WORDS) else _REAL
+    kind = _INTEGER if name in (*LABELS, *CATEGORICAL) else _REAL
     if isinstance(values, np.ndarray) and values.dtype is kind and values.flags.c_contiguous:
         data = values.view()
     else:
@@ -553,15 +553,15 @@ def versions() -> str:
     """Return the versions of the packages that compute and write, as JSON."""
     import h5py
 
-    found = {
+    installed = {
         "numpy": np.__version__,
         "h5py": h5py.__version__,
         "hdf5": h5py.version.hdf5_version,
         "python": platform.python_version(),
     }
     with contextlib.suppress(metadata.PackageNotFoundError):
-        found["numba"] = metadata.version("numba")
-    return json.dumps(found, sort_keys=True)
+        installed["numba"] = metadata.version("numba")
+    return json.dumps(installed, sort_keys=True)
 
 
 @cache
