@@ -131,7 +131,7 @@ def features_of(model: Model, recording: Recording, chain: Masses | None = None)
 # Fraction of a step over which the growth of a force near a jump is measured. The growth enters
 # with dt^2, so a relative error of a thousandth is third order. The rounding of the forces, 2^-53,
 # becomes 2^-43 of the kick.
-LAPSE = 2.0**-10
+PROBE_FRACTION = 2.0**-10
 
 # Jump of the force in a step: whether there is one, the fraction of the step after the jump, the
 # force before and after it, whether it moves the bodies, and the jump of the force's growth [N/s].
@@ -436,8 +436,8 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         closing = 1.0 if d > before else -1.0
         near, far = jump_overlap * (1.0 - closing * ASIDE), jump_overlap * (1.0 + closing * ASIDE)
         # theta, the fraction of the step after the jump, on the parabola of the step: d - theta dt
-        # r + (theta dt)^2 bend/2 is the overlap of the jump, and `before` at theta = 1. Without a
-        # rate, a straight line replaces the parabola.
+        # r + (theta dt)^2 acceleration/2 is the overlap of the jump, and `before` at theta = 1.
+        # Without a rate, a straight line replaces the parabola.
         slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - jump_overlap) * acceleration, 0.0))
         behind = min(2.0 * (d - jump_overlap) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
         # rate there, less the growth of the force since the previous step
@@ -454,7 +454,8 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         far_force = passed(far, rate, c, h)
         if KINKS:
             return (True, behind, near_force, far_force, 0.0, 0.0), NO_LEAP, 0.0, 0.0
-        acceleration_after, probe_time = acceleration - push * (far_force - near_force), LAPSE * dt
+        acceleration_after = acceleration - push * (far_force - near_force)
+        probe_time = PROBE_FRACTION * dt
         # states a short time before and after the jump
         d_before, r_before = near - probe_time * rate, rate - probe_time * acceleration
         d_after, r_after = far + probe_time * rate, rate + probe_time * acceleration_after

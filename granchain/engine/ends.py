@@ -147,8 +147,8 @@ def settling(step: ContactStep) -> Callable:
         body, k = (1, 0) if wall == 0 else (wall - 1, wall - 1)
         ck, hk = coefficients_at(row.c, k), history_at(row.h, k)
         soft, speed_before = 1.0 / elements.damping[j], outwards * elements.a[j]
-        toward, bend = outwards * bodies.v[body], outwards * bodies.a[body]
-        r, passed = toward + half_dt * bend, outwards * elements.u[j]
+        toward, acceleration = outwards * bodies.v[body], outwards * bodies.a[body]
+        r, passed = toward + half_dt * acceleration, outwards * elements.u[j]
         before = passed - half_dt * speed_before
         # overlap without the force of this step
         d = outwards * bodies.u[body] - passed + row.contacts.start[k]

@@ -35,7 +35,7 @@ def note_jump(row, clock, k, jump):
 
 
 @shared
-def force_beside(m, behind, n, row, later):
+def force_within_step(m, behind, n, row, later):
     """Return the interpolated force of contact m at a time within the step.
 
     If the force jumps at this time, the result is the force before the jump, or after it if
@@ -63,7 +63,7 @@ def record_jump(row, clock, records, k, behind, f, n, later):
         for s in range(records.sensor_left.size):
             if records.sensor_left[s] == k or records.sensor_right[s] == k:
                 m = records.sensor_left[s] + records.sensor_right[s] - k
-                felt = 0.5 * (f + force_beside(m, behind, n, row, later))
+                felt = 0.5 * (f + force_within_step(m, behind, n, row, later))
                 if not felt <= records.jump_force[slot, s]:
                     records.jump_force[slot, s] = felt
                     records.jump_time[slot, s] = (clock.step - behind) * clock.dt
