@@ -340,6 +340,7 @@ CASE_TEXTS += ['{"tables": {"chain": {"beads": 1e999}}}', '{"tables": []}', "[" 
 CASE_TEXTS += ['{"tables": {"chain": {}}, "state": 3}', '{"tables": {"chain": {}}, "drives": [1]}']
 
 
+@pytest.mark.long
 def test_a_damaged_case_is_reported_when_it_is_used(tmp_path):
     content = answer_of("Result")._content()
     whole = content.provenance["case_json"]

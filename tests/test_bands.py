@@ -351,6 +351,7 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
     assert widen_band(7.0, 10.0, 13.0, 4.0 / DEVIATIONS) == pytest.approx((5.0, 15.0))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("blank_pictures")
 def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

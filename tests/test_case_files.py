@@ -133,6 +133,7 @@ def check_round_trip(count, seed, folder):
     return used
 
 
+@pytest.mark.long
 def test_random_cases_of_every_table_are_equal_after_saving_and_loading(tmp_path):
     check_round_trip(60, 47, tmp_path)
 

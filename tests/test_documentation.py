@@ -216,6 +216,7 @@ def test_the_changelog_names_every_contact_law():
     assert not unnamed, f"CHANGELOG.md: no line names {', '.join(unnamed)}; {advice}"
 
 
+@pytest.mark.long
 @pytest.mark.guard
 def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))

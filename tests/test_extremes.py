@@ -120,7 +120,7 @@ def look(made: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("names", "examples"),
     [
-        (COMPILED, 80),
+        pytest.param(COMPILED, 80, marks=pytest.mark.long),
         pytest.param(tuple(laws()), 2_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
     ],
     ids=["few", "many"],

@@ -381,6 +381,7 @@ def test_both_contacts_of_a_sensor_with_unequal_halves_are_recorded_at_a_wall_to
         assert recorded == (first, 1, 3, 4, 5, 6, 7, 8, 11, 12)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("between")
 def test_gains_and_clocks_of_each_sensor_are_found():
     clean = synthetic(0.002, said={"gain": 0.03, "time": [2e-7] * 5})
@@ -508,6 +509,7 @@ def test_a_calibration_that_is_off_is_found_within_what_is_stated():
     assert aware.errors["striker.speed"] > 1.5 * plain.errors["striker.speed"]
 
 
+@pytest.mark.long
 def test_keys_that_are_not_told_apart_are_named_and_have_no_error():
     # no contact is fully plastic: of psi and xi the force knows one number, see Ma and Liu's law
     found = gc.fit(start(), synthetic(0.01), ["contact.psi", "contact.xi", "striker.speed"])

@@ -160,6 +160,7 @@ def test_posterior_is_the_product_of_prior_and_likelihood():
         problem()([1.0, 2.0, 3.0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["white", "AR(1)"])
 def test_simulated_numbers_have_the_noise_of_the_record(kind):
     found = gc.likelihood(short(), record(kind, said={"common_gain": 0.01}), FREE)

@@ -73,6 +73,7 @@ def test_waves_that_open_contacts_are_named_by_the_run_and_by_its_spectrum():
     assert not len(found.band_edges)
 
 
+@pytest.mark.long
 def test_the_edges_of_a_diatomic_chain_are_those_of_the_dispersion(found):
     known = gc.dispersion(dimer()).band_edges
     assert found.band_edges.shape == known.shape == (2, 2)

@@ -237,6 +237,7 @@ def test_times_that_are_large_compared_with_the_step_are_read_again(start, step)
     assert stored.interval == pytest.approx(step, rel=1e-3)
 
 
+@pytest.mark.long
 def test_an_imported_trace_has_the_same_times_when_it_is_read_again():
     draw = random.Random(10)
     for _ in range(100):
