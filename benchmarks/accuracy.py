@@ -34,7 +34,7 @@ from scipy.integrate import solve_ivp
 from steel_chain import N_BODIES, SPEED, Run, granchain, loop_of, run_to_bead_63
 
 import granchain as gc
-from granchain.analysis import peak
+from granchain.analysis import first_pulse
 from granchain.engine.recording import Recording
 from granchain.engine.state import State
 
@@ -62,9 +62,8 @@ def engine_peak(run: Run) -> float:
     """Return the peak force of the engine [N]."""
     state = State(run.contacts, run.chain, run.step, sampled(run))
     state.advance(run.step.n_steps + 1)
-    return peak(
-        np.arange(run.step.n_steps + 1) * run.step.value, state.records.sensor_force[:, 0]
-    ).force
+    time = np.arange(run.step.n_steps + 1) * run.step.value
+    return first_pulse(time, state.records.sensor_force[:, 0]).peak.item()
 
 
 class Dop853:
@@ -114,7 +113,8 @@ class Dop853:
         """Return the peak force [N]."""
         u = solution.y[BEAD - 1 : BEAD + 2, :-1]
         d = np.maximum(u[:-1] - u[1:], 0.0)
-        return peak(solution.t[:-1], 0.5 * self.stiffness * (d * np.sqrt(d)).sum(axis=0)).force
+        force = 0.5 * self.stiffness * (d * np.sqrt(d)).sum(axis=0)
+        return first_pulse(solution.t[:-1], force).peak.item()
 
     def contender(self, tolerance: float) -> Contender:
         def prepare() -> Callable[[], Answer]:

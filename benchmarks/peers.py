@@ -40,7 +40,7 @@ from racing import (
 )
 from steel_chain import BARE, N_BODIES, SPEED, Run, granchain, run_to_bead_63
 
-from granchain.analysis import peak
+from granchain.analysis import first_pulse
 from granchain.engine.recording import Recording
 
 HERE = Path(__file__).parent
@@ -133,7 +133,7 @@ def checked(name: str, run: Run, folder: str) -> dict[str, Any]:
     reply = ask(PEERS[name], run, folder, repeats=1, sensor=BEAD)
     found = {"version": reply["version"]}
     time = np.arange(len(reply["force"])) * run.step.value
-    found["peak"] = peak(time, reply["force"]).force
+    found["peak"] = first_pulse(time, reply["force"]).peak.item()
     found["away"] = away(granchain(run).prepare()(), (np.array(reply["u"]), np.array(reply["v"])))
     assert found["away"] <= SAME, (
         f"{name} ends {found['away']:.1e} away from granchain, allowed {SAME:g}"

@@ -1,7 +1,8 @@
 """The benchmarks' C computes and keeps what the engine does, to the last bit."""
 
+import ast
 import ctypes
-import importlib
+import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,18 @@ from granchain.status import Status
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 # Through 16 beads, 76 mm, at 573 m/s (Ma-Liu, the slowest) in 133 us; 5000 steps of 4.2e-8 s go on.
 N_BODIES, STEPS = 17, 5000
+
+
+@pytest.mark.guard
+@pytest.mark.parametrize("script", sorted(file.name for file in BENCHMARKS.glob("*.py")))
+def test_names_that_a_benchmark_imports_from_granchain_exist(script: str) -> None:
+    # CI runs only one of them
+    for node in ast.walk(ast.parse((BENCHMARKS / script).read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("granchain"):
+            module = importlib.import_module(str(node.module))
+            for name in (alias.name for alias in node.names):
+                submodule = f"{node.module}.{name}"
+                assert hasattr(module, name) or importlib.util.find_spec(submodule), submodule
 
 
 @pytest.fixture(scope="module")
