@@ -391,7 +391,7 @@ def check_conservative(case: Case, runners: Runners) -> None:
         )
     losses = chain.losses | {"contacts": chain.losses["contacts"] or bool(chain.quantities)}
     for name in (name for name, damped in losses.items() if damped):
-        sink = f"the contacts with {case.contact.law}" if name == "contacts" else name
+        sink = f"the contacts with {case.law}" if name == "contacts" else name
         raise CaseError(
             f"ends: the chain has no drive and loses energy to {sink}. An orbit requires a "
             "harmonic drive at an end, or a conservative chain, whose orbits are breathers. Set "

@@ -13,6 +13,9 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.case.start import FIXED, same_of, state_in, text_of_state
+from granchain.case.tables import own_contacts_in
+from granchain.contact import law_named
+from granchain.contact.law import ContactLaw
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems
 from granchain.orbits.shooting import (
@@ -454,6 +457,14 @@ def _check_covered(case: Case) -> None:
         "A striker does not return",
         "Remove the table",
     )
+    for where, contact in [("contact", case.contact), *own_contacts_in(dict(case))]:
+        problems.check(
+            law_named(contact.law).evolve is ContactLaw.evolve,
+            f"{where}.law",
+            f"the contact history of {contact.law} changes in every step",
+            "It must be constant during an orbit, whose state is displacements and velocities",
+            "Use a law without memory, or run many periods (granchain.run)",
+        )
     first = next(iter(drives.values()))
     for where, end in drives.items():
         behind = math.remainder((end.phase or 0.0) - (first.phase or 0.0), 2.0 * math.pi)
