@@ -99,6 +99,8 @@ class Impact(NamedTuple):
 
     Attributes
     ----------
+    impedance, radiated : float
+        Impedance of the plate [kg/s], and energy that its waves carry away [J]; 0 without a plate.
     contact_radius : float
         Largest contact radius [m]; nan if the source of the law does not specify one.
     model : Model
@@ -123,6 +125,8 @@ class Impact(NamedTuple):
     dissipated: float
     dissipated_approach: float
     dissipated_recovery: float
+    impedance: float
+    radiated: float
     time_step: float
     time: np.ndarray
     overlap: np.ndarray
@@ -351,18 +355,11 @@ def impact(
     >>> round(gc.impact(law="hertz", speed=1.0, plate=plate).restitution, 2)
     0.91
     """
-    law, impedance = law_named(law, "impact: law"), 0.0
-    if plate is None:
-        pair = pair_of(pair, material)
-    else:
-        pair, impedance = sphere_on_plate(pair, material, plate)
+    law = law_named(law, "impact: law")
+    pair, impedance = pair_and_impedance(pair, material, plate)
     contacts, bodies, values = impact_setup(law, speed, pair, inputs, impedance)
     outcome = collide(contacts, bodies, speed, refine)
     data = {**outcome._asdict(), **{name: float(value) for name, value in pair.items().items()}}
-    if impedance:
-        data |= {"impedance": impedance, "radiated": energy_radiated(outcome, impedance)}
-        data["dissipated"] -= data["radiated"]
-        data["dissipated_recovery"] -= data["radiated"]
     labels = labels_of_inputs(law)  # type: ignore[arg-type]
     for name, value in vars(values).items():
         if isinstance(value, Mapping):
@@ -373,7 +370,7 @@ def impact(
             data |= {f"{KEY_PREFIX}{name}.{key}": entry for key, entry in value.items()}
         else:
             data[f"{KEY_PREFIX}{name}"] = value
-    for name in ("law", "model", "coefficients"):
+    for name in ("law", "model", "coefficients", *(OF_PLATE if plate is None else ())):
         del data[name]
     result = ImpactResult(data, law=law.name, title="Impact of two bodies", labels=labels)
     result._law = outcome.model, outcome.coefficients
@@ -381,10 +378,16 @@ def impact(
 
 
 def simulate_impact(
-    *, law: type[ContactLaw], speed: float, pair: Pair, refine: float = 1.0, **inputs: Any
+    *,
+    law: type[ContactLaw],
+    speed: float,
+    pair: Pair,
+    refine: float = 1.0,
+    impedance: float = 0.0,
+    **inputs: Any,
 ) -> Impact:
     """Return the numbers of an impact; faster than `impact`, which returns a labelled answer."""
-    contacts, bodies, _ = impact_setup(law, speed, pair, inputs)
+    contacts, bodies, _ = impact_setup(law, speed, pair, inputs, impedance)
     return collide(contacts, bodies, speed, refine)
 
 
@@ -455,7 +458,17 @@ def pair_with(quantities: dict[str, float], material: Material | None = None) ->
     return Pair(**values)
 
 
-# The example pair, which is used most often, is checked once.
+def pair_and_impedance(
+    pair: Pair | Mapping[str, float] | None,
+    material: str | Material | None,
+    plate: Mapping[str, Any] | None,
+) -> tuple[Pair, float]:
+    """Return the two bodies, and the impedance of the plate [kg/s]; 0 without a plate."""
+    if plate is None:
+        return pair_of(pair, material), 0.0
+    return sphere_on_plate(pair, material, plate)
+
+
 def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | None) -> Pair:
     """Return the given pair, or the example pair with other values."""
     if isinstance(pair, Pair):
@@ -503,25 +516,20 @@ def sphere_on_plate(
         )
     if pair is None:
         sphere = "steel-316" if material is None else material
-        pair = Pair.of_spheres(EXAMPLE_RADIUS, sphere, math.inf, table.material)
+        pair, material = Pair.of_spheres(EXAMPLE_RADIUS, sphere, math.inf, table.material), None
     elif "radius_2" in pair.items():
         raise LawError(
             "impact: pair: the second body is a sphere, but the first one strikes a plate. It must "
             "be a flat wall. Make the pair with Pair.of_spheres(radius, material, math.inf, "
             "material of the plate)."
         )
-    return pair_of(pair, None), plate_impedance(table.thickness, table.material)
+    return pair_of(pair, material), plate_impedance(table.thickness, table.material)
 
 
 def body_and_plate(pair: Pair, speed: float, impedance: float) -> Masses:
     """Return a body of the effective mass that touches a plate and moves towards it."""
     mass, plate = np.array([float(pair.effective_mass)]), End(COMPLIANT, impedance=impedance)
     return Masses(mass=mass, velocity=np.array([speed]), gap=np.zeros(0), right=plate)
-
-
-def energy_radiated(impact: Impact, impedance: float) -> float:
-    """Return the energy that a plate has taken [J]: the integral of F^2/Z."""
-    return float(np.trapezoid(impact.force * impact.force, impact.time)) / impedance
 
 
 def contact_of_two(
@@ -724,6 +732,9 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)
     approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
     lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h_top))
+    impedance = state.chain.right.impedance
+    # the plate takes the integral of F^2/Z
+    radiated = float(np.trapezoid(force * force, time)) / impedance if impedance else 0.0
     return Impact(
         law=model.name,
         speed=speed,
@@ -737,9 +748,11 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         recovery_time=ended - at,
         overlap_duration=opened,
         residual_overlap=residual,
-        dissipated=total,
+        dissipated=total - radiated,
         dissipated_approach=lost,
-        dissipated_recovery=total - lost,
+        dissipated_recovery=total - lost - radiated,
+        impedance=impedance,
+        radiated=radiated,
         time_step=dt,
         time=time,
         overlap=overlap,

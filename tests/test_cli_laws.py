@@ -200,6 +200,21 @@ def test_out_writes_an_impact_or_a_dataset_of_impacts(here, obeyed, capsys):
     assert json.loads(study.attrs["inputs_json"])["tsuji"]["speed"] == 1.0
 
 
+def test_varied_plates_are_those_of_python(capsys):
+    thicknesses, steel = [2e-3, 4e-3], {"material": "steel-316"}
+    command = ("impact", "hertz", "--speed", "1", "--vary", "plate.thickness=2e-3,4e-3")
+    command += ("--set", "plate.material=steel-316")
+    given = facts(capsys, *command)
+    assert given["plate.thickness"] == thicknesses
+    plates = [steel | {"thickness": thickness} for thickness in thicknesses]
+    alone = [impact(law="hertz", speed=1.0, refine=4.0, plate=plate) for plate in plates]
+    for name in ("radiated", "impedance", "dissipated"):
+        assert given[name] == [[result[name] for result in alone]]
+    text = told(capsys, *command)
+    assert "a plate, steel-316" in text
+    assert re.search(r"^plate\.thickness \[m\] +hertz$", text, re.MULTILINE)
+
+
 def test_wrong_input_is_told_in_a_sentence(here, obeyed):
     for command, code, *words in refused("command of impacts and laws"):
         said = obeyed(*shlex.split(command), code=code)

@@ -1,5 +1,6 @@
 """Impacts over laws, speeds and inputs, as the data set of a study."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,3 +45,49 @@ def test_what_has_no_impact_is_nan_with_the_reason(found: Any) -> None:
     assert np.isnan(at_zero.max_force).all()
     assert all("restitution: 0" in reason for reason in at_zero.reason.values)
     assert (found.reason.values == "").sum() == np.isfinite(found.max_force.values).sum()
+
+
+PLATES = {"plate.thickness": [2e-3, 4e-3]}
+
+
+def test_impacts_on_plates_are_the_impacts_of_each_plate() -> None:
+    steel = {"material": "steel-316"}
+    found = gc.impacts("flores", None, PLATES, plate=steel, speed=2.0, restitution=0.8)
+    assert found["plate.thickness"].attrs["units"] == "m" and found.radiated.attrs["units"] == "J"
+    for thickness in PLATES["plate.thickness"]:
+        plate = steel | {"thickness": thickness}
+        alone = gc.impact(law="flores", speed=2.0, plate=plate, restitution=0.8)
+        member = found.sel({"law": "flores", "plate.thickness": thickness})
+        assert float(member.delivered_restitution) == alone.restitution
+        for name in ("radiated", "impedance", "dissipated", "dissipated_recovery"):
+            assert float(member[name]) == alone[name]
+        fixed = gc.impacts("flores", None, {"speed": [2.0]}, plate=plate, restitution=0.8)
+        assert float(fixed.radiated.squeeze()) == alone.radiated
+    # a thinner plate takes more
+    assert found.radiated[0, 0] > 1.5 * found.radiated[0, 1] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("plate", "sentence"),
+    [
+        (None, r"impact\.plate\.material: missing\. Give the material of the plate"),
+        (
+            {"thickness": 1e-3},
+            r"impacts: plate\.thickness: the key is both varied and fixed\. Give",
+        ),
+        (
+            "steel-316",
+            r'impacts: plate: "steel-316" is not valid\. It must be a table of thickness',
+        ),
+    ],
+)
+def test_a_plate_that_is_incomplete_or_fixed_twice_is_refused(plate: Any, sentence: str) -> None:
+    with pytest.raises(gc.errors.CaseError, match=sentence):
+        gc.impacts("hertz", None, PLATES, plate=plate, speed=1.0)
+
+
+def test_a_material_next_to_a_pair_on_a_plate_is_refused() -> None:
+    plate = {"thickness": 1e-3, "material": "steel-316"}
+    wall = gc.Pair.of_spheres(1e-3, "steel-316", math.inf)
+    with pytest.raises(gc.errors.LawError, match="material: not allowed with a Pair"):
+        gc.impact(law="hertz", speed=1.0, pair=wall, material="ptfe", plate=plate)

@@ -50,8 +50,9 @@ def impact(
         typer.Option(
             "--vary",
             metavar="KEY=V,V,...",
-            help="Several speeds (speed=0.5,1,2) or values of an input (restitution=0.1,0.5,0.9)"
-            " for a table of restitutions. Repeat it for all combinations.",
+            help="Several speeds (speed=0.5,1,2), thicknesses of a plate "
+            "(plate.thickness=2e-3,4e-3), or values of an input (restitution=0.1,0.5,0.9) for a "
+            "table of restitutions. Repeat it for all combinations.",
         ),
     ] = None,
     changes: Annotated[
@@ -87,12 +88,12 @@ def impact(
         document: dict[str, Any] = {}
         set_values(document, changes or (), "restitution=0.7", problems)
         numbers = read_numbers(speed, vary or (), problems)
-        source, pair, changed, plate = read_pair(document, problems)
+        source, pair, changed, plate = read_pair(document, numbers, problems)
         inputs = read_inputs(laws, document, numbers, problems)
         problems.close()
         rows = collisions(laws, inputs, pair, plate, numbers)
         wanted = as_json or out is not None or figure is not None
-        answer = answer_of(rows, numbers, pair) if wanted else None
+        answer = answer_of(rows, numbers, pair, plate is not None) if wanted else None
         if out is not None:
             gc.save(answer, out, overwrite=overwrite)
         save_figure(partial(draw_impacts, rows, answer), figure, overwrite)
@@ -120,9 +121,10 @@ def read_numbers(
 ) -> dict[str, list[float]]:
     """Return the values of each varied key, including the speed.
 
-    Speeds must be above 0. The law checks the other values.
+    Speeds and thicknesses must be above 0. The law checks the other values.
     """
     from granchain.keys import brief
+    from granchain.studies.collisions import VARIED
 
     numbers: dict[str, list[float]] = {}
     once = (
@@ -142,7 +144,9 @@ def read_numbers(
         problems.check(
             key not in numbers, key, "the key is set twice", "It must have one list of values", once
         )
-        above, least = (" greater than 0 [m/s]", 0.0) if key == "speed" else ("", -math.inf)
+        above, least = "", -math.inf
+        if key in VARIED:
+            above, least = f" greater than 0 [{VARIED[key][0]}]", 0.0
         numbers[key] = []
         for number in map(str.strip, text.split(",")):
             try:
@@ -212,11 +216,12 @@ def bodies_table() -> type[Table]:
 
 
 def read_pair(
-    document: dict[str, Any], problems: Problems
+    document: dict[str, Any], numbers: Mapping[str, Sequence[float]], problems: Problems
 ) -> tuple[str, gc.Pair, list[str], dict[str, Any] | None]:
     """Take the two bodies out of the document.
 
     Return their description, their pair, the changes of the pair, and the plate, if there is one.
+    A thickness that is varied has its first value.
     """
     from granchain.case.checks import check_density
     from granchain.case.tables import SphereTable
@@ -229,6 +234,16 @@ def read_pair(
     tables = {name: document.pop(name) for name in names if name in document}
     if second in tables:
         tables.setdefault(first, {})
+    thicknesses, plate_table = numbers.get("plate.thickness"), tables.get("plate", {})
+    if thicknesses and isinstance(plate_table, Mapping):
+        problems.check(
+            "thickness" not in plate_table,
+            "--vary plate.thickness",
+            "the key is also in --set",
+            "It must be in only one of the two options",
+            "Remove it from one option",
+        )
+        tables["plate"] = {**plate_table, "thickness": thicknesses[0]}
     bodies = read_table(bodies_table(), "", tables, problems)
     if problems.clear("plate") and bodies.plate is not None:
         check_density("plate", bodies.plate, problems)
@@ -264,7 +279,8 @@ def read_pair(
         )
         description, pair = pair_of_spheres(sphere, other)
         if plate is not None:
-            description = description.replace("a flat wall", f"a plate of {plate['thickness']:g} m")
+            of_thickness = "" if thicknesses else f" of {plate['thickness']:g} m"
+            description = description.replace("a flat wall", f"a plate{of_thickness}")
         return description, gc.Pair(**pair.items() | quantities), changed, plate
     except LawError as error:
         problems.repeat(str(error).replace("pair: other_radius", f"{second}.radius").split("\n"))
@@ -306,7 +322,13 @@ def inputs_of_each_law(
             continue
         meant = units.get(name, {})
         if not meant:
-            choices = [*sorted(units), "material", "pair.effective_mass", *SPHERES]
+            choices = [
+                *sorted(units),
+                "material",
+                "pair.effective_mass",
+                "plate.thickness",
+                *SPHERES,
+            ]
             problems.add_unknown(
                 name,
                 choices,
@@ -334,9 +356,10 @@ def read_inputs(
 ) -> dict[str, dict[str, Any]]:
     """Return each law's inputs with defaults, checked with every value of the varied keys."""
     from granchain.case.checks import law_values
+    from granchain.studies.collisions import VARIED
 
     inputs_by_law = inputs_of_each_law(laws, document, problems)
-    varied = {key: values for key, values in numbers.items() if key != "speed"}
+    varied = {key: values for key, values in numbers.items() if key not in VARIED}
     for law in laws:
         lacking = varied.keys() - {quantity.name for quantity in law.inputs}
         for key in sorted(lacking):
@@ -400,19 +423,20 @@ def collisions(
     If there are several, an impact that does not end is a row with a problem.
     """
     from granchain.certificates.measure import REFINED
+    from granchain.studies.collisions import plate_of
     from granchain.two_body import NeverOpens, NotEnded
 
     sweep = list(itertools.product(laws, itertools.product(*numbers.values())))
     rows = []
     for law, values in sweep:
         varied = dict(zip(numbers, values, strict=True))
-        speed = varied.pop("speed")
+        speed, struck = varied.pop("speed"), plate_of(plate, varied.pop("plate.thickness", None))
         law_inputs = dict(inputs[law.name]) | varied
         result: gc.ImpactResult | None = None
         try:
             with naming_the_law(law):
                 result = gc.impact(
-                    law=law, pair=pair, speed=speed, refine=REFINED, plate=plate, **law_inputs
+                    law=law, pair=pair, speed=speed, refine=REFINED, plate=struck, **law_inputs
                 )
             end = (result.restitution, f"{result.restitution:.6f}", "")
         except (NeverOpens, NotEnded) as error:
@@ -426,12 +450,15 @@ def collisions(
 
 
 def answer_of(
-    rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]], pair: gc.Pair
+    rows: Sequence[ImpactRow],
+    numbers: Mapping[str, Sequence[float]],
+    pair: gc.Pair,
+    on_plate: bool,
 ) -> Any:
     """Return the single impact, or the dataset of several impacts."""
     import numpy as np
 
-    from granchain.studies.collisions import SCALAR_NAMES, dataset_of_impacts
+    from granchain.studies.collisions import PLATE_NAMES, SCALAR_NAMES, dataset_of_impacts
 
     if len(rows) == 1:
         return rows[0].result
@@ -442,7 +469,7 @@ def answer_of(
         name: np.array(
             [math.nan if row.result is None else row.result[scalar] for row in rows]
         ).reshape(shape)
-        for name, scalar in SCALAR_NAMES.items()
+        for name, scalar in (PLATE_NAMES if on_plate else SCALAR_NAMES).items()
     }
     reasons = np.array([row.problem for row in rows], dtype=object).reshape(shape)
     stated = {
@@ -467,6 +494,7 @@ def draw_impacts(rows: Sequence[ImpactRow], answer: Any) -> Any:
 
 def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:
     """Return a table with a column per law: all results, or the restitutions of a sweep."""
+    from granchain.studies.collisions import VARIED
     from granchain.two_body import IMPACT_SCALARS, OF_PLATE
 
     names = list(dict.fromkeys(row.law for row in rows))
@@ -481,7 +509,8 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
             if name in getattr(rows[0].result, "variables", ())
         )
         return text_table([("", *names), *numbers_of_each], "<" + ">" * len(names))
-    units = {q.name: q.unit for name in names for q in gc.laws()[name].inputs} | {"speed": "m/s"}
+    units = {q.name: q.unit for name in names for q in gc.laws()[name].inputs}
+    units |= {key: unit for key, (unit, _) in VARIED.items()}
     first = [
         "nominal restitution"
         if key == "restitution"

@@ -18,7 +18,7 @@ from granchain.plain_data import canonical, plain_data
 from granchain.store.answer import study_attributes
 from granchain.store.dataset import dataset_of
 from granchain.store.schema import Variable, texts
-from granchain.two_body import IMPACT_SCALARS, pair_of, simulate_impact
+from granchain.two_body import IMPACT_SCALARS, OF_PLATE, pair_and_impedance, simulate_impact
 
 if TYPE_CHECKING:
     import xarray
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 SCALAR_NAMES = {
     "delivered_restitution" if name == "restitution" else name: name for name in IMPACT_SCALARS
 }
+# The same for an impact on a plate.
+PLATE_NAMES = SCALAR_NAMES | {name: name for name in OF_PLATE}
+# Keys of `vary` that are no inputs of a law, with their unit and meaning.
+VARIED = {"speed": ("m/s", "approach speed"), "plate.thickness": ("m", "thickness of the plate")}
 
 
 def impacts(
@@ -35,6 +39,8 @@ def impacts(
     pair: Pair | Mapping[str, float] | None,
     vary: Mapping[str, Sequence[float]],
     material: str | Material | None = None,
+    *,
+    plate: Mapping[str, Any] | None = None,
     **inputs: Any,
 ) -> xarray.Dataset:
     """Compute impacts of two bodies for several laws, speeds, and inputs of laws.
@@ -46,10 +52,13 @@ def impacts(
     pair : Pair, mapping of str to float, or None
         The two bodies, as for `impact`.
     vary : mapping of str to sequence of float
-        Values of "speed" [m/s] or of inputs of a law, such as "restitution". All combinations are
-        computed.
+        Values of "speed" [m/s], of "plate.thickness" [m], or of inputs of a law, such as
+        "restitution". All combinations are computed.
     material : str or Material, optional
         Material of the two bodies, as for `impact`.
+    plate : mapping, optional
+        Plate that a sphere strikes, as for `impact`: its material, and its thickness [m], if it is
+        not varied.
     **inputs
         Speed, if it is not varied, and inputs that all impacts share. Each law uses the inputs that
         it has.
@@ -77,10 +86,16 @@ def impacts(
     >>> study["delivered_restitution"].dims
     ('law', 'speed')
     """
-    names, pair = [laws] if isinstance(laws, str) else list(laws), pair_of(pair, material)
-    values = checked_values(names, vary, inputs)
+    names = [laws] if isinstance(laws, str) else list(laws)
+    values = checked_values(names, vary, inputs, plate)
+    bodies = {
+        thickness: pair_and_impedance(pair, material, plate_of(plate, thickness))
+        for thickness in values.get("plate.thickness", [None])
+    }
     shape = (len(names), *map(len, values.values()))
-    scalars = {name: np.full(shape, math.nan) for name in SCALAR_NAMES}
+    on_plate = any(impedance for _, impedance in bodies.values())
+    scalar_names = PLATE_NAMES if on_plate else SCALAR_NAMES
+    scalars = {name: np.full(shape, math.nan) for name in scalar_names}
     reasons = np.full(shape, "", dtype=object)
     stated = {
         name: {key: value for key, value in inputs.items() if key in names_of_inputs(name)}
@@ -92,17 +107,25 @@ def impacts(
             key: float(column[k])
             for k, (key, column) in zip(indices[1:], values.items(), strict=True)
         }
+        contact_pair, impedance = bodies[varied.pop("plate.thickness", None)]
         lacking = [key for key in varied if key not in names_of_inputs(law.name)]
         try:
             if lacking:
                 raise CaseError(f"{law.name} has no input {', '.join(lacking)}")
-            result = simulate_impact(law=law, pair=pair, **stated[law.name], **varied)
+            result = simulate_impact(
+                law=law, pair=contact_pair, impedance=impedance, **stated[law.name], **varied
+            )
         except GranchainError as error:
             reasons[indices] = str(error)
             continue
-        for name, scalar in SCALAR_NAMES.items():
+        for name, scalar in scalar_names.items():
             scalars[name][indices] = getattr(result, scalar)
-    return dataset_of_impacts(names, values, scalars, reasons, pair, stated)
+    return dataset_of_impacts(names, values, scalars, reasons, contact_pair, stated)
+
+
+def plate_of(plate: Mapping[str, Any] | None, thickness: float | None) -> Any:
+    """Return the plate with a thickness [m], if one is given."""
+    return plate if thickness is None else {**(plate or {}), "thickness": float(thickness)}
 
 
 def names_of_inputs(law: str) -> set[str]:
@@ -135,19 +158,17 @@ def dataset_of_impacts(
         Inputs of each law that are not varied, and the speed if it is not.
     """
     dims = ("law", *values)
-    about = {"speed": ("m/s", "approach speed")} | {
+    about = VARIED | {
         quantity.name: (quantity.unit, quantity.meaning)
         for name in names
         for quantity in known_laws()[name].inputs
     }
     variables = {"law": Variable(("law",), texts(names), "", "contact law")}
     variables |= {key: Variable((key,), column, *about[key]) for key, column in values.items()}
-    variables |= {
-        name: Variable(
-            dims, numbers[name], IMPACT_SCALARS[scalar].unit, IMPACT_SCALARS[scalar].long_name
-        )
-        for name, scalar in SCALAR_NAMES.items()
-    }
+    labels = IMPACT_SCALARS | OF_PLATE
+    for name, column in numbers.items():
+        label = labels[PLATE_NAMES[name]]
+        variables[name] = Variable(dims, column, label.unit, label.long_name)
     variables["reason"] = Variable(dims, reasons, "", "reason why there is no impact")
     attributes = study_attributes(
         "impacts",
@@ -160,7 +181,10 @@ def dataset_of_impacts(
 
 
 def checked_values(
-    names: Sequence[str], vary: Mapping[str, Sequence[float]], inputs: Mapping[str, Any]
+    names: Sequence[str],
+    vary: Mapping[str, Sequence[float]],
+    inputs: Mapping[str, Any],
+    plate: Mapping[str, Any] | None,
 ) -> dict[str, np.ndarray]:
     """Return the values of each key, or report all errors at once."""
     problems, all_laws = Problems(), known_laws()
@@ -183,7 +207,7 @@ def checked_values(
     example = 'Give for example {"speed": [0.5, 1.0]}'
     problems.check(bool(vary), "vary", "missing", "Give keys with their values", example)
     takes = [
-        "speed",
+        *VARIED,
         *dict.fromkeys(q.name for n in names if n in all_laws for q in all_laws[n].inputs),
     ]
     for key in (*vary, *inputs):
@@ -195,7 +219,15 @@ def checked_values(
             f"The inputs are {', '.join(takes)}",
             advice,
         )
-    for key in inputs:
+    problems.check(
+        plate is None or isinstance(plate, Mapping),
+        "plate",
+        f"{brief(plate)} is not valid",
+        "It must be a table of thickness and material",
+        'Give for example {"thickness": 4e-3, "material": "steel-316"}',
+    )
+    table = plate if isinstance(plate, Mapping) else {}
+    for key in (*inputs, *(f"plate.{name}" for name in table)):
         problems.check(
             key not in vary,
             key,
