@@ -370,6 +370,32 @@ def test_ends_of_different_kinds_differ_as_a_whole():
     assert differences([plate, thin]) == {"ends.right.plate.thickness": [5e-3, 3e-3]}
 
 
+def test_a_study_of_ends_names_what_differs():
+    plate = gc.load_case("chain-on-plate").replace(
+        {"chain.beads": 3, "sensors.beads": [2], "time.end": 1e-4}
+    )
+    thin, steel = (
+        {"plate": {"thickness": 4e-3, "material": name}}
+        for name in ("aluminium-6061-t6", "steel-316")
+    )
+    ends = [thin, steel, {"mass": 0.1, "stiffness": 1e6}, "wall"]
+    study = gc.sweep(plate, {"ends.right": ends}, progress=False)
+    assert study["ends.right"].values.tolist() == [
+        "plate.thickness = 0.004 m, plate.material = aluminium-6061-t6",
+        "plate.thickness = 0.004 m, plate.material = steel-316",
+        "mass = 0.1 kg, stiffness = 1000000 N/m",
+        "wall",
+    ]
+    # the thickness is equal, and a completed material is its name
+    cases = [plate.replace({"ends.right": end}) for end in (thin, steel, "wall")]
+    runs = gc.evaluate(cases, progress=False)
+    assert runs["ends.right"].values.tolist() == [
+        "plate.material = aluminium-6061-t6",
+        "plate.material = steel-316",
+        "wall",
+    ]
+
+
 def test_a_new_law_of_an_end_drops_inputs_that_it_does_not_have():
     contact = {"law": "tsuji", "restitution": 0.8}
     case = gc.load_case("chain-on-plate").replace({"ends.right_contact": contact})

@@ -486,8 +486,11 @@ def test_legends_contain_neither_json_nor_many_digits():
     tables = ['{"law": "hertz"}', "[0.0023800000000000002, 0.0047600000000000004]"]
     speeds = ("speed", [0.1 + 0.2, 2.0], {"units": "m/s"})
     study = xr.Dataset(coords={"contact": tables, "chain.radius": tables, "speed": speeds})
+    study.coords["ends.right"] = ["plate.thickness = 0.004 m", 7 * "mass = 1 kg, "]
     assert [coordinate_text(study, "contact", k) for k in (0, 1)] == ["contact 1", "contact 2"]
     assert coordinate_text(study, "chain.radius", 1) == "radius 2"
+    assert coordinate_text(study, "ends.right", 0) == "ends right plate.thickness = 0.004 m"
+    assert coordinate_text(study, "ends.right", 1) == "ends right 2"
     assert coordinate_text(study, "speed", 0) == "speed 300 mm/s"
 
 

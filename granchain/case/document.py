@@ -50,7 +50,7 @@ from granchain.keys import (
     table_in,
 )
 from granchain.material import MATERIALS, Material
-from granchain.plain_data import sha256_of
+from granchain.plain_data import canonical, sha256_of
 
 # Maximum nesting of tables; the deepest keys, such as chain.segment.0.material.density, have five
 # levels.
@@ -808,6 +808,42 @@ def value_at(case: Table, key: str) -> float:
         requirement = f"The case must contain {quantity.meaning}, {quantity.range}"
         raise CaseError(error_text(key, rejected(value), requirement))
     return float(value)
+
+
+def texts_of_values(case: Table, key: str, values: Sequence[Any]) -> list[str]:
+    """Return values of a key as text; a table as the keys in which it differs from the others."""
+    rows = [
+        dict(flattened(_named(value))) if isinstance(value, Mapping) else {} for value in values
+    ]
+    tables = [row for row in rows if row]
+    names = dict.fromkeys(name for row in tables for name in row)
+    differing = {
+        name for name in names if any(row.get(name) != tables[0].get(name) for row in tables)
+    }
+    return [
+        ", ".join(
+            _text_of_value(value, about_key(case, f"{key}.{name}")[0], f"{name} = ")
+            for name, value in row.items()
+            if name in differing or differing.isdisjoint(row)
+        )
+        or _text_of_value(value)
+        for row, value in zip(rows, values, strict=True)
+    ]
+
+
+def _named(value: Any) -> Any:
+    """Return a value with the name of each material that has one."""
+    if not isinstance(value, Mapping):
+        return value
+    return value.get("name") or {name: _named(entry) for name, entry in value.items()}
+
+
+def _text_of_value(value: Any, unit: str = "", before: str = "") -> str:
+    """Return a value as text, with the unit of a number; a text has its unit."""
+    if isinstance(value, str):
+        return before + value
+    text = f"{value:.12g}" if isinstance(value, float) else canonical(value)
+    return before + text + f" {unit}" * (unit not in ("", "1"))
 
 
 def about_key(case: Table, key: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from matplotlib.lines import Line2D
 
 from granchain.errors import GranchainError, suggestion
 from granchain.figures.style import (
+    LABEL_LENGTH,
     LOG_SPAN,
     MOST_CURVES,
     MOST_KEYS,
@@ -38,7 +39,6 @@ from granchain.figures.style import (
     panel_title,
     quantity,
     share_limits,
-    short_value,
     styled,
     whole_ticks,
     write_label,
@@ -160,8 +160,9 @@ def coordinate_text(study: Any, key: str, index: int) -> str:
     if isinstance(value, np.floating):
         return f"{key_words(key)} {quantity(float(value), unit)}"
     text = str(value)
-    # A table or a list is listed by its index.
-    return f"{key_words(key)} {index + 1 if text[:1] in '[{' else short_value(text)}"
+    # A list or a long text is listed by its index.
+    brief = text[:1] not in "[{" and len(text) <= 2 * LABEL_LENGTH
+    return f"{key_words(key)} {text if brief else index + 1}"
 
 
 def study_numbers(study: Any) -> list[str]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.case.checks import MEMORY
-from granchain.case.document import about_key, differences
+from granchain.case.document import about_key, differences, texts_of_values
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.compile import fingerprint
@@ -802,12 +802,12 @@ def complete_columns(evaluation: Evaluation, out: str | os.PathLike[str]) -> lis
     return [columns]
 
 
-def values_of_key(values: Sequence[Any]) -> np.ndarray:
+def values_of_key(case: Any, key: str, values: Sequence[Any]) -> np.ndarray:
     """Return numbers as an array, with nan for None; other values become text."""
     if all(value is None or is_number(value) for value in values):
         whole = all(isinstance(value, int) for value in values)
         return np.array(values, dtype=np.int64 if whole else float)
-    return texts([value if isinstance(value, str) else canonical(value) for value in values])
+    return texts(texts_of_values(case, key, values))
 
 
 def axes_of_plan(plan: Plan) -> dict[str, Variable]:
@@ -819,7 +819,7 @@ def axes_of_plan(plan: Plan) -> dict[str, Variable]:
     }
     for key, listed in plan.listed.items():
         along = "run" if plan.how == "zip" else key
-        axes[key] = Variable((along,), values_of_key(listed), *plan.label(key))
+        axes[key] = Variable((along,), values_of_key(plan.case, key, listed), *plan.label(key))
     if "contact" in plan.listed:
         along = "run" if plan.how == "zip" else "contact"
         axes["law"] = Variable((along,), texts(plan.laws), "", "contact law")
@@ -836,7 +836,8 @@ def axes_of_cases(cases: Sequence[Case]) -> dict[str, Variable]:
     axes = {"run": Variable(run, np.arange(len(cases)), "1", "index of the run")}
     for key, values in differences(cases).items():
         if key not in RESERVED_NAMES:
-            axes[key] = Variable(run, values_of_key(values), *about_key(cases[0], key))
+            column = values_of_key(cases[0], key, values)
+            axes[key] = Variable(run, column, *about_key(cases[0], key))
     return axes
 
 
