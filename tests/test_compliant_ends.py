@@ -10,10 +10,13 @@ from support.processes import Stop
 
 import granchain as gc
 from granchain import simulation
+from granchain.analysis import summary
 from granchain.case.document import differences
 from granchain.errors import CaseError, LawError
 from granchain.measured.about import AboutTable
 from granchain.set_up import chain_of
+from granchain.show.answer import answer_of_run
+from granchain.show.numbers import run_numbers
 from granchain.status import Status
 from granchain.structures import plate_impedance
 
@@ -359,6 +362,21 @@ def test_an_impact_of_two_spheres_is_refused_with_a_plate():
     plate = {"thickness": 1e-3, "material": "steel-316"}
     with pytest.raises(LawError, match="the second body is a sphere, but the first one strikes"):
         gc.impact(law="hertz", speed=1.0, pair=pair, plate=plate)
+
+
+def test_a_run_lists_the_energy_that_its_end_takes():
+    plate = gc.load_case("chain-on-plate").replace({"chain.beads": 3, "sensors.beads": [2]})
+    both = gc.run(plate.replace({"chain.drag": 5.0, "time.end": 2e-4}))
+    numbers = summary(both)
+    taken = numbers.energy.radiated
+    assert taken == both.energy_radiated[-1] and 0.0 < taken < numbers.energy.elements_viscous
+    (line,) = (line for line in run_numbers(numbers).splitlines() if "radiated" in line)
+    assert line.startswith("radiated, in elements_viscous  ") and f"{taken:.6g}" in line
+    percent = f"{100.0 * taken / numbers.energy.moving_supplied:.4g}"
+    assert answer_of_run(numbers).endswith(f"is lost, including {percent} % that the ends take")
+    # without a compliant end there is no such energy
+    wall = summary(gc.run(plate.replace({"ends.right": "wall", "time.end": 2e-4})))
+    assert "radiated" not in run_numbers(wall) and "ends" not in answer_of_run(wall)
 
 
 def test_ends_of_different_kinds_differ_as_a_whole():

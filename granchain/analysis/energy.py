@@ -45,6 +45,8 @@ class EnergyBalance(Numbers):
     elements, elements_viscous : float
         Energy stored in the springs of elements at the end, and energy lost in their dashpots.
         They are 0 in a chain without elements.
+    radiated : float
+        Energy that compliant ends have taken, included in elements_viscous.
     static_work, moving_recoverable, moving_supplied : float
         Values at the end, and the energy supplied, as defined by `moving_energy`.
     """
@@ -61,6 +63,7 @@ class EnergyBalance(Numbers):
     largest_residual: float
     elements: float = 0.0
     elements_viscous: float = 0.0
+    radiated: float = 0.0
     static_work: float = 0.0
     moving_recoverable: float = 0.0
     moving_supplied: float = 0.0
@@ -188,7 +191,7 @@ def ledger_in(result: Result) -> dict[str, np.ndarray]:
     """Return the energies of a result, with the names of the output file [J]."""
     return {
         f"energy_{name}": np.asarray(getattr(result, f"energy_{name}"), dtype=float)
-        for name in (*ENERGIES, *ENERGIES_OF_ELEMENTS)
+        for name in (*ENERGIES, *ENERGIES_OF_ELEMENTS, "radiated")
         if f"energy_{name}" in result.variables
     }
 

@@ -44,10 +44,8 @@ SUMMARISED = (
         "energy_time",
         "mass",
     ),
-    *(
-        f"energy_{name}"
-        for name in (*ENERGIES, *ENERGIES_OF_ELEMENTS, "gravity", "precompression", "drives")
-    ),
+    *(f"energy_{name}" for name in (*ENERGIES, *ENERGIES_OF_ELEMENTS)),
+    *(f"energy_{name}" for name in ("radiated", "gravity", "precompression", "drives")),
 )
 
 

@@ -192,8 +192,12 @@ def answer_of_run(numbers: Summary) -> str:
         clauses.append(f"the peak of the first pulse is {' and '.join(dict.fromkeys(ends))}")
     if numbers.energy is not None and numbers.energy.moving_supplied > 0.0:
         lost = sum(value for name, value in numbers.energy.terms.items() if name in LOST)
-        percent = 100.0 * lost / numbers.energy.moving_supplied
-        clauses.append(f"{percent:.4g} % of the energy supplied is lost")
+        percent, radiated = (
+            100.0 * energy / numbers.energy.moving_supplied
+            for energy in (lost, numbers.energy.radiated)
+        )
+        to_ends = f", including {radiated:.4g} % that the ends take" if radiated else ""
+        clauses.append(f"{percent:.4g} % of the energy supplied is lost{to_ends}")
     return ", and ".join(filter(None, [", ".join(clauses[:-1]), *clauses[-1:]]))
 
 

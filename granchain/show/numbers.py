@@ -76,9 +76,10 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
     if summary.energy is not None:
         balance = summary.energy
         share = 100.0 / balance.moving_supplied if balance.moving_supplied > 0.0 else math.nan
+        radiated = {"radiated, in elements_viscous": balance.radiated} if balance.radiated else {}
         terms = [
             (name, number_text(value), number_text(share * value))
-            for name, value in balance.terms.items()
+            for name, value in (balance.terms | radiated).items()
         ]
         rests = balance.moving_recoverable != balance.recoverable
         if rests:
