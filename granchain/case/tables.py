@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    SerializeAsAny,
     Tag,
     WrapValidator,
     create_model,
@@ -655,8 +656,9 @@ _END_WORDS = (("free", "wall", "rigid"), "free", _TABLES)
 class EndsTable(Table):
     """The two ends of the chain."""
 
-    left: EndKey = choice("the left end", *_END_WORDS)
-    right: EndKey = choice("the right end", *_END_WORDS)
+    # an end is plain data without the function that tells its kinds apart
+    left: SerializeAsAny[EndKey] = choice("the left end", *_END_WORDS)
+    right: SerializeAsAny[EndKey] = choice("the right end", *_END_WORDS)
     left_material: MaterialKey | None = material_of("the left wall")
     right_material: MaterialKey | None = material_of("the right wall")
     left_contact: ContactTable | None = own_contact("at the left wall")

@@ -432,7 +432,7 @@ class Answer:
         cls, path: str | os.PathLike[str], opened: OpenedFile, variables: Choice | None = None
     ) -> Any:
         """Return the answer in an open file."""
-        answer = cls.from_content(read_content(opened, variables))
+        answer = cls.from_content(read_content(opened.file, opened.datasets, variables))
         answer._path = os.fspath(path)
         # the warning that this version completes the case differently comes when a file is opened
         with contextlib.suppress(GranchainError):
@@ -452,7 +452,8 @@ class Answer:
             {name: v.shape for name, v in content.variables.items()},
         )
         answer.groups = {
-            name: class_of(group.kind).from_content(group) for name, group in content.groups.items()
+            name: class_of(str(group.attributes[CONTENT])).from_content(group)
+            for name, group in content.groups.items()
         }
         answer.law, answer.title = str(attributes["law"]), str(attributes["title"])
         answer.messages = answer._messages_from(messages_of(provenance))
@@ -876,7 +877,7 @@ class StoredEnsemble:
     def content(self) -> Content:
         """Return everything that the file contains."""
         with refusing(self.path):
-            return read_content(self._opened)
+            return read_content(self._opened.file, self._datasets)
 
 
 def save_study(

@@ -121,11 +121,6 @@ class Content:
     unread: dict[str, Unread] = field(default_factory=dict)
 
     @property
-    def kind(self) -> str:
-        """Name of the class of answers, or "Study"."""
-        return str(self.attributes[CONTENT])
-
-    @property
     def stored_bytes(self) -> float:
         """Upper limit on the size of the file."""
         texts = (*self.provenance.values(), *map(str, self.attributes.values()))
@@ -269,26 +264,20 @@ class _Writer:
     def dataset(self, group: Any, name: str, v: Variable) -> Any:
         from h5py import h5d, h5p, h5s
 
-        data = np.asarray(v.data)
+        data = v.data.astype(np.int8) if v.data.dtype.kind == "b" else v.data
         properties = h5p.create(h5p.DATASET_CREATE)
         properties.set_obj_track_times(False)
         space = h5s.create_simple(data.shape) if data.shape else self.scalar
-        if data.dtype.kind == "O":
-            dataset = h5d.create(group, name.encode(), self.text, space, dcpl=properties)
-            if data.size:
-                dataset.write(h5s.ALL, h5s.ALL, np.array(data, dtype=object))
-            return dataset
-        if data.dtype.kind == "b":
-            data = data.astype(np.int8)
-        if data.shape and data.nbytes >= CHUNKED_FROM:
+        is_text = data.dtype.kind == "O"
+        if not is_text and data.shape and data.nbytes >= CHUNKED_FROM:
             properties.set_chunk(chunks_of(data.shape))
             if self.packed and data.nbytes > COMPRESSED_FROM:
                 properties.set_shuffle()
                 properties.set_deflate(COMPRESSION_LEVEL)
             properties.set_fletcher32()
-        kind = self.type_of(data.dtype)
+        kind = self.text if is_text else self.type_of(data.dtype)
         dataset = h5d.create(group, name.encode(), kind, space, dcpl=properties)
-        if data.nbytes <= WRITTEN_AT_ONCE:
+        if is_text or data.nbytes <= WRITTEN_AT_ONCE:
             if data.size:
                 dataset.write(h5s.ALL, h5s.ALL, np.ascontiguousarray(data))
             self.done += data.nbytes
@@ -337,12 +326,6 @@ def stored_bytes(variable: Variable) -> int:
     )
 
 
-def growing_storage(shape: tuple[int, ...], packed: bool) -> dict[str, Any]:
-    """Return the storage of a dataset that grows: checksums, and compression on request."""
-    packing = {"compression": "gzip", "compression_opts": COMPRESSION_LEVEL, "shuffle": True}
-    return {"chunks": chunks_of(shape), "fletcher32": True, **(packing if packed else {})}
-
-
 # --------------------------------------------------------------------------------------------------
 # Reading
 
@@ -360,15 +343,13 @@ class OpenedFile:
     file : h5py.File
     datasets : dict of str to h5py.Dataset
         All datasets by path.
+    kind : str
+        Name of the class of answers, or "Study".
     """
 
     file: Any
     datasets: dict[str, Any]
-
-    @property
-    def kind(self) -> str:
-        """Name of the class of answers, or "Study"."""
-        return str(self.file.attrs[CONTENT])
+    kind: str
 
 
 @contextlib.contextmanager
@@ -397,7 +378,8 @@ def open_hdf5(
             check_sum(path, content)
         with refusing(path), h5py.File(content, "r") as file:
             check_format(file, wanted)
-            large = file.attrs[CONTENT] == ENSEMBLE
+            kind = file.attrs[CONTENT]
+            large = kind == ENSEMBLE
             size = content.seek(0, os.SEEK_END)
             if not large and size > LARGEST_FILE:
                 raise RefusedError(
@@ -406,11 +388,11 @@ def open_hdf5(
                 )
             # an ensemble is read run by run, and rows that were not written take no space
             most = LARGEST_ENSEMBLE if large else min(LARGEST_FILE, LARGEST_RATIO * size)
-            yield OpenedFile(file, datasets_of(file, most))
+            yield OpenedFile(file, datasets_of(file, most), kind)
 
 
 @contextlib.contextmanager
-def refusing(path: str | os.PathLike[str], otherwise: str = DAMAGED) -> Iterator[None]:
+def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn a problem of a file, or an error of h5py, into a FileError."""
     try:
         yield
@@ -420,7 +402,7 @@ def refusing(path: str | os.PathLike[str], otherwise: str = DAMAGED) -> Iterator
         raise FileError(f"{os.fspath(path)}: {refused}") from None
     except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
         reason = quoted(f"{type(error).__name__}: {error}")
-        raise FileError(f"{os.fspath(path)}: {otherwise} Reason: {reason}.") from error
+        raise FileError(f"{os.fspath(path)}: {DAMAGED} Reason: {reason}.") from error
 
 
 def check_format(file: Any, wanted: str | None) -> None:
@@ -442,7 +424,7 @@ def check_format(file: Any, wanted: str | None) -> None:
         )
 
 
-def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
+def datasets_of(file: Any, most: int) -> dict[str, Any]:
     """Return all datasets of a file by path, after an inspection, before data are read.
 
     Parameters
@@ -450,8 +432,6 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
     file : h5py.File
     most : int
         Largest number of bytes of all uncompressed data.
-    links : bool
-        Whether links are ignored instead of refused.
     """
     import h5py
 
@@ -461,8 +441,6 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
     file.visititems_links(lambda *link: members.append(link))
     for path, link in members:
         if not isinstance(link, h5py.HardLink):
-            if links:
-                continue
             raise RefusedError(
                 f"{quoted(path)!r} is a link to data outside the file. Such a link can read "
                 "your other files, so the file must contain all its data. Use another copy."
@@ -476,7 +454,7 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
                 f"the data of {quoted(path)!r} are in another file. The file must contain "
                 "all its data. Copy them into it."
             )
-        if not links and member.dtype.kind == "S":
+        if member.dtype.kind == "S":
             raise RefusedError(
                 f"{quoted(path)!r} contains texts of fixed length. Texts must have variable "
                 "length. Use another copy."
@@ -484,7 +462,8 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
         datasets[path] = member
     # reading any value of a chunk reads the complete chunk
     claimed = sum(
-        max(bytes_of(dataset), bytes_of(dataset, dataset.chunks or (0,)))
+        max(math.prod(dataset.shape or ()), math.prod(dataset.chunks or (0,)))
+        * dataset.dtype.itemsize
         for dataset in datasets.values()
     )
     if claimed > most:
@@ -493,11 +472,6 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
             f"limit is {most} bytes. It is damaged or malicious. Use another copy."
         )
     return datasets
-
-
-def bytes_of(dataset: Any, shape: tuple[int, ...] | None = None) -> int:
-    """Return the uncompressed bytes of a dataset, or of a block of it."""
-    return math.prod(shape or dataset.shape or ()) * int(dataset.dtype.itemsize)
 
 
 def is_variable(dataset: Any) -> bool:
@@ -536,19 +510,17 @@ def read_values(dataset: Any) -> np.ndarray:
     return data
 
 
-def read_content(opened: OpenedFile, choose: Choice | None = None) -> Content:
-    """Read an open file.
+def read_content(group: Any, datasets: Mapping[str, Any], choose: Choice | None = None) -> Content:
+    """Read an open file, or a group of it.
 
     Parameters
     ----------
-    opened : OpenedFile
+    group : h5py.Group
+    datasets : mapping of str to h5py.Dataset
+        All datasets of the group by path.
     choose : function, optional
         As `variables` of `granchain.open`.
     """
-    return _read_group(opened.file, opened.datasets, choose)
-
-
-def _read_group(group: Any, datasets: Mapping[str, Any], choose: Choice | None) -> Content:
     headers = headers_of(datasets)
     chosen = set(headers) if choose is None else headers.keys() & set(choose(headers))
     chosen |= {axis for name in chosen for axis in headers[name].dims if axis in headers}
@@ -569,7 +541,7 @@ def _read_group(group: Any, datasets: Mapping[str, Any], choose: Choice | None) 
         dict(group.attrs),
         provenance_of(group),
         states,
-        {name: _read_group(group[name], members, None) for name, members in inside.items()},
+        {name: read_content(group[name], members) for name, members in inside.items()},
         {name: header for name, header in headers.items() if name not in chosen},
     )
 
@@ -603,16 +575,15 @@ def dataset_in(path: str | os.PathLike[str]) -> xarray.Dataset:
         return opened.load()
 
 
-def dataset_of(
-    variables: Mapping[str, Variable],
-    attributes: Mapping[str, Any],
-    coordinates: Iterable[str] = (),
-) -> xarray.Dataset:
-    """Return variables as an `xarray.Dataset`, with the labels of axes as coordinates."""
+def dataset_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any]) -> xarray.Dataset:
+    """Return variables as an `xarray.Dataset`, as xarray would open their file.
+
+    Its coordinates are the labels of axes, and the variables in the attribute `coordinates`.
+    """
     import xarray
 
-    law, inner = str(attributes.get("law", "")), set(coordinates)
-    arrays = {}
+    about, arrays = dict(attributes), {}
+    law, inner = str(about.get("law", "")), set(about.pop("coordinates", "").split())
     for name, v in variables.items():
         data = v.data.astype(np.int8) if v.data.dtype.kind == "b" else v.data
         arrays[name] = (v.dims, data, attributes_in_file(name, v, law))
@@ -621,7 +592,7 @@ def dataset_of(
     return xarray.Dataset(
         {name: array for name, array in arrays.items() if name not in inner},
         {name: array for name, array in arrays.items() if name in inner},
-        dict(attributes),
+        about,
     )
 
 
@@ -729,14 +700,17 @@ class EnsembleWriter:
             runs = 1 << max(
                 0, min(self._count, CHUNK // max(1, math.prod(like.shape))).bit_length() - 1
             )
+            packing = {"compression": "gzip", "compression_opts": COMPRESSION_LEVEL}
             rows = self._file.create_dataset(
                 column,
                 (self._count, *like.shape),
                 "<f8",
                 maxshape=(self._count, *repeat(None, len(like.shape))),
+                chunks=chunks_of((runs, *like.shape)),
+                fletcher32=True,
                 fillvalue=np.nan,
                 track_times=False,
-                **growing_storage((runs, *like.shape), self._packed),
+                **({"shuffle": True, **packing} if self._packed else {}),
             )
             self._columns[column] = Variable(like.dims, rows, like.unit, like.long_name)
         return column
@@ -903,7 +877,7 @@ def ensemble_content(
         rows = EnsembleWriter(cases, file, packed=False)
         rows.add(0, results)
         rows.finish(status, messages, "", 0.0)
-        return read_content(OpenedFile(file, datasets_of(file, LARGEST_ENSEMBLE)))
+        return read_content(file, datasets_of(file, LARGEST_ENSEMBLE))
 
 
 def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:

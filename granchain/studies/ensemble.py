@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from granchain.case import Case, case_as_given
 from granchain.errors import RunError
@@ -18,13 +18,9 @@ from granchain.store.dataset import (
     Choice,
     Content,
     OpenedFile,
-    dataset_of,
     ensemble_content,
     ensemble_file,
 )
-
-if TYPE_CHECKING:
-    import xarray
 
 
 @dataclass(frozen=True)
@@ -237,12 +233,6 @@ class Ensemble(Answer):
     def _attributes(self) -> dict[str, Any]:
         """Attributes of the file of all members."""
         return dict(self._whole.attributes)
-
-    def to_xarray(self) -> xarray.Dataset:
-        """Return all members as an `xarray.Dataset`, as xarray would open the saved file."""
-        attributes = self._attributes
-        inside = str(attributes.pop("coordinates", "")).split()
-        return dataset_of(self.variables, attributes, inside)
 
     @property
     def cases(self) -> tuple[Case, ...]:

@@ -355,9 +355,7 @@ class Evaluation:
     def answer(self) -> Any:
         """Return the dataset of the study, or the ensemble of its results."""
         if "result" not in self.measures.names:
-            attributes = attributes_of_study(self)
-            coordinates = str(attributes.pop("coordinates", "")).split()
-            return dataset_of(variables_of_study(self), attributes, coordinates)
+            return dataset_of(variables_of_study(self), attributes_of_study(self))
         members = [
             Member(status, message, None if self.stored else self.result(member))
             for member, (status, message) in enumerate(zip(self.status, self.message, strict=True))

@@ -76,7 +76,7 @@ def mode_study(
             "same number of beads. Run a separate study for each number."
         )
     variables = axes_of_plan(plan)
-    inside = [key for key in variables if key not in plan.dims]
+    inside = " ".join(key for key in variables if key not in plan.dims)
     variables["mode"] = Variable(
         ("mode",), np.arange(1, sizes[0] + 1), "1", "number of the mode, by increasing frequency"
     )
@@ -93,5 +93,6 @@ def mode_study(
         n=plan.n,
         seed=plan.seed,
         vary_json=vary_json(plan),
+        coordinates=inside,
     )
-    return dataset_of(variables, attributes, inside)
+    return dataset_of(variables, attributes)
