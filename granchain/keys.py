@@ -10,11 +10,11 @@ import copy
 import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
@@ -303,6 +303,9 @@ class TableClass(ModelMetaclass):
 class Table(BaseModel, metaclass=TableClass):
     """A table of a case: no unknown keys, no conversions except of units, no inf or nan."""
 
+    # name of a table that is one of several forms of a key, such as "a plate"
+    _kind: ClassVar[str] = ""
+
     def __dir__(self) -> list[str]:
         return sorted({*own_names(type(self)), *(self.model_extra or {})})
 
@@ -408,7 +411,7 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
     location = [where] if where else []
     about: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": []}
     about["meaning"] = f"its keys under [{where}]"
-    inner = [model]
+    inner = forms = [model]
     for step in fault["loc"]:
         named = [table for table in inner if step in (table.__name__, *table.model_fields)]
         if isinstance(step, int):
@@ -416,12 +419,15 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
         elif named and step in named[0].model_fields:
             model = named[0]
             location.append(step)
-            about, inner = declared(model, step), tables_in(model.model_fields[step].annotation)
+            about = declared(model, step)
+            inner = forms = tables_in(model.model_fields[step].annotation)
         elif named:
             # the tag of one of several tables
             inner = named
     where, allowed, meaning = ".".join(location), about["allowed"], about["meaning"]
     if fault["type"] == "extra_forbidden":
+        if another := _another_kind(forms, inner, fault["loc"][-1], where):
+            return problems.add(f"{where}.{fault['loc'][-1]}", *another)
         way = f"Remove it, or replace {where} by {allowed}" if " or " in allowed and inner else ""
         unknown = f"{where}.{fault['loc'][-1]}" if where else str(fault["loc"][-1])
         return problems.add_unknown(unknown, (inner or [model])[0].model_fields, way)
@@ -430,17 +436,38 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
     requirement = f"{meaning[:1].upper()}{meaning[1:]} must be {allowed}"
     if meaning.startswith("true "):
         requirement = "It must be true or false"
-    fix = str(fault["ctx"]["error"]) if fault["type"] == "value_error" else ""
     value, choices = fault["input"], about["choices"]
-    return problems.add(where, rejected(value), requirement, fix, value, choices)
+    # how to write a number is no help for another word
+    is_word = choices and not WITH_UNIT.match(str(value) + "m")
+    fix = str(fault["ctx"]["error"]) if fault["type"] == "value_error" and not is_word else ""
+    if fault["type"] == "string_type" and isinstance(value, (int, float)):
+        fix = "Write it in quotes"
+    return problems.add(where, rejected(value, allowed), requirement, fix, value, choices)
 
 
-def rejected(value: Any) -> str:
+def _another_kind(
+    forms: Sequence[type[Table]], inner: Sequence[type[Table]], name: Any, where: str
+) -> tuple[str, str, str] | None:
+    """Return the parts of the error of a key that belongs to another form of a table."""
+    others = [form for form in forms if name in form.model_fields and form not in inner]
+    if not (others and inner[0]._kind):
+        return None
+    required = [key for key, field in others[0].model_fields.items() if field.is_required()]
+    return (
+        f"{where} is {inner[0]._kind}, but this is a key of {others[0]._kind}",
+        f"The keys are {', '.join(inner[0].model_fields)}",
+        "Remove it, or replace the whole table: "
+        f"{where} = {{ {', '.join(dict.fromkeys([*required, name]))} }}",
+    )
+
+
+def rejected(value: Any, allowed: str = "a number") -> str:
     """Describe an invalid value of a key, as the problem of an error."""
     if value is None:
         return "missing"
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return f"{brief(value)} is {'out of range' if number else 'not valid'}"
+    outside = number and "number" in allowed
+    return f"{brief(value)} is {'out of range' if outside else 'not valid'}"
 
 
 def tables_in(annotation: Any) -> list[type[Table]]:

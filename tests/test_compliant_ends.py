@@ -92,8 +92,14 @@ def test_the_contact_is_that_of_a_bead_and_a_flat_fixed_wall():
         ({"mass": 1.0, "stiffness": -1.0}, {}, "ends.right.stiffness: -1.0 is out of range."),
         ({"mass": 1.0, "damping": -1.0}, {}, "ends.right.damping: -1.0 is out of range."),
         ({"mass": 1.0, "stifness": 1.0}, {}, 'Did you mean "stiffness"?'),
-        ({"mass": 1.0, **PLATE}, {}, "ends.right.plate: unknown key. The keys are mass,"),
-        ({"mass": 1.0, **PLATE}, {}, 'Remove it, or replace ends.right by "free",'),
+        (
+            {"mass": 1.0, **PLATE},
+            {},
+            "ends.right.plate: ends.right is a mass on a spring, but this is a key of a plate. The "
+            "keys are mass, stiffness, damping. Remove it, or replace the whole table: ends.right "
+            "= { plate }.",
+        ),
+        ({**PLATE, "zzz": 1.0}, {}, 'Remove it, or replace ends.right by "free",'),
         ({}, {}, "ends.right: a table is not valid. The right end must be"),
         ({"plate": {"material": "ptfe"}}, {}, "ends.right.plate.thickness: missing."),
         ({"rod": {"area": 1e-4}}, {}, "ends.right.rod.material: missing."),
@@ -135,6 +141,26 @@ def test_a_misspelt_kind_of_end_is_found():
         case_with({"rods": {"area": 1e-4, "material": "ptfe"}})
     unknown = 'ends.right.rods: unknown key. The keys are rod. Did you mean "rod"?'
     assert unknown in error.value.problems
+
+
+def test_a_key_of_another_kind_of_end_names_both_kinds():
+    plate = gc.load_case("chain-on-plate")
+    message = (
+        "ends.right.stiffness: ends.right is a plate, but this is a key of a mass on a spring. The "
+        "keys are plate. Remove it, or replace the whole table: ends.right = { mass, stiffness }."
+    )
+    for change in (
+        lambda: plate.replace({"ends.right.stiffness": 1e6}),
+        lambda: gc.load_case("chain-on-plate", ["ends.right.stiffness=1e6"]),
+    ):
+        with pytest.raises(CaseError) as error:
+            change()
+        assert error.value.problems == [message]
+    with pytest.raises(CaseError, match=r"but this is a key of a drive\..*= { drive, frequency }"):
+        plate.replace({"ends.right.frequency": 1e3})
+    free = plate.replace({"ends.right": "free"})
+    with pytest.raises(CaseError, match=r'ends\.right must be a table, but it is "free"\. Replace'):
+        free.replace({"ends.right.plate.thickness": 1e-3})
 
 
 def test_a_left_end_gives_way_only_without_a_striker():

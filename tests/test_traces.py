@@ -276,7 +276,7 @@ def test_an_about_file_with_mistakes_is_refused():
     Path("folder").mkdir()
     measured = b'kind = "measured"\n'
     for about, sentence in (
-        (b"title = 3", r"title: 3 is out of range\. .* must be one line"),
+        (b"title = 3", r"title: 3 is not valid\. .* must be one line"),
         (
             b'kind = "real"',
             r'kind: "real" is not valid\. .* "measured", "digitised" or "synthetic"',

@@ -326,6 +326,11 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
         if isinstance(at, list) and at:
             name, more = ".".join(reached), f" to {'.'.join(reached)}.{len(at) - 1}"
             requirement = f"The keys are {name}.0{more * (len(at) > 1)}."  # words: ok, a key
+        if isinstance(at, str):
+            requirement = (
+                f"{'.'.join(reached)} must be a table, but it is {brief(at)}. Replace it by a "
+                "table with this key."
+            )
         raise CaseError(f"{brief(where)}: key not found. {requirement}")
 
 

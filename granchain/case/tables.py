@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -476,6 +476,8 @@ class DriveTable(Table):
     its own keys.
     """
 
+    _kind: ClassVar[str] = "a drive"
+
     drive: Literal["displacement", "force"] = choice(
         "the prescribed quantity", ("displacement", "force")
     )
@@ -560,6 +562,8 @@ class CompliantEndTable(Table):
 class MassEndTable(CompliantEndTable):
     """A flat wall with a mass, on a spring and a dashpot between it and the ground."""
 
+    _kind: ClassVar[str] = "a mass on a spring"
+
     mass: float = number_key("kg", "the mass of the wall", above=0.0)
     stiffness: float = number_key("N/m", "the stiffness of its spring", 0.0, low=0.0)
     damping: float = number_key("kg/s", "the damping of its dashpot", 0.0, low=0.0)
@@ -575,6 +579,8 @@ class PlateTable(Table):
 class PlateEndTable(CompliantEndTable):
     """A large thin plate, which the last bead strikes far from its edges."""
 
+    _kind: ClassVar[str] = "a plate"
+
     plate: PlateTable = key("the plate", "a table { thickness, material }")
 
 
@@ -587,6 +593,8 @@ class RodTable(Table):
 
 class RodEndTable(CompliantEndTable):
     """A long thin rod, whose flat end the last bead strikes."""
+
+    _kind: ClassVar[str] = "a rod"
 
     rod: RodTable = key("the rod", "a table { area, material }")
 
@@ -607,6 +615,8 @@ else:
 class ModesEndTable(CompliantEndTable):
     """A structure with several modes. Its displacement at the contact is the sum of the
     displacements of the modes, and the contact force acts on each mode."""
+
+    _kind: ClassVar[str] = "a structure with modes"
 
     modes: tuple[Mode, ...] = key(
         "the mass [kg], stiffness [N/m], and damping [kg/s] of each mode at the contact",
@@ -797,7 +807,7 @@ class TimeTable(Table):
     end: float = number_key("s", "the end of the run", above=0.0)
     step: Literal["auto", "fast"] | Annotated[float, Field(gt=0.0)] = key(
         "the time step [s]",
-        '"auto" or "fast" or a number above 0',
+        '"auto", "fast", or a number above 0',
         "auto",
         ("auto", "fast"),
         unit="s",
