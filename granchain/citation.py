@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from granchain.case.tables import PlateEndTable
 from granchain.contact import laws
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
@@ -20,6 +21,9 @@ from granchain.store.schema import granchain_version
 # A work in the text of a source: authors, year, and further details.
 _WORK = re.compile(r"(?P<who>.+?),? (?P<year>1[5-9]\d\d|20\d\d)\b,? ?(?P<rest>.*)", re.DOTALL)
 _STATED_DOI = re.compile(r",? ?\bdoi:(10\.\S+)")
+# Motion of a large thin plate: an end of a chain, or the plate that a sphere strikes. We could not
+# read the title, so the entry has none.
+PLATE = Source("Zener 1941, Physical Review 59, 669", doi="10.1103/PhysRev.59.669")
 # Replacements of characters with a meaning in BibTeX and TeX. A brace must be one of a pair, even
 # after a backslash.
 _TEX_SIGNS = {
@@ -71,9 +75,9 @@ def cite(*objects: Any) -> str:
     Returns
     -------
     str
-        BibTeX: comments with the source of each contact law, one entry for granchain, one for each
-        work that the sources list, and one for each trace. Works that granchain does not know are
-        `@misc` entries with the fields that their source specifies.
+        BibTeX: comments with the source of each contact law and of a plate, one entry for
+        granchain, one for each work that the sources list, and one for each trace. Works that
+        granchain does not know are `@misc` entries with the fields that their source specifies.
 
     Raises
     ------
@@ -88,7 +92,7 @@ def cite(*objects: Any) -> str:
     """
     versions, comments, entries = [], [], []
     for item in objects:
-        names, about = _laws_of(item), _data_about(item)
+        names, about, on_plate = _laws_of(item), _data_about(item), _has_plate(item)
         if not names and about is None:
             raise GranchainError(
                 f"cite: {type(item).__name__} is not valid. Give a case, a result, a comparison, a "
@@ -104,6 +108,8 @@ def cite(*objects: Any) -> str:
             # Outside entries, BibTeX ignores everything except "@".
             line = f"% contact law {name}: {source}".replace("@", "(at)")
             comments.append(" ".join(line.split()))
+        comments += [f"% plate: {PLATE}"] * on_plate
+        entries += works_of(PLATE) * on_plate
         entries += _entry_of_data(about)
         entries += [_work(text, doi) for text, doi in getattr(item, "works", ())]
     packages = [_package(version) for version in dict.fromkeys(versions or [granchain_version()])]
@@ -127,18 +133,30 @@ def _laws_of(item: Any) -> list[str]:
             )
         return [item]
     names = []
-    # A case, a result for one case, or results for many cases.
-    try:
-        for case in (getattr(item, "case", None) or item, *getattr(item, "cases", ())):
-            tables = {name: getattr(case, name, None) for name in ("contact", "chain", "ends")}
-            names += laws_in(tables)
-    except (GranchainError, AttributeError):
-        # The case of a file is missing, or this version cannot read it.
-        names = []
+    for case in _cases_of(item):
+        tables = {name: getattr(case, name, None) for name in ("contact", "chain", "ends")}
+        names += laws_in(tables)
     # If there are several laws, `law` is one string.
     met = [getattr(answer, "law", "") for answer in (*getattr(item, "results", ()), item)]
     named = (law for several in met for law in str(several).split(", ") if law)
     return list(dict.fromkeys([*names, *named]))
+
+
+def _cases_of(item: Any) -> list[Any]:
+    """Return the case of a result, the cases of many results, or the item, which may be a case."""
+    try:
+        return [getattr(item, "case", None) or item, *getattr(item, "cases", ())]
+    except (GranchainError, AttributeError):
+        # The case of a file is missing, or this version cannot read it.
+        return []
+
+
+def _has_plate(item: Any) -> bool:
+    """Check if a plate is an end of a chain, or is struck by a sphere."""
+    ends = [getattr(case, "ends", None) for case in _cases_of(item)]
+    sides = [getattr(table, side, None) for table in ends for side in ("left", "right")]
+    struck = "impedance" in getattr(item, "variables", ())
+    return struck or any(isinstance(end, PlateEndTable) for end in sides)
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:

@@ -152,6 +152,23 @@ def test_a_case_and_a_result_cite_their_laws_and_the_version_that_computed():
     )
 
 
+def test_a_plate_is_cited_with_its_source():
+    zener = {
+        "author": "Zener", "year": "1941", "doi": "10.1103/PhysRev.59.669",
+        "note": "Physical Review 59, 669",
+    }  # fmt: skip
+    case = gc.load_case("chain-on-plate")
+    plate = {"thickness": 4e-3, "material": "steel-316"}
+    struck = gc.impact(law="hertz", speed=1.0, plate=plate)
+    several = gc.impacts("hertz", None, {"speed": [1.0]}, plate=plate)
+    for item in (case, SimpleNamespace(case=case, law="hertz"), struck, several):
+        text = cite(item)
+        assert read(text)["zener-1941"] == zener
+        assert "% plate: Zener 1941, Physical Review 59, 669, doi:10.1103/PhysRev.59.669" in text
+    for item in (case.replace({"ends.right": "wall"}), gc.impact(law="hertz", speed=1.0)):
+        assert "ener" not in cite(item)
+
+
 WORST = 'A & B_1 50% of $x$ #2 {open "\\input{evil}" ~ ^ @misc{x, é ß Łódź naïve \n\x1b[31m 力'
 
 

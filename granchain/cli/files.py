@@ -317,9 +317,10 @@ def objects_of(name: str) -> Iterable[Any]:
     if path.is_dir() and name not in case_names():
         return [data_of(path)]
     if path.is_file() and path.suffix.lower() != ".toml":
-        content = gc.open(name, variables=lambda headers: ())
+        content = gc.open(name, variables=lambda headers: {"impedance"} & headers.keys())
         if hasattr(content, "data_vars"):
-            return [SimpleNamespace(law=str(content.attrs["law"]), provenance={})]
+            law, variables = str(content.attrs["law"]), content.variables
+            return [SimpleNamespace(law=law, variables=variables, provenance={})]
         return [content]
     if not path.suffix and name not in case_names() and not os.path.lexists(name):
         names = [*laws(), *case_names(), *mechanism_names()]
