@@ -8,12 +8,16 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 from support.noise_kinds import noisy
+from support.refused import assert_refused
 from support.short_chains import short
 from support.traces import changed
 
 import granchain as gc
 from granchain.errors import CaseError, TraceError
 from granchain.measured import Trace
+
+# of psi and speed, runs alone take no longer than their stack and its compilation
+pytestmark = pytest.mark.usefixtures("plain_members")
 
 FREE = {"contact.psi": gc.uniform(2.0, 4.0), "striker.speed": gc.normal(1.75, 0.2)}
 # of the case steel-chain
@@ -277,24 +281,17 @@ def test_dynesty_gives_the_evidence():
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_invalid_arguments_are_reported():
+    rows = [
         ({"free": {}}, "free: missing. It must be a mapping of at least one key to its prior"),
         ({"free": ["contact.psi"]}, "free: a list is not valid. It must be a mapping"),
         ({"free": {"contact.psi": 2.8}}, "free.contact.psi: 2.8 is not valid. The prior must be"),
         ({"free": {"contact.phi": gc.normal(1.0, 0.1)}}, "contact.phi: "),
         ({"free": {"contact.psi": stats.norm(2.8, -1.0)}}, "norm.* is out of range"),
         ({"free": FREE, "measure": "peak"}, "measure: "),
-    ],
-)
-def test_invalid_arguments_are_reported(arguments, message):
-    with pytest.raises(CaseError, match=message):
-        gc.likelihood(short(), record(), **arguments)
-
-
-def test_a_record_without_pulses_is_rejected():
+    ]
     trace = record()
+    assert_refused(lambda arguments: gc.likelihood(short(), trace, **arguments), rows)
     flat = changed(trace, force=trace.sensor_force[:100].mean() + 0.0 * trace.sensor_force)
     with pytest.raises(TraceError, match="trace: no sensor has traces to compare"):
         gc.likelihood(short(), flat, FREE)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.printed import differences
-from support.refused import refused
+from support.refused import assert_refused, refused
 
 import granchain as gc
 from granchain import theory
@@ -17,7 +17,7 @@ from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Source
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.contact.viscous import Half
-from granchain.errors import CaseError, FileError, LawError, TraceError
+from granchain.errors import FileError, LawError, TraceError
 from granchain.figures import impact_comparison
 from granchain.measured import read_impacts
 from granchain.measured.impacts import DAMPINGS, _damping_of, compare_impacts
@@ -122,17 +122,16 @@ def test_a_contact_radius_that_is_no_static_function_is_refused():
     assert "wrong-radius" not in laws() and not ContactLaw.has_contact_radius()
 
 
-@pytest.mark.parametrize(("file", "old", "new", "said"), refused("measured impact"))
-def test_a_folder_that_misses_a_unit_or_a_source_is_refused_with_what_is_missing(
-    tmp_path, file, old, new, said
-):
+def test_a_folder_that_misses_a_unit_or_a_source_is_refused_with_what_is_missing(tmp_path):
     folder = Path(shutil.copytree(CROQUET, tmp_path / "mine"))
-    text = (folder / file).read_text()
-    assert old in text
-    (folder / file).write_text(text.replace(old, new))
-    with pytest.raises(TraceError, match=said) as raised:
-        read_impacts(folder)
-    assert str(folder) in str(raised.value)
+    for file, old, new, said in refused("measured impact"):
+        text = (folder / file).read_text()
+        assert old in text
+        (folder / file).write_text(text.replace(old, new))
+        with pytest.raises(TraceError, match=said) as raised:
+            read_impacts(folder)
+        assert str(folder) in str(raised.value)
+        (folder / file).write_text(text)
 
 
 def test_a_damping_is_looked_for_about_the_one_whose_force_is_hertzs():
@@ -150,23 +149,17 @@ def test_a_damping_is_looked_for_about_the_one_whose_force_is_hertzs():
 
 
 def test_wrong_arguments_are_refused():
-    for arguments, said in (
-        (("hertzz", STEEL), r'law: "hertzz" is unknown\. .* Did you mean "hertz"'),
-        (({"ma-liu": {"psy": 1.0}}, STEEL), r"ma-liu\.psy: unknown input\. ma-liu has the inputs"),
-        (({"ma-liu": {"psi": -1.0}}, STEEL), r"ma-liu\.psi: -1\.0 is out of range"),
-        (([], STEEL), "laws: missing"),
-        (
-            ("hertz", STEEL, "yield"),
-            r'fit: "yield" is unknown. It must be one of: "yield_stress_ratio"',
-        ),
-        (("hertz", STEEL, None, {"mass": 1.0}), r"pair\.mass: unknown quantity"),
-        (
-            ("hertz", STEEL, None, {"effective_radius": 1.0}),
-            r"pair\.effective_radius: the folder already specifies this quantity",
-        ),
-    ):
-        with pytest.raises(CaseError, match=said):
-            compare_impacts(*arguments)
+    twice = r"pair\.effective_radius: the folder already specifies this quantity"
+    rows = [
+        ("hertzz", STEEL, r'law: "hertzz" is unknown\. .* Did you mean "hertz"'),
+        ({"ma-liu": {"psy": 1.0}}, STEEL, r"ma-liu\.psy: unknown input\. ma-liu has the inputs"),
+        ({"ma-liu": {"psi": -1.0}}, STEEL, r"ma-liu\.psi: -1\.0 is out of range"),
+        ([], STEEL, "laws: missing"),
+        ("hertz", STEEL, "yield", 'fit: "yield" is unknown. It must be one of: "yield_stress_ra'),
+        ("hertz", STEEL, None, {"mass": 1.0}, r"pair\.mass: unknown quantity"),
+        ("hertz", STEEL, None, {"effective_radius": 1.0}, twice),
+    ]
+    assert_refused(compare_impacts, rows)
     with pytest.raises(FileError, match="nowhere: not a folder"):
         compare_impacts("hertz", "nowhere")
 

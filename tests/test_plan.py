@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from support.refused import assert_refused
 from support.short_chains import short
 
 import granchain as gc
@@ -36,7 +37,6 @@ def replaced(monkeypatch):
     return calls
 
 
-# --- Cases
 @pytest.mark.parametrize(
     ("vary", "n", "most"),
     [
@@ -90,7 +90,6 @@ def test_an_error_in_a_large_plan_names_its_first_member():
         gc.plan(case, {"chain.gap": np.linspace(0.0, 1e-6, 20)})
 
 
-# --- Derived parameters
 def masses(ratio):
     """Return masses of the beads and of the striker."""
     return {"chain.mass": 0.45e-3 * ratio, "striker.mass": 0.5e-3 * ratio}
@@ -131,12 +130,8 @@ def test_a_derived_parameter_can_be_drawn_or_side_by_side():
     drawn = gc.plan(case, {"chain.mass": gc.normal(1.0, 0.1)}, n=4).sample["chain.mass"]
     assert [one.chain.mass for one in members] == [0.45e-3 * ratio for ratio in drawn]
     laws = {"hertz": {"contact.law": "hertz"}, "weak": {"contact.law": "ma-liu"}}
-    members = gc.plan(
-        case,
-        {"contacts": gc.derived([*laws], laws.__getitem__), "chain.radius": DISORDER},
-        "zip",
-        n=2,
-    )
+    contacts = gc.derived([*laws], laws.__getitem__)
+    members = gc.plan(case, {"contacts": contacts, "chain.radius": DISORDER}, "zip", n=2)
     assert [one.contact.law for one in members] == ["hertz"] * 2 + ["ma-liu"] * 2
     assert members.laws == ["hertz", "ma-liu"] and members.sizes == {"run": 2, "draw": 2}
 
@@ -154,62 +149,43 @@ def test_a_plan_of_mechanisms_has_their_cases():
 TWO = [1.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("vary", "options", "message"),
-    [
+def test_an_invalid_derived_parameter_is_rejected():
+    for changes, message in (
+        (lambda ratio: 3.0, r"at 1.0 \(TypeError: 'float'"),
+        (lambda ratio: 1 / (ratio - 2), "ratio: .* at 1.0"),
         (
-            {"ratio": gc.derived(TWO, masses), "chain.mass": TWO},
-            {},
-            "ratio: chain.mass is set twice, because chain.mass sets chain.mass",
-        ),
-        (
-            {"a": gc.derived(TWO, masses), "b": gc.derived(TWO, {"chain": [{}, {}]})},
-            {},
-            "a: chain.mass is set twice, because b sets chain",
-        ),
-        ({"ratio": gc.derived(TWO, lambda ratio: 3.0)}, {}, r"at 1.0 \(TypeError: 'float'"),
-        ({"ratio": gc.derived(TWO, lambda ratio: 1 / (ratio - 2))}, {}, "ratio: .* at 1.0"),
-        (
-            {"ratio": gc.derived(TWO, lambda ratio: {"striker.speed": 1 / (ratio - 2.0)})},
-            {},
+            lambda ratio: {"striker.speed": 1 / (ratio - 2.0)},
             r"ratio: there are no changes at 2.0 \(ZeroDivisionError: .*It must|The function must",
         ),
-        ({"ratio": gc.derived(TWO, lambda _: {3: 4.0})}, {}, "ratio: .*AttributeError"),
-        ({"ratio": gc.derived(TWO, lambda _: {"title": "x"})}, {}, "title: this key cannot be"),
+        (lambda _: {3: 4.0}, "ratio: .*AttributeError"),
+        (lambda _: {"title": "x"}, "title: this key cannot be"),
         (
-            {"ratio": gc.derived(TWO, lambda ratio: {"chain.mas": ratio})},
-            {},
+            lambda ratio: {"chain.mas": ratio},
             r'chain.mas: unknown key.*Did you mean "mass"\? \(at ratio = 1\) 2 of 2 members',
         ),
-        ({"ratio": gc.derived(TWO, 3)}, {}, "ratio: the values and keys are not valid"),
-        ({"ratio": gc.derived(TWO, {"chain.mass": [1.0]})}, {}, "list of equal length"),
-        ({"ratio": gc.derived([], masses)}, {}, "ratio: the list is empty"),
-        ({"ratio": gc.derived([1.0, 1.0], masses)}, {}, "ratio: 1.0 is listed more than once"),
-        ({"ratio": gc.derived(TWO, masses)}, {"how": "sobol"}, "a list is not valid with sobol"),
-        ({"ratio": {"values": TWO, "keys": {}}}, {}, "ratio: the values and keys are not valid"),
-    ],
-)
-def test_an_invalid_derived_parameter_is_rejected(vary, options, message):
-    with pytest.raises(CaseError, match=message):
-        gc.plan(short(), vary, **options)
+        (3, "ratio: the values and keys are not valid"),
+        ({"chain.mass": [1.0]}, "list of equal length"),
+    ):
+        with pytest.raises(CaseError, match=message):
+            gc.plan(short(), {"ratio": gc.derived(TWO, changes)})
+    ratio = {"ratio": gc.derived(TWO, masses)}
+    chains = {"a": gc.derived(TWO, masses), "b": gc.derived(TWO, {"chain": [{}, {}]})}
+    rows = [
+        (ratio | {"chain.mass": TWO}, "ratio: chain.mass is set twice, because chain.mass sets"),
+        (chains, "a: chain.mass is set twice, because b sets chain"),
+        ({"ratio": gc.derived([], masses)}, "ratio: the list is empty"),
+        ({"ratio": gc.derived([1.0, 1.0], masses)}, "ratio: 1.0 is listed more than once"),
+        ({"ratio": {"values": TWO, "keys": {}}}, "ratio: the values and keys are not valid"),
+    ]
+    assert_refused(lambda vary: gc.plan(short(), vary), rows)
+    with pytest.raises(CaseError, match="a list is not valid with sobol"):
+        gc.plan(short(), ratio, how="sobol")
 
 
 def test_names_of_a_study_and_of_a_case_are_no_names_of_derived_parameters():
     labels = PULSE | OPTIONAL_ARRAYS | TRACES
-    names = {
-        *labels,
-        *STORED,
-        "mode",
-        "draw",
-        "run",
-        "law",
-        "chain",
-        "title",
-        "striker.speed",
-        "a/b",
-        "",
-    }
-    names |= {dim for label in labels.values() for dim in label.dims}
+    names = {*labels, *STORED, "mode", "draw", "run", "law", "chain", "title", "a/b", ""}
+    names |= {"striker.speed"} | {dim for label in labels.values() for dim in label.dims}
     case = short(**{"snapshots.interval": 2e-5, "snapshots.history": True})
     measures = ["second_moment", "bead_energy", "contact_energy", "bead_spectrum"]
     study = gc.sweep(case, {"striker.speed": [1.0]}, measures=measures, traces=True)

@@ -12,14 +12,14 @@ import pytest
 import xarray
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.refused import refused
+from support.refused import assert_refused, refused
 from support.trace_layouts import (
+    BAD,
     FORCE,
     GAIN,
+    GOOD,
     HEAD,
-    LAYOUTS,
     PLAIN,
-    REFUSALS,
     TIME,
     N,
     channel,
@@ -43,32 +43,27 @@ def brought_in(content, asked=None, name="record.csv", kind="measured", **more):
     return import_trace(name, "folder", kind, **(asked or {}), **more)
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_a_layout_gives_the_right_numbers_or_is_refused(name, here):
-    row = LAYOUTS[name]
-    content, options, expected, note = row + (None, None, "")[len(row) - 1 :]
-    if name in REFUSALS:
-        with pytest.raises(TraceError, match="(?s)" + REFUSALS[name]) as error:
-            brought_in(content, options)
-        assert str(error.value).startswith("record.csv")
-        assert not (here / "folder").exists()
-        return
-    time, force = expected or (TIME, FORCE)
-    trace = brought_in(content, options)
-    assert trace.time[0] == 0.0
-    assert trace.start + trace.time == pytest.approx(time, rel=1e-9, abs=1e-15)
-    assert trace.sensor_force == pytest.approx(force, rel=1e-9, abs=1e-12)
-    assert note in " ".join(trace.notes)
-    assert bool(trace.notes) == bool(note or name.startswith("lecroy"))
-    again = read_trace("folder")
-    assert np.array_equal(again.time, trace.time) and again.start == trace.start
-    assert again.sensor_force == pytest.approx(trace.sensor_force, rel=1e-11, abs=1e-20)
-    assert trace.sensor_bead.tolist() == again.sensor_bead.tolist() == [3, 8]
-    assert again.about.kind == "measured" and again.notes == ()
+def test_layouts_of_many_instruments_give_the_right_numbers():
+    assert len(GOOD) >= 40
+    for name, (content, options, expected, note) in GOOD.items():
+        time, force = expected or (TIME, FORCE)
+        trace = brought_in(content, options, overwrite=True)
+        assert trace.time[0] == 0.0, name
+        assert trace.start + trace.time == pytest.approx(time, rel=1e-9, abs=1e-15), name
+        assert trace.sensor_force == pytest.approx(force, rel=1e-9, abs=1e-12), name
+        assert note in " ".join(trace.notes), name
+        assert bool(trace.notes) == bool(note or name.startswith("lecroy")), name
+        again = read_trace("folder")
+        assert np.array_equal(again.time, trace.time) and again.start == trace.start, name
+        assert again.sensor_force == pytest.approx(trace.sensor_force, rel=1e-11, abs=1e-20), name
+        assert trace.sensor_bead.tolist() == again.sensor_bead.tolist() == [3, 8], name
+        assert again.about.kind == "measured" and again.notes == (), name
 
 
-def test_there_are_many_layouts():
-    assert len(LAYOUTS) - len(REFUSALS) >= 40
+def test_layouts_that_leave_something_open_are_refused_with_what_to_say(here):
+    rows = [(content, options, f"(?s)^(?=record.csv).*?{words}") for content, options, words in BAD]
+    assert_refused(brought_in, rows, TraceError)
+    assert not (here / "folder").exists()
 
 
 def test_times_printed_to_few_digits_are_put_on_the_even_grid_that_explains_them():
@@ -136,32 +131,24 @@ def test_the_samples_after_a_time_have_a_later_start():
     assert later.about.title == "rig"
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
+def test_arrays_that_are_no_trace_are_refused():
+    minutes, volts = (
+        xarray.DataArray(values, attrs={"units": unit})
+        for values, unit in ((TIME, "min"), (FORCE, "V"))
+    )
+    rows = [
         ({"time": TIME[:-1]}, r"trace: the forces have the shape \(40, 2\), and the times \(39,\)"),
         ({"beads": 3}, r"trace: the forces have the shape .* \(1 sensors\)"),
         ({"beads": (0, 3)}, r"sensor beads: \[0, 3\] is not valid"),
         ({"beads": (1.5, 3)}, r"sensor beads: \[1.5, 3.0\] is not valid"),
-        (
-            {"force": FORCE.astype(str)},
-            r"trace: the types are float64 and .* Real numbers are required",
-        ),
+        ({"force": FORCE.astype(str)}, "trace: the types are float64 and .* Real numbers are req"),
         ({"gain": "x"}, r'--gain: "x" is not valid'),
         ({"about": {"kind": "real"}}, r'about: kind: "real" is not valid'),
-        (
-            {"time": xarray.DataArray(TIME, attrs={"units": "min"})},
-            r"time: the unit is 'min'\. It must be one of s, ms",
-        ),
-        (
-            {"force": xarray.DataArray(FORCE, attrs={"units": "V"})},
-            r'"bead 3": the values are in V\.',
-        ),
-    ],
-)
-def test_arrays_that_are_no_trace_are_refused(changes, sentence):
-    with pytest.raises(TraceError, match=sentence):
-        gc.Trace(**{"time": TIME, "force": FORCE, "beads": (3, 8), **changes})
+        ({"time": minutes}, r"time: the unit is 'min'\. It must be one of s, ms"),
+        ({"force": volts}, r'"bead 3": the values are in V\.'),
+    ]
+    right = {"time": TIME, "force": FORCE, "beads": (3, 8)}
+    assert_refused(lambda changes: gc.Trace(**{**right, **changes}), rows, TraceError)
 
 
 def test_messages_of_read_trace_name_its_arguments():
@@ -199,9 +186,6 @@ def test_no_change_of_a_text_file_ends_in_anything_but_numbers_or_a_sentence(dat
     assert not any(np.isnan(column.values).any() for column in columns)
 
 
-# --- Several files
-
-
 def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed, capsys):
     for k in (0, 1):
         Path(f"T0001CH{k + 1}.CSV").write_bytes(text(*channel(k)))
@@ -229,9 +213,6 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed,
     sentence = "uncertainty.gain: the list has 3 numbers. It must have one number, or 2"
     assert sentence in obeyed(*command, *wrong, code=2).err
     assert not Path("b").exists() and not Path("other").exists()
-
-
-# --- The folder
 
 
 def test_what_is_said_of_a_trace_is_in_its_about_file():
@@ -297,8 +278,6 @@ def test_an_about_file_with_mistakes_is_refused():
             read_about("folder")
 
 
-# --- Offset and noise
-
 WHITE = Noise(0.05, np.empty(0))
 
 
@@ -346,9 +325,6 @@ def test_a_drift_is_found_and_its_line_goes_on_with_an_uncertainty_that_grows():
     # least squares: sigma sqrt(12/n^3)
     assert found.slope_error == pytest.approx(0.05 * math.sqrt(12.0 / 400**3), rel=0.5)
     assert found.uncertainty(800) > 1.9 * found.uncertainty(600) > 10.0 * found.uncertainty(200)
-
-
-# --- The command, and the folders of the project
 
 
 def test_the_command_brings_a_file_in_and_says_what_it_holds(obeyed):

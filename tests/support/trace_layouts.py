@@ -62,10 +62,13 @@ def channel(k):
 # What is in a file, and what its owner says of it, where it is more than 50 N a volt.
 GOOD = {
     "as written here": (PLAIN, None),
-    "decimal comma, units in a line of their own, micro sign of Windows": text(
-        *("Zeit;Kanal A;Kanal B", "(µs);(mV);(mV)", ""),
-        *rows(";", ",", time=1e6, force=20.0),
-        encoding="cp1252",
+    "decimal comma, units in a line of their own, micro sign of Windows": (
+        text(
+            *("Zeit;Kanal A;Kanal B", "(µs);(mV);(mV)", ""),
+            *rows(";", ",", time=1e6, force=20.0),
+            encoding="cp1252",
+        ),
+        GAIN,
     ),
     "no times, a column too much": (
         text(*(f"{i} {a} {b}" for i, (a, b) in enumerate(FORCE))),
@@ -133,10 +136,7 @@ BAD = [
         r'"time": the unit is missing.*\n.*"bead 3": the unit is missing.* --force-unit N',
     ),
     (text("time [s],bead 3 [V]", *ONE), r'"bead 3 \[V\]": the values are in V. .* --gain 0.02'),
-    (
-        text("time [s],CH1 [N],CH2 [N]", *rows()),
-        r'2 force columns \("CH1 \[N\]", .* --beads 9,16',
-    ),
+    (text("time [s],CH1 [N],CH2 [N]", *rows()), r'2 force columns \("CH1 \[N\]", .* --beads 9,16'),
     (
         PLAIN,
         dict(beads=(3, 3)),
@@ -147,11 +147,7 @@ BAD = [
         NAMED,
         r"line 2: commas can be column separators or decimal commas",
     ),
-    (
-        text(*rows(line="{a}")),
-        SI,
-        r"the file has only one column. .* --interval 1e-6",
-    ),
+    (text(*rows(line="{a}")), SI, r"the file has only one column. .* --interval 1e-6"),
     (
         text("TIME [s],CH1 [N],,TIME [s],CH2 [N]", *rows(line="{t},{a},,{b},{a}")),
         NAMED,
@@ -321,10 +317,7 @@ GOOD |= {
         None,
     ),
     "pandas: the index before the times": (
-        text(
-            ",time [s],bead 3 [N],bead 8 [N]",
-            *(f"{k},{row}" for k, row in enumerate(rows())),
-        ),
+        text(",time [s],bead 3 [N],bead 8 [N]", *(f"{k},{row}" for k, row in enumerate(rows()))),
         None,
         None,
         "the first column, which counts the rows and has no heading, was left out",
@@ -413,7 +406,6 @@ BAD += [
         r'"time": the unit "x" is unknown\.',
     ),
 ]
-LAYOUTS = {name: (row if isinstance(row, tuple) else (row, GAIN)) for name, row in GOOD.items()} | {
-    f"refused: {row[-1]}": (row[0], *row[1:-1]) for row in BAD
-}
-REFUSALS = {f"refused: {row[-1]}": row[-1] for row in BAD}
+# Content, options, what comes out if not the plain table, a note; content, options, words.
+GOOD = {name: row + (None, None, "")[len(row) - 1 :] for name, row in GOOD.items()}
+BAD = [row if len(row) == 3 else (row[0], None, row[1]) for row in BAD]
