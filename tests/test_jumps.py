@@ -1,9 +1,6 @@
 """Peaks at jumps and kinks: the largest on either side, in impacts, sensors and contacts."""
 
 import math
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +8,6 @@ from support.kinds import PLAIN_ALONE
 from support.rows import (
     RADIUS,
     SPEED,
-    contacts_of,
-    inputs_for,
     ledger_residual,
     run_row,
     standing_row,
@@ -23,32 +18,25 @@ from support.rows import (
 import granchain as gc
 from granchain.analysis import summary
 from granchain.analysis.results import measured_pulses
-from granchain.case import Case
 from granchain.chain import End
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair, damping_ratio
 from granchain.engine.recording import Recording
-from granchain.engine.state import State
-from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
 from granchain.show.numbers import run_numbers
 from granchain.store import Result
 
 # Two beads of the steel chain; hardness of 2.8 yield stresses, as Kogut and Etsion have it.
 PAIR = Pair(
-    effective_radius=0.5 * RADIUS,
-    effective_modulus=1.0604e11,
-    effective_mass=0.225e-3,
-    yield_stress=9e8,
-    hardness=2.52e9,
-    poissons_ratio=0.3,
-)
+    effective_radius=0.5 * RADIUS, effective_modulus=1.0604e11, effective_mass=0.225e-3,
+    yield_stress=9e8, hardness=2.52e9, poissons_ratio=0.3,
+)  # fmt: skip
 MA_LIU = {"psi": 2.84, "xi": 13.0}
 # A transition zone that the contact crosses in ten automatic steps at 1 m/s.
 TRANSITION = {"stiffness": 1e7, "q": 3.0, "epsilon": 1e-6}
 # Every law whose force jumps or has a kink.
-JUMPING: dict[str, dict[str, Any]] = {
+JUMPING = {
     "kelvin-voigt": {"restitution": 0.1, "stiffness": 1e7},
     "wang-liu-viscous": {"restitution": 0.1, **MA_LIU},
     "wang-liu-hysteretic": {"restitution": 0.6, **MA_LIU},
@@ -96,7 +84,7 @@ def test_forces_read_after_an_onset_are_of_order_two():
     omega = math.sqrt(stiffness / mass)
     damped = omega * math.sqrt(1.0 - zeta * zeta)
 
-    def force(t: np.ndarray) -> np.ndarray:
+    def force(t):
         swing = np.exp(-zeta * omega * t)
         d = speed / damped * swing * np.sin(damped * t)
         rate = speed * swing * (np.cos(damped * t) - zeta * omega / damped * np.sin(damped * t))
@@ -106,27 +94,19 @@ def test_forces_read_after_an_onset_are_of_order_two():
     for dt in (2e-7, 5e-8):
         chain = steel_row(2, speed, gap=np.array([gap]), mass=np.full(2, 2.0 * mass))
         state = run_row(
-            chain,
-            "kelvin-voigt",
-            40 * dt,
-            dt,
-            recording=Recording((0,), (0,), dt),
-            restitution=0.1,
-            stiffness=stiffness,
-        )
+            chain, "kelvin-voigt", 40 * dt, dt, recording=Recording((0,), (0,), dt),
+            restitution=0.1, stiffness=stiffness,
+        )  # fmt: skip
         time = np.arange(41) * dt - gap / speed
         closed = np.flatnonzero(time > 0.0)[:2]
-        errors.append(
-            np.abs(state.records.contact_force[closed, 0] / force(time[closed]) - 1.0).max()
-        )
+        records, first = state.records, force(np.zeros(1))[0]
+        errors.append(np.abs(records.contact_force[closed, 0] / force(time[closed]) - 1.0).max())
         # the free end's sensor reads half: the jump from nothing to c v, at contact
-        (slot,) = np.flatnonzero(state.records.jump_force[:, 0] > 1.0)
+        (slot,) = np.flatnonzero(records.jump_force[:, 0] > 1.0)
         assert slot == closed[0]
-        assert state.records.jump_force[slot, 0] == pytest.approx(
-            0.5 * force(np.zeros(1))[0], rel=1e-9
-        )
-        assert state.records.jump_time[slot, 0] == pytest.approx(gap / speed, rel=1e-9)
-        assert state.contacts.peak[1] == pytest.approx(force(np.zeros(1))[0], rel=1e-9)
+        assert records.jump_force[slot, 0] == pytest.approx(0.5 * first, rel=1e-9)
+        assert records.jump_time[slot, 0] == pytest.approx(gap / speed, rel=1e-9)
+        assert state.contacts.peak[1] == pytest.approx(first, rel=1e-9)
     # without the jump off by a part of c dt/m, 9 % and 2.3 %; order two: a sixteenth
     assert errors[0] < 0.02
     assert errors[1] < 0.12 * errors[0]
@@ -152,24 +132,15 @@ def test_the_largest_force_of_an_impact_is_known_to_a_thousandth(law, figure):
             figure(what, np.abs(np.divide(found, first) - 1.0).max(), at_most=1e-12)
 
 
-def row(law: str, gap: float, speed: float, **changes: Any) -> Case:
+def row(law, gap, speed, **changes):
     """Twelve beads with sensors; long enough for each to have been hit."""
-    return gc.load_case("steel-chain").replace(
-        **{
-            "chain.beads": 12,
-            "chain.gap": gap,
-            "striker.speed": speed,
-            "contact": {"law": law, **JUMPING[law]},
-            "snapshots": None,
-            "sensors.beads": [1, 2, 3, 5, 8],
-            "sensors.contacts": [],
-            "time.end": 8e-5 + 36.0 * gap / speed,
-            **changes,
-        }
-    )
+    keys = {"chain.beads": 12, "chain.gap": gap, "striker.speed": speed, "snapshots": None}
+    keys |= {"contact": {"law": law, **JUMPING[law]}, "time.end": 8e-5 + 36.0 * gap / speed}
+    keys |= {"sensors.beads": [1, 2, 3, 5, 8], "sensors.contacts": []}
+    return gc.load_case("steel-chain").replace(keys | changes)
 
 
-def compared(case: Case, figure: Any, words: str = "") -> list[float]:
+def compared(case, figure, words=""):
     """A run's peaks against a twentieth of its step: how far apart their arrivals are [s]."""
     coarse = gc.run(case)
     step = coarse.time_step
@@ -178,18 +149,12 @@ def compared(case: Case, figure: Any, words: str = "") -> list[float]:
     for one, other in zip(summary(coarse).sensors, summary(fine).sensors, strict=True):
         if one.complete and other.complete and other.peak > 0.01 * largest:
             apart.append(abs(one.arrival - other.arrival))
-            figure(
-                f"{words}peak of a sensor against a twentieth of the step",
-                abs(one.peak / other.peak - 1.0),
-                at_most=1e-3,
-            )
+            what = f"{words}peak of a sensor against a twentieth of the step"
+            figure(what, abs(one.peak / other.peak - 1.0), at_most=1e-3)
     pressed = fine.contact_peak_force > 0.01 * largest
-    error = np.abs(
-        coarse.contact_peak_force[pressed] / fine.contact_peak_force[pressed] - 1.0
-    ).max()
-    figure(
-        f"{words}largest force of a contact against a twentieth of the step", error, at_most=1e-3
-    )
+    ratio = coarse.contact_peak_force[pressed] / fine.contact_peak_force[pressed]
+    what = f"{words}largest force of a contact against a twentieth of the step"
+    figure(what, np.abs(ratio - 1.0).max(), at_most=1e-3)
     return apart
 
 
@@ -215,17 +180,10 @@ def test_peaks_of_random_chains_under_laws_with_jumps(seed, figure):
 @pytest.mark.plain
 @pytest.mark.parametrize("law", KINDS)
 def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law, plain_loop):
-    def state_at(stride: int) -> State:
-        chain = steel_row(4, gap=np.array([3e-7, 0.0, 2e-6]))
-        dt = 5e-8
-        return run_row(
-            chain,
-            law,
-            240 * dt,
-            dt,
-            recording=Recording((0, 1, 2, 3), (), stride * dt),
-            **JUMPING[law],
-        )
+    def state_at(stride):
+        chain, dt = steel_row(4, gap=np.array([3e-7, 0.0, 2e-6])), 5e-8
+        recording = Recording((0, 1, 2, 3), (), stride * dt)
+        return run_row(chain, law, 240 * dt, dt, recording=recording, **JUMPING[law])
 
     fine, coarse = state_at(1), state_at(6)
     assert np.isfinite(fine.records.jump_force).sum() >= 4
@@ -242,7 +200,7 @@ def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law, plain_loo
 @pytest.mark.plain
 @PLAIN_ALONE
 def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
-    def jumped(dt: float, *gaps: float) -> float:
+    def jumped(dt, *gaps):
         # a bead between two that fly at it: each contact jumps to c v, and so does their mean
         speeds = np.array([1.0, 0.0, -1.0])
         chain = steel_row(3, gap=np.array(gaps), velocity=speeds, has_striker=False)
@@ -263,12 +221,8 @@ def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
 def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record():
     chain = steel_row(3, gap=np.array([0.0, 1e-8]))
     inputs = {**JUMPING["kelvin-voigt"], "separation": "tensile"}
-    coarse, fine = (
-        run_row(
-            chain, "kelvin-voigt", 3e-5, dt, recording=Recording((0, 1, 2), (0, 1), 1e-7), **inputs
-        )
-        for dt in (1e-7, 2e-8)
-    )
+    more = {"recording": Recording((0, 1, 2), (0, 1), 1e-7), **inputs}
+    coarse, fine = (run_row(chain, "kelvin-voigt", 3e-5, dt, **more) for dt in (1e-7, 2e-8))
     assert fine.records.contact_force.min() < -1.0
     # the striker's one contact jumps from its pull to nothing as it opens
     opened = np.flatnonzero(coarse.records.jump_force[:, 0] == 0.0)
@@ -277,56 +231,27 @@ def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record(
     assert coarse.records.jump_time[opened[0], 0] == pytest.approx(moment, abs=2e-8)
     # the other contact is read at the true rate then: predicted over the jump, it was off by .7 %
     both = slice(opened[0], opened[0] + 2)
-    np.testing.assert_allclose(
-        coarse.records.contact_force[both, 1], fine.records.contact_force[both, 1], rtol=1e-3
-    )
-    assert np.nanmax(coarse.records.jump_force) == pytest.approx(
-        np.nanmax(fine.records.jump_force), rel=5e-3
-    )
+    known = fine.records.contact_force[both, 1]
+    np.testing.assert_allclose(coarse.records.contact_force[both, 1], known, rtol=1e-3)
+    largest = np.nanmax(fine.records.jump_force)
+    assert np.nanmax(coarse.records.jump_force) == pytest.approx(largest, rel=5e-3)
     np.testing.assert_allclose(coarse.contacts.peak[1:3], fine.contacts.peak[1:3], rtol=5e-3)
 
 
-@pytest.mark.parametrize("law", KINDS[:2])
-def test_a_run_that_is_stopped_at_a_jump_goes_on_to_the_same_records(law, plain_loop):
-    chain = steel_row(3, gap=np.array([3e-7, 2e-6]))
-    contacts = contacts_of(laws()[law], chain, inputs_for(law, **JUMPING[law]))
-    step = replace(time_step_of(contacts, chain, 5e-8, 1e-5), n_steps=120)
-
-    def fresh() -> State:
-        return State(
-            contacts, chain, step, Recording((0, 1, 2), (0, 1), 5e-8, energy_interval=7e-7)
-        )
-
-    whole = fresh()
-    whole.advance(200)
-    for split in range(1, 60, 4):
-        one, other = fresh(), fresh()
-        one.advance(split)
-        other.restore({name: array.copy() for name, array in one.arrays().items()})
-        other.advance(200)
-        for name, array in whole.arrays().items():
-            np.testing.assert_array_equal(
-                other.arrays()[name], array, err_msg=f"{name}, split at {split}"
-            )
-
-
 @pytest.fixture(scope="module")
-def run() -> Result:
+def run():
     return gc.run(row("kelvin-voigt", 1e-6, 1.77))
 
 
-def test_the_jumps_go_into_the_file_and_come_back(run: Result, tmp_path: Path):
+def test_the_jumps_go_into_the_file_and_come_back(run, tmp_path):
     run.save(tmp_path / "a.h5")
     back = gc.open(tmp_path / "a.h5")
     assert back.equals(run) and summary(back) == summary(run)
     assert np.isnan(back.to_xarray().sensor_beside_force.values).any()
     # of each sensor's first pulse the largest, and its time
     for s in range(5):
-        known, force, time = (
-            measured_pulses(run).record(s),
-            back.sensor_jump_force[s],
-            back.sensor_jump_time[s],
-        )
+        known = measured_pulses(run).record(s)
+        force, time = back.sensor_jump_force[s], back.sensor_jump_time[s]
         assert force in run.sensor_beside_force[:, s] and time in run.sensor_beside_time[:, s]
         assert (known.peak, known.top) == (force, time) if known.jump else force < known.peak
     assert measured_pulses(run).jump[0]
@@ -335,7 +260,7 @@ def test_the_jumps_go_into_the_file_and_come_back(run: Result, tmp_path: Path):
     assert "sensor_beside_force" not in smooth.variables
 
 
-def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Result):
+def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run):
     data = {
         name: variable.data
         for name, variable in run.variables.items()
@@ -359,14 +284,8 @@ def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Re
 def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own(plain_loop):
     # the wall meets the first bead at .1 m/s: c v between a wall and a bead
     push = End("displacement", None, np.array([0.0, 1e-5]), np.array([0.0, 1e-6]))
-    state = run_row(
-        standing_row(2, push),
-        "kelvin-voigt",
-        4e-6,
-        1e-7,
-        recording=Recording((1,), (0,), 1e-7),
-        **JUMPING["kelvin-voigt"],
-    )
+    more = {"recording": Recording((1,), (0,), 1e-7), **JUMPING["kelvin-voigt"]}
+    state = run_row(standing_row(2, push), "kelvin-voigt", 4e-6, 1e-7, **more)
     assert state.contacts.peak[0] >= state.c[1, 0] * 0.1 * (1.0 - 1e-12)
 
 
@@ -376,11 +295,8 @@ def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two():
     # times as large, and halves only
     apart = []
     for refine in (1.0, 2.0):
-        u, v = velocities(
-            run_row(
-                steel_row(2), "tsuji", 4e-5, refine=refine, restitution=0.7, separation="tensile"
-            )
-        )
+        more = {"refine": refine, "restitution": 0.7, "separation": "tensile"}
+        u, v = velocities(run_row(steel_row(2), "tsuji", 4e-5, **more))
         apart.append((v - u) / SPEED - 0.7)
     assert abs(apart[0]) < 4e-5
     assert apart[0] / apart[1] == pytest.approx(4.0, abs=0.3)
@@ -395,10 +311,8 @@ def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between
     inputs = {"restitution": 0.7, "psi": 2.84, "xi": 13.0} if law == "wang-liu-hysteretic" else {}
     recording = Recording(sensor_contacts=(1,), interval=1e-9, energy_interval=1e-6)
     refines = (1.0, 1.27, 2.0)
-    runs = [
-        run_row(steel_row(3), law, 4e-5, refine=refine, recording=recording, **inputs)
-        for refine in refines
-    ]
+    more = {"recording": recording, **inputs}
+    runs = [run_row(steel_row(3), law, 4e-5, refine=refine, **more) for refine in refines]
     coarse, residuals = runs[0], [ledger_residual(one) for one in runs]
     c, functions = tuple(coarse.c[:, 2]), coarse.functions
     (place, *_), overlap = functions.jumps(c), coarse.records.contact_overlap[:, 0]

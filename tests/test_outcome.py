@@ -1,7 +1,6 @@
 """Contacts' memory and coefficients that are alike, compiled or plain, to the same bits."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.engine import setup
 from granchain.engine.recording import Recording
-from granchain.engine.setup import kinds_of_columns, own_coefficients
+from granchain.engine.setup import own_coefficients
 from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import LawError
@@ -27,20 +26,16 @@ FAST = ["ma-liu"]
 BEADS, STEPS = 6, 300
 
 
-def advanced(law: str, speed: float, **changes: Any) -> State:
+def advanced(law, speed, **changes):
     """A struck row under a law, after some steps."""
     chain = steel_row(BEADS, speed, material=(HARD_STEEL,))
-    state = State(
-        contacts_of(laws()[law], chain, inputs_for(law, **changes)),
-        chain,
-        TimeStep(1e-7, 2 * STEPS, 1.0, ""),
-        Recording(),
-    )
+    contacts = contacts_of(laws()[law], chain, inputs_for(law, **changes))
+    state = State(contacts, chain, TimeStep(1e-7, 2 * STEPS, 1.0, ""), Recording())
     state.advance(STEPS)
     return state
 
 
-def found(states: list[State]) -> list[dict[str, bytes]]:
+def found(states):
     for state in states:
         state.model = states[0].model  # as in a study
     runs = [
@@ -67,28 +62,11 @@ def test_many_runs_together_have_the_bits_of_each_alone_compiled_or_plain(law, m
 def test_a_dent_that_the_load_at_rest_has_made_is_no_loss_of_the_run():
     # beyond first yield: Ma-Liu's steel beads yield below .1 N
     chain = standing_row(3, precompression=200.0)
-    state = State(
-        contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu")),
-        chain,
-        TimeStep(1e-8, 10, 1.0, ""),
-        Recording(),
-    )
+    contacts = contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
+    state = State(contacts, chain, TimeStep(1e-8, 10, 1.0, ""), Recording())
     assert state.h[0, state.chain.contacts].min() > state.c[0, 1]
     (outcome,) = outcomes_of([Ended(gc.load_case("steel-chain"), chain, state, Status.COMPLETE)])
     assert outcome["contact_plastic"].size and not outcome["contact_plastic"].any()
-
-
-@pytest.mark.plain
-def test_columns_that_stand_on_each_other_are_the_kinds_of_their_rows():
-    random = np.random.default_rng(3)
-    tables = [random.integers(0, 2, (rows, 80)).astype(float) for rows in (2, 1)]
-    first, which = kinds_of_columns(tables)
-    rows = np.vstack(tables).T
-    assert (rows[first][which] == rows).all()
-    assert len(first) == len(np.unique(rows, axis=0))
-    table, other = np.repeat([[1.0, 2.0, 1.0]], 100, axis=1), np.zeros((1, 300))
-    first, which = kinds_of_columns([table, other])
-    assert first.tolist() == [0, 100] and which.tolist() == 100 * [0] + 100 * [1] + 100 * [0]
 
 
 @pytest.mark.plain
@@ -102,25 +80,14 @@ def test_a_coefficient_that_is_not_a_number_is_named(monkeypatch):
 
 
 def test_restitutions_from_other_laws_are_those_of_single_runs(plain_loop):
-    base = gc.load_case("steel-chain").replace(
-        **{
-            "chain.beads": 4,
-            "sensors.beads": [3],
-            "sensors.contacts": [],
-            "snapshots": None,
-            "time.end": 5e-6,
-            "contact.law": "flores",
-            "contact.restitution": {"law": "ma-liu", "psi": 2.84, "xi": 13.0},
-        }
-    )
-    cases = [
-        base,
-        base.replace(**{"striker.speed": 0.5}),
-        base.replace(**{"contact.restitution": 0.8}),
-        base.replace(**{"contact.restitution": {"law": "thornton"}}),
-        base.replace(**{"contact.impact_speed": "onset", "contact.impact_speed_floor": 0.01}),
-        base.replace(**{"contact.restitution": {"law": "ma-liu", "psi": 2.5, "xi": 13.0}}),
-    ]
+    keys = {"chain.beads": 4, "sensors.beads": [3], "sensors.contacts": [], "snapshots": None}
+    keys |= {"time.end": 5e-6, "contact.law": "flores"}
+    ma_liu, other = ({"law": "ma-liu", "psi": psi, "xi": 13.0} for psi in (2.84, 2.5))
+    base = gc.load_case("steel-chain").replace(keys | {"contact.restitution": ma_liu})
+    changes = [{}, {"striker.speed": 0.5}]
+    changes += [{"contact.restitution": e} for e in (0.8, {"law": "thornton"}, other)]
+    changes += [{"contact.impact_speed": "onset", "contact.impact_speed_floor": 0.01}]
+    cases = [base.replace(change) for change in changes]
     ensemble = gc.run_many(cases, threads=1)
     assert len({result.final_velocity.tobytes() for result in ensemble}) == 6
     for case, result in zip(cases, ensemble, strict=True):

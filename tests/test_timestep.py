@@ -22,12 +22,13 @@ from granchain.status import Status
 STIFFNESS = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 1.19e-3)
 
 
-def step_of(law: str, chain, step="auto", end=1e-4, force_step=False, **given):
+def step_of(law, chain, step="auto", end=1e-4, force_step=False, **given):
     return time_step_of(
         contacts_of(laws()[law], chain, inputs_for(law, **given)), chain, step, end, force_step
     )
 
 
+@pytest.mark.plain
 def test_the_automatic_step_is_a_hundredth_of_its_limit_and_divides_the_end():
     # m v^2/2 = (2/5) K d^2.5; stiffness 1.5 K sqrt(d); a bead has two: omega^2 = 4 k/m
     overlap = (2.5 * 0.5 * MASS * SPEED**2 / STIFFNESS) ** 0.4
@@ -63,7 +64,7 @@ def test_a_step_above_the_limit_is_refused_with_the_reason():
     assert step_of("hertz", steel_row(20), 1e-5, force_step=True).value == 1e-5
 
 
-def disturbed(factor: float):
+def disturbed(factor):
     """Precompressed linear chain between walls, all springs equal, disturbed by 1e-6 of the
     overlap; step in units of 2/omega_max. Steps, status, largest displacement of the overlap."""
     n, k = 12, 1e7
@@ -111,10 +112,6 @@ def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
         **{"chain.beads": 20, "sensors.beads": [], "sensors.contacts": [], "time.end": 2e-4}
     )
     _, _, step = prepare(case)
-    with pytest.raises(
-        CaseError, match=r"time\.step: .* It must be at most .*set force_step = true"
-    ):
-        run(case.replace(**{"time.step": 1.02 * step.limit}))
     told = {}
     for factor in (1.02, 3.0):
         with pytest.raises(RunError) as raised:
@@ -164,12 +161,13 @@ def test_a_state_that_asks_for_a_shorter_step_is_reported():
     assert run_row(chain, "hertz", 1e-4).clock.allowed_step > limit
 
 
-@pytest.mark.parametrize("step", [1e-3, 5e-4, 1e-5])
-def test_a_step_that_is_too_long_is_refused_with_the_smallest_limit(step):
+def test_a_step_that_is_too_long_is_refused_with_the_smallest_limit():
     # shorter than the run or not: the stability limit of the steel chain, 2/omega
-    case = gc.load_case("steel-chain", [f"time.step={step}", "sensors.contacts=[]"])
-    with pytest.raises(CaseError, match=r"too long\. It must be at most 4\.24\S+ s, the stab"):
-        gc.run(case)
+    case = gc.load_case("steel-chain", ["sensors.contacts=[]"])
+    for step in (1e-3, 5e-4, 1e-5):
+        words = r"too long\. It must be at most 4\.24\S+ s, the stab"
+        with pytest.raises(CaseError, match=words):
+            gc.run(case.replace({"time.step": step}))
     forced = case.replace({"time.step": 1e-3, "time.force_step": True})
     with pytest.raises(CaseError, match=r"at most 0\.0006 s, the end of the run\."):
         gc.run(forced)
