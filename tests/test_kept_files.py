@@ -45,28 +45,24 @@ def contents(folder):
     return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-@pytest.mark.parametrize(
-    ("out", "command"),
-    [
-        ("case.toml", ["case.toml", *SMALL]),
-        ("./rig/../case.toml", ["case.toml", *SMALL]),
-        ("linked.h5", ["case.toml", *SMALL]),
-        ("driven-chain.csv", ["driven-chain.toml", *DRIVEN]),
-        ("rig/trace.csv", ["steel-chain", *SMALL]),
-        ("rig/about.toml", ["steel-chain", *SMALL]),
-        ("measured.h5", ["steel-chain", *SMALL]),
-        ("kept_law.py", ["steel-chain", *SMALL, "--law-module", "kept_law.py"]),
-    ],
-)
-def test_a_run_replaces_nothing_but_an_output_file(here, obeyed, monkeypatch, out, command):
+def test_a_run_replaces_nothing_but_an_output_file(here, obeyed, monkeypatch):
     monkeypatch.setattr("granchain.run", lambda *case, **asked: pytest.fail("the run began"))
     before = contents(here)
-    for more in ("--overwrite", "--resume"):
-        assert (
-            "granchain did not write this file"
-            in obeyed("run", *command, "--out", out, more, code=4).err
-        )
-        assert contents(here) == before
+    for out, *command in (
+        ("case.toml", "case.toml", *SMALL),
+        ("./rig/../case.toml", "case.toml", *SMALL),
+        ("linked.h5", "case.toml", *SMALL),
+        ("driven-chain.csv", "driven-chain.toml", *DRIVEN),
+        *(
+            (file, "steel-chain", *SMALL)
+            for file in ("rig/trace.csv", "rig/about.toml", "measured.h5")
+        ),
+        ("kept_law.py", "steel-chain", *SMALL, "--law-module", "kept_law.py"),
+    ):
+        for more in ("--overwrite", "--resume"):
+            said = obeyed("run", *command, "--out", out, more, code=4).err
+            assert "granchain did not write this file" in said, out
+            assert contents(here) == before, out
 
 
 @pytest.mark.usefixtures("blank_pictures")

@@ -7,8 +7,6 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import h5py
 import numpy as np
@@ -28,22 +26,22 @@ from granchain.studies import measures, members
 
 
 @pytest.fixture(autouse=True)
-def plain_stack(monkeypatch) -> None:
+def plain_stack(monkeypatch):
     """No loop over members is compiled here: it is not what is looked at."""
     monkeypatch.setattr(batch, "COMPILED", 1000)
 
 
-def in_batches(monkeypatch, count: int) -> None:
+def in_batches(monkeypatch, count):
     """So many members are set up, and written, together."""
     for module in (measures, sys.modules["granchain.studies.evaluate"]):
         monkeypatch.setattr(module, "TOGETHER", count)
 
 
-def speeds(count: int) -> list[gc.Case]:
+def speeds(count):
     return [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, count)]
 
 
-def mixed() -> list[gc.Case]:
+def mixed():
     """Laws, lengths, sensors and ledgers unlike, so that no axis but the run is common; one
     cannot be set up, one stops on its way."""
     bare = {"energy.ledger": False, "sensors.beads": [3], "striker": None}
@@ -57,7 +55,7 @@ def mixed() -> list[gc.Case]:
 
 
 @pytest.mark.parametrize("lot", [3, 1024])
-def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path, monkeypatch):
+def test_each_result_in_the_file_is_that_of_its_own_run(lot, tmp_path, monkeypatch):
     in_batches(monkeypatch, lot)
     cases, path = mixed(), tmp_path / "study.h5"
     written = gc.run_many(cases, out=path)
@@ -81,7 +79,7 @@ def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path, monk
 
 
 @pytest.mark.parametrize("engine", ["h5netcdf", pytest.param("netcdf4", marks=pytest.mark.long)])
-def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(engine: str, tmp_path, monkeypatch):
+def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(engine, tmp_path, monkeypatch):
     xarray = pytest.importorskip("xarray")
     in_batches(monkeypatch, 2)
     path, saved = tmp_path / "study.h5", tmp_path / "saved.h5"
@@ -93,15 +91,11 @@ def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(engine: str, tmp_pat
         with xarray.open_dataset(path, engine=engine) as opened:
             xarray.testing.assert_identical(opened.load(), in_memory.to_xarray())
         xarray.testing.assert_identical(opened, gc.open(saved).to_xarray())
-    assert {"psi", "law"} == {
-        name.split(".")[1] for name in opened.coords if str(name) in ("contact.psi", "contact.law")
-    }
+    assert {"contact.psi", "contact.law"} <= set(opened.coords)
 
 
 @pytest.mark.promise("R9")
-def test_flipped_bits_of_an_ensembles_file_are_never_read_as_other_numbers(
-    tmp_path, figure: Callable[..., None]
-):
+def test_flipped_bits_of_an_ensembles_file_are_never_read_as_other_numbers(tmp_path, figure):
     path, draw = tmp_path / "study.h5", np.random.default_rng(9)
     ensemble = gc.run_many(speeds(3), out=path)
     content, true = path.read_bytes(), [ensemble[place] for place in range(3)]
@@ -123,14 +117,12 @@ def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):
     path = tmp_path / "study.h5"
     gc.run_many(speeds(2), out=path)
     content = path.read_bytes()
-    edits: list[tuple[Callable[[h5py.File], Any], str]] = [
-        (lambda file: file["n_samples"].__setitem__(0, 10**9), "damaged or changed"),
-        (lambda file: file["provenance/kinds"].__setitem__((), "{"), "damaged or changed"),
-        (lambda file: file.__delitem__("time_step"), "damaged or changed"),
-        (
-            lambda file: file.__setitem__("elsewhere", h5py.SoftLink("/time")),
-            "is a link to data outside the file",
-        ),
+    outside, damaged = "is a link to data outside the file", "damaged or changed"
+    edits = [
+        (lambda file: file["n_samples"].__setitem__(0, 10**9), damaged),
+        (lambda file: file["provenance/kinds"].__setitem__((), "{"), damaged),
+        (lambda file: file.__delitem__("time_step"), damaged),
+        (lambda file: file.__setitem__("elsewhere", h5py.SoftLink("/time")), outside),
     ]
     # a stranger can compute the checksum
     for edit, sentence in edits:
@@ -150,14 +142,12 @@ def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("in_a_file", [False, True])
-def test_an_interruption_keeps_what_is_done_and_says_how_much(
-    in_a_file: bool, tmp_path, monkeypatch
-):
+def test_an_interruption_keeps_what_is_done_and_says_how_much(in_a_file, tmp_path, monkeypatch):
     in_batches(monkeypatch, 3)
     # the first six are stored; three more may be computed by then, and the last two are not begun
     cases, path = speeds(11), tmp_path / "study.h5" if in_a_file else None
 
-    def stop(done: int, total: int) -> None:
+    def stop(done, total):
         if done >= 5:
             raise KeyboardInterrupt
 
@@ -169,9 +159,8 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(
     assert len(ensemble) == 11 and ensemble.cases == tuple(cases)
     assert set(ensemble.status[9:]) == {Status.INTERRUPTED}
     assert all(ensemble[place].equals(gc.run(cases[place])) for place in range(5))
-    with pytest.raises(
-        RunError, match="member 10: the study was interrupted before this member was complete"
-    ):
+    words = "member 10: the study was interrupted before this member was complete"
+    with pytest.raises(RunError, match=words):
         ensemble[10]
     if not in_a_file:
         return
@@ -186,10 +175,10 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(
     assert whole.data_sha256 == undisturbed.data_sha256
 
 
-def signalled(method: Any) -> Any:
+def signalled(method):
     """A method during which two signals come."""
 
-    def written(self: Any, *arguments: Any) -> None:
+    def written(self, *arguments):
         os.kill(os.getpid(), signal.SIGINT)
         method(self, *arguments)
         os.kill(os.getpid(), signal.SIGINT)
@@ -275,19 +264,13 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path, monkeypat
         path = folder / "study.h5"
         gc.run_many(speeds(2), out=path)
         before = path.read_bytes()
-        with pytest.raises(
-            FileError,
-            match=r"the file can have up to [0-9.e+]+ bytes, "
-            r"but only [0-9.e+]+ bytes are free on the",
-        ):
+        words = r"can have up to [0-9.e+]+ bytes, but only [0-9.e+]+ bytes are free on the"
+        with pytest.raises(FileError, match=words):
             gc.run_many(finer, out=path, overwrite=True)
         assert left_in(folder) == ["study.h5"]
         monkeypatch.setattr(stored, "room_beside", lambda path, needed: None)
-        with pytest.raises(
-            FileError,
-            match=r"study\.h5(\.part)?: the file was not written \(\d+ bytes needed\)\. "
-            "The disk is full",
-        ):
+        words = r"h5(\.part)?: the file was not written \(\d+ bytes needed\)\. The disk is full"
+        with pytest.raises(FileError, match=words):
             gc.run_many(finer, out=path, overwrite=True)
         # what was computed before the disk was full can be resumed from
         assert path.read_bytes() == before

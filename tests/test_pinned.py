@@ -3,7 +3,6 @@ end and record, and resumed runs."""
 
 import json
 import os
-from typing import Any
 
 import pytest
 from support.kinds import PLAIN_ALONE, PLAIN_HERE, distinct_laws, every_law, one_per_shape
@@ -26,21 +25,21 @@ SLOW = ("jackson-green", "vu-quoc-zhang")
 SHARED = ("gaps",)
 
 
-def differing(law: str, names: list[str], broken_at: int | None = None) -> list[str]:
+def differing(law, names, broken_at=None):
     return [
         name for name in names if hash_of(run(law, name, broken_at)) != PINNED["laws"][law][name]
     ]
 
 
 @pytest.mark.guard
-def test_every_law_has_pinned_states() -> None:
+def test_every_law_has_pinned_states():
     ours = {name for name, law in laws().items() if law.__module__.startswith("granchain.contact.")}
     assert PINNED["laws"].keys() == ours
 
 
 @pytest.mark.uncounted
 @pytest.mark.parametrize("law", every_law(distinct_laws() if PLAIN_HERE else one_per_shape()))
-def test_a_run_has_the_pinned_bits(law: str) -> None:
+def test_a_run_has_the_pinned_bits(law):
     assert PINNED["laws"][law].keys() == set_ups(law).keys()
     at_once = [name for name in set_ups(law) if law in ALL_ENDS or name.startswith(SHARED)]
     assert differing(law, at_once if PLAIN_HERE and law not in SLOW else list(SHARED)) == []
@@ -48,7 +47,7 @@ def test_a_run_has_the_pinned_bits(law: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("law", every_law())
-def test_a_compiled_run_has_the_pinned_bits_with_every_kind_of_end(law: str) -> None:
+def test_a_compiled_run_has_the_pinned_bits_with_every_kind_of_end(law):
     assert differing(law, [name for name in set_ups(law) if name not in SHARED]) == []
 
 
@@ -58,24 +57,13 @@ BROKEN_AT = (1, 74, 104, 211, N_STEPS - 1, N_STEPS)
 RESUMED = ("ma-liu", "tsuji", "kelvin-voigt")
 
 
-def resumed() -> list[Any]:
-    """Laws and steps at which they are broken off; as plain Python, each step with one law."""
-    pairs = [
-        (law, step, PLAIN_HERE and i % len(RESUMED) != j)
-        for i, step in enumerate(BROKEN_AT)
-        for j, law in enumerate(RESUMED)
-    ]
-    return [
-        pytest.param(law, step, marks=pytest.mark.long if later else ())
-        for law, step, later in pairs
-    ]
-
-
 @pytest.mark.uncounted
-@pytest.mark.parametrize(("law", "broken_at"), resumed())
-def test_a_resumed_run_has_the_pinned_bits(law: str, broken_at: int) -> None:
-    names = (*SHARED, "loaded", "driven") if PLAIN_HERE else SHARED
-    assert differing(law, list(names), broken_at) == []
+@pytest.mark.parametrize("law", RESUMED)
+def test_a_resumed_run_has_the_pinned_bits(law):
+    names = [*SHARED, "loaded", "driven"] if PLAIN_HERE else SHARED
+    # as plain Python, each step with one law
+    for step in BROKEN_AT[RESUMED.index(law) :: len(RESUMED)] if PLAIN_HERE else BROKEN_AT:
+        assert differing(law, names, step) == [], step
 
 
 # What indexes: full steps with driven ends and loads; and those behind the front, with events.
@@ -86,15 +74,13 @@ every_index = pytest.mark.skipif(not BOUNDS_HERE, reason="without a check it sho
 
 @pytest.mark.bounds
 @every_index
-def test_a_driven_run_with_every_index_checked_has_the_pinned_bits() -> None:
+def test_a_driven_run_with_every_index_checked_has_the_pinned_bits():
     assert differing("hertz", ["driven"]) == []
 
 
 @pytest.mark.bounds
 @every_index
-def test_steps_with_events_and_every_index_checked_has_the_bits_of_plain_python(
-    own_laws: None, request: pytest.FixtureRequest
-) -> None:
+def test_steps_with_events_and_every_index_checked_has_the_bits_of_plain_python(own_laws, request):
     # the least that has events: a law of the package takes half as long again to compile
     class Closing(Hertz):
         """Hertz, and whether it is closed."""
@@ -117,5 +103,5 @@ def test_steps_with_events_and_every_index_checked_has_the_bits_of_plain_python(
 @pytest.mark.parametrize(
     ("law", "name"), [("lee-wang-transition", "loaded"), ("wang-liu-hysteretic", "driven")]
 )
-def test_a_loaded_or_driven_run_of_a_law_that_jumps_has_the_pinned_bits(law: str, name: str):
+def test_a_loaded_or_driven_run_of_a_law_that_jumps_has_the_pinned_bits(law, name):
     assert differing(law, [name]) == []

@@ -7,8 +7,7 @@ import resource
 import secrets
 import shutil
 import warnings
-from collections.abc import Callable
-from pathlib import Path
+from itertools import product
 
 import numba
 import pytest
@@ -20,15 +19,15 @@ pytestmark = pytest.mark.plain
 
 
 @pytest.fixture
-def cache(jit: Path) -> Path:
+def cache(jit):
     """Numba compiles, and keeps the code here."""
     return jit
 
 
-def run(factor: float = 3.0) -> tuple[float, int, list[str]]:
+def run(factor=3.0):
     """A new process's loop: what it computes, how often it came from the disk, what was said."""
 
-    def loop(x):  # type: ignore[no-untyped-def]
+    def loop(x):
         return factor * x
 
     with warnings.catch_warnings(record=True) as caught:
@@ -42,7 +41,7 @@ def run(factor: float = 3.0) -> tuple[float, int, list[str]]:
     )
 
 
-DAMAGES: dict[str, Callable[[Path], object]] = {
+DAMAGES = {
     "empty": lambda path: path.write_bytes(b""),
     "cut": lambda path: os.truncate(path, path.stat().st_size // 2),
     "no pickle": lambda path: path.write_bytes(b"no pickle"),
@@ -50,43 +49,40 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def files(cache: Path) -> dict[str, Path]:
+def files(cache):
     """The index and the code of the only function."""
     (index,), (code,) = cache.rglob("*.nbi"), cache.rglob("*.nbc")
     return {"index": index, "code": code}
 
 
 @pytest.mark.promise("R8")
-@pytest.mark.parametrize("which", ["index", "code"])
-@pytest.mark.parametrize("kind", list(DAMAGES))
-def test_a_damaged_file_of_a_loop_costs_a_warning_and_a_compilation(
-    kind: str, which: str, cache: Path
-) -> None:
+def test_a_damaged_file_of_a_loop_costs_a_warning_and_a_compilation(cache):
     assert run() == (6.0, 0, [])
-    DAMAGES[kind](files(cache)[which])
-    value, hits, said = run()
-    assert (value, hits) == (6.0, 0)
-    if (kind, which) == ("a folder", "code"):
-        # Numba treats a file that cannot be opened as missing
-        assert said[0].startswith("a compiled loop was not saved: ")
-        return
-    assert said[0].startswith(f"a compiled loop in {cache}") and "cannot be loaded (" in said[0]
-    assert said[0].endswith("granchain compiles it again. Results do not change.")
-    if kind != "a folder":
-        # the next process finds complete files
-        assert len(said) == 1 and run() == (6.0, 1, [])
+    for kind, which in product(DAMAGES, ("index", "code")):
+        DAMAGES[kind](files(cache)[which])
+        value, hits, said = run()
+        assert (value, hits) == (6.0, 0), (kind, which)
+        if (kind, which) == ("a folder", "code"):
+            # Numba treats a file that cannot be opened as missing
+            assert said[0].startswith("a compiled loop was not saved: ")
+        else:
+            assert said[0].startswith(f"a compiled loop in {cache}"), (kind, which)
+            assert "cannot be loaded (" in said[0], (kind, which)
+            assert said[0].endswith("granchain compiles it again. Results do not change.")
+        if kind == "a folder":
+            shutil.rmtree(cache)
+            assert run() == (6.0, 0, [])
+        else:
+            # the next process finds complete files
+            assert len(said) == 1 and run() == (6.0, 1, []), (kind, which)
 
 
-def test_a_missing_file_of_a_loop_is_compiled_anew_without_a_word(cache: Path) -> None:
+def test_missing_files_of_a_loop_and_those_of_another_numba_are_compiled_anew(cache):
     run()
     for which in ("index", "code"):
         files(cache)[which].unlink()
         assert run() == (6.0, 0, [])
     assert run() == (6.0, 1, [])
-
-
-def test_files_of_another_numba_are_compiled_anew(cache: Path) -> None:
-    run()
     index = files(cache)["index"]
     content, version = index.read_bytes(), pickle.dumps(numba.__version__, protocol=-1)
     assert content.startswith(version)
@@ -96,7 +92,7 @@ def test_files_of_another_numba_are_compiled_anew(cache: Path) -> None:
 
 
 @pytest.mark.promise("R8")
-def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path) -> None:
+def test_a_full_disk_under_the_cache_costs_a_warning(cache):
     # no file of this process may grow: as on a full disk, the write fails
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
@@ -110,8 +106,8 @@ def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path) -> None:
 
 
 @pytest.mark.promise("R8")
-def test_a_cache_folder_that_is_taken_away_meanwhile_costs_a_warning(cache: Path) -> None:
-    def loop(x):  # type: ignore[no-untyped-def]
+def test_a_cache_folder_that_is_taken_away_meanwhile_costs_a_warning(cache):
+    def loop(x):
         return 5.0 * x
 
     made = compiled(loop)
@@ -126,7 +122,7 @@ def test_a_cache_folder_that_is_taken_away_meanwhile_costs_a_warning(cache: Path
 
 
 def test_a_loop_in_no_cache_is_told_of_once_before_it_is_compiled():
-    told: list[int] = []
+    told = []
     compiling.on_compiling = lambda: told.append(1)
     compiling.begin()
     compiling.begin()

@@ -45,16 +45,12 @@ def edits(file):
         yield f"{place}: added", lambda f, p=place: f[p].attrs.__setitem__("note", "x")
         for name, value in file[place].attrs.items():
             what = f"{place}@{name}"
-            if other(value) is not None:
-                yield (
-                    f"{what}: edited",
-                    lambda f, p=place, n=name, v=value: f[p].attrs.__setitem__(n, other(v)),
-                )
+            new, renamed = other(value), f"{name}2".encode()
+            if new is not None:
+                yield f"{what}: edited", lambda f, p=place, n=name, v=new: f[p].attrs.update({n: v})
             yield f"{what}: taken out", lambda f, p=place, n=name: f[p].attrs.__delitem__(n)
-            yield (
-                f"{what}: renamed",
-                lambda f, p=place, n=name: h5py.h5a.rename(f[p].id, n.encode(), f"{n}2".encode()),
-            )
+            names = name.encode(), renamed
+            yield f"{what}: renamed", lambda f, p=place, n=names: h5py.h5a.rename(f[p].id, *n)
         if place != "/":
             yield f"{place}: taken out", lambda f, p=place: f.__delitem__(p)
             yield f"{place}: renamed", lambda f, p=place: f.move(p, f"{p}2")
@@ -63,10 +59,7 @@ def edits(file):
 
 
 # What a reader needs is refused also of a file without its seal; the rest opens then.
-NEEDED = (
-    "/@time_step: taken out",
-    "mass@DIMENSION_LIST: taken out",
-)
+NEEDED = ("/@time_step: taken out", "mass@DIMENSION_LIST: taken out")
 NOT_NEEDED = (
     "/@law: edited",
     "/@time_step: edited",
@@ -125,10 +118,8 @@ def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(
         ["report", "complete.h5"],
         ["compare", "complete.h5", "--trace", str(TRACE)],
     ):
-        assert (
-            "complete.h5: the checksum at the end of the file is missing"
-            in obeyed(*command, code=4).err
-        )
+        said = "complete.h5: the checksum at the end of the file is missing"
+        assert said in obeyed(*command, code=4).err
         obeyed(*command, "--no-verify")
     keys = [f"--set={one}" for one in changes]
     assert obey(["run", "steel-chain", *keys, "--out", "complete.h5", "--resume"]) == 4

@@ -1,7 +1,6 @@
 """Signals of driven ends: closed forms of tables, momentum and work; what is refused."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ RUN = 1e-3
 MASS = 1e-3
 
 
-def driven(drive: str = "force", end: float = RUN, **signal: Any) -> Case:
+def driven(drive="force", end=RUN, **signal):
     """Two beads 1 mm apart, too far to meet under these drives; the left one driven."""
     return Case(
         chain={"beads": 2, "radius": 1e-3, "mass": MASS, "material": "steel-316", "gap": 1e-3},
@@ -29,7 +28,7 @@ def driven(drive: str = "force", end: float = RUN, **signal: Any) -> Case:
     )
 
 
-def problems(**signal: Any) -> list[str]:
+def problems(**signal):
     return sentences_of(driven, **signal)
 
 
@@ -42,7 +41,7 @@ GAUSSIAN = {"signal": "pulse", "shape": "gaussian", "amplitude": 2.0, "duration"
 SIGNALS = (HARMONIC, CHIRP, NOISE, HALF_SINE, GAUSSIAN)
 
 
-def closed_forms(time: np.ndarray) -> dict[str, tuple[dict[str, Any], np.ndarray]]:
+def closed_forms(time):
     """Signals, and their values from the formulas of the documentation."""
     x = time / 2e-4
     sweep = 2e3 * time + (2e4 - 2e3) / (2.0 * RUN) * time**2
@@ -66,25 +65,24 @@ def test_a_row_that_noise_or_an_oscillation_drives_has_no_first_pulse():
     assert other.replace(**{"ends.left": "free", "striker.speed": 1.0}).driven_without_pulse == ""
 
 
-@pytest.mark.parametrize("name", closed_forms(np.zeros(1)))
-def test_a_table_follows_its_closed_form_between_its_knots(name):
+def test_a_table_follows_its_closed_form_between_its_knots():
     time = np.random.default_rng(0).uniform(0.0, RUN, 2000)
-    signal, value = closed_forms(time)[name]
-    case = driven(**signal)
-    _, (knots, spline) = drive_of(End("force", None, *case.driven("ends.left")))
-    behind, found, ahead = (
-        np.array([drive_at(knots, spline, t) for t in time + shift]) for shift in (-1e-9, 0.0, 1e-9)
-    )
-    # 1.5e-8 of the amplitude 2: a cubic's error; a gaussian lacks its foot, exp(-18) of it
-    assert np.abs(found[:, 0] - value).max() < 2.0 * 3.1e-8
-    near, inside = (ahead - behind)[:, 0] / 2e-9, (time < 1.99e-4) | (time > 2.01e-4)
-    largest = 2.0 * 2.0 * np.pi * highest(case.ends.left)
-    assert np.abs(found[:, 1] - near)[inside].max() < 1e-4 * largest
-    if name == "harmonic":
-        omega = 2.0 * np.pi * 1e4
-        slope = 2.0 * omega * np.cos(omega * time + 0.3)
-        # sqrt(3)/216 (2 pi/128)^3 = 9.5e-7
-        assert 8e-7 < np.abs(found[:, 1] - slope).max() / (2.0 * omega) < 9.6e-7
+    for name, (signal, value) in closed_forms(time).items():
+        case = driven(**signal)
+        _, (knots, spline) = drive_of(End("force", None, *case.driven("ends.left")))
+        behind, found, ahead = (
+            np.array([drive_at(knots, spline, t) for t in time + dt]) for dt in (-1e-9, 0.0, 1e-9)
+        )
+        # 1.5e-8 of the amplitude 2: a cubic's error; a gaussian lacks its foot, exp(-18) of it
+        assert np.abs(found[:, 0] - value).max() < 2.0 * 3.1e-8, name
+        near, inside = (ahead - behind)[:, 0] / 2e-9, (time < 1.99e-4) | (time > 2.01e-4)
+        largest = 2.0 * 2.0 * np.pi * highest(case.ends.left)
+        assert np.abs(found[:, 1] - near)[inside].max() < 1e-4 * largest, name
+        if name == "harmonic":
+            omega = 2.0 * np.pi * 1e4
+            slope = 2.0 * omega * np.cos(omega * time + 0.3)
+            # sqrt(3)/216 (2 pi/128)^3 = 9.5e-7
+            assert 8e-7 < np.abs(found[:, 1] - slope).max() / (2.0 * omega) < 9.6e-7
 
 
 def test_a_ramp_begins_and_ends_at_rest_and_leaves_the_middle_alone():
@@ -144,20 +142,19 @@ def test_forces_give_their_momentum_and_work_and_those_that_end_hold_their_last_
         assert told in [one.text for one in result.messages]
 
 
-@pytest.mark.parametrize("signal", SIGNALS)
-def test_a_signal_is_stored_as_its_keys(signal):
-    case = driven(**signal)
-    kept = case.resolved()["ends"]["left"]
-    assert {name: kept[name] for name in signal} == signal and not {"time", "value"} & kept.keys()
-    again = Case(**case.resolved())
-    assert again == case and again.sha256 == case.sha256 and case.drives
-    np.testing.assert_array_equal(again.driven("ends.left"), case.driven("ends.left"))
+def test_a_signal_is_stored_as_its_keys():
+    for signal in SIGNALS:
+        case = driven(**signal)
+        kept = case.resolved()["ends"]["left"]
+        assert kept.items() >= signal.items() and not {"time", "value"} & kept.keys()
+        again = Case(**case.resolved())
+        assert again == case and again.sha256 == case.sha256 and case.drives
+        np.testing.assert_array_equal(again.driven("ends.left"), case.driven("ends.left"))
 
 
-@pytest.mark.parametrize("row", refused("signal"))
-def test_every_mistake_in_a_signal_is_named(row):
-    signal, *sentences = row
-    assert problems(**signal) == sentences
+def test_every_mistake_in_a_signal_is_named():
+    for signal, *sentences in refused("signal"):
+        assert problems(**signal) == sentences
 
 
 def test_a_signal_of_no_length_is_refused():

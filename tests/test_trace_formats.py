@@ -28,13 +28,12 @@ VOLTAGE = 0.02 * FORCE
 
 def write_tdms():
     wave = {"wf_increment": 0.5e-6, "wf_start_offset": -2e-6}
+    channels = [
+        nptdms.ChannelObject("rig", f"CH{k}", values, properties=wave)
+        for k, values in enumerate(VOLTAGE.T, start=1)
+    ]
     with nptdms.TdmsWriter("rig.tdms") as writer:
-        writer.write_segment(
-            [
-                nptdms.ChannelObject("rig", f"CH{k + 1}", values, properties=wave)
-                for k, values in enumerate(VOLTAGE.T)
-            ]
-        )
+        writer.write_segment(channels)
 
 
 def write_excel():
@@ -66,29 +65,19 @@ WRITERS = {
 }
 # Tektronix's library is not installed with granchain.
 OTHERS = {"Tektronix .wfm, one channel", "result file of granchain"}
-NAMES = {
-    "gc": gc,
-    "h5py": h5py,
-    "nptdms": nptdms,
-    "numpy": np,
-    "pandas": pandas,
-    "scipy": scipy,
-    "xarray": xarray,
-}
+NAMES = {"gc": gc, "numpy": np}
+NAMES |= {module.__name__: module for module in (h5py, nptdms, pandas, scipy, xarray)}
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_the_line_of_a_format_reads_its_file(name):
-    WRITERS[name]()
-    trace = eval(LINES[name], dict(NAMES))
-    assert trace.sensor_bead.tolist() == [3, 8]
-    assert trace.time[0] == 0.0 and trace.start == pytest.approx(-2e-6, rel=1e-9)
-    assert trace.time == pytest.approx(TIME - TIME[0], rel=1e-9, abs=1e-15)
-    assert trace.sensor_force == pytest.approx(FORCE, rel=1e-9, abs=1e-12)
-
-
-def test_the_page_has_a_line_for_each_format():
+def test_the_line_of_each_format_reads_its_file():
     assert set(LINES) == set(WRITERS) | OTHERS
+    for name, write in WRITERS.items():
+        write()
+        trace = eval(LINES[name], dict(NAMES))
+        assert trace.sensor_bead.tolist() == [3, 8], name
+        assert trace.time[0] == 0.0 and trace.start == pytest.approx(-2e-6, rel=1e-9), name
+        assert trace.time == pytest.approx(TIME - TIME[0], rel=1e-9, abs=1e-15), name
+        assert trace.sensor_force == pytest.approx(FORCE, rel=1e-9, abs=1e-12), name
 
 
 def test_a_result_file_is_a_trace():
@@ -104,18 +93,11 @@ def test_times_that_xarray_has_converted_are_refused():
         gc.Trace(time=time, force=VOLTAGE, beads=[3, 8], gain="20 mV/N")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("TDMS (LabVIEW)", "TDMS"),
-        ("MATLAB up to version 7", "MATLAB"),
-        ("Excel", "Excel"),
-        ("HDF5", "HDF5"),
-        ("NumPy", "NumPy"),
-    ],
-)
-def test_a_file_that_is_not_text_is_refused_with_the_way_in(name, kind, here, obeyed):
-    WRITERS[name]()
-    (file,) = here.glob("rig.*")
-    error = obeyed("traces", "import", file.name, "--kind", "measured", code=2).err
-    assert re.search(rf"{file.name}: this is a .*{kind}.* file\. .* granchain\.Trace", error)
+def test_a_file_that_is_not_text_is_refused_with_the_way_in(here, obeyed):
+    for name in ("TDMS (LabVIEW)", "MATLAB up to version 7", "Excel", "HDF5", "NumPy"):
+        WRITERS[name]()
+        (file,) = here.glob("rig.*")
+        error = obeyed("traces", "import", file.name, "--kind", "measured", code=2).err
+        words = rf"{file.name}: this is a .*{name.split()[0]}.* file\. .* granchain\.Trace"
+        assert re.search(words, error)
+        file.unlink()
