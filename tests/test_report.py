@@ -21,14 +21,6 @@ from granchain.show.report import report
 from granchain.status import Message, Status
 from granchain.store import Result, open_answer
 
-TRACE = {"title": "A trace", "kind": "synthetic", "doi": "", "who": "", "figure": ""}
-TRACE["words"] = "synthetic data"
-
-
-def side(measured, uncertainty, computed):
-    return {"measured": measured, "uncertainty": uncertainty, "computed": computed}
-
-
 SMALL = gc.load_case("steel-chain-hertz").replace(
     **{"chain.beads": 12, "sensors.beads": [3, 6], "sensors.contacts": [], "time.end": 6e-5}
 )
@@ -127,13 +119,13 @@ def test_a_failed_run_and_a_law_that_is_not_here_have_their_page(computed, tmp_p
         assert words in page
 
 
-@pytest.mark.parametrize(
-    ("command", "call", "draw"),
-    [
-        ("modes", gc.modes, gc.figures.mode_shapes),
-        ("dispersion", gc.dispersion, gc.figures.dispersion_curves),
-    ],
+SMALL_WAVES = (
+    ("modes", gc.modes, gc.figures.mode_shapes),
+    ("dispersion", gc.dispersion, gc.figures.dispersion_curves),
 )
+
+
+@pytest.mark.parametrize(("command", "call", "draw"), SMALL_WAVES)
 def test_small_waves_are_saved_plotted_cited_and_reported(
     command, call, draw, tmp_path, monkeypatch, obeyed
 ):
@@ -242,13 +234,13 @@ def test_a_report_begins_with_the_answer_and_ends_with_the_provenance(computed, 
     order = [answer, ">Figures<", ">Numbers<", ">Setup<", ">Case<", ">Provenance<"]
     places = [page.index(text) for text in order]
     assert places == sorted(places)
-    damped = SMALL.replace({"contact.law": "tsuji", "contact.restitution": 0.8})
-    study = gc.sweep(damped, {"contact.law": ["tsuji", "hertz"]}, progress=False)
+    dented = SMALL.replace({"contact": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}})
+    study = gc.sweep(dented, {"contact.law": ["ma-liu", "hertz"]}, progress=False)
     gc.save(study, tmp_path / "laws.h5")
     page = report(tmp_path / "laws.h5").decode()
     assert "Wave speed " in page.partition(">Figures<")[0]
     assert "Contact law hertz: no inputs" in page or "Inputs of hertz<" in page
-    assert "Inputs of tsuji<" in page and "<td>restitution</td>" in page
+    assert "Inputs of ma-liu<" in page and "<td>psi</td>" in page
 
 
 @pytest.fixture(scope="module")

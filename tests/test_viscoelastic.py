@@ -3,18 +3,19 @@ an independent integration, and what it takes out of the motion is stored or dis
 
 import math
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
+from support.refused import assert_refused
 from support.rows import contacts_of, example_chain, ledger_residual
 
 import granchain as gc
 from granchain.certificates import example_inputs, example_pair
-from granchain.chain import WALL, Chain, End
+from granchain.chain import WALL, End
 from granchain.contact.viscoelastic import LeeRadok
 from granchain.engine.recording import Recording
 from granchain.engine.state import State
@@ -26,7 +27,7 @@ from granchain.status import Status
 TIMES = (1e-4, 1e-5, 1e-6)
 
 
-def force_of_ramp(t: float, speed: float, g: float, tau: float) -> float:
+def force_of_ramp(t, speed, g, tau):
     """Lee and Radok's integral over d = speed s, divided by K; the equation as in
     force_viscoelastic_models.py of github.com/kegouro/spmkit."""
     relaxed = quad(lambda s: math.exp(-(t - s) / tau) * 1.5 * math.sqrt(speed * s) * speed, 0.0, t,
@@ -35,42 +36,40 @@ def force_of_ramp(t: float, speed: float, g: float, tau: float) -> float:
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("tau", TIMES)
-def test_the_force_of_a_ramp_is_the_hereditary_integral(tau: float) -> None:
+def test_the_force_of_a_ramp_is_the_hereditary_integral():
     speed, end, g = 1.0, 1e-5, 0.6
-    errors = []
-    for steps in (100, 200):
-        c, h, d = (1e9, g, tau), (0.0,), 0.0
-        for k in range(steps):
-            before, d = d, speed * end * (k + 1) / steps
-            h, _ = LeeRadok.evolve(end / steps, before, d, c, h)
-        expected = 1e9 * force_of_ramp(end, speed, g, tau)
-        errors.append(LeeRadok.force(d, speed, c, h) / expected - 1.0)
-    # the first step from zero overlap, d^1.5 instead of a line, is of order 5/2
-    assert abs(errors[1]) < 1e-5
-    assert 3.5 < errors[0] / errors[1] < 6.0
+    for tau in TIMES:
+        expected, errors = 1e9 * force_of_ramp(end, speed, g, tau), []
+        for steps in (100, 200):
+            c, h, d = (1e9, g, tau), (0.0,), 0.0
+            for k in range(steps):
+                before, d = d, speed * end * (k + 1) / steps
+                h, _ = LeeRadok.evolve(end / steps, before, d, c, h)
+            errors.append(LeeRadok.force(d, speed, c, h) / expected - 1.0)
+        # the first step from zero overlap, d^1.5 instead of a line, is of order 5/2
+        assert abs(errors[1]) < 1e-5, tau
+        assert 3.5 < errors[0] / errors[1] < 6.0, tau
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("ratio", [1e-17, 1e-9, 1e-4, 0.999e-3, 1.001e-3, 0.1, 10.0, 1e6])
-def test_a_held_overlap_relaxes_exponentially_for_any_step(ratio: float) -> None:
+def test_a_held_overlap_relaxes_exponentially_for_any_step():
     c, d = (1.0, 0.5, 1.0), 2.0
-    h, _ = LeeRadok.evolve(0.0, d, d, c, (0.0,))
-    assert h == (0.0,)
-    h, lost = LeeRadok.evolve(ratio, d, d, c, h)
-    expected = -(d**1.5) * math.expm1(-ratio)
-    assert h[0] ** 1.5 == pytest.approx(expected, rel=2e-15, abs=3e-16 * d**1.5)
-    # a change of the overlap that is linear in d^1.5
-    h_ramp, _ = LeeRadok.evolve(ratio, 0.0, d, c, (0.0,))
-    mean = -math.expm1(-ratio) / ratio
-    assert h_ramp[0] ** 1.5 == pytest.approx((1.0 - mean) * d**1.5, abs=3e-13 * d**1.5)
-    # at a constant overlap, all energy that is no longer stored is dissipated
-    stored = LeeRadok.energy(d, c, (0.0,)) - LeeRadok.energy(d, c, h)
-    assert lost == pytest.approx(stored, rel=1e-12, abs=1e-15 * d**2.5)
+    assert LeeRadok.evolve(0.0, d, d, c, (0.0,))[0] == (0.0,)
+    for ratio in (1e-17, 1e-9, 1e-4, 0.999e-3, 1.001e-3, 0.1, 10.0, 1e6):
+        h, lost = LeeRadok.evolve(ratio, d, d, c, (0.0,))
+        expected = -(d**1.5) * math.expm1(-ratio)
+        assert h[0] ** 1.5 == pytest.approx(expected, rel=2e-15, abs=3e-16 * d**1.5), ratio
+        # a change of the overlap that is linear in d^1.5
+        h_ramp, _ = LeeRadok.evolve(ratio, 0.0, d, c, (0.0,))
+        mean = -math.expm1(-ratio) / ratio
+        assert h_ramp[0] ** 1.5 == pytest.approx((1.0 - mean) * d**1.5, abs=3e-13 * d**1.5), ratio
+        # at a constant overlap, all energy that is no longer stored is dissipated
+        stored = LeeRadok.energy(d, c, (0.0,)) - LeeRadok.energy(d, c, h)
+        assert lost == pytest.approx(stored, rel=1e-12, abs=1e-15 * d**2.5), ratio
 
 
 @pytest.mark.plain
-def test_free_surfaces_recover_with_the_longer_time_and_are_met_again() -> None:
+def test_free_surfaces_recover_with_the_longer_time_and_are_met_again():
     g, tau, dt = 0.7, 1e-5, 1e-6
     c, h = (1e9, g, tau), (1e-6,)
     for k in range(1, 30):
@@ -84,12 +83,12 @@ def test_free_surfaces_recover_with_the_longer_time_and_are_met_again() -> None:
 
 @pytest.mark.plain
 @pytest.mark.parametrize("tau", [1e-3, 0.1, 10.0])
-def test_what_a_path_takes_is_stored_or_dissipated_and_no_step_creates_energy(tau: float) -> None:
+def test_what_a_path_takes_is_stored_or_dissipated_and_no_step_creates_energy(tau):
     # closed and open parts, with surfaces that are free and met again
     random = np.random.default_rng(1960)
     phases, sizes = random.uniform(0.0, 2.0 * math.pi, 5), random.uniform(0.2, 1.0, 5)
 
-    def overlap(t: np.ndarray) -> np.ndarray:
+    def overlap(t):
         waves = [size * np.sin((k + 1) * t + phase)
                  for k, (size, phase) in enumerate(zip(sizes, phases, strict=True))]  # fmt: skip
         return np.sum(waves, axis=0)
@@ -109,16 +108,14 @@ def test_what_a_path_takes_is_stored_or_dissipated_and_no_step_creates_energy(ta
     assert abs(gaps[1]) < 2e-4 and 3.0 < gaps[0] / gaps[1] < 5.5
 
 
-def motion(
-    chain: Chain, c: np.ndarray, overlaps: np.ndarray, times: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def motion(chain, c, overlaps, times):
     """Velocities, and c^1.5 of each term and contact, at these times, by DOP853; `c` is K, then g
     and tau of each term, for each contact."""
     n, stiffness, g, tau = chain.n_bodies, c[0], c[1::2], c[2::2]
     # c^1.5 of the order of one, for the tolerances
     unit = 1e-5**1.5
 
-    def rates(_: float, y: np.ndarray) -> np.ndarray:
+    def rates(_, y):
         u, v, p = y[:n], y[n : 2 * n], unit * y[2 * n :].reshape(g.shape)
         d, relaxed = np.maximum(u[:-1] - u[1:] + overlaps, 0.0), (g * p).sum(axis=0)
         x = np.maximum(d**1.5, relaxed)
@@ -134,9 +131,7 @@ def motion(
     return found[n : 2 * n], unit * found[2 * n :].reshape(*g.shape, len(times))
 
 
-def compared(
-    chain: Chain, inputs: dict[str, float], end: float, steps: tuple[float, ...]
-) -> tuple[Any, Any]:
+def compared(chain, inputs, end, steps):
     """Root mean square errors of velocities and c^1.5 on the whole trace, in units of their
     largest values, and the last state, for steps in automatic ones."""
     contacts = contacts_of(LeeRadok, chain, example_inputs(LeeRadok, **inputs))
@@ -170,9 +165,10 @@ SERIES = {
 
 
 CHAINS = {"two": (2, 0.0), "ten": (10, 0.0), "ten-with-gaps": (10, 2e-6)}
-RELAXATIONS: dict[str, dict[str, float]] = {
+RELAXATIONS = {
     **{f"{tau:g} s": {"relaxation_time": tau} for tau in TIMES}, "series": SERIES
 }  # fmt: skip
+# The second as plain Python, which takes less than to compile its loop.
 NEAR = {("two", "1e-05 s"), ("ten-with-gaps", "series")}
 
 
@@ -187,7 +183,9 @@ NEAR = {("two", "1e-05 s"), ("ten-with-gaps", "series")}
         for name in RELAXATIONS
     ],
 )  # fmt: skip
-def test_the_motion_is_that_of_an_independent_integration(bodies, gap, inputs, figure) -> None:
+def test_the_motion_is_that_of_an_independent_integration(bodies, gap, inputs, figure, request):
+    if gap and inputs is SERIES:
+        request.getfixturevalue("plain_loop")
     chain = example_chain(bodies, gap=np.full(bodies - 1, gap))
     # the impact of two beads, and a wave through eight of ten
     end = 3e-5 if bodies == 2 else 8e-5 + 9 * gap
@@ -202,22 +200,19 @@ def test_the_motion_is_that_of_an_independent_integration(bodies, gap, inputs, f
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize(
-    ("inputs", "problem"),
-    [
+def test_an_incomplete_series_and_one_that_relaxes_completely_are_refused():
+    first = {"relaxing_fraction": 0.5, "relaxation_time": 1.0}
+    rows = [
         ({"relaxing_fraction_2": 0.2}, "relaxation_time_2: missing"),
         ({"relaxation_time_2": 1e-5}, "relaxing_fraction_2: missing"),
         ({"relaxing_fraction_3": 0.2, "relaxation_time_3": 1.0}, "relaxing_fraction_2: missing"),
         ({"relaxing_fraction_2": 0.5, "relaxation_time_2": 1.0}, "the sum of all is 1. It must"),
-    ],
-)
-def test_an_incomplete_series_and_one_that_relaxes_completely_are_refused(inputs, problem) -> None:
-    with pytest.raises(LawError, match=problem):
-        gc.impact(law="lee-radok", speed=1.0, **{"relaxing_fraction": 0.5, "relaxation_time": 1.0},
-                  **inputs)  # fmt: skip
+    ]
+    impact = partial(gc.impact, law="lee-radok", speed=1.0, **first)
+    assert_refused(lambda inputs: impact(**inputs), rows, LawError)
 
 
-def test_a_loaded_chain_starts_relaxed_and_stays_at_rest() -> None:
+def test_a_loaded_chain_starts_relaxed_and_stays_at_rest():
     chain = replace(
         example_chain(5), velocity=np.zeros(5), has_striker=False, precompression=20.0,
         left=End(WALL), right=End(WALL),
@@ -232,7 +227,7 @@ def test_a_loaded_chain_starts_relaxed_and_stays_at_rest() -> None:
     assert np.abs(state.bodies.v).max() < 1e-9
 
 
-def test_the_automatic_step_resolves_a_contact_that_has_not_relaxed() -> None:
+def test_the_automatic_step_resolves_a_contact_that_has_not_relaxed():
     # nearly all of the stiffness relaxes, but a fast contact has all of it
     chain = example_chain(3)
     step = [
@@ -247,24 +242,22 @@ def test_the_automatic_step_resolves_a_contact_that_has_not_relaxed() -> None:
     assert step[1] <= step[0]
 
 
-@pytest.mark.parametrize("tau", TIMES)
-def test_an_impact_accounts_for_its_energy(tau: float) -> None:
-    found = gc.impact(law="lee-radok", speed=1.77, relaxing_fraction=0.5, relaxation_time=tau)
+def test_an_impact_accounts_for_its_energy():
     energy = 0.5 * example_pair().effective_mass * 1.77**2
-    assert 0.0 < found.restitution < 1.0
-    assert found.restitution_impulse == pytest.approx(found.restitution, rel=1e-4)
-    assert found.restitution_energy == pytest.approx(found.restitution, rel=1e-4)
-    assert found.dissipated == pytest.approx(energy * (1.0 - found.restitution**2), rel=1e-12)
-    assert 0.0 < found.dissipated_approach < found.dissipated
-    fine = gc.impact(
-        law="lee-radok", speed=1.77, relaxing_fraction=0.5, relaxation_time=tau, refine=8.0
-    )
-    assert found.duration == pytest.approx(fine.duration, rel=4e-5)
-    # an indentation remains when the force ends
-    assert found.overlap_duration > found.duration
+    for tau in TIMES:
+        inputs = {"speed": 1.77, "relaxing_fraction": 0.5, "relaxation_time": tau}
+        found, fine = (gc.impact(law="lee-radok", **inputs, refine=x) for x in (1.0, 8.0))
+        assert 0.0 < found.restitution < 1.0
+        assert found.restitution_impulse == pytest.approx(found.restitution, rel=1e-4), tau
+        assert found.restitution_energy == pytest.approx(found.restitution, rel=1e-4), tau
+        assert found.dissipated == pytest.approx(energy * (1.0 - found.restitution**2), rel=1e-12)
+        assert 0.0 < found.dissipated_approach < found.dissipated, tau
+        assert found.duration == pytest.approx(fine.duration, rel=4e-5), tau
+        # an indentation remains when the force ends
+        assert found.overlap_duration > found.duration, tau
 
 
-def restitution_of_ting(g: float, tau: float) -> tuple[float, float]:
+def restitution_of_ting(g, tau):
     """Restitution and duration of a unit mass at unit speed on K = 1, with Ting's unloading.
 
     At each time of unloading, the area is that of a time t1 of loading, at which the integral of
@@ -273,19 +266,19 @@ def restitution_of_ting(g: float, tau: float) -> tuple[float, float]:
     With one relaxation time, both integrals are the solutions of equations of motion.
     """
 
-    def loading(_: float, y: np.ndarray) -> list[float]:
+    def loading(_, y):
         d, rate, p, strain = y
         x = max(d, 0.0) ** 1.5
         return [rate, g * p - x, (x - p) / tau, rate - strain / tau]
 
-    turns: Any = lambda t, y: y[1]  # noqa: E731
+    turns = lambda t, y: y[1]  # noqa: E731
     turns.terminal = True
     path = solve_ivp(loading, (0.0, 99.0), [0.0, 1.0, 0.0, 0.0], rtol=1e-10, atol=1e-12,
                      events=turns, dense_output=True)  # fmt: skip
     top, at = path.t[-1], path.sol
 
-    def force(t: float, d: float, strain: float) -> float:
-        def integral(t1: float) -> float:
+    def force(t, d, strain):
+        def integral(t1):
             y = at(t1)
             return (1.0 - g) * (d - y[0]) + g * (strain - math.exp(-(t - t1) / tau) * y[3])
 
@@ -296,7 +289,7 @@ def restitution_of_ting(g: float, tau: float) -> tuple[float, float]:
         x = max(y[0], 0.0) ** 1.5
         return (1.0 - g) * x + g * math.exp(-(t - t1) / tau) * (x - y[2])
 
-    ends: Any = lambda t, y: force(t, y[0], y[2]) - 1e-9  # noqa: E731
+    ends = lambda t, y: force(t, y[0], y[2]) - 1e-9  # noqa: E731
     ends.terminal = True
     out = solve_ivp(
         lambda t, y: [y[1], -force(t, y[0], y[2]), y[1] - y[2] / tau],
@@ -318,7 +311,7 @@ ELASTIC = 2.9432 * 1.25**0.4
         for ratio in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
     ],
 )
-def test_the_restitution_is_near_that_of_tings_unloading(g: float, ratio: float, figure) -> None:
+def test_the_restitution_is_near_that_of_tings_unloading(g, ratio, figure):
     exact, duration = restitution_of_ting(g, ratio * ELASTIC)
     # K = 1, m = 1, and v = 1 in units of the example pair
     pair = example_pair()
@@ -333,7 +326,7 @@ def test_the_restitution_is_near_that_of_tings_unloading(g: float, ratio: float,
            at_least=0.79, at_most=1.0)  # fmt: skip
 
 
-def chain_of(*laws: dict[str, Any], **tables: Any) -> gc.Case:
+def chain_of(*laws, **tables):
     """A striker and three beads for each law."""
     segments = [{"count": 3, "contact": law} for law in laws]
     return gc.Case(
@@ -351,7 +344,7 @@ MEMORY = {"law": "lee-radok", "relaxing_fraction": 0.6, "relaxation_time": 5e-6}
 
 @pytest.mark.plain
 @pytest.mark.usefixtures("plain_loop")
-def test_next_to_another_law_the_motion_is_that_of_the_integration_too() -> None:
+def test_next_to_another_law_the_motion_is_that_of_the_integration_too():
     result = gc.run(chain_of({"law": "hertz"}, MEMORY))
     relaxes = result.contact_law == result.contact_law[-1]
     assert 0 < relaxes.sum() < relaxes.size
@@ -371,14 +364,16 @@ def test_next_to_another_law_the_motion_is_that_of_the_integration_too() -> None
     assert np.abs(result.energy_residual).max() < 5e-5 * result.energy_kinetic[0]
 
 
-def test_runs_that_continue_and_members_of_studies_have_the_bits_of_one_run() -> None:
-    case = chain_of(MEMORY, time={"end": 6e-5, "step": 5e-8})
+@pytest.mark.usefixtures("plain_loop")
+@pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
+def test_runs_that_continue_and_members_of_studies_have_the_bits_of_one_run():
+    case = chain_of(MEMORY, time={"end": 2e-5, "step": 5e-8})
     whole = gc.run(case)
-    first = gc.run(case.replace({"time.end": 3e-5}))
-    second = gc.run(case.replace({"time.end": 3e-5, "initial": first}))
+    first = gc.run(case.replace({"time.end": 1e-5}))
+    second = gc.run(case.replace({"time.end": 1e-5, "initial": first}))
     for name in ("creep", "final_displacement", "final_velocity"):
         assert np.array_equal(second[name], whole[name]), name
-    assert np.array_equal(second.sensor_force, whole.sensor_force[60:])
+    assert np.array_equal(second.sensor_force, whole.sensor_force[20:]) and whole.creep.max() > 0.0
     times = [1e-6, 5e-6, 1e-4]
     study = gc.sweep(case, {"contact.relaxation_time": times}, measures=("pulse", "traces"))
     for index, time in enumerate(times):
@@ -387,7 +382,7 @@ def test_runs_that_continue_and_members_of_studies_have_the_bits_of_one_run() ->
         assert np.array_equal(np.squeeze(traces.values), alone.sensor_force)
 
 
-def test_a_plate_is_struck_as_in_an_independent_integration(figure) -> None:
+def test_a_plate_is_struck_as_in_an_independent_integration(figure, plain_loop):
     found = gc.impact(
         law="lee-radok", speed=1.0, relaxing_fraction=0.6, relaxation_time=1e-5,
         plate={"thickness": 4e-3, "material": "steel-316"},
@@ -396,7 +391,7 @@ def test_a_plate_is_struck_as_in_an_independent_integration(figure) -> None:
     stiffness = 4.0 / 3.0 * found.effective_modulus * math.sqrt(found.effective_radius)
     unit = 1e-5**1.5
 
-    def rates(_: float, y: np.ndarray) -> list[float]:
+    def rates(_, y):
         # overlap, speed of the sphere, c^1.5
         x = max(max(y[0], 0.0) ** 1.5, 0.6 * unit * y[2])
         force = stiffness * (x - 0.6 * unit * y[2])
@@ -411,7 +406,7 @@ def test_a_plate_is_struck_as_in_an_independent_integration(figure) -> None:
 
 @pytest.mark.plain
 @pytest.mark.usefixtures("plain_loop")
-def test_the_energy_that_a_plate_takes_is_of_order_two() -> None:
+def test_the_energy_that_a_plate_takes_is_of_order_two():
     plate = {"right": {"plate": {"thickness": 4e-3, "material": "steel-316"}}}
     errors = []
     for step in (2e-7, 1e-7):
@@ -423,7 +418,7 @@ def test_the_energy_that_a_plate_takes_is_of_order_two() -> None:
 
 @pytest.mark.plain
 @pytest.mark.usefixtures("plain_loop")
-def test_a_contact_in_a_mechanism_relaxes() -> None:
+def test_a_contact_in_a_mechanism_relaxes():
     inputs = {"law": "lee-radok", "stiffness": 6e9, "relaxing_fraction": 0.5,
               "relaxation_time": 1e-4}  # fmt: skip
     case = gc.load_mechanism("slider-crank").replace({"contact": inputs, "time.end": 0.0125})
