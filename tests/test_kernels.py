@@ -6,7 +6,6 @@ import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ N_BODIES, STEPS = 17, 5000
 
 @pytest.mark.guard
 @pytest.mark.parametrize("script", sorted(file.name for file in BENCHMARKS.glob("*.py")))
-def test_names_that_a_benchmark_imports_from_granchain_exist(script: str) -> None:
+def test_names_that_a_benchmark_imports_from_granchain_exist(script):
     # CI runs only one of them
     for node in ast.walk(ast.parse((BENCHMARKS / script).read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("granchain"):
@@ -35,7 +34,7 @@ def test_names_that_a_benchmark_imports_from_granchain_exist(script: str) -> Non
 
 
 @pytest.fixture(scope="module")
-def kernels() -> ModuleType:
+def kernels():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(BENCHMARKS)
         import kernels as module
@@ -45,14 +44,14 @@ def kernels() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def libraries(kernels: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict:
+def libraries(kernels, tmp_path_factory):
     # of the bits the optimiser changes nothing: compiled quickly
     kernels.OPTIONS = ("-O1", *(option for option in kernels.OPTIONS if option != "-O3"))
     return kernels.compiled(tmp_path_factory.mktemp("kernels"), kernels.WIDTHS[-1:])
 
 
 @pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores"])
-def test_every_form_has_the_engines_bits(law: str, kernels: ModuleType, libraries: dict) -> None:
+def test_every_form_has_the_engines_bits(law, kernels, libraries):
     chains = sys.modules["steel_chain"]
     run = chains.run_of(law, chains.steel_chain(N_BODIES), example_inputs(laws()[law]))
     run = replace(run, step=replace(run.step, n_steps=STEPS))
@@ -84,7 +83,7 @@ def test_every_form_has_the_engines_bits(law: str, kernels: ModuleType, librarie
     assert raced >= (4 if law == "ma-liu" else 8)
 
 
-def test_root_by_reciprocal_is_the_square_root(kernels: ModuleType, libraries: dict) -> None:
+def test_root_by_reciprocal_is_the_square_root(kernels, libraries):
     library = libraries[max(libraries)]
     if not hasattr(library, "root_by_rsqrt"):
         pytest.skip("no AVX-512 here")
@@ -99,9 +98,7 @@ def test_root_by_reciprocal_is_the_square_root(kernels: ModuleType, libraries: d
     np.testing.assert_array_equal(root, np.sqrt(x))
 
 
-def test_elementary_functions_have_the_bits_of_the_laws(
-    kernels: ModuleType, libraries: dict
-) -> None:
+def test_elementary_functions_have_the_bits_of_the_laws(kernels, libraries):
     # all patterns of bits, and overlaps and exponents of laws; seed: any
     draw, n = np.random.default_rng(6), 20_000
     x = draw.integers(0, 2**64, n, dtype=np.uint64).view(np.float64)
@@ -119,8 +116,8 @@ def test_elementary_functions_have_the_bits_of_the_laws(
 
 @pytest.mark.parametrize("law", ["hertz", "ma-liu"])
 def test_c_across_chains_has_the_engines_bits_when_freed_memory_is_used_again(
-    law: str, kernels: ModuleType, libraries: dict, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    law, kernels, libraries, monkeypatch
+):
     monkeypatch.syspath_prepend(BENCHMARKS)
     many = importlib.import_module("many")
     # compiled for members side by side in test_many.py

@@ -7,9 +7,6 @@ import signal
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -27,22 +24,22 @@ from granchain.studies import measures
 ENDS = ((signal.SIGKILL, False), (signal.SIGINT, False), (signal.SIGINT, True))
 
 
-def largest_force(result: gc.Result) -> dict[str, float]:
+def largest_force(result):
     """A number of a result."""
     return {"largest_force": float(result.contact_force.max())}
 
 
-def speeds(count: int = 40) -> list[gc.Case]:
+def speeds(count=40):
     return [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, count)]
 
 
-def frequencies() -> list[gc.Case]:
+def frequencies():
     base = bead(**{"time.end": 1e-3, "ends.left.ramp": 1e-4})
     return [base.replace(**{"ends.left.frequency": at}) for at in (40e3, 39e3, 38e3, 37e3)]
 
 
 # Cases, measures, and whether they are chained.
-STUDIES: dict[str, tuple[Callable[[], list[gc.Case]], Any, bool]] = {
+STUDIES = {
     "numbers": (speeds, ("pulse", "traces", largest_force), False),
     "results": (speeds, "result", False),
     "chained": (frequencies, ("traces",), True),
@@ -50,14 +47,14 @@ STUDIES: dict[str, tuple[Callable[[], list[gc.Case]], Any, bool]] = {
 
 
 @pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_batches(monkeypatch):
     """Many frames; children are forks, which find the loops compiled and this changed."""
     monkeypatch.setattr(measures, "TOGETHER", 2)
     monkeypatch.setattr(batch, "COMPILED", 1000)
     yield
 
 
-def evaluation(name: str, out: Path, **options: Any) -> Any:
+def evaluation(name, out, **options):
     cases, wanted, chained = STUDIES[name]
     with warnings.catch_warnings(action="ignore"):
         return gc.evaluate(
@@ -65,11 +62,11 @@ def evaluation(name: str, out: Path, **options: Any) -> Any:
         )
 
 
-def stop_after(frames: int, ready: int, release: int) -> None:
+def stop_after(frames, ready, release):
     """Stop this process when it has appended a number of frames, until it is released."""
     add, count = StudyPart.add, 0
 
-    def stopping(part: StudyPart, columns: Any) -> None:
+    def stopping(part, columns):
         nonlocal count
         add(part, columns)
         count += 1
@@ -77,12 +74,10 @@ def stop_after(frames: int, ready: int, release: int) -> None:
             os.write(ready, b"stops")
             os.read(release, 1)
 
-    StudyPart.add = stopping  # type: ignore[method-assign]
+    StudyPart.add = stopping
 
 
-def resumed(
-    name: str, out: Path, threads: int, ready: int, frames: int = 0, release: int = -1
-) -> None:
+def resumed(name, out, threads, ready, frames=0, release=-1):
     """Resume an evaluation in a child; its exit status is 3 if it raises a KeyboardInterrupt."""
     code = 1
     try:
@@ -100,7 +95,7 @@ def resumed(
         os._exit(code)
 
 
-def started(name: str, out: Path, threads: int) -> Any:
+def started(name, out, threads):
     """Start a child that resumes an evaluation, and wait until it begins."""
     heard, ready = os.pipe()
     child = in_a_child(resumed, name, out, threads, ready)
@@ -110,7 +105,7 @@ def started(name: str, out: Path, threads: int) -> Any:
     return child
 
 
-def ended_after(frames: int, number: int, name: str, out: Path) -> int | None:
+def ended_after(frames, number, name, out):
     """Return the exit status of a child that gets a signal after it has appended some frames."""
     (heard, ready), (waits, release) = os.pipe(), os.pipe()
     child = in_a_child(resumed, name, out, 1, ready, frames, waits)
@@ -128,8 +123,8 @@ def ended_after(frames: int, number: int, name: str, out: Path) -> int | None:
 @pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
 @pytest.mark.parametrize("name", STUDIES)
 def test_an_evaluation_that_is_killed_and_interrupted_between_frames_resumes_to_the_same_bits(
-    name: str, tmp_path: Path
-) -> None:
+    name, tmp_path
+):
     evaluation(name, tmp_path / "whole.h5")
     out, part = tmp_path / "study.h5", tmp_path / "study.h5.part"
     # the chained study has four members, and each is a frame; the others have twenty frames
@@ -146,7 +141,7 @@ def test_an_evaluation_that_is_killed_and_interrupted_between_frames_resumes_to_
     assert left_in(tmp_path) == ["study.h5", "whole.h5"]
 
 
-def hash_in(out: Path) -> str:
+def hash_in(out):
     with h5py.File(out) as file:
         return str(file["provenance/data_sha256"].asstr()[()])
 
@@ -155,9 +150,7 @@ def hash_in(out: Path) -> str:
 @pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
 @pytest.mark.long
 @pytest.mark.parametrize("trials", [100])
-def test_killed_and_interrupted_evaluations_resume_to_the_same_bits(
-    trials: int, tmp_path: Path, figure: Callable[..., None]
-) -> None:
+def test_killed_and_interrupted_evaluations_resume_to_the_same_bits(trials, tmp_path, figure):
     draw, expected, duration = random.Random(50), {}, {}
     for name in STUDIES:
         whole = tmp_path / f"{name}.h5"

@@ -14,8 +14,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 @pytest.mark.guard
 def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and_source(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     # Sphinx brings it
     tex2mathml = pytest.importorskip("docutils.utils.math.latex2mathml").tex2mathml
     # sympy and matplotlib take their time
@@ -45,7 +45,7 @@ def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and
 
 @pytest.mark.guard
 @pytest.mark.plain
-def test_families_hold_every_law_once_those_of_cylinders_last() -> None:
+def test_families_hold_every_law_once_those_of_cylinders_last():
     found = families()
     assert sorted(law.name for family in found for law in family.laws) == list(gc.laws())
     assert [f.module for f in found if f.of_cylinders] == [found[-1].module] == ["cylinder"]

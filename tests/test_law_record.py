@@ -18,20 +18,13 @@ pytestmark = pytest.mark.promise("R3")
 # A value, and coefficients by their last bit; all places are in the long set. That a hash follows
 # each other kind of edit is test_edited_laws.py's.
 SOME = ("number in the force", "last bit of a coefficient")
-ALL = (
-    "number in the force",
-    "an imported module reloaded",
-    *COEFFICIENT_EDITS,
-)
+ALL = ("number in the force", "an imported module reloaded", *COEFFICIENT_EDITS)
 
 
 @pytest.mark.filterwarnings("ignore:(sweep|evaluate). .*Increase time.end")
 @pytest.mark.parametrize(
     ("kinds", "harmless"),
-    [
-        (SOME, tuple(HARMLESS)[:1]),
-        pytest.param(ALL, tuple(HARMLESS), marks=pytest.mark.long),
-    ],
+    [(SOME, tuple(HARMLESS)[:1]), pytest.param(ALL, tuple(HARMLESS), marks=pytest.mark.long)],
     ids=["some", "all"],
 )
 def test_what_an_edited_law_gave_before_is_not_taken_for_its_own_unless_no_number_changed(
@@ -121,11 +114,7 @@ def test_a_file_an_ensemble_and_a_study_say_what_the_law_was(tmp_path):
     result.save(tmp_path / "run.h5")
     gc.run_many([case, case], out=tmp_path / "many.h5")
     study = gc.sweep(case, {"striker.speed": [1.0, 2.0]}, out=tmp_path / "study.h5")
-    for one in (
-        result,
-        gc.open(tmp_path / "run.h5"),
-        gc.open(tmp_path / "many.h5")[1],
-    ):
+    for one in (result, gc.open(tmp_path / "run.h5"), gc.open(tmp_path / "many.h5")[1]):
         assert (
             one.provenance["law_sha256"] == law.sha256
             and LawRecord.of_text(one.provenance["law_json"]) == law

@@ -1,7 +1,6 @@
 """A chain runs, is saved and opened without large packages; what needs one says so."""
 
 import json
-from pathlib import Path
 
 from support.processes import answer
 
@@ -55,7 +54,7 @@ print(json.dumps([codes, times, said, sorted(name for name in sys.modules if nam
 """
 
 
-def test_a_core_without_them_runs_saves_and_opens_and_the_rest_says_what_to_install(here: Path):
+def test_a_core_without_them_runs_saves_and_opens_and_the_rest_says_what_to_install(here):
     codes, times, said, loaded = json.loads(answer(CODE, NUMBA_DISABLE_JIT="1").splitlines()[-1])
     assert codes == [0, 0, 0, 2] and times == 1 and loaded == []
     *ours, others = said

@@ -74,19 +74,13 @@ def random_pair(rng, cylinders, internal):
 
     moving = 1.0 / mass(two, radius_2) + (0.0 if internal else 1.0 / mass(one, radius_1))
     softer = min(one, two, key=lambda body: body.yield_stress)
+    constants = ("yield_stress", "poissons_ratio", "youngs_modulus", "hardness", "density")
     return gc.Pair(
         effective_radius=1.0 / curvature,
         effective_modulus=1.0 / (one.compliance + two.compliance),
-        effective_mass=1.0 / moving,
-        yield_stress=softer.yield_stress,
-        poissons_ratio=softer.poissons_ratio,
-        youngs_modulus=softer.youngs_modulus,
-        hardness=softer.hardness,
-        density=softer.density,
-        radius_1=radius_1,
-        radius_2=radius_2,
-        length=length,
-    )
+        effective_mass=1.0 / moving, radius_1=radius_1, radius_2=radius_2, length=length,
+        **{name: getattr(softer, name) for name in constants},
+    )  # fmt: skip
 
 
 def fitted_numbers(pair):
@@ -97,11 +91,7 @@ def fitted_numbers(pair):
     force = 51.5 * first
     elastic = (0.75 * force * radius / modulus) ** (1.0 / 3.0)
     slope = (math.sqrt(force / (math.pi * 2.8 * strength)) - elastic) / (force - first)
-    return {
-        "yield_force": first,
-        "C_a": slope,
-        "K_c": 2.0 * math.pi * 2.8 * strength * slope**2,
-    }
+    return {"yield_force": first, "C_a": slope, "K_c": 2.0 * math.pi * 2.8 * strength * slope**2}
 
 
 def random_inputs(rng, law, pair, speed):

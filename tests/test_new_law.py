@@ -73,7 +73,7 @@ GUARDS = (
 )  # fmt: skip
 
 
-def listed() -> dict[str, str]:
+def listed():
     """Files that CONTRIBUTING lists for the law, and how each changes."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     table = text[text.index("A new law `my-law` needs") : text.index("A law may also join")]
@@ -81,7 +81,7 @@ def listed() -> dict[str, str]:
     return dict(re.findall(r"^\| `([^`]+)` \| (.*) \|$", table, re.MULTILINE))
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     """Content of every file of a tree."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -92,7 +92,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_a_new_law_needs_the_files_that_are_listed_and_no_other(tmp_path: Path) -> None:
+def test_a_new_law_needs_the_files_that_are_listed_and_no_other(tmp_path):
     tree = tmp_path / "tree"
     ignored = shutil.ignore_patterns(".*", "__pycache__", "notebooks", "results", "dist", "_build")
     shutil.copytree(ROOT, tree, ignore=ignored)
@@ -104,7 +104,7 @@ def test_a_new_law_needs_the_files_that_are_listed_and_no_other(tmp_path: Path) 
         changelog.write(f"- Added `{NAME}`.\n")
     environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def run(command: str) -> None:
+    def run(command):
         command = command.replace("python ", f"{sys.executable} ", 1)
         done = subprocess.run(
             command, cwd=tree, env=environment, shell=True, capture_output=True, text=True

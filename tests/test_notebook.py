@@ -4,7 +4,6 @@ import io
 import re
 import sys
 from html.parser import HTMLParser
-from typing import Any
 
 from support.short_chains import short
 from support.synthetic import synthetic
@@ -20,31 +19,31 @@ ATTACK = '<script>alert("x")</script><img src=x onerror=alert(1)> & {striker.spe
 class Tags(HTMLParser):
     """The tags of a piece of HTML, each closed; what stands between them."""
 
-    def __init__(self, text: str):
+    def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.seen: set[str] = set()
+        self.open = []
+        self.seen = set()
         self.text = ""
         self.feed(text)
         self.close()
         assert self.open == []
 
-    def handle_starttag(self, tag: str, attributes: Any) -> None:
+    def handle_starttag(self, tag, attributes):
         self.seen.add(tag)
         self.open.append(tag)
         assert not [name for name, _ in attributes if re.match(r"on|src$|href$", name)]
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text += data
 
 
 ALLOWED = {"div", "b", "table", "tr", "td", "th", "thead", "details", "summary", "pre"}
 
 
-def read(shown: Any) -> Tags:
+def read(shown):
     """What a notebook shows of an object: only tables and text."""
     found = Tags(shown._repr_html_())
     assert found.seen <= ALLOWED
@@ -93,9 +92,6 @@ def test_what_was_found_for_a_case_shows_errors_and_messages():
     fitted = gc.Fit(speed | sides | {"sensor_bead": [5]}, title=ATTACK, law="hertz", labels=labels)
     shown = read(fitted).text.replace("\n", "")
     assert "striker.speed error0.01m/s" in shown and "5300.531.5" in shown and ATTACK in shown
-
-
-# --- progress
 
 
 def test_a_notebook_gets_it_on_standard_output_and_a_terminal_on_standard_error(

@@ -35,7 +35,7 @@ LATER_STEPS, LATER_REFERENCE = (5, 2, 1, 0.5, 0.25), 0.025
 INTERVALS = 12
 
 
-def settings() -> list:
+def settings():
     """Laws, touching and with a gap that each bead crosses in a few microseconds, so that contacts
     open and close with rates of their own: a law of each shape of the loop, in the long run all,
     and with a gap or alternatives of their inputs one for each loop."""
@@ -52,7 +52,7 @@ def settings() -> list:
     return found
 
 
-def traces(name: str, index: int, gap: float, unit: int, factor: float, end: float) -> np.ndarray:
+def traces(name, index, gap, unit, factor, end):
     """Velocities at common instants; ten `unit` automatic steps fit between them."""
     law, chain = laws()[name], steel_row(10)
     if gap:
@@ -70,9 +70,7 @@ def traces(name: str, index: int, gap: float, unit: int, factor: float, end: flo
     return state.records.velocity
 
 
-def observed(
-    name: str, index: int, gap: float, steps: tuple = STEPS, fine: float = REFERENCE
-) -> float:
+def observed(name, index, gap, steps=STEPS, fine=REFERENCE):
     law, chain = laws()[name], steel_row(10)
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
     # the wave reaches the eighth bead: 8 times 4.76 mm at 734 m/s, and flights over gaps

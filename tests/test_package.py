@@ -16,7 +16,7 @@ from granchain.contact.certified import about_certificate, certified
 from granchain.mechanisms.case import load_mechanism
 
 
-def test_it_is_the_package_that_shall_be_tested() -> None:
+def test_it_is_the_package_that_shall_be_tested():
     root = os.environ.get("GRANCHAIN_INSTALLED")
     assert Path(gc.__file__).parents[1] == (
         Path(root).resolve() if root else Path(__file__).resolve().parents[1]
@@ -24,7 +24,7 @@ def test_it_is_the_package_that_shall_be_tested() -> None:
     assert root is None or version("granchain") == gc.__version__
 
 
-def test_the_built_in_cases_and_mechanisms_are_in_it() -> None:
+def test_the_built_in_cases_and_mechanisms_are_in_it():
     # four of the papers' kinds of chain, and both mechanisms
     assert {"steel-chain", "dimer-chain", "tapered-chain", "driven-chain"} <= set(case_names())
     assert {"slider-crank", "scotch-yoke"} == set(mechanism_names())
@@ -35,7 +35,7 @@ def test_the_built_in_cases_and_mechanisms_are_in_it() -> None:
 
 
 @pytest.mark.guard
-def test_every_law_has_its_certificate_in_it_and_it_says_that_it_is_typed() -> None:
+def test_every_law_has_its_certificate_in_it_and_it_says_that_it_is_typed():
     # another test may have loaded a law of its own
     ours = [law for law in laws().values() if law.__module__.startswith("granchain.contact.")]
     assert len(ours) > 50
@@ -45,7 +45,7 @@ def test_every_law_has_its_certificate_in_it_and_it_says_that_it_is_typed() -> N
 
 
 @pytest.mark.skipif("GRANCHAIN_INSTALLED" not in os.environ, reason="of the built wheel")
-def test_the_command_runs_outside_the_tree(tmp_path: Path) -> None:
+def test_the_command_runs_outside_the_tree(tmp_path):
     command = [sys.executable, "-m", "granchain", "cases", "steel-chain"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and "[chain]" in done.stdout, done.stderr

@@ -5,9 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.kinds import PLAIN_HERE
@@ -20,7 +18,7 @@ TESTS = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
-def elsewhere() -> Iterator[Callable[[str, str], dict[str, str]]]:
+def elsewhere():
     """Ask a process that compiles where this one does not, or the other way round."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if PLAIN_HERE else "1"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -30,7 +28,7 @@ def elsewhere() -> Iterator[Callable[[str, str], dict[str, str]]]:
         assert process.stdin
         assert process.stdout
 
-        def ask(question: str, law: str) -> dict[str, str]:
+        def ask(question, law):
             process.stdin.write(f"{question} {law}\n")
             process.stdin.flush()
             answer = process.stdout.readline()
@@ -41,10 +39,10 @@ def elsewhere() -> Iterator[Callable[[str, str], dict[str, str]]]:
         process.stdin.close()
 
 
-def one_of_each_kind() -> list[Any]:
+def one_of_each_kind():
     """A law for each kind of scan: with and without energy guard, varying exponent, rate and
     history; one in the short run."""
-    kinds: dict[tuple[bool, int, bool], str] = {}
+    kinds = {}
     for name, law in laws().items():
         kinds.setdefault((issubclass(law, Elastoplastic), len(law.history), law.uses_rate), name)
     return [
@@ -54,9 +52,7 @@ def one_of_each_kind() -> list[Any]:
 
 
 @pytest.mark.parametrize("law", one_of_each_kind())
-def test_compiled_scans_equal_plain_bit_for_bit(
-    law: str, elsewhere: Callable[[str, str], dict[str, str]]
-) -> None:
+def test_compiled_scans_equal_plain_bit_for_bit(law, elsewhere):
     """Energy guard, static overlap, start history and time step of a taper under gravity."""
     ours, theirs = QUESTIONS["scans"](law), elsewhere("scans", law)
     assert ours.keys() == theirs.keys()

@@ -47,9 +47,6 @@ def here(files, tmp_path, monkeypatch):
     return tmp_path
 
 
-# --- several files, some figures, a format
-
-
 @pytest.mark.usefixtures("blank_pictures")
 def test_two_runs_are_drawn_over_each_other_in_the_format_asked_for(here, obeyed, capsys):
     command = ["plot", "fast.h5", "slow.h5", "--only", "force-traces,peaks", "--format", "pdf"]
@@ -70,10 +67,8 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
     assert obey(["plot", "fast.h5", "poor.h5", "--only", "peaks,space-time", "--out", "out"]) == 0
     assert sorted(os.listdir("out")) == ["fast-poor-peaks.png", "fast-space-time.png"]
     said = capsys.readouterr().err
-    assert (
-        "poor.h5: no figure peaks. Only one sensor" in said
-        and "poor.h5: no figure space-time." in said
-    )
+    assert "poor.h5: no figure peaks. Only one sensor" in said
+    assert "poor.h5: no figure space-time." in said
     assert "hysteresis" not in said
 
 
@@ -91,9 +86,6 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(
         said = obeyed(*command.split(), code=code).err
         assert all(words in said for words in expected) and "Traceback" not in said, command
     assert sorted(here.rglob("*")) == before
-
-
-# --- the course of a pulse
 
 
 def test_the_peaks_are_drawn_with_the_exponent_of_their_power_law_and_its_error():
@@ -117,9 +109,6 @@ def test_the_peaks_are_drawn_with_the_exponent_of_their_power_law_and_its_error(
     assert all("no decay" in panel.get_title(loc="left") for panel in (speed, width))
 
 
-# --- animation
-
-
 def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, obeyed):
     command = ["animate", "fast.h5", "--frames", "2", "--magnify", "300"]
     assert obeyed(*command).out == "fast.gif\n"
@@ -131,10 +120,8 @@ def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, obeyed):
     assert "fast.gif: the file already exists and was not changed" in obeyed(*command, code=4).err
     assert Path("fast.gif").read_bytes() == before
     Path("mine.gif").write_text("not a GIF")
-    assert (
-        "granchain did not write this file"
-        in obeyed(*command, "--out", "mine.gif", "--overwrite", code=4).err
-    )
+    said = obeyed(*command, "--out", "mine.gif", "--overwrite", code=4).err
+    assert "granchain did not write this file" in said
     assert Path("mine.gif").read_text() == "not a GIF"
     assert {path.name for path in here.glob("*.gif")} == {"fast.gif", "mine.gif"}
 

@@ -154,7 +154,7 @@ print(json.dumps(found))
 """
 
 
-def assembly_for_apple(text: str) -> str:
+def assembly_for_apple(text):
     """As Numba optimises there: two rounds of passes, with vectors of loops, then of code."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()

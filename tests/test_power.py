@@ -1,7 +1,5 @@
 """The law `power`: K d^n against the closed forms of an impact, and what a case may ask of it."""
 
-from typing import Any
-
 import pytest
 
 import granchain as gc
@@ -17,16 +15,14 @@ PAIR = Pair(
 )
 
 
-def test_an_impact_has_the_duration_and_the_restitution_of_the_closed_forms(
-    plain_loop: None,
-) -> None:
+def test_an_impact_has_the_duration_and_the_restitution_of_the_closed_forms(plain_loop):
     """Separated equation of motion: 2/(n + 1) B(1/(n + 1), 1/2) d_max/v, Johnson 1985;
     a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004, for every n."""
     # overlap of .1 mm carries 1 kN; exponents 1 and 1.5 have other laws
     exponent, stiffness = 3.0, 1e3 / 1e-4**3.0
     # half the automatic step: of order two, a quarter of 5e-5 at most (a tenth left 5e-7, measured)
     within = 1.3e-5
-    finer: dict[str, Any] = {"law": "power", "speed": SPEED, "pair": PAIR, "refine": 2.0}
+    finer = {"law": "power", "speed": SPEED, "pair": PAIR, "refine": 2.0}
     finer |= {"stiffness": stiffness, "exponent": exponent}
     elastic, closed = impact(**finer), theory.elastic_impact(stiffness, MASS, SPEED, exponent)
     assert elastic.duration == pytest.approx(closed.duration, rel=within)
@@ -43,7 +39,7 @@ POWER = {"law": "power", "stiffness": 1e9, "exponent": 1.5}
 CHAIN = {"beads": 5, "radius": 2.38e-3, "material": "steel-316"}
 
 
-def case(contact: dict[str, Any], **tables: Any) -> Case:
+def case(contact, **tables):
     return Case(
         **{"chain": CHAIN, "striker": {"speed": 1.0}, "time": {"end": 5e-5}} | tables,
         contact=contact,
@@ -51,9 +47,7 @@ def case(contact: dict[str, Any], **tables: Any) -> Case:
 
 
 @pytest.mark.plain
-def test_a_loaded_row_gives_the_speed_of_the_damping_and_one_that_loses_nothing_needs_none() -> (
-    None
-):
+def test_a_loaded_row_gives_the_speed_of_the_damping_and_one_that_loses_nothing_needs_none():
     pressed = {"chain": CHAIN | {"precompression": 10.0}, "ends": {"right": "wall"}}
     case(POWER, **pressed)
     case(POWER | {"restitution": 0.6})
@@ -65,7 +59,7 @@ def test_a_loaded_row_gives_the_speed_of_the_damping_and_one_that_loses_nothing_
         case({"law": "hertz", "exponent": 2.0})
 
 
-def test_an_open_contact_that_softens_is_said(plain_loop: None) -> None:
+def test_an_open_contact_that_softens_is_said(plain_loop):
     run = gc.run(case(POWER | {"stiffness": 1e4, "exponent": 0.8}, time={"end": 2e-5}))
     assert any("exponent below 1 were open" in str(message) for message in run.messages)
     softens = POWER | {"stiffness": 3e4, "exponent": 0.6}

@@ -212,6 +212,6 @@ def test_an_arrival_on_the_rise_is_measured_with_its_error(arrival, height):
     assert 0.3 < np.std(ratios) < 2.0 and np.abs(ratios).max() < 4.0
 
 
-def test_a_sum_without_weights_has_no_error() -> None:
+def test_a_sum_without_weights_has_no_error():
     # a number that cannot be read is a sum of no samples
     assert Noise(0.5, np.ones(3)).of_sum(np.empty(0)) == 0.0

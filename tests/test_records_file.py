@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,22 +21,16 @@ from granchain.store import Checkpoint
 from granchain.store.journal import Saved
 
 # Samples every .04 us and many snapshots: records of 110 kB, appended a kilobyte at a time.
-CHANGES = {
-    "chain.beads": 20,
-    "sensors.beads": [9, 16],
-    "sensors.contacts": [0],
-    "sensors.interval": 1e-9,
-    "snapshots.interval": 1e-6,
-    "time.end": 1e-4,
-}
+CHANGES = {"chain.beads": 20, "sensors.beads": [9, 16], "sensors.contacts": [0], "time.end": 1e-4}
+CHANGES |= {"sensors.interval": 1e-9, "snapshots.interval": 1e-6}
 
 
-def small() -> gc.Case:
+def small():
     return gc.load_case("steel-chain").replace(**CHANGES)
 
 
 @pytest.fixture
-def short_blocks(monkeypatch) -> None:
+def short_blocks(monkeypatch):
     monkeypatch.setattr("granchain.simulation.FIRST_BLOCK", 2000)
     monkeypatch.setattr("granchain.simulation.BLOCK_SECONDS", 1e-12)
 
@@ -49,7 +42,7 @@ def test_a_row_is_written_once(tmp_path):
     state, after, sizes = fresh(), fresh(), []
     kept = Checkpoint(tmp_path / "run.chk")
 
-    def saved() -> int:
+    def saved():
         settled = {**state.settled, "records": 50_000}
         kept.save(Saved(arrays, "", 0.0, settled), set_up=state.set_up)
         return kept.path.stat().st_size
@@ -75,7 +68,7 @@ class Counted(Checkpoint):
     looks = 0
 
     @property
-    def due(self) -> bool:
+    def due(self):
         self.looks += 1
         return self.looks % 5 == 0
 
@@ -93,14 +86,11 @@ def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(tmp_p
         assert gc.run(case, checkpoint=Checkpoint(path), resume=True).equals(whole)
 
 
-# --- The output file, piece by piece
-
-
 def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path, monkeypatch):
     one = gc.run(small())
     one.save(tmp_path / "image.h5")
     monkeypatch.setattr("granchain.store.dataset.WRITTEN_AT_ONCE", 5000)
-    parts: list[float] = []
+    parts = []
     one.save(tmp_path / "pieces.h5", progress=parts.append)
     assert parts == sorted(parts) and len(parts) >= 5 and parts[-1] <= 1.0
     read = gc.open(tmp_path / "pieces.h5")
@@ -114,30 +104,30 @@ COMMAND = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
 
 @pytest.mark.usefixtures("short_blocks")
 @pytest.mark.parametrize("during", ["checkpoint", "file"])
-def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, here, monkeypatch):
+def test_a_second_signal_loses_nothing_that_is_on_the_disk(during, here, monkeypatch):
     """The first stops the run, the second the writing: it goes on to the same bits."""
     monkeypatch.setattr("granchain.store.files.BYTES_AT_ONCE", 4000)
     monkeypatch.setattr("granchain.store.dataset.WRITTEN_AT_ONCE", 5000)
     monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
     advance, draw, answered = Progress.advance, Progress._draw, []
 
-    def signalled(fraction: float) -> None:
+    def signalled(fraction):
         answered.append(fraction)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    def stop(self: Progress, fraction: float) -> None:
+    def stop(self, fraction):
         if fraction > 0.3 and not answered:
             signalled(fraction)
         advance(self, fraction)
 
-    def again(self: Progress, what, fraction: float, of_run: float) -> None:
+    def again(self, what, fraction, of_run):
         draw(self, what, fraction, of_run)
         of_checkpoint = what.startswith("writing") and what.endswith(".chk")
         of_file = what.startswith("writing") and not of_checkpoint
         if fraction > 0.4 and len(answered) == 1 and (of_file, of_checkpoint)[during != "file"]:
             signalled(fraction)
 
-    resumed: list[str] = []
+    resumed = []
     if during == "checkpoint":
         # one that is on the disk before the run is stopped
         first = gc.run(small(), checkpoint="run.h5.chk", watch=Stop(0.2))
@@ -159,7 +149,7 @@ def test_a_run_that_is_stopped_twice_resumes_without_its_output_file(here, monke
     advance, whole = Progress.advance, gc.run(small())
     for at, more in ((0.3, []), (0.6, ["--resume"])):
 
-        def stop(self: Progress, fraction: float, at: float = at) -> None:
+        def stop(self, fraction, at=at):
             if fraction > at:
                 raise KeyboardInterrupt
             advance(self, fraction)
@@ -193,7 +183,7 @@ def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(here,
 @COUNTED
 @pytest.mark.long
 @pytest.mark.promise("R6")
-def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path, figure: Callable[..., None]):
+def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path, figure):
     """20,000 beads: half a second after the signal it stops; the file is whole, to go on with."""
     changes = ["chain.beads=20000", "sensors.beads=[10]", "sensors.contacts=[]", "time.end=3e-2"]
     changes += ["snapshots.interval=6e-6"]

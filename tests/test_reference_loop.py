@@ -2,22 +2,20 @@
 into blocks or recorded changes no bit."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from support.kinds import alternatives, distinct_laws, each_loop
-from support.reference_loop import Course, march
+from support.reference_loop import march
 from support.rows import contacts_of, example_chain
 from support.running import Running
 
 from granchain.certificates import example_inputs
-from granchain.chain import WALL, Chain, End
+from granchain.chain import WALL, End
 from granchain.contact import laws
 from granchain.engine.recording import Recording
-from granchain.engine.setup import Contacts
 from granchain.engine.state import State
-from granchain.engine.timestep import TimeStep, time_step_of
+from granchain.engine.timestep import time_step_of
 from granchain.status import Status
 
 LAWS = laws()
@@ -29,7 +27,7 @@ DURATION, MOST_STEPS = 120e-6, 800
 # Damping with its speed from slow onsets takes so small a step that five contacts are passed later.
 DAMPED, SLOW = {("gharib-hurmuzlu", "onset"), ("zhao", "onset")}, 4
 
-CHAINS: dict[str, Chain] = {
+CHAINS = {
     "touching": example_chain(N_BODIES),
     # closed within a step or two of a bead at 1.77 m/s, within ten, and touching
     "gaps": example_chain(N_BODIES, gap=np.resize([0.0, 5e-7, 0.0, 4e-6], N_BODIES - 1)),
@@ -43,21 +41,14 @@ CHAINS: dict[str, Chain] = {
 }
 
 
-def contacts_and_step(law: str, chain: Chain, **changes: Any) -> tuple[Contacts, TimeStep]:
+def contacts_and_step(law, chain, **changes):
     contacts = contacts_of(LAWS[law], chain, example_inputs(LAWS[law], **changes))
     step = time_step_of(contacts, chain, "fast", DURATION)
     most = MOST_STEPS * SLOW if (law, changes.get("impact_speed")) in DAMPED else MOST_STEPS
     return contacts, replace(step, n_steps=min(step.n_steps, most))
 
 
-def advanced(
-    contacts: Contacts,
-    chain: Chain,
-    step: TimeStep,
-    recording: Recording,
-    block: int = 10**9,
-    front: int | None = None,
-) -> State:
+def advanced(contacts, chain, step, recording, block=10**9, front=None):
     state = State(contacts, chain, step, recording)
     if front is not None:
         state.clock.front = front
@@ -68,7 +59,7 @@ def advanced(
     return state
 
 
-def reference(contacts: Contacts, chain: Chain, step: TimeStep) -> Course:
+def reference(contacts, chain, step):
     """The same chain for the plain loop: contacts that exist, walls as bodies of infinite mass."""
     exists = chain.contact_exists
     overlap = contacts.overlaps - np.r_[0.0, chain.gap, 0.0]
@@ -86,7 +77,7 @@ def reference(contacts: Contacts, chain: Chain, step: TimeStep) -> Course:
     )
 
 
-def settings() -> list[Any]:
+def settings():
     """A law for each loop on every chain, and every alternative of its inputs on the one with
     gaps: in the long run what another law shows too, and the alternatives, whose bits are
     pinned."""
@@ -117,9 +108,7 @@ FORCE_TOLERANCE = 1e-11
 
 
 @pytest.mark.parametrize(("law", "chain", "changes"), settings())
-def test_engine_equals_reference(
-    law: str, chain: str, changes: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
+def test_engine_equals_reference(law, chain, changes, request):
     """Forces of every contact at every step, peaks, and the state at the end."""
     if (law, chain) == ("ma-liu", "loaded"):  # compiled, its loop would be for this alone
         request.getfixturevalue("plain_loop")
@@ -141,7 +130,7 @@ def test_engine_equals_reference(
     scale = course.largest_overlap
     assert abs(state.contacts.largest_overlap.max() - scale) <= STATE_TOLERANCE * scale
 
-    def close(computed: Any, expected: Any, most: float) -> None:
+    def close(computed, expected, most):
         np.testing.assert_allclose(computed, expected, rtol=0.0, atol=most)
 
     bodies, ours = slice(first, first + n), slice(1, n + 1)
@@ -153,7 +142,7 @@ def test_engine_equals_reference(
         close(computed, expected, FORCE_TOLERANCE * np.abs(expected).max())
 
 
-def bits(state: State) -> dict[str, bytes]:
+def bits(state):
     """What must not depend on how a run is cut and recorded; largest overlaps are kept behind
     the front only: open ones count 0."""
     parts = {
@@ -170,7 +159,7 @@ def bits(state: State) -> dict[str, bytes]:
 
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", each_loop(FAMILIES))
-def test_blocks_and_recordings_change_no_bit(law: str) -> None:
+def test_blocks_and_recordings_change_no_bit(law):
     """Blocks of 1, 7 and 1000 steps; samples, snapshots and ledger at odd strides; all contacts
     swept instead of those behind the front."""
     for chain in ("touching", "gaps"):
@@ -192,9 +181,7 @@ def test_blocks_and_recordings_change_no_bit(law: str) -> None:
 
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", each_loop(FAMILIES))
-def test_samples_at_a_stride_are_those_of_every_step_and_a_snapshot_the_end_of_a_shorter_run(
-    law: str,
-) -> None:
+def test_samples_at_a_stride_are_those_of_every_step_and_a_snapshot_the_end_of_a_shorter_run(law):
     """Bit for bit; and a sensor bead shows the mean of its two contacts, where a missing
     contact counts 0. A snapshot's velocity, half a kick back from the next half-step or half a
     kick on from the last, to rounding."""

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def test_a_release_is_refused_until_people_have_filled_in_what_is_theirs() -> None:
+def test_a_release_is_refused_until_people_have_filled_in_what_is_theirs():
     check = [sys.executable, "docs/release_check.py", "v9.9.9"]
     done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
     told = done.stdout.splitlines()
@@ -28,25 +28,18 @@ def test_a_release_is_refused_until_people_have_filled_in_what_is_theirs() -> No
 
 
 @pytest.mark.guard
-def test_the_paper_names_what_its_list_has() -> None:
+def test_the_paper_names_what_its_list_has():
     paper, listed = ((ROOT / name).read_text("utf-8") for name in ("paper.md", "paper.bib"))
     named = set(re.findall(r"@([a-z-]+-\d{4})", paper))
     assert named == set(re.findall(r"^@\w+\{([a-z-]+-\d{4}),", listed, re.MULTILINE))
 
 
 @pytest.mark.guard
-def test_the_paper_has_the_sections_that_joss_requires_in_their_order() -> None:
+def test_the_paper_has_the_sections_that_joss_requires_in_their_order():
     # https://joss.readthedocs.io/en/latest/paper.html, for submissions from 2026 on
-    required = [
-        "Summary",
-        "Statement of need",
-        "State of the field",
-        "Software design",
-        "Research impact statement",
-        "AI usage disclosure",
-        "Acknowledgements",
-        "References",
-    ]
+    required = ["Summary", "Statement of need", "State of the field", "Software design"]
+    required += ["Research impact statement", "AI usage disclosure", "Acknowledgements"]
+    required.append("References")
     paper = (ROOT / "paper.md").read_text("utf-8")
     assert re.findall(r"^# (.+)$", paper, re.MULTILINE) == required
     # its limits, of the text without the metadata
@@ -54,7 +47,7 @@ def test_the_paper_has_the_sections_that_joss_requires_in_their_order() -> None:
 
 
 @pytest.mark.guard
-def test_the_record_of_zenodo_agrees_with_the_citation_file() -> None:
+def test_the_record_of_zenodo_agrees_with_the_citation_file():
     record = json.loads((ROOT / ".zenodo.json").read_text("utf-8"))
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     abstract, license = (
@@ -67,7 +60,7 @@ def test_the_record_of_zenodo_agrees_with_the_citation_file() -> None:
 
 
 @pytest.mark.guard
-def test_the_recipe_of_conda_asks_for_what_the_project_needs_in_its_lowest_version() -> None:
+def test_the_recipe_of_conda_asks_for_what_the_project_needs_in_its_lowest_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     recipe = (ROOT / "docs" / "release.md").read_text(encoding="utf-8")
     host, run = re.findall(r"^  (?:host|run):\n((?:    - .*\n)+)", recipe, re.MULTILINE)
@@ -82,7 +75,7 @@ def test_the_recipe_of_conda_asks_for_what_the_project_needs_in_its_lowest_versi
 
 
 @pytest.mark.guard
-def test_the_stated_pythons_are_those_of_the_sessions_and_of_the_table_of_platforms() -> None:
+def test_the_stated_pythons_are_those_of_the_sessions_and_of_the_table_of_platforms():
     python = r"3\.\d\d"
     project, sessions, page = (
         (ROOT / name).read_text("utf-8")

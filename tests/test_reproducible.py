@@ -2,7 +2,6 @@
 plainer processor; over blocks and recordings: test_reference_loop.py and test_restart.py."""
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,9 +22,9 @@ CASES = {
 }
 
 
-def data_hash(*changes: str) -> str:
+def data_hash(*changes):
     """Hash of all data of a run."""
-    found: str = gc.run(gc.load_case("steel-chain", changes)).provenance["data_sha256"]
+    found = gc.run(gc.load_case("steel-chain", changes)).provenance["data_sha256"]
     return found
 
 
@@ -39,14 +38,14 @@ for changes in {{cases!r}}:
 """
 
 
-def hashes_elsewhere(names: list[str], cache: Path | None = None, **environment: str) -> list[str]:
+def hashes_elsewhere(names, cache=None, **environment):
     return answer(
         SCRIPT.format(cases=[CASES[name] for name in names]), cache, **environment
     ).splitlines()
 
 
 @pytest.mark.promise("R3")
-def test_threads_give_the_same_data(figure: Callable[..., None]) -> None:
+def test_threads_give_the_same_data(figure):
     expected = {name: data_hash(*changes) for name, changes in CASES.items()}
     jobs = [*CASES] * 6
     with ThreadPoolExecutor(4) as threads:
@@ -56,7 +55,7 @@ def test_threads_give_the_same_data(figure: Callable[..., None]) -> None:
 
 
 @pytest.mark.promise("R3")
-def test_another_process_gives_the_same_data_and_the_file_keeps_their_hash(tmp_path: Path) -> None:
+def test_another_process_gives_the_same_data_and_the_file_keeps_their_hash(tmp_path):
     expected = [data_hash(*changes) for changes in CASES.values()]
     # how many threads BLAS and Numba may take, and how Python orders its sets, is nothing to a run
     environment = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "7"}
@@ -73,9 +72,7 @@ def test_another_process_gives_the_same_data_and_the_file_keeps_their_hash(tmp_p
 )
 @pytest.mark.long
 @pytest.mark.parametrize("names", [["hertz"], ["ma-liu", "flores"]], ids=", ".join)
-def test_a_plain_processor_and_a_cold_and_a_warm_cache_give_the_same_data(
-    names: list[str], tmp_path: Path
-) -> None:
+def test_a_plain_processor_and_a_cold_and_a_warm_cache_give_the_same_data(names, tmp_path):
     """Compiled for a processor of which nothing is known but its kind, by a process that finds
     no cache; and by one that loads it."""
     expected, kept = [data_hash(*CASES[name]) for name in names], []

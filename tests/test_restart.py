@@ -5,10 +5,8 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +17,7 @@ from support.rows import contacts_of, inputs_for, standing_row, steel_row
 import granchain as gc
 from granchain import simulation
 from granchain.case import case_names
-from granchain.chain import Chain, End
+from granchain.chain import End
 from granchain.cli import obey
 from granchain.contact import laws
 from granchain.engine import fields
@@ -37,7 +35,7 @@ PUSH_TIME = np.linspace(0.0, 1e-4, 50)
 PUSH = End("displacement", None, PUSH_TIME, 2e-6 * np.sin(np.pi * PUSH_TIME / 5e-5) ** 2)
 
 # 60 N is not inside the jump of a law that has one.
-ROWS: dict[str, Callable[[], Chain]] = {
+ROWS = {
     "touching": lambda: steel_row(8),
     "displaced": lambda: steel_row(
         8, displacement=np.array([0.0, 1e-6, -2e-6, 0.0, 0.0, 3e-7, 0.0, -1e-6])
@@ -58,7 +56,7 @@ FAST = [pytest.param("ma-liu", tuple(ROWS)[:3])]
 FAST += [pytest.param(law, tuple(ROWS), marks=pytest.mark.long) for law in distinct_laws()]
 
 
-def prepared(law: str, chain: Chain) -> Callable[[], State]:
+def prepared(law, chain):
     """Makes states at the start of a run, which records at odd strides."""
     contacts = contacts_of(laws()[law], chain, inputs_for(law))
     step = replace(time_step_of(contacts, chain, "fast", 1e-4), n_steps=N_STEPS)
@@ -67,7 +65,7 @@ def prepared(law: str, chain: Chain) -> Callable[[], State]:
     return lambda: State(contacts, chain, step, recording)
 
 
-def bits(state: State) -> dict[str, bytes]:
+def bits(state):
     """All that a run has changed, but what the last look left, which depends on its time."""
     arrays = {name: np.array(array) for name, array in state.arrays().items()}
     clock = arrays["clock"].view(fields.CLOCK)
@@ -77,9 +75,7 @@ def bits(state: State) -> dict[str, bytes]:
 
 @pytest.mark.promise("R1")
 @pytest.mark.parametrize(("law", "rows"), FAST)
-def test_a_restarted_run_has_the_bits_of_an_unbroken_one(
-    law: str, rows: tuple[str, ...], tmp_path: Path, figure: Callable[..., None]
-) -> None:
+def test_a_restarted_run_has_the_bits_of_an_unbroken_one(law, rows, tmp_path, figure):
     """State, forces, history, accelerations, records, peaks, ledger; through the file; ends and
     split points."""
     compared = 0
@@ -110,9 +106,6 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(
     figure(what, compared, at_least=2 * len(rows) * len(SPLITS))
 
 
-# --- The command
-
-
 KEYS = ("chain.beads=20", "sensors.beads=[9, 16]", "sensors.contacts=[0]", "time.end=6e-5")
 RUN = ("run", "steel-chain", *(word for key in KEYS for word in ("--set", key)), "--out", "run.h5")
 
@@ -120,43 +113,41 @@ RUN = ("run", "steel-chain", *(word for key in KEYS for word in ("--set", key)),
 class Stopping:
     """Steps of one, stopped by Ctrl-C where `at` says: the part of the run that is done."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+    def __init__(self, monkeypatch):
         self.at = 2.0
         monkeypatch.setattr(simulation, "FIRST_BLOCK", 1)
         monkeypatch.setattr(simulation, "BLOCK_SECONDS", 1e-12)
         monkeypatch.setattr("granchain.cli.run.Progress.advance", self.advance)
 
-    def advance(self, fraction: float) -> None:
+    def advance(self, fraction):
         if fraction >= self.at:
             os.kill(os.getpid(), 2)
             time.sleep(1.0)  # Python calls the handler before the next line.
 
 
 @pytest.fixture
-def stopping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stopping:
+def stopping(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return Stopping(monkeypatch)
 
 
-def left() -> list[str]:
+def left():
     return sorted(os.listdir())
 
 
-def unbroken() -> str:
+def unbroken():
     """Hash of the data of the run that nobody stops."""
     return gc.run(gc.load_case("steel-chain", KEYS)).provenance["data_sha256"]
 
 
-def told(capsys: pytest.CaptureFixture[str], *more: str, code: int) -> str:
+def told(capsys, *more, code):
     """What the run says with more words on its command line."""
     assert obey([*RUN, *more]) == code
     return capsys.readouterr().err
 
 
 @pytest.mark.promise("R1")
-def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(stopping, capsys, monkeypatch):
     for at, more in ((0.3, ()), (0.8, ("--resume",))):
         stopping.at = at
         assert "To resume, repeat the command with --resume" in told(capsys, *more, code=130)
@@ -187,8 +178,8 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
 @pytest.mark.promise("R1")
 @pytest.mark.parametrize("name", case_names())
 def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    name, tmp_path, monkeypatch
+):
     case = gc.load_case(name)
     case = case.replace(**{"time.end": 0.1 * case.time.end})
     expected = gc.run(case).provenance["data_sha256"]
@@ -201,12 +192,9 @@ def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(
     assert (whole_run.status, whole_run.provenance["data_sha256"]) == (Status.COMPLETE, expected)
 
 
-def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(
-    stopping: Stopping, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(stopping, monkeypatch, capsys):
     none = (
-        "run.h5.chk: checkpoint not found. A run can be "
-        "resumed only from a checkpoint. Run without --resume"
+        "run.h5.chk: checkpoint not found. A run can be resumed only from a checkpoint. Run without"
     )
     assert none in told(capsys, "--resume", code=4) and left() == []
     with pytest.raises(FileError, match=r"^resume: no checkpoint"):
@@ -218,10 +206,9 @@ def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(
     said = told(capsys, code=4)
     assert "run.h5.chk: an unfinished run exists and was not changed" in said
     assert "--resume" in said and "--overwrite" in said
-    assert "both options are set. Only one is possible" in told(
-        capsys, "--resume", "--overwrite", code=2
-    )
-    for changes, patched, by, sentence in OTHERS:
+    said = told(capsys, "--resume", "--overwrite", code=2)
+    assert "both options are set. Only one is possible" in said
+    for patched, by, changes, sentence in OTHERS:
         with monkeypatch.context() as other:
             if patched:
                 other.setattr(journal, patched, lambda by=by: by)
@@ -234,33 +221,17 @@ def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(
     assert left() == ["run.h5"]
 
 
-# Changes on the command line, what is patched and its value, and what is told.
+# What is patched and its value, changes on the command line, and what is told.
+OLD = json.dumps({"numpy": "0.1", "numba": "0.1"})
 OTHERS = [
-    (
-        ("--set", "striker.speed=1.8"),
-        "",
-        None,
-        "belongs to a different case. Use the case and the changes",
-    ),
-    (
-        (),
-        "source_hash",
-        "0" * 64,
-        "was written by another version of granchain. Resume with that version",
-    ),
-    (
-        (),
-        "versions",
-        json.dumps({"numpy": "0.1", "numba": "0.1"}),
-        "was written with other versions of NumPy or Numba",
-    ),
+    ("", None, ("--set", "striker.speed=1.8"), "belongs to a different case. Use the case and the"),
+    ("source_hash", "0" * 64, (), "was written by another version of granchain. Resume with that"),
+    ("versions", OLD, (), "was written with other versions of NumPy or Numba"),
 ]
 
 
 @pytest.mark.promise("R4")
-def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_taken(
-    stopping: Stopping,
-) -> None:
+def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_taken(stopping):
     """Cut off or damaged; where no state is whole it is a sentence, and the file stays."""
     case = gc.load_case("steel-chain", [*KEYS, "sensors.interval=1e-9"])
     kept, whole_run = journal.Checkpoint("run.chk"), gc.run(case)
@@ -283,9 +254,7 @@ def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_tak
 
 
 @pytest.mark.promise("R5")
-def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_path, monkeypatch):
     kept = Checkpoint(tmp_path / "no" / "run.chk", 1e-9)
     Stopping(monkeypatch)
     words = r"The checkpoint was not written\. .*run\.chk.*does not exist"
@@ -295,20 +264,16 @@ def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.promise("R1")
 # one of 10 ms every 30 s; one of 2 s every 102 s
+@pytest.mark.promise("R1")
 @pytest.mark.parametrize(("writing", "every"), [(0.01, 30.0), (2.0, 102.0)])
-def test_checkpoints_cost_a_fiftieth_of_the_run_at_most(
-    writing: float,
-    every: float,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    figure: Callable[..., None],
-) -> None:
+def test_checkpoints_cost_a_fiftieth_of_a_run_at_most(
+    writing, every, tmp_path, monkeypatch, figure
+):
     now, spent = [100.0], [0.0]
     monkeypatch.setattr(journal.time, "monotonic", lambda: now[0])
 
-    def slow(*arguments: Any, **more: Any) -> None:
+    def slow(*arguments, **more):
         now[0] += writing
         spent[0] += writing
 
@@ -326,9 +291,7 @@ def test_checkpoints_cost_a_fiftieth_of_the_run_at_most(
 
 
 @pytest.mark.promise("R1")
-def test_the_time_of_a_run_is_that_of_all_its_parts(
-    stopping: Stopping, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_time_of_a_run_is_that_of_all_its_parts(stopping, monkeypatch):
     # a clock that a busy machine does not move: a thousandth of a second each time it is read
     ticks = itertools.count(1)
     monkeypatch.setattr(simulation.time, "perf_counter", lambda: 1e-3 * next(ticks))

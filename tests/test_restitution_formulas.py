@@ -2,7 +2,6 @@
 
 import math
 from itertools import product
-from typing import Any
 
 import pytest
 from scipy.optimize import brentq
@@ -28,7 +27,7 @@ MODULUS, RADIUS, MASS, YIELD_STRESS, POISSON = (
 SPEEDS = (0.2, 1.77, 10.0)
 
 
-def law_restitution(name: str, speed: float, pair: Pair = PAIR, **inputs: Any) -> float:
+def law_restitution(name, speed, pair=PAIR, **inputs):
     """e^2 = W/U at the overlap where the law's loading work U is m v^2/2."""
     contact = Contact(laws()[name], example_inputs(laws()[name], **inputs), pair)
     kinetic = 0.5 * float(pair.effective_mass) * speed * speed
@@ -57,7 +56,7 @@ def test_thorntons_formula_is_what_his_law_delivers():
     assert largest == pytest.approx(1.6 * YIELD_STRESS, rel=1e-12)
 
 
-def chang_ling(speed: float) -> float:
+def chang_ling(speed):
     return theory.chang_ling_restitution(speed, MODULUS, RADIUS, MASS, YIELD_STRESS, POISSON)
 
 
@@ -75,7 +74,7 @@ def test_chang_and_lings_formula_has_the_computed_values_and_is_the_energy_of_it
     critical = (math.pi * pressure / (2.0 * MODULUS)) ** 2 * RADIUS
     kinetic, elastic = 0.5 * MASS * 1.77**2, 8 / 15 * MODULUS * math.sqrt(RADIUS) * critical**2.5
 
-    def left(w: float) -> float:
+    def left(w):
         return elastic + math.pi * pressure * RADIUS * w * (w - critical) - kinetic
 
     square = RADIUS * (2.0 * brentq(left, critical, RADIUS, xtol=1e-20) - critical)
@@ -122,7 +121,7 @@ def test_weir_and_tallons_formula_falls_with_a_quarter_and_herbert_and_mcwhannel
 
 
 def test_jacksons_formula_is_continuous_and_refused_beyond_1000_critical_speeds():
-    def e(ratio: float, strain: float = YIELD_STRESS / MODULUS) -> float:
+    def e(ratio, strain=YIELD_STRESS / MODULUS):
         return theory.jackson_restitution(ratio, 1.0, strain)
 
     # 1 - .1 ln 60 = .59057
@@ -162,7 +161,7 @@ SOCKET = {
 def test_ma_and_lius_asymptote_is_reached_from_below_but_for_its_rounded_factor():
     given = {"psi": 3.0, "xi": 13.0}
 
-    def both(speed: float) -> tuple[float, float]:
+    def both(speed):
         law = law_restitution("ma-liu", speed, Pair(**SOCKET), **given)
         return theory.ma_liu_plastic_restitution(speed, **SOCKET, **given), law
 

@@ -20,7 +20,7 @@ MA_LIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
 PAIR = example_pair()
 
 
-def ma_liu(speed: float) -> float:
+def ma_liu(speed):
     return impact(speed=speed, refine=10.0, **MA_LIU).restitution
 
 

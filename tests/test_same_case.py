@@ -41,7 +41,7 @@ SHORT = {
 BRASS = "brass-260-half-hard"
 
 
-def changes(text: str) -> dict[str, object]:
+def changes(text):
     """What keys are changed to: each as on the command line, or taken out."""
     pairs = (one.partition("=") for one in text.split(";"))
     return {key.strip(): toml_value(value.strip()) if value else None for key, _, value in pairs}
@@ -98,7 +98,7 @@ contact.restitution = 0.8; striker.speed = 2.0; striker.radius = 0.001
 """)
 
 
-def struck() -> Case:
+def struck():
     return Case(
         title="struck",
         chain={"beads": 6, "radius": 2.38e-3, "mass": 0.45e-3, "material": "steel-316"},
@@ -109,7 +109,7 @@ def struck() -> Case:
     )
 
 
-def driven(folder: Path) -> Case:
+def driven(folder):
     (folder / "shake.csv").write_text("time, displacement\n0, 0\n1e-5, 1e-7\n2e-5, 0\n1, 0\n")
     (folder / "again.csv").write_text("0, 0\n1e-5, 2e-7\n2e-5, 0\n1, 0\n")
     (folder / "start.csv").write_text("bead,velocity\n3,0.1\n")
@@ -129,7 +129,7 @@ def driven(folder: Path) -> Case:
     return gc.load_case(folder / "driven.toml")
 
 
-def paired() -> Case:
+def paired():
     riding = {"mass": 1e-4, "stiffness": 1e6, "damping": 0.5}
     two = [
         {"count": 3, "repeat": 1},
@@ -157,7 +157,7 @@ def bases(tmp_path_factory):
     }
 
 
-def under(case: Case, key: str, value: object) -> object:
+def under(case, key, value):
     """What a case is with another value of a key, or why it is none."""
     try:
         changed = case.replace(**{key: value})
@@ -201,7 +201,7 @@ def test_a_case_that_was_stored_is_the_same_under_every_change(
         figure(what, len(differ), at_most=0)
 
 
-def single(case: Case) -> gc.Result:
+def single(case):
     """The result of a run, also of one that fails."""
     try:
         return gc.run(case)
@@ -210,7 +210,7 @@ def single(case: Case) -> gc.Result:
         return error.result
 
 
-def valid(case: Case, others: dict[str, object]) -> list[tuple[str, object]]:
+def valid(case, others):
     """Those changes of one key after which the case is valid."""
     found = []
     for key, value in others.items():
@@ -222,7 +222,7 @@ def valid(case: Case, others: dict[str, object]) -> list[tuple[str, object]]:
     return found
 
 
-def through(way: str, cases: Any, measures: Any, folder: Path, executor: Any = None) -> Any:
+def through(way, cases, measures, folder, executor=None):
     """The answer of an evaluation in this way."""
     file = folder / f"{len(list(folder.iterdir()))}.h5"
     if way == "memory":
@@ -233,7 +233,7 @@ def through(way: str, cases: Any, measures: Any, folder: Path, executor: Any = N
     if way != "resumed":
         return gc.evaluate(cases, measures, executor=executor, progress=False)
 
-    def interrupt(done: int, count: int) -> None:
+    def interrupt(done, count):
         if done > count // 3:
             raise KeyboardInterrupt
 
@@ -247,7 +247,7 @@ def through(way: str, cases: Any, measures: Any, folder: Path, executor: Any = N
     return gc.open(file)
 
 
-def hash_of_data(result: gc.Result) -> dict[str, float]:
+def hash_of_data(result):
     """The first digits of the hash of all variables, as a number."""
     return {"hash_of_data": float(int(result.data_sha256[:12], 16))}
 
@@ -261,7 +261,7 @@ class Alone(NamedTuple):
     measured: Any
 
 
-def alone(case: Case, changes: list[tuple[str, object]]) -> list[Alone]:
+def alone(case, changes):
     """A case under changes of one key each, and the case as it is."""
     cases = {"": case} | {key: case.replace(**{key: value}) for key, value in changes}
     return [
@@ -277,7 +277,7 @@ def alone(case: Case, changes: list[tuple[str, object]]) -> list[Alone]:
     ]
 
 
-def measures_differ(row: Any, member: Alone) -> bool:
+def measures_differ(row, member):
     """Whether what is measured of a member is not what is measured of it alone, and of its run."""
     if row.status.item() != member.run.status.label or row.message != member.measured.message:
         return True
@@ -298,7 +298,7 @@ def measures_differ(row: Any, member: Alone) -> bool:
     )
 
 
-def differing(way: str, members: list[Alone], folder: Path, executor: Any = None) -> list[str]:
+def differing(way, members, folder, executor=None):
     """The keys over which a member of an evaluation differs from its single run."""
     cases = [member.case for member in members]
     results = through(way, cases, "result", folder, executor)
@@ -312,7 +312,7 @@ def differing(way: str, members: list[Alone], folder: Path, executor: Any = None
     ]
 
 
-def planned_differing(case: Case, changes: list[tuple[str, object]], executor: Any) -> list[str]:
+def planned_differing(case, changes, executor):
     """The keys over which a member of a plan differs, of which the changes are sent."""
     differ = []
     for key, value in changes:
@@ -363,7 +363,7 @@ def test_a_member_of_compiled_loops_equals_its_single_run_whatever_key_is_varied
 ):
     case, others = bases[name]
     changes = valid(case, others)
-    pools: dict[str, Any] = {"thread": ThreadPoolExecutor, "process": ProcessPoolExecutor}
+    pools = {"thread": ThreadPoolExecutor, "process": ProcessPoolExecutor}
     if where == "dask":
         distributed = pytest.importorskip("distributed")
         pool = distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None)

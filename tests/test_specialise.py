@@ -47,7 +47,7 @@ def test_any_number_of_quantities_is_gathered_and_scattered_without_loss():
 
 
 @pytest.mark.long
-def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: Path):
+def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path):
     # Each law's loop is compiled in a process of its own, into a file of its own: two processes
     # that compile at the same time must not leave one law's loop under the other's number. A third
     # process loads both, and each still calls its own functions.
@@ -70,10 +70,10 @@ def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: 
 
 
 @pytest.mark.plain
-def test_the_cache_folder_is_named_or_why_there_is_none(monkeypatch) -> None:
+def test_the_cache_folder_is_named_or_why_there_is_none(monkeypatch):
     assert Path(jit_compile.cache_folder()).is_absolute()
 
-    def nowhere(function) -> None:
+    def nowhere(function):
         raise RuntimeError("no folder can be written")
 
     monkeypatch.setattr(jit_compile, "LoopCache", nowhere)

@@ -33,41 +33,15 @@ from granchain.two_body import impact
 ROWS = {
     ("hertz", "clamped"): [66.115, 66.111, 66.110, 66.110, 66.110, 66.110, 66.110, 66.110, 110.837],
     ("ma-liu", "clamped"): [35.727, 26.536, 20.287, 16.787, 13.779, 11.573, 10.604, 9.700, 94.947],
-    ("wang-liu-hysteretic", "clamped"): [
-        42.188,
-        36.514,
-        33.088,
-        31.229,
-        29.607,
-        28.286,
-        27.587,
-        26.774,
-        103.74,
-    ],
-    ("wang-liu-viscous", "clamped"): [
-        39.722,
-        32.181,
-        27.364,
-        24.578,
-        22.013,
-        19.940,
-        18.949,
-        17.924,
-        94.262,
-    ],
-    ("wang-liu-viscous", "tensile"): [
-        39.607,
-        32.058,
-        27.245,
-        24.465,
-        21.906,
-        19.840,
-        18.852,
-        17.831,
-    ],
+    ("wang-liu-hysteretic", "clamped"): [42.188, 36.514, 33.088, 31.229, 29.607, 28.286, 27.587,
+                                         26.774, 103.74],
+    ("wang-liu-viscous", "clamped"): [39.722, 32.181, 27.364, 24.578, 22.013, 19.940, 18.949,
+                                      17.924, 94.262],
+    ("wang-liu-viscous", "tensile"): [39.607, 32.058, 27.245, 24.465, 21.906, 19.840, 18.852,
+                                      17.831],
     ("tsuji", "clamped"): [30.637, 21.746, 15.823, 12.467, 9.565, 7.460, 6.554, 5.725, 91.437],
     ("tsuji", "tensile"): [30.633, 21.742, 15.819, 12.463, 9.562, 7.457, 6.552, 5.723],
-}
+}  # fmt: skip
 # how far the engine may be off: at the automatic step, and at the fast one.
 # 1e-4 for the laws of section "chain" as promised, 2e-4 for the rate laws; 1e-3 at the fast step,
 # 2e-3 where the force jumps: a contact's largest force is one of a step, and after the jump it
@@ -75,11 +49,10 @@ ROWS = {
 BOUNDS = {"hertz": (1e-4, 1e-3), "ma-liu": (1e-4, 1e-3), "wang-liu-hysteretic": (2e-4, 2e-3)}
 
 
-def peaks(law: str, separation: str, step: str) -> np.ndarray:
+def peaks(law, separation, step):
     ends = {} if law in ("hertz", "ma-liu") else {"separation": separation}
-    state = run_row(
-        steel_row(71), law, 0.6e-3, step, recording=Recording(SENSORS, (), 2e-7), **ends
-    )
+    recording = Recording(SENSORS, (), 2e-7)
+    state = run_row(steel_row(71), law, 0.6e-3, step, recording=recording, **ends)
     time = state.sample_step * state.time_step.value
     sensors = first_pulse(time, state.records.sensor_force[:, : len(SENSORS)]).peak
     return np.array([*sensors, state.contacts.peak[1]])
@@ -107,24 +80,16 @@ def test_sensor_peaks_of_the_steel_chain(law, separation, step):
 def test_the_pulses_that_merge_at_10_metres_per_second_are_marked_and_enter_no_wave_speed():
     # at bead 63 the first maximum, 13.7 N at 464 us, has not fallen to half when another pulse
     # passes it: 25.57 N at 485 us (computed with half the step); a speed through it was 607.5 m/s
-    result = run(
-        load_case("steel-chain").replace(
-            **{"striker.speed": 10.0, "sensors.contacts": [], "snapshots": None}
-        )
-    )
-    found = summary(result)
+    changes = {"striker.speed": 10.0, "sensors.contacts": [], "snapshots": None}
+    found = summary(run(load_case("steel-chain").replace(changes)))
     assert [pulse.bead for pulse in found.sensors if pulse.merged] == [63]
     last = found.sensors[-1]
-    assert (last.peak, last.arrival) == (
-        pytest.approx(25.57, abs=0.05),
-        pytest.approx(485e-6, abs=5e-7),
-    )
+    assert last.peak == pytest.approx(25.57, abs=0.05)
+    assert last.arrival == pytest.approx(485e-6, abs=5e-7)
     assert found.wave_speed_beads == tuple(SENSORS[:-1])
-    beads = np.array([pulse.bead for pulse in found.sensors[:-1]])
-    arrivals = np.array([pulse.arrival for pulse in found.sensors[:-1]])
-    assert found.wave_speed == pytest.approx(
-        2.0 * RADIUS / np.polyfit(beads, arrivals, 1)[0], rel=1e-9
-    )
+    beads, arrivals = np.transpose([(one.bead, one.arrival) for one in found.sensors[:-1]])
+    speed = 2.0 * RADIUS / np.polyfit(beads, arrivals, 1)[0]
+    assert found.wave_speed == pytest.approx(speed, rel=1e-9)
 
 
 # K = (4/3) E sqrt(R) of the steel chain, E = 193 GPa/(2 (1 - .3^2)), R = 1.19 mm
@@ -132,17 +97,15 @@ STIFFNESS = 4.0 / 3.0 * 193e9 / (2.0 * (1.0 - 0.3**2)) * np.sqrt(1.19e-3)
 
 
 def test_kinetic_share_of_a_travelling_wave():
-    state = run_row(
-        steel_row(71), "hertz", 0.4e-3, recording=Recording(ledger=True, energy_interval=1e-7)
-    )
+    recording = Recording(ledger=True, energy_interval=1e-7)
+    state = run_row(steel_row(71), "hertz", 0.4e-3, recording=recording)
     time = state.records.energy_at * state.time_step.value
     # lattice period: a diameter at 734.07 m/s; the mean over 20 of them, the wave well inside
     period = 2.0 * RADIUS / 734.07
     window = (time > 1.5e-4) & (time < 1.5e-4 + 20 * period)
     kinetic, recoverable = state.energies.kinetic[window], state.energies.recoverable[window]
-    moving = (
-        kinetic - 0.5 * MASS * (velocities(state)[:8] ** 2).sum()
-    )  # the bodies left behind carry the rest
+    # the bodies left behind carry the rest
+    moving = kinetic - 0.5 * MASS * (velocities(state)[:8] ** 2).sum()
     share = moving / (moving + recoverable)
     # 5/9 in the mean (virial theorem of F ~ d^1.5), .5439 to .5672 at an instant
     assert share.mean() == pytest.approx(5.0 / 9.0, abs=2e-3)
@@ -153,12 +116,8 @@ def test_kinetic_share_of_a_travelling_wave():
 @pytest.mark.promise("N1")
 def test_energy_of_the_elastic_chain_is_kept(figure):
     fine = ledger_residual(run_row(steel_row(71), "hertz", 0.6e-3, refine=10.0))
-    figure(
-        "largest relative energy error at a tenth of the automatic step",
-        fine,
-        at_least=1e-9,
-        at_most=3e-7,
-    )
+    what = "largest relative energy error at a tenth of the automatic step"
+    figure(what, fine, at_least=1e-9, at_most=3e-7)
     # and it falls with the square of the step
     coarse = ledger_residual(run_row(steel_row(71), "hertz", 0.6e-3, refine=1.0))
     assert coarse / fine == pytest.approx(100.0, rel=0.1)

@@ -4,7 +4,6 @@ import _thread
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from support.rows import contacts_of, example_chain
 
 import granchain as gc
 from granchain.certificates import example_inputs
-from granchain.chain import WALL, Chain, End
+from granchain.chain import WALL, End
 from granchain.contact import laws
 from granchain.engine import chain_sweep, contact_step, state, tiles
 from granchain.engine.recording import Recording
@@ -32,11 +31,10 @@ NEAR = ["tsuji", "kelvin-voigt"] if PLAIN_HERE else ["hertz"]
 N_BODIES, N_STEPS, TILE, BAND = 48, 90, 24, 7
 # Beads collide from the start everywhere, up to 1 m/s, of the order of the striker's 1.77.
 SPEEDS = np.random.default_rng(1).uniform(-1.0, 1.0, N_BODIES)
+GAPS = np.resize([0.0, 0.0, 2e-7, 0.0], N_BODIES - 1)
 
-CHAINS: dict[str, Chain] = {
-    "gaps": example_chain(
-        N_BODIES, gap=np.resize([0.0, 0.0, 2e-7, 0.0], N_BODIES - 1), velocity=SPEEDS
-    ),
+CHAINS = {
+    "gaps": example_chain(N_BODIES, gap=GAPS, velocity=SPEEDS),
     "loaded": example_chain(N_BODIES, precompression=60.0, right=End(WALL), velocity=SPEEDS),
     "at rest": example_chain(N_BODIES),
     "displaced": example_chain(N_BODIES, velocity=SPEEDS, displacement=1e-6 * SPEEDS[::-1]),
@@ -45,14 +43,14 @@ Maker = Callable[[], State]
 
 
 @pytest.fixture
-def long(monkeypatch: pytest.MonkeyPatch) -> None:
+def long(monkeypatch):
     """Chains of any length are long, and tiles small."""
     monkeypatch.setattr(contact_step, "TILED_ABOVE", 0)
     monkeypatch.setattr(state, "TILE_CONTACTS", TILE)
     monkeypatch.setattr(state, "TILE_STEPS", BAND)
 
 
-def maker(law: str, chain: Chain) -> Maker:
+def maker(law, chain):
     """Makes states of one run; all is recorded, at odd strides."""
     contacts = contacts_of(laws()[law], chain, example_inputs(laws()[law]))
     step = replace(time_step_of(contacts, chain, "fast", 1e-3), n_steps=N_STEPS)
@@ -62,7 +60,7 @@ def maker(law: str, chain: Chain) -> Maker:
     return lambda: State(contacts, chain, step, recording)
 
 
-def ended(made: State, advance: Callable[[int], Any]) -> dict[str, bytes]:
+def ended(made, advance):
     """All that a run in three blocks computes, but where its front was found last, and which
     contacts at rest ahead of it were swept."""
     for _ in range(3):
@@ -74,13 +72,13 @@ def ended(made: State, advance: Callable[[int], Any]) -> dict[str, bytes]:
     return {name: values.tobytes() for name, values in found.items()}
 
 
-def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
+def differing(one, other):
     return [name for name in one if one[name] != other[name]]
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("law", each_loop(NEAR))
-def test_tiles_give_the_bits_of_whole_sweeps(law: str, request: pytest.FixtureRequest) -> None:
+def test_tiles_give_the_bits_of_whole_sweeps(law, request):
     # compiled, rows with a steady load are a loop more
     names = [name for name in CHAINS if PLAIN_HERE or law not in NEAR or name != "loaded"]
     makers = {name: maker(law, CHAINS[name]) for name in names}
@@ -96,9 +94,7 @@ def test_tiles_give_the_bits_of_whole_sweeps(law: str, request: pytest.FixtureRe
 # Two threads race: as many runs as there are chances to be wrong.
 @pytest.mark.plain
 @pytest.mark.parametrize("law", each_loop(["ma-liu"] if PLAIN_HERE else ["hertz"]))
-def test_threads_give_the_bits_of_one(
-    law: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_give_the_bits_of_one(law, request, monkeypatch):
     make = maker(law, CHAINS["gaps"])
     alone = make()
     whole = ended(alone, alone.advance)
@@ -113,7 +109,7 @@ def test_threads_give_the_bits_of_one(
 
 
 @pytest.mark.plain
-def test_a_short_chain_takes_one_thread() -> None:
+def test_a_short_chain_takes_one_thread():
     made = maker("hertz", CHAINS["gaps"])()
     assert not made.features.tiled
     several = TileStepper(made, 8)
@@ -123,9 +119,7 @@ def test_a_short_chain_takes_one_thread() -> None:
 
 
 @pytest.mark.plain
-def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
-    long: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(long, monkeypatch):
     monkeypatch.setattr(tiles, "TILES_APART", 0.1)
     made = maker("hertz", CHAINS["gaps"])()
     with monkeypatch.context() as patch:
@@ -135,7 +129,7 @@ def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
             TileStepper(made, 2).advance(20)
     assert made.step == 20
 
-    def fail(*_: Any) -> None:
+    def fail(*_):
         raise MemoryError("no room")
 
     monkeypatch.setattr(tiles, "in_wavefront", fail)
@@ -144,17 +138,10 @@ def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
 
 
 @pytest.mark.plain
-def test_all_contacts_may_have_an_event_at_once(plain_loop: None) -> None:
+def test_all_contacts_may_have_an_event_at_once(plain_loop):
     # pressed by 60 N, a plastic law's contacts load where the left body is faster: listed once each
-    made = maker(
-        "ma-liu",
-        example_chain(
-            N_BODIES,
-            precompression=60.0,
-            right=End(WALL),
-            velocity=np.linspace(1.0, -1.0, N_BODIES),
-        ),
-    )()
+    speeds = {"right": End(WALL), "velocity": np.linspace(1.0, -1.0, N_BODIES)}
+    made = maker("ma-liu", example_chain(N_BODIES, precompression=60.0, **speeds))()
     made.advance(3)
     listed = np.sort(made.events.active[: made.clock.n_active])
     assert listed.size > N_BODIES // 2
@@ -162,10 +149,10 @@ def test_all_contacts_may_have_an_event_at_once(plain_loop: None) -> None:
 
 
 @pytest.mark.plain
-def test_a_piece_waits_until_the_band_before_is_two_pieces_ahead() -> None:
+def test_a_piece_waits_until_the_band_before_is_two_pieces_ahead():
     done, problems, lock = np.zeros(7, dtype=int), [], threading.Lock()
 
-    def do(b: int, j: int) -> None:
+    def do(b, j):
         with lock:
             if b and done[b - 1] < min(j + 2, 5):
                 problems.append((b, j, done.tolist()))
@@ -177,7 +164,7 @@ def test_a_piece_waits_until_the_band_before_is_two_pieces_ahead() -> None:
     assert (done == 5).all()
 
     # one that fails ends the others
-    def failing(b: int, j: int) -> None:
+    def failing(b, j):
         if (b, j) == (1, 1):
             raise MemoryError("no room")
 
@@ -186,10 +173,10 @@ def test_a_piece_waits_until_the_band_before_is_two_pieces_ahead() -> None:
 
 
 @pytest.mark.plain
-def test_an_interruption_waits_until_all_threads_have_ended() -> None:
+def test_an_interruption_waits_until_all_threads_have_ended():
     ended = []
 
-    def one() -> None:
+    def one():
         _thread.interrupt_main()
         ended.append(threading.current_thread().name)
 
@@ -200,7 +187,7 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
     class Waited(threading.Thread):
         waits = 0
 
-        def join(self, timeout: float | None = None) -> None:
+        def join(self, timeout=None):
             Waited.waits += 1
             if Waited.waits == 1:
                 raise KeyboardInterrupt
@@ -210,16 +197,16 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
     assert Waited.waits == 2
 
 
-def test_a_number_of_threads_that_is_none_is_refused(obeyed) -> None:
+def test_a_number_of_threads_that_is_none_is_refused(obeyed):
     for threads in (0, -1, True, 1.5, "2", 4097, None):
         with pytest.raises(CaseError, match=r"threads: .* It must be a whole number, 1 to 4096"):
-            gc.run(gc.load_case("steel-chain-hertz"), threads=threads)  # type: ignore[arg-type]
+            gc.run(gc.load_case("steel-chain-hertz"), threads=threads)
     for text in ("0", "1.5", "9" * 5000):
         said = obeyed("run", "--threads", text, code=2).err
         assert "run: Invalid value for '--threads'" in said
         assert "Usage: N (Number of threads for a chain" in said and "1 to 4096" in said
 
 
-def test_tiles_two_apart_share_no_contact() -> None:
+def test_tiles_two_apart_share_no_contact():
     assert chain_sweep.TILE_CONTACTS >= chain_sweep.TILE_STEPS * VECTOR + VECTOR
     assert chain_sweep.TILE_CONTACTS % VECTOR == 0

@@ -20,7 +20,7 @@ reveal_type(r)
 
 
 @pytest.mark.long
-def test_a_checker_knows_what_functions_return_and_refuses_others(tmp_path: Path) -> None:
+def test_a_checker_knows_what_functions_return_and_refuses_others(tmp_path):
     file = tmp_path / "user.py"
     file.write_text(CODE)
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(file)]

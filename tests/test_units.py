@@ -1,7 +1,6 @@
 """Every unit in a file is one that UDUNITS reads; what has another unit says so in words."""
 
 import re
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -37,7 +36,7 @@ N/m = kg.s-2; N s/m = kg.s-1; N s/m^2 = kg.m-1.s-1; 1/s = s-1; 1/m = m-1; 1/N = 
 
 
 @pytest.mark.plain
-def test_udunits_reads_every_unit_of_the_table_as_it_is_meant() -> None:
+def test_udunits_reads_every_unit_of_the_table_as_it_is_meant():
     from cf_units import Unit
 
     assert SAME_IN_BASE_UNITS.keys() == READ_BY_UDUNITS
@@ -46,7 +45,7 @@ def test_udunits_reads_every_unit_of_the_table_as_it_is_meant() -> None:
 
 
 @pytest.mark.plain
-def test_every_unit_of_a_file_is_in_the_table() -> None:
+def test_every_unit_of_a_file_is_in_the_table():
     units = {
         name: entry.unit for name, entry in {**VARIABLES, **VARIABLES_OF_MECHANISM}.items()
     } | {name: unit for name, (unit, _) in PROVENANCE_NUMBERS.items()}
@@ -65,14 +64,14 @@ def test_every_unit_of_a_file_is_in_the_table() -> None:
     } == {"unloading_stiffness"}
 
 
-def dented(unit: str) -> Result:
+def dented(unit):
     """A result with a history quantity in a unit."""
     history = [Quantity("unloading_stiffness", unit, "factor of the unloading curve", output=True)]
     data = {"contact": np.array([1]), "unloading_stiffness": np.array([2.0])}
     return Result(data, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=history)
 
 
-def test_a_number_in_another_unit_says_so_in_words_and_comes_back_with_it(tmp_path: Path) -> None:
+def test_a_number_in_another_unit_says_so_in_words_and_comes_back_with_it(tmp_path):
     for unit, said in (
         ("N/m^n", {"units": "1", "unit_in_words": "N/m^n"}),
         ("N/m", {"units": "N/m"}),

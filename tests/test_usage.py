@@ -1,8 +1,5 @@
 """A command line that cannot be read is refused with location, problem, requirement, and fix."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from support.refused import refused
 
@@ -10,13 +7,13 @@ from granchain.cli import obey
 from granchain.cli.process import program
 
 
-def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def commands(command, path=()):
     yield path, command
     for name, inner in getattr(command, "commands", {}).items():
         yield from commands(inner, (*path, name))
 
 
-def wrong_lines(root: Any) -> Iterator[tuple[str, ...]]:
+def wrong_lines(root):
     """Every kind of wrong use of every command, made from what the command declares."""
     for path, command in commands(root):
         words = ("--no-such-option=1", "-hz", "--help=3", "--\x1b[2J\u202e" + 500 * "x")

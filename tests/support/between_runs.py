@@ -2,14 +2,10 @@
 thousands of runs of nearly the same numbers, they are interpolated between some."""
 
 import copy
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.interpolate import CubicSpline
-
-from granchain.measured.fit_problem import FitProblem
 
 
 class BetweenRuns:
@@ -25,38 +21,38 @@ class BetweenRuns:
         Nodes along each.
     """
 
-    def __init__(self, problem: FitProblem, box: Sequence[tuple[float, float]], count: int = 7):
+    def __init__(self, problem, box, count=7):
         self._low, self._high = np.array(box).T
         nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
         grid = np.stack(np.meshgrid(*[nodes] * len(box), indexing="ij"), axis=-1)
         points = grid.reshape(-1, len(box))
         self._run = problem._computed
-        sides: list[Any] = self._run(list(self._scaled(points, back=True)))
-        self._one: Any = sides[0]
+        sides = self._run(list(self._scaled(points, back=True)))
+        self._one = sides[0]
         time = self._one.time
         rows = [np.concatenate([one.at(time).ravel(), one.peaks, one.arrivals]) for one in sides]
         self._powers = np.linalg.inv(self._basis(points, count)) @ np.array(rows)
         self._count = count
 
-    def _scaled(self, points: np.ndarray, back: bool = False) -> np.ndarray:
+    def _scaled(self, points, back=False):
         middle, half = 0.5 * (self._low + self._high), 0.5 * (self._high - self._low)
         return middle + half * points if back else (points - middle) / half
 
-    def _basis(self, points: np.ndarray, count: int) -> np.ndarray:
+    def _basis(self, points, count):
         rows = np.ones((len(points), 1))
         for column in points.T:
             own = chebyshev.chebvander(column, count - 1)
             rows = (rows[:, :, None] * own[:, None, :]).reshape(len(points), -1)
         return rows
 
-    def computed(self, points: Sequence[np.ndarray]) -> list[Any]:
+    def computed(self, points):
         """As `FitProblem._computed` gives them; outside the box those are run."""
         keys = self._scaled(np.array([point[: len(self._low)] for point in points]))
         if np.abs(keys).max() > 1.0:
             return self._run(list(points))
         return [self._side(row) for row in self._basis(keys, self._count) @ self._powers]
 
-    def _side(self, row: np.ndarray) -> Any:
+    def _side(self, row):
         side, beads = copy.copy(self._one), len(self._one.peaks)
         side.peaks, side.arrivals = row[-2 * beads : -beads], row[-beads:]
         both = zip(self._one.pulses, side.peaks, side.arrivals, strict=True)

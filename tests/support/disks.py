@@ -2,19 +2,17 @@
 
 import contextlib
 import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 
 @contextlib.contextmanager
-def mounting(folder: Path) -> Iterator[Callable[..., Path]]:
+def mounting(folder):
     """A function that mounts a tmpfs with options such as "size=128k", and gives its folder;
     skips the test where that is not allowed."""
-    mounted: list[Path] = []
+    mounted = []
 
-    def mount(*options: str) -> Path:
+    def mount(*options):
         place = folder / f"disk{len(mounted)}"
         place.mkdir()
         command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "none", str(place)]

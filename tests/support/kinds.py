@@ -4,14 +4,12 @@ inputs lead through their other branches."""
 
 import os
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw
-from granchain.engine.contact_step import Features, features_of
+from granchain.engine.contact_step import features_of
 from granchain.engine.recording import Recording
 
 # Numba compiles nothing here: the pass that counts lines.
@@ -28,27 +26,27 @@ LATER = (
 )  # fmt: skip
 
 
-def functions(name: str, changes: dict[str, Any]) -> tuple[int, ...]:
+def functions(name, changes):
     """Identity of all that the loop is compiled from, for a law at these example inputs."""
     law = laws()[name]
     return tuple(id(function) for function in law.model(example_inputs(law, **changes)).functions)
 
 
-def distinct_laws() -> list[str]:
+def distinct_laws():
     """One law for each set of functions, by name."""
-    seen: dict[tuple[int, ...], str] = {}
+    seen = {}
     for name in laws():
         seen.setdefault(functions(name, {}), name)
     return sorted(seen.values())
 
 
-def one_per_shape() -> list[str]:
+def one_per_shape():
     """One law for each shape of the loop: the short run has no time for the others, which run as
     plain Python and in the long run.
 
     How many coefficients and histories there are is no shape.
     """
-    seen: dict[Features, str] = {}
+    seen = {}
     for name in (*FIRST, *distinct_laws()):
         features = features_of(laws()[name].model(example_inputs(laws()[name])), Recording())
         seen.setdefault(
@@ -57,22 +55,22 @@ def one_per_shape() -> list[str]:
     return sorted(set(seen.values()) - set(LATER))
 
 
-def every_law(near: list[str] | None = None) -> list[Any]:
+def every_law(near=None):
     """Laws as parameters: these, by default one of each kind, at once, others in the long run."""
     near = distinct_laws() if near is None else near
     return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in laws()]
 
 
-def each_loop(near: list[str]) -> list[Any]:
+def each_loop(near):
     """One law for each loop as parameters: these at once, the others in the long run."""
     names = sorted({*near, *distinct_laws()})
     return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in names]
 
 
-def alternatives(law: type[ContactLaw]) -> list[dict[str, Any]]:
+def alternatives(law):
     """Changes of the example inputs, one word or switch at a time, that lead through a law's
     other branches; the first changes nothing."""
-    found: list[dict[str, Any]] = [{}]
+    found = [{}]
     names = {quantity.name for quantity in law.inputs}
     for quantity in law.inputs:
         if quantity.kind == "switch":

@@ -4,15 +4,13 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
-from granchain.contact.law import ContactLaw, Functions
-from granchain.contact.model import Model
+from granchain.contact.law import Functions
 from granchain.engine.mixture import with_copies
 from granchain.engine.setup import PLAIN_KINDS, compiled_scan, over_kinds
 from granchain.jit.compile import frozen
@@ -51,7 +49,7 @@ class Files(NamedTuple):
     near: str = ""
     sub: str = ""
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder):
         """Put them into a folder, law.py, near.py and pkg/sub.py."""
         (folder / "pkg").mkdir(parents=True, exist_ok=True)
         (folder / "law.py").write_text(LAW.format(top=self.top, expression=self.expression))
@@ -61,14 +59,7 @@ class Files(NamedTuple):
         (folder / "pkg" / "sub.py").write_text(f"{head}{self.sub}\n")
 
 
-def _pair(
-    expression: str,
-    top: str = "",
-    near: str = "",
-    sub: str = "",
-    *,
-    values: tuple[str, str] = ("2.0", "3.0"),
-) -> tuple[Files, Files]:
+def _pair(expression, top="", near="", sub="", *, values=("2.0", "3.0")):
     """Files before and after an edit that puts one value in another's place, wherever {} stands."""
     before, after = (
         Files(*(text.replace("{}", value) for text in (top, expression, near, sub)))
@@ -121,7 +112,7 @@ NUMBA = "from numba import njit\n"
 NJIT = "@njit\n" + SHAPE_OF
 
 
-def of(text: str, *values: str) -> str:
+def of(text, *values):
     """A text with these in place of its {}, in turn."""
     for value in values:
         text = text.replace("{}", value.replace("{}", "\0"), 1)
@@ -134,7 +125,7 @@ WIDTHS = ("float32", "float64")
 CALL = "shape(d) / d"
 
 # Files before and after, by what was edited.
-IN_FILES: dict[str, tuple[Files, Files]] = {
+IN_FILES = {
     "number in the force": _pair("{}"),
     "operator in the force": _pair("3.0 {} 2.0", values=("+", "*")),
     "comparison in the force": _pair("1.0 if rate {} 0.0 else 2.0", values=("<", ">")),
@@ -264,7 +255,7 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
 }
 
 # The same for what Python runs and Numba does not compile: a plain loop follows too.
-PLAIN_ONLY: dict[str, tuple[Files, Files]] = {
+PLAIN_ONLY = {
     "default argument by keyword": _pair(CALL, "def shape(x, *, k={}):\n    return k * x"),
     "array in a tuple": _pair("K[1][0]", "K = (1.0, np.array([{}]))"),
     "bytes": _pair("K[0]", "K = {}", values=("b'a'", "b'b'")),
@@ -280,7 +271,7 @@ file = pathlib.Path({}.__file__)
 file.write_text(file.read_text().replace("2.0", "3.0"))
 importlib.reload({})
 """
-IN_PROCESS: dict[str, tuple[Files, str]] = {
+IN_PROCESS = {
     "a constant assigned": (Files("K = 2.0", "K"), "K = 3.0"),
     "a function defined anew": (Files(SHAPE, CALL), "def shape(x): return 3.0 * x"),
     "the law's own function replaced": (
@@ -324,7 +315,7 @@ IN_PROCESS: dict[str, tuple[Files, str]] = {
 
 
 @contextlib.contextmanager
-def importable(folder: Path) -> Iterator[None]:
+def importable(folder):
     """A folder on Python's path, whose files are read as they stand."""
     importlib.invalidate_caches()
     sys.path.insert(0, os.fspath(folder))
@@ -336,7 +327,7 @@ def importable(folder: Path) -> Iterator[None]:
         sys.dont_write_bytecode = bytecode
 
 
-def load(folder: Path) -> ModuleType:
+def load(folder):
     """The law of a folder as a new process would import it."""
     for name in [name for name in sys.modules if name.partition(".")[0] in ("law", "near", "pkg")]:
         del sys.modules[name]
@@ -344,41 +335,41 @@ def load(folder: Path) -> ModuleType:
         return importlib.import_module("law")
 
 
-def plain(law: type[ContactLaw]) -> float:
+def plain(law):
     """The law's force as Python computes it now."""
     return float(law.force(OVERLAP, 0.5, (STIFFNESS,), ()))
 
 
-def copied(law: type[ContactLaw]) -> float:
+def copied(law):
     """The same by the copy that a loop would be made of."""
     force = frozen(*law.functions())[Functions._fields.index("force")]
     return float(force(OVERLAP, 0.5, (STIFFNESS,), ()))
 
 
-def scanned(law: type[ContactLaw], kinds: int = 1) -> float:
+def scanned(law, kinds=1):
     """The same by a scan over many kinds of contact, whose answer may be one that is remembered."""
     overlaps = OVERLAP * np.arange(1.0, kinds + 1.0)[None, :]
     model = with_copies(law.model(SimpleNamespace()))
     return float(over_kinds(force_scan, model, (overlaps,), 1)[0, 0])
 
 
-def compiled(law: type[ContactLaw]) -> float:
+def compiled(law):
     """The same, compiled as all scans of a law are that run over many kinds of contact."""
     return scanned(law, PLAIN_KINDS + 1)
 
 
-def force_scan(model: Model):  # type: ignore[no-untyped-def]
+def force_scan(model):
     """The force at each overlap."""
     force = model.functions.force
 
-    def scan(overlaps, out):  # type: ignore[no-untyped-def]
+    def scan(overlaps, out):
         for k in range(overlaps.shape[1]):
             out[0, k] = force(overlaps[0, k], 0.5, (STIFFNESS,), ())
 
     return scan
 
 
-def forces(folders: list[str]) -> list[tuple[float, float, int]]:
+def forces(folders):
     """Plain and compiled force of each folder's law, and how often that came from the disk."""
     found = []
     for folder in folders:

@@ -4,13 +4,9 @@ import contextlib
 import io
 import sys
 import warnings
-from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from pathlib import Path
-from typing import Any
 
 import granchain as gc
-from granchain.case import Case
 from granchain.cli import obey
 from granchain.contact import law as law_module
 from granchain.contact.user import PREFIX, load_law_module
@@ -67,21 +63,13 @@ MODEL = """
 HELPER = "def K():\n    return {}\n"
 
 
-def beside(
-    stiffness: str = "1e6",
-    top: str = "",
-    force: str = "",
-    more: str = "",
-    table: str = "",
-) -> dict[str, str]:
+def beside(stiffness="1e6", top="", force="", more="", table=""):
     """The files of such a law by name."""
     law = BESIDE.format(stiffness=stiffness, top=top, force=force, more=more)
     return {"law.py": law, "table.json": table or "[1e6]"}
 
 
-def both(
-    make: Callable[[str], dict[str, str]], values: tuple[str, str] = ("2e6", "3e6")
-) -> tuple[dict[str, str], dict[str, str]]:
+def both(make, values=("2e6", "3e6")):
     """Before and after."""
     return make(values[0]), make(values[1])
 
@@ -89,7 +77,7 @@ def both(
 READ = "json.loads((pathlib.Path(__file__).parent / 'table.json').read_text())[0]"
 # What no function of the loop reads; by what was edited. Compared are the numbers that come of it,
 # whatever they were computed from.
-COEFFICIENT_EDITS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+COEFFICIENT_EDITS = {
     "number of the coefficients": both(lambda k: beside(k)),
     "file that is read for the coefficients": both(lambda k: beside(READ, table=f"[{k}]")),
     "attribute of the class": both(lambda k: beside("Mine.K", more=f"K = {k}")),
@@ -100,7 +88,7 @@ COEFFICIENT_EDITS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "last bit of a coefficient": both(lambda k: beside(k), ("1e6", "1000000.0000000001")),
 }
 # What changes no number: nothing may be refused after it.
-HARMLESS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+HARMLESS = {
     "a comment": both(lambda k: beside("K()", HELPER.format(f"2e6  # {k}"))),
     "lines above": both(
         lambda k: beside("K()", ("\n" if k == "3e6" else "") + HELPER.format("2e6"), force="\n")
@@ -117,7 +105,7 @@ HARMLESS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 }
 
 
-def written(folder: Path, files: Files | Mapping[str, str]) -> None:
+def written(folder, files):
     """Put the files of a law into a folder."""
     if isinstance(files, Files):
         files.write(folder)
@@ -129,7 +117,7 @@ def written(folder: Path, files: Files | Mapping[str, str]) -> None:
             (folder / name).write_text(text)
 
 
-def loaded(folder: Path) -> Any:
+def loaded(folder):
     """The module of the law, as a new process loads it."""
     for name in [name for name in sys.modules if name.partition(".")[0] in ("near", "pkg")]:
         del sys.modules[name]
@@ -162,14 +150,14 @@ force_step = true
 class EditingExecutor:
     """An executor in this process; the law is edited before the first task is computed."""
 
-    def __init__(self, edit: Callable[[], Any]):
-        self.edit: Callable[[], Any] | None = edit
+    def __init__(self, edit):
+        self.edit = edit
 
-    def submit(self, function: Callable[..., bytes], *task: Any) -> Future[bytes]:
+    def submit(self, function, *task):
         if self.edit is not None:
             self.edit()
             self.edit = None
-        future: Future[bytes] = Future()
+        future = Future()
         future.set_result(function(*task))
         return future
 
@@ -178,17 +166,17 @@ class EditingExecutor:
 STUDIES = {"study": ("pulse", "traces"), "results": ("result",)}
 
 
-def members_of(case: Case, count: int) -> list[Case]:
+def members_of(case, count):
     """Members of the studies of a case."""
     return [case.replace(**{"striker.speed": 1.0 + number}) for number in range(count)]
 
 
-def interrupt(done: int, count: int) -> None:
+def interrupt(done, count):
     """Interrupt a study once it has a member."""
     raise KeyboardInterrupt
 
 
-def begun(folder: Path) -> Case:
+def begun(folder):
     """Leave a complete file, a checkpoint, and complete and interrupted studies of the law."""
     case = gc.load_case(folder / "case.toml")
     gc.run(case).save(folder / "complete.h5")
@@ -203,7 +191,7 @@ def begun(folder: Path) -> Case:
     return case
 
 
-def refused(kind: type[Exception], action: Callable[..., Any], *given: Any, **named: Any) -> bool:
+def refused(kind, action, *given, **named):
     """Whether something is refused."""
     try:
         action(*given, **named)
@@ -212,7 +200,7 @@ def refused(kind: type[Exception], action: Callable[..., Any], *given: Any, **na
     return False
 
 
-def complete_is_refused(folder: Path) -> bool:
+def complete_is_refused(folder):
     """Whether `run --resume` onto the complete file says that the law has changed."""
     errors, file = io.StringIO(), str(folder / "complete.h5")
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
@@ -220,7 +208,7 @@ def complete_is_refused(folder: Path) -> bool:
     return code == 2 and "has changed since" in errors.getvalue()
 
 
-def ways(folder: Path, case: Case) -> dict[str, bool]:
+def ways(folder, case):
     """On which ways the results of the law before are refused."""
     before = gc.open(folder / "complete.h5").provenance["law_sha256"]
     try:
@@ -244,7 +232,7 @@ def ways(folder: Path, case: Case) -> dict[str, bool]:
     }  # fmt: skip
 
 
-def edited(folder: Path, kind: str) -> dict[str, bool]:
+def edited(folder, kind):
     """Each way, and whether it refuses what the law gave before an edit of this kind."""
     folder.mkdir()
     (folder / "case.toml").write_text(CASE)
@@ -252,7 +240,7 @@ def edited(folder: Path, kind: str) -> dict[str, bool]:
     written(folder, before)
     registry = dict(gc.laws())  # those of the package are known for good
 
-    def edit() -> None:
+    def edit():
         if isinstance(after, str):
             with importable(folder):
                 exec(after, module.__dict__)

@@ -17,10 +17,8 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Any
 
 for name in (
     *("concurrent.futures.process", "filelock", "h5netcdf", "h5py", "matplotlib.image"),
@@ -37,11 +35,11 @@ NAMES = re.compile(
 )
 # fcntl.h of macOS
 F_FULLFSYNC = 51
-refused: list[Any] = []
+refused = []
 
 
-def not_there(function: Callable[..., Any]) -> Callable[..., Any]:
-    def called(*given: Any, **more: Any) -> Any:
+def not_there(function):
+    def called(*given, **more):
         for path in given[:1]:
             if not isinstance(path, int) and re.match(r"/(proc|sys)\b", os.fsdecode(path)):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -50,7 +48,7 @@ def not_there(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def flushed(descriptor: int, command: int, *more: Any) -> Any:
+def flushed(descriptor, command, *more):
     """fcntl, which flushes the disk's own memory too."""
     return (
         plain_flush(descriptor)
@@ -60,18 +58,18 @@ def flushed(descriptor: int, command: int, *more: Any) -> Any:
 
 
 plain_fcntl, plain_flush = fcntl.fcntl, os.fsync
-fcntl.fcntl, fcntl.F_FULLFSYNC = flushed, F_FULLFSYNC  # type: ignore[attr-defined,assignment]
-os.fsync = refused.append  # type: ignore[assignment]
+fcntl.fcntl, fcntl.F_FULLFSYNC = flushed, F_FULLFSYNC
+os.fsync = refused.append
 for module in (os, fcntl, select, signal, socket):
     for name in filter(NAMES.match, dir(module)):
         delattr(module, name)
 # from Python 3.13 on; where there is no affinity, all processors are the process's
-os.process_cpu_count = os.cpu_count  # type: ignore[attr-defined,unused-ignore]
-builtins.open = io.open = not_there(open)  # type: ignore[assignment]
+os.process_cpu_count = os.cpu_count
+builtins.open = io.open = not_there(open)
 for name in ("open", "stat", "lstat", "listdir", "scandir", "readlink"):
     setattr(os, name, not_there(getattr(os, name)))
 # looked up on Linux, and kept
 platform.platform()
-tempfile._O_TMPFILE_WORKS = False  # type: ignore[attr-defined]
+tempfile._O_TMPFILE_WORKS = False
 os.uname = lambda: SimpleNamespace(sysname="Darwin", machine="arm64", release="24.6.0")  # type: ignore
 sys.platform = "darwin"

@@ -34,7 +34,7 @@ STATED = {
 SETTLED = 400
 
 
-def noisy(force: np.ndarray, interval: float, kind: str, size: float, seed: int) -> np.ndarray:
+def noisy(force, interval, kind, size, seed):
     """Forces (sample, sensor) with noise of a kind.
 
     Parameters
@@ -55,7 +55,7 @@ def noisy(force: np.ndarray, interval: float, kind: str, size: float, seed: int)
     white = draw.standard_normal((n + SETTLED, sensors))
     plain = size * white[SETTLED:]
 
-    def through(ahead: object, back: object) -> np.ndarray:
+    def through(ahead, back):
         found = lfilter(ahead, back, white, axis=0)[SETTLED:]
         return np.asarray(size * found / found.std())
 
@@ -99,7 +99,7 @@ def noisy(force: np.ndarray, interval: float, kind: str, size: float, seed: int)
     return force + plain
 
 
-def _ring(force: np.ndarray, interval: float, draw: np.random.Generator) -> np.ndarray:
+def _ring(force, interval, draw):
     """Damped oscillations that begin with each pulse: 2 to 5 periods in a width, 0.6 to 2.5 % of
     the peak at its time, a damping ratio of 0.005 to 0.03."""
     found = np.zeros(force.shape)
@@ -118,7 +118,7 @@ def _ring(force: np.ndarray, interval: float, draw: np.random.Generator) -> np.n
     return found
 
 
-def _crosstalk(force: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _crosstalk(force, draw):
     """A bump before the first pulse at all sensors at once, as of a trigger: 5 to 30 % of the
     largest force, a fifth to three quarters as wide as the first pulse."""
     n, sensors = force.shape

@@ -12,7 +12,6 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 if __name__ == "__main__":
     # Plain Python has the same bits, and needs no loop for each law.
@@ -22,7 +21,7 @@ if __name__ == "__main__":
 import numpy as np
 
 from granchain.certificates import example_inputs
-from granchain.chain import WALL, Chain, End
+from granchain.chain import WALL, End
 from granchain.contact import laws
 from granchain.engine import fields
 from granchain.engine.recording import Energies, Recording
@@ -39,7 +38,7 @@ GAPS = np.resize([0.0, 5e-7, 0.0, 4e-6], N_BODIES - 1)
 # A push to 2 um within 20 us, back within as many; and up to 50 N.
 MOMENTS = np.array([0.0, 2e-5, 4e-5])
 
-CHAINS: dict[str, Chain] = {
+CHAINS = {
     "touching": example_chain(N_BODIES),
     "gaps": example_chain(N_BODIES, gap=GAPS, mass=0.45e-3 * np.resize([1.0, 0.5, 2.0], N_BODIES)),
     "loaded": example_chain(N_BODIES, precompression=60.0, gravity=9.81, right=End(WALL)),
@@ -83,7 +82,7 @@ RECORDS = (
 ELEMENTS = [Energies._fields.index(name) for name in ("elements", "elements_viscous", "radiated")]
 
 
-def contents(state: State) -> dict[str, np.ndarray]:
+def contents(state):
     """All that a run has computed, by name."""
     n = state.chain.n_bodies
     return {
@@ -99,7 +98,7 @@ def contents(state: State) -> dict[str, np.ndarray]:
     }
 
 
-def number_of(state: State, name: str) -> float:
+def number_of(state, name):
     """A number of the run; of the drives of the ends, with the force into the chain."""
     side, _, quantity = name.partition("_")
     if side not in ("left", "right"):
@@ -113,7 +112,7 @@ def number_of(state: State, name: str) -> float:
     return -value if (side, quantity) == ("right", "force") and end.kind == "force" else value
 
 
-def hash_of(state: State) -> str:
+def hash_of(state):
     """SHA-256 of the contents."""
     digest = hashlib.sha256()
     for name, array in contents(state).items():
@@ -121,17 +120,15 @@ def hash_of(state: State) -> str:
     return digest.hexdigest()
 
 
-def set_ups(law_name: str) -> dict[str, tuple[Chain, bool, dict[str, Any]]]:
+def set_ups(law_name):
     """Chain, whether all is recorded, and changes of the inputs."""
-    found: dict[str, tuple[Chain, bool, dict[str, Any]]] = {
-        name: (chain, name != "touching", {}) for name, chain in CHAINS.items()
-    }
+    found = {name: (chain, name != "touching", {}) for name, chain in CHAINS.items()}
     for changes in alternatives(laws()[law_name])[1:]:
         found[f"gaps {changes}"] = (CHAINS["gaps"], True, changes)
     return found
 
 
-def run(law_name: str, set_up: str, broken_at: int | None = None, recorded: bool = False) -> State:
+def run(law_name, set_up, broken_at=None, recorded=False):
     """One run, in two blocks; or gone on with, from a step on, in a state of its own; all of it
     recorded where the set-up does or it is asked for."""
     chain, of_set_up, changes = set_ups(law_name)[set_up]
@@ -160,7 +157,7 @@ def run(law_name: str, set_up: str, broken_at: int | None = None, recorded: bool
     return state
 
 
-def pins(names: list[str]) -> dict[str, dict[str, str]]:
+def pins(names):
     """Of these laws, or of all; the others as they are in the file."""
     pinned = json.loads(FILE.read_text())["laws"] if names else {}
     pinned |= {law: {name: hash_of(run(law, name)) for name in set_ups(law)}

@@ -11,12 +11,12 @@ from decimal import Decimal
 _NUMBER = re.compile(r"(?<![\w./-])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w/-]|\.\d)")
 
 
-def numbers(text: str) -> list[Decimal]:
+def numbers(text):
     """The numbers of a text, with the digits printed."""
     return [Decimal(number) for number in _NUMBER.findall(text)]
 
 
-def differences(printed: str, now: str) -> list[str]:
+def differences(printed, now):
     """Lines in which two pages differ by more than a unit of a number's last digit."""
     old, new = printed.splitlines(), now.splitlines()
     if len(old) != len(new):
@@ -28,7 +28,7 @@ def differences(printed: str, now: str) -> list[str]:
     ]
 
 
-def _same(before: str, after: str) -> bool:
+def _same(before, after):
     # Rows of a table may be of another width by a sign or a digit: spaces do not count.
     if "".join(_NUMBER.sub("#", before).split()) != "".join(_NUMBER.sub("#", after).split()):
         return False
@@ -38,6 +38,6 @@ def _same(before: str, after: str) -> bool:
     )
 
 
-def unit(one: Decimal, other: Decimal) -> Decimal:
+def unit(one, other):
     """The larger unit of the last digits of two numbers: trailing zeros may not be printed."""
     return Decimal(1).scaleb(max(int(one.as_tuple().exponent), int(other.as_tuple().exponent)))

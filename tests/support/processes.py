@@ -6,9 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,9 +20,7 @@ COUNTED = pytest.mark.skipif(
 )
 
 
-def python(
-    code: str, cache: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def python(code, cache=None, **environment):
     """Run code in a new interpreter; NUMBA_CACHE_DIR is the cache folder, where given."""
     env = {**os.environ, **environment}
     if cache is not None:
@@ -39,26 +35,26 @@ def python(
     )
 
 
-def answer(code: str, cache: Path | None = None, **environment: str) -> str:
+def answer(code, cache=None, **environment):
     """What the code prints, without the last newline; fails with its error output."""
     done = python(code, cache, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-def computing(number: int) -> float:
+def computing(number):
     """Time that a process has been computing [s]: proc(5), fields 14 and 15 of stat. A busy
     machine does not lengthen it much."""
     fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def has_computed(running: subprocess.Popen[str], moment: float) -> None:
+def has_computed(running, moment):
     """Wait until a process has been computing for so long [s]: on a busy machine that is later."""
     wait_until(lambda: computing(running.pid) >= moment, running)
 
 
-def wait_until(condition: Callable[[], bool], running: subprocess.Popen[str]) -> None:
+def wait_until(condition, running):
     """Wait for a condition, or for the end of a process, whose exit status is not taken."""
     deadline = time.monotonic() + LONGEST
     while not (condition() or has_ended(running)):
@@ -66,12 +62,12 @@ def wait_until(condition: Callable[[], bool], running: subprocess.Popen[str]) ->
         time.sleep(0.005)
 
 
-def has_ended(running: subprocess.Popen[str]) -> bool:
+def has_ended(running):
     """Whether a process has ended; its exit status remains to be taken."""
     return os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def begun(*arguments: str, folder: Path, setup: str = "") -> subprocess.Popen[str]:
+def begun(*arguments, folder, setup=""):
     """A process of the command line, in a folder; `setup` is code that it runs first."""
     code = f"{setup}; from granchain.__main__ import main; main()"
     return subprocess.Popen(
@@ -84,9 +80,7 @@ def begun(*arguments: str, folder: Path, setup: str = "") -> subprocess.Popen[st
     )
 
 
-def stopped(
-    process: subprocess.Popen[str], number: int, again: tuple[float, int] | None = None
-) -> tuple[float, str]:
+def stopped(process, number, again=None):
     """Signal a process, again after so long [s]; how long it computes on [s], and what it said."""
     assert process.returncode is None, "the process ended before it was to be stopped"
     # It computes nothing between the measurement and the signal, however busy the machine is.
@@ -107,26 +101,26 @@ def stopped(
     return usage.ru_utime + usage.ru_stime - before, said
 
 
-def in_a_child(function: Callable[..., Any], *arguments: Any) -> Any:
+def in_a_child(function, *arguments):
     """Run a function in a forked process: it finds everything loaded and compiled."""
     child = multiprocessing.get_context("fork").Process(target=function, args=arguments)
     child.start()
     return child
 
 
-def left_in(folder: Path) -> list[str]:
+def left_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
 class Stop:
     """Stops a run when a part of it is done."""
 
-    def __init__(self, at: float = 0.0):
+    def __init__(self, at=0.0):
         self.at = at
 
-    def advance(self, fraction: float) -> None:
+    def advance(self, fraction):
         if fraction >= self.at:
             raise KeyboardInterrupt
 
-    def resume(self, fraction: float) -> None:
+    def resume(self, fraction):
         """Nothing to say."""

@@ -1,9 +1,7 @@
 """Random cases over every law: rows, strikers, inputs and sample intervals, from a seed."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +9,6 @@ from granchain import theory
 from granchain.case import Case
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.contact.law import Quantity
 from granchain.errors import CaseError, LawError
 from granchain.material import MATERIALS
 from granchain.simulation import prepare
@@ -24,12 +21,12 @@ SPREAD = 3.0
 TRIES = 50
 
 
-def kind_of(law: str) -> str:
+def kind_of(law):
     """The file of a law, which holds laws of one kind."""
     return laws()[law].__module__.rpartition(".")[2]
 
 
-def jumps(case: Case) -> bool:
+def jumps(case):
     """Whether a law's force jumps: inside a contact, or where a dashpot meets its first rate."""
     contacts = prepare(case)[1]
     model, c = contacts.model, tuple(contacts.c[:, 1].tolist())
@@ -43,13 +40,7 @@ def jumps(case: Case) -> bool:
     return bool(law.force(1e-30, 1.0, c, h) > 1e-3 * law.force(1e-6, 1.0, c, h))
 
 
-def random_cases(
-    count: int,
-    seed: int,
-    names: tuple[str, ...] = (),
-    beads: tuple[int, int] = (8, 25),
-    bare: bool = False,
-) -> Iterator[Case]:
+def random_cases(count, seed, names=(), beads=(8, 25), bare=False):
     """So many cases, the laws in turn, by default all; `bare` rows carry no load, and words among a
     law's inputs are the defaults.
 
@@ -73,7 +64,7 @@ def random_cases(
         yield case
 
 
-def drawn_case(law: str, draw: np.random.Generator, beads: tuple[int, int], bare: bool) -> Case:
+def drawn_case(law, draw, beads, bare):
     """A case of one law, which the law may yet refuse."""
     count, radius, speed = (
         int(draw.integers(beads[0], beads[1] + 1)),
@@ -114,7 +105,7 @@ def drawn_case(law: str, draw: np.random.Generator, beads: tuple[int, int], bare
     )
 
 
-def drawn_inputs(name: str, draw: np.random.Generator, bare: bool) -> dict[str, Any]:
+def drawn_inputs(name, draw, bare):
     """A value for each input of a law that does not stay at its default."""
     law = laws()[name]
     examples = vars(example_inputs(law))
@@ -125,7 +116,7 @@ def drawn_inputs(name: str, draw: np.random.Generator, bare: bool) -> dict[str, 
     return {name: value for name, value in found.items() if value is not None}
 
 
-def drawn_input(quantity: Quantity, example: Any, draw: np.random.Generator, bare: bool) -> Any:
+def drawn_input(quantity, example, draw, bare):
     """A value of one input, or None: no law as printed, which may create energy."""
     if quantity.kind == "switch":
         return None
@@ -139,6 +130,6 @@ def drawn_input(quantity: Quantity, example: Any, draw: np.random.Generator, bar
     return value if quantity.problem(value) is None else example
 
 
-def between(draw: np.random.Generator, low: float, high: float) -> float:
+def between(draw, low, high):
     """A number between two, its logarithm evenly spread."""
     return float(np.exp(draw.uniform(math.log(low), math.log(high))))

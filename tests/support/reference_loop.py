@@ -7,7 +7,6 @@ division done ahead. A wall is a body of infinite mass.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from granchain.contact.guard import ASIDE
 from granchain.contact.law import OPEN
@@ -42,23 +41,14 @@ class Course:
     jumps: list[tuple[int, float, float, float]]
 
 
-def crossing(beyond: float, rate: float, bend: float, closing: float) -> float:
+def crossing(beyond, rate, bend, closing):
     """Time since an overlap was passed that is `beyond` behind: beyond - s rate + s^2/2 bend =
     0, in the direction of closing."""
     swing = rate + closing * math.sqrt(max(rate * rate - 2.0 * beyond * bend, 0.0))
     return 2.0 * beyond / swing if swing != 0.0 else 0.0
 
 
-def march(
-    law: Any,
-    coefficients: list[tuple],
-    mass: list[float],
-    start_velocity: list[float],
-    start_overlap: list[float],
-    load: list[float],
-    dt: float,
-    n_steps: int,
-) -> Course:
+def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_steps):
     """Advance bodies 0..n-1, contact k between bodies k and k + 1, by n_steps steps of dt [s].
 
     Parameters
@@ -88,7 +78,7 @@ def march(
     )
     peaks, jumps, excess = [0.0 for _ in contacts], [], [0.0 for _ in contacts]
 
-    def there(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+    def there(overlap, rate, c, h):
         """Force at an overlap that the contact has gone through within the step."""
         return law.force(
             overlap,

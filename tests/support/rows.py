@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -11,9 +10,8 @@ from granchain.certificates import example_inputs
 from granchain.chain import Chain, End
 from granchain.contact import laws
 from granchain.contact.examples import EXAMPLE_INPUTS_BY_NAME
-from granchain.contact.law import ContactLaw
 from granchain.engine.recording import Recording
-from granchain.engine.setup import Contacts, RowInputs, contacts_together
+from granchain.engine.setup import RowInputs, contacts_together
 from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
@@ -27,13 +25,13 @@ RADIUS, MASS, SPEED = 2.38e-3, 0.45e-3, 1.77
 SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
 
 
-def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) -> Contacts:
+def contacts_of(law, chain, inputs):
     """Coefficients, guard and static start of a chain's contacts under one law."""
     row = RowInputs(law, chain, chain.pair(), chain.overlap_limits(), inputs)
     return contacts_together([row])[0]
 
 
-def steel_row(n_bodies: int, speed: float = SPEED, **more: Any) -> Chain:
+def steel_row(n_bodies, speed=SPEED, **more):
     """A striker and n_bodies - 1 equal beads at rest, touching; `more` replaces fields."""
     velocity = np.zeros(n_bodies)
     velocity[0] = speed
@@ -49,23 +47,21 @@ def steel_row(n_bodies: int, speed: float = SPEED, **more: Any) -> Chain:
     return replace(chain, **more)
 
 
-def standing_row(
-    n_bodies: int, left: End | None = None, right: End | None = None, **more: Any
-) -> Chain:
+def standing_row(n_bodies, left=None, right=None, **more):
     """Equal beads at rest, without a striker."""
     return steel_row(
         n_bodies, 0.0, has_striker=False, left=left or End(), right=right or End(), **more
     )
 
 
-def example_chain(n_bodies: int, **more: Any) -> Chain:
+def example_chain(n_bodies, **more):
     """A struck row of the beads that the laws' examples are for, of a material with a hardness."""
     return steel_row(
         n_bodies, EXAMPLE_INPUTS_BY_NAME["impact_speed"], **({"material": (HARD_STEEL,)} | more)
     )
 
 
-def inputs_for(law_name: str, **given: Any) -> SimpleNamespace:
+def inputs_for(law_name, **given):
     """A value for each input of a law: given, the published example's, or the default."""
     taken = {
         name: value for name, value in given.items() if isinstance(value, Mapping)
@@ -75,15 +71,8 @@ def inputs_for(law_name: str, **given: Any) -> SimpleNamespace:
 
 
 def run_row(
-    chain: Chain,
-    law_name: str,
-    end: float,
-    step: str | float = "auto",
-    refine: float = 1.0,
-    recording: Recording | None = None,
-    force_step: bool = False,
-    **given: Any,
-) -> State:
+    chain, law_name, end, step="auto", refine=1.0, recording=None, force_step=False, **given
+):
     """Run a row to its end and return the state; `refine` divides the step."""
     contacts = contacts_of(laws()[law_name], chain, inputs_for(law_name, **given))
     chosen = time_step_of(contacts, chain, step, end, force_step)
@@ -97,12 +86,12 @@ def run_row(
     return state
 
 
-def velocities(state: State) -> np.ndarray:
+def velocities(state):
     """Velocities of the bodies at the end [m/s]."""
     return state.bodies.v[1 : state.chain.n_bodies + 1]
 
 
-def ledger_residual(state: State) -> float:
+def ledger_residual(state):
     """Largest ledger residual over kinetic energy at the start plus work from outside."""
     energies = state.energies
     held = (

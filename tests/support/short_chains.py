@@ -1,10 +1,8 @@
 """Short chains: twelve beads, or twenty, that run in some milliseconds."""
 
-from typing import Any
-
 import granchain as gc
 
-SHORT: dict[str, Any] = {
+SHORT = {
     "chain.beads": 12,
     "sensors.beads": [3, 6, 9],
     "sensors.contacts": [],
@@ -16,12 +14,12 @@ SHORT: dict[str, Any] = {
 AS_OPTIONS = [f"--set={key}={value}" for key, value in SHORT.items() if key != "snapshots"]
 
 
-def short(**changes: Any) -> gc.Case:
+def short(**changes):
     """The steel chain, of twelve beads."""
     return gc.load_case("steel-chain").replace(**(SHORT | changes))
 
 
-def elastic(**changes: Any) -> gc.Case:
+def elastic(**changes):
     """The elastic chain, of twenty beads and as long as it is."""
     end = gc.load_case("steel-chain-hertz").time.end
     own = SHORT | {"chain.beads": 20, "sensors.beads": [5, 15], "time.end": end}

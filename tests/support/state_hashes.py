@@ -24,7 +24,7 @@ from support.rows import contacts_of, example_chain
 FEW = ("touching", "gaps")
 
 
-def of_arrays(arrays: dict[str, np.ndarray], place: str = "") -> dict[str, str]:
+def of_arrays(arrays, place=""):
     """SHA-256 of each array; places for jumps that did not come hold no number."""
     numbers = [array for name, array in arrays.items() if not name.startswith("jump_")]
     assert not any(np.isnan(array).any() for array in numbers)
@@ -34,15 +34,15 @@ def of_arrays(arrays: dict[str, np.ndarray], place: str = "") -> dict[str, str]:
     }
 
 
-def few(law_name: str) -> dict[str, str]:
+def few(law_name):
     """Of the runs that each law needs: the example's inputs, free rows, with the ledger."""
-    found: dict[str, str] = {}
+    found = {}
     for name in FEW:
         found |= of_arrays(contents(run(law_name, name, recorded=True)), f"{name}: ")
     return found
 
 
-def scans(law_name: str) -> dict[str, str]:
+def scans(law_name):
     """Of coefficients, guard windows, static overlaps, histories and step of a taper under gravity:
     so many kinds of contact, each with a
     force of its own, that the scans are compiled where the compiler is on."""

@@ -17,13 +17,13 @@ PEAK_FORCE = 80.0
 CREST = -4.0
 
 
-def wave_speed() -> float:
+def wave_speed():
     """Beads per second of the synthetic wave."""
     return solitary_speed(STIFFNESS, MASS, peak_force=PEAK_FORCE)
 
 
 @cache
-def passing(beads: int, end: float) -> tuple[np.ndarray, np.ndarray]:
+def passing(beads, end):
     """Overlaps of all contacts over the samples, in the largest one, and velocities of all
     beads in the snapshots: computed once."""
     wave, speed = solitary_wave(), wave_speed()
@@ -36,27 +36,27 @@ def passing(beads: int, end: float) -> tuple[np.ndarray, np.ndarray]:
     ).T
 
 
-def sampled(end: float) -> np.ndarray:
+def sampled(end):
     return 2e-7 * np.arange(round(end / 2e-7))
 
 
-def shots(end: float) -> np.ndarray:
+def shots(end):
     return 2e-6 * np.arange(round(end / 2e-6))
 
 
 def synthetic(
     *,
-    beads: int = 20,
-    sensors: tuple[int, ...] = (3, 8, 13),
-    contacts: tuple[int, ...] = (2, 5),
-    end: float = 150e-6,
-    without: tuple[str, ...] = (),
-    title: str = "synthetic wave",
-    law: str = "hertz",
-    status: Status = Status.COMPLETE,
-    gap: float = 0.0,
-    change: dict | None = None,
-) -> Result:
+    beads=20,
+    sensors=(3, 8, 13),
+    contacts=(2, 5),
+    end=150e-6,
+    without=(),
+    title="synthetic wave",
+    law="hertz",
+    status=Status.COMPLETE,
+    gap=0.0,
+    change=None,
+):
     """The exact solitary wave in a chain, as a Result; plastic and viscous energy are invented."""
     overlaps, velocity = passing(beads, end)
     labels, time, snapshots = np.arange(1, beads + 1), sampled(end), shots(end)
@@ -106,11 +106,7 @@ def synthetic(
     )
     data = {name: values for name, values in data.items() if name not in without}
     case = SimpleNamespace(
-        title=title,
-        energy=SimpleNamespace(bound=1e-2),
-        toml="",
-        sha256="",
-        resolved=dict,
+        title=title, energy=SimpleNamespace(bound=1e-2), toml="", sha256="", resolved=dict
     )
     case.as_given = lambda: {"tables": {}, "files": []}
     case.plain = lambda: {}

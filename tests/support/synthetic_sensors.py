@@ -7,7 +7,7 @@ Nothing here uses what reads the sensors: the truth is found on the computed for
 import math
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -46,14 +46,14 @@ class Pulses(NamedTuple):
     truth: np.ndarray
     starts: np.ndarray
 
-    def at(self, times: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def at(self, times, columns):
         values = self.spline(np.clip(times, 0.0, self.time[-1]))[:, columns]
         values[times < 0.0] = 0.0
         return np.asarray(values)
 
 
 @cache
-def pulses_of(law: str) -> Pulses:
+def pulses_of(law):
     """One short run."""
     chain = example_chain(N_BEADS + 1)
     contacts = contacts_of(laws()[law], chain, example_inputs(laws()[law]))
@@ -72,7 +72,7 @@ def pulses_of(law: str) -> Pulses:
     return Pulses(time, force, spline, truth, starts)
 
 
-def true_numbers(time: np.ndarray, force: np.ndarray) -> tuple[float, float, float, float]:
+def true_numbers(time, force):
     """Peak, its time, width and impulse of the first pulse: from 1 % of the largest force until
     below half the running maximum.
 
@@ -125,7 +125,7 @@ class Rig(NamedTuple):
     due: np.ndarray
 
 
-def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> Rig:
+def rig(seed, fault, among=None):
     """Sensors of a random law, with random noise, sampling and phase; with a fault or without."""
     draw = np.random.default_rng([seed, FAULTS.index(fault) if fault else len(FAULTS)])
     names = among or tuple(distinct_laws())
@@ -220,7 +220,7 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
     )
 
 
-def noisy_rig(seed: int, kind: str, among: tuple[str, ...] = NEAR) -> Rig:
+def noisy_rig(seed, kind, among=NEAR):
     """Five sensors of one random law, with noise or an instrument of a kind; what is true of an
     instrument with a filter is true behind it."""
     draw = np.random.default_rng([seed, EVERY.index(kind), 1])
@@ -248,8 +248,8 @@ def noisy_rig(seed: int, kind: str, among: tuple[str, ...] = NEAR) -> Rig:
     )
 
 
-def _result(pulses: Pulses, columns: np.ndarray, law: str) -> Result:
-    data: dict[str, Any] = {
+def _result(pulses, columns, law):
+    data = {
         "time": pulses.time,
         "sensor_bead": BEADS[columns],
         "sensor_force": pulses.force[:, columns],

@@ -15,10 +15,8 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 LINUX = (
     *("concurrent.futures.process", "filelock", "h5netcdf", "h5py", "matplotlib.image"),
@@ -35,10 +33,10 @@ NAMES = re.compile(
     r"O_(NOFOLLOW|CLOEXEC|NONBLOCK|DIRECTORY|SYNC|DSYNC)|(kill)?pg|get(e?[ug]id|pg)|set(e?[ug]id|sid)|"
     r"SIG(HUP|KILL|USR|ALRM|CHLD|PIPE|QUIT)|sysconf|uname|mkfifo|chown|setitimer|alarm|pthread_|pause"
 )
-refused: list[Any] = []
+refused = []
 
 
-def is_held(path: str | os.PathLike[str]) -> bool:
+def is_held(path):
     """Whether this process has the file open, or mapped."""
     name, folder = os.path.realpath(path), "/proc/self/fd"
     with open("/proc/self/maps") as maps:
@@ -46,8 +44,8 @@ def is_held(path: str | os.PathLike[str]) -> bool:
     return mapped or any(os.path.realpath(f"{folder}/{fd}") == name for fd in os.listdir(folder))
 
 
-def unless_held(function: Callable[..., None]) -> Callable[..., None]:
-    def called(*paths: str | os.PathLike[str], **more: Any) -> None:
+def unless_held(function):
+    def called(*paths, **more):
         if held := [os.path.basename(path) for path in paths if is_held(path)]:
             refused.append([function.__name__, *held])
             raise PermissionError(errno.EACCES, "the process cannot access the file")
@@ -56,10 +54,10 @@ def unless_held(function: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def flushed(function: Callable[[int], None]) -> Callable[[int], None]:
+def flushed(function):
     mode = fcntl.fcntl, fcntl.F_GETFL
 
-    def called(descriptor: int) -> None:
+    def called(descriptor):
         if not mode[0](descriptor, mode[1]) & (os.O_WRONLY | os.O_RDWR):
             refused.append(["fsync", descriptor])
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
@@ -80,12 +78,12 @@ for module in (os, signal):
     for name in filter(NAMES.match, dir(module)):
         delattr(module, name)
 # from Python 3.13 on; where there is no affinity, all processors are the process's
-os.process_cpu_count = os.cpu_count  # type: ignore[attr-defined,unused-ignore]
-sys.modules |= dict.fromkeys(MODULES)  # type: ignore[arg-type]
+os.process_cpu_count = os.cpu_count
+sys.modules |= dict.fromkeys(MODULES)
 os.replace, os.unlink = unless_held(os.replace), unless_held(os.unlink)
 os.fsync = flushed(os.fsync)
-shutil.disk_usage = lambda path: SimpleNamespace(free=free)  # type: ignore[assignment,return-value]
+shutil.disk_usage = lambda path: SimpleNamespace(free=free)
 # the name in the module that Path is written in, which is not pathlib itself in every Python
 vars(sys.modules[pathlib.Path.__new__.__module__])["WindowsPath"] = pathlib.PosixPath
-os.O_BINARY, os.O_NOINHERIT = 0, 0  # type: ignore[attr-defined]
+os.O_BINARY, os.O_NOINHERIT = 0, 0
 sys.platform, os.name = "win32", "nt"
