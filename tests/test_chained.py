@@ -156,53 +156,28 @@ def test_each_value_goes_on_from_the_last_and_a_study_from_its_file(tmp_path):
     assert abs(first - held.start.driven[0]) < 1.1 * 2.0 * math.pi * 40e3 * 1e-8 * held.time_step
 
 
-@pytest.mark.parametrize(
-    ("vary", "changes", "more", "said"),
-    [
-        (
-            {"striker.speed": [1.0]},
-            {},
-            {},
-            "It must be a list of values of one of time.step, time.end, ends.left.amplitude",
-        ),
-        (
-            {LEFT: [4e4], "time.end": [1e-3]},
-            {},
-            {},
-            "ends.left.frequency, time.end cannot be varied in a chained",
-        ),
+def test_what_cannot_be_chained_is_said():
+    other = {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-8, "frequency": 4e4}
+    two = (
+        "chained: the case has 2 drives, ends.left, ends.right. A chained study allows at most "
+        "one. Remove the other drives, or leave out chained."
+    )
+    spread = {"measures": ["participation"]}
+    for vary, changes, more, said in (
+        ({"striker.speed": [1.0]}, {}, {}, "It must be a list of values of one of time.step, "
+         "time.end, ends.left.amplitude"),
+        ({LEFT: [4e4], "time.end": [1e-3]}, {}, {}, f"{LEFT}, time.end cannot be varied in a chai"),
         ({LEFT: gc.normal(4e4, 1.0)}, {}, {}, "It must be a list of values of one"),
-        (
-            {LEFT: [4e4]},
-            {"ends.left.duration": 8e-3},
-            {},
-            'signal = "harmonic" and no duration',
-        ),
+        ({LEFT: [4e4]}, {"ends.left.duration": 8e-3}, {}, 'signal = "harmonic" and no duration'),
         ({"ends.left.amplitude": [1e-8]}, NOISE, {}, "ends.left: the drive is not harmonic"),
         ({LEFT: [4e4, 41e3]}, {"time.end": 6e-4}, {}, "because the ramp takes 0.000494 s"),
         ({LEFT: [4e4]}, {"time.end": 6e-5}, {}, "at least four periods of the drive"),
-        (
-            {LEFT: [4e4]},
-            {
-                "ends.right": {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-8}
-                | {"frequency": 4e4}
-            },
-            {},
-            "chained: the case has 2 drives, ends.left, ends.right. A chained study allows at most "
-            "one. Remove the other drives, or leave out chained.",
-        ),
-        (
-            {LEFT: [4e4]},
-            {},
-            {"measures": ["participation"]},
-            "measures: participation cannot be measured in a chained study",
-        ),
+        ({LEFT: [4e4]}, {"ends.right": other}, {}, two),
+        ({LEFT: [4e4]}, {}, spread, "measures: participation cannot be measured in a chained"),
         ({LEFT: [4e4]}, {}, {"executor": 1}, "executor: a chained study cannot use an executor"),
-    ],
-)
-def test_what_cannot_be_chained_is_said(vary, changes, more, said):
-    with pytest.raises(CaseError, match=re.escape(said)):
-        gc.sweep(bead(**changes), vary, chained=True, **more)
+    ):  # fmt: skip
+        with pytest.raises(CaseError, match=re.escape(said)):
+            gc.sweep(bead(**changes), vary, chained=True, **more)
 
 
 @pytest.mark.usefixtures("blank_pictures")

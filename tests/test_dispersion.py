@@ -59,19 +59,16 @@ def test_a_ring_of_cells_has_the_frequencies_of_the_dispersion(n):
     assert (inside >= low - 1e-9).all() and (inside <= high + 1e-9).all()
 
 
-@pytest.mark.parametrize(
-    ("masses", "stiffnesses", "said"),
-    [
+def test_what_is_no_cell_is_refused():
+    for masses, stiffnesses, said in (
         ([], [], "masses: 0 numbers are not valid. Give 1 to 1024 numbers in one row"),
         ([1.0, -1.0], [1.0, 1.0], "masses: 2 numbers"),
         ([1.0], [math.inf], "stiffnesses: 1 numbers"),
         ([1.0, 2.0], [1.0], "stiffnesses: 1 numbers do not match 2 masses"),
         (np.ones(1025), np.ones(1025), "masses: 1025 numbers"),
-    ],
-)
-def test_what_is_no_cell_is_refused(masses, stiffnesses, said):
-    with pytest.raises(CaseError, match="^" + said):
-        theory.dispersion(masses, stiffnesses)
+    ):
+        with pytest.raises(CaseError, match="^" + said):
+            theory.dispersion(masses, stiffnesses)
 
 
 def case(chain: dict[str, Any], **tables: Any) -> Case:
@@ -103,36 +100,19 @@ def test_a_yielded_contact_is_as_stiff_as_it_unloads():
     )
 
 
-LOOSE = {"beads": 9, "precompression": 0.0}
-
-
-@pytest.mark.parametrize(
-    ("ask", "chain", "tables", "said"),
-    [
-        (
-            gc.dispersion,
-            LOOSE,
-            {},
-            "^chain.precompression: the contacts carry no force at rest",
-        ),
-        (gc.modes, LOOSE, {}, "small waves need contacts that act as springs"),
-        (
-            gc.dispersion,
-            {"beads": 9, "gravity": 9.8},
-            {"ends": {"right": "wall"}},
-            r"^chain: 9 beads have no repeated cell, because the contacts stiffen with depth",
-        ),
-        (
-            gc.dispersion,
-            {"beads": 4, "radius_factor": [1.0, 1.1, 1.2, 1.3]},
-            {},
-            r"^chain: 4 beads have no repeated cell. A cell .*gc\.modes",
-        ),
-    ],
-)
-def test_a_case_without_a_cell_of_springs_is_refused(ask, chain, tables, said):
-    with pytest.raises(CaseError, match=said):
-        ask(case(chain, **tables))
+def test_a_case_without_a_cell_of_springs_is_refused():
+    loose = case({"beads": 9, "precompression": 0.0})
+    deep = case({"beads": 9, "gravity": 9.8}, ends={"right": "wall"})
+    unlike = case({"beads": 4, "radius_factor": [1.0, 1.1, 1.2, 1.3]})
+    depth = "9 beads have no repeated cell, because the contacts stiffen with depth"
+    for ask, made, said in (
+        (gc.dispersion, loose, "^chain.precompression: the contacts carry no force at rest"),
+        (gc.modes, loose, "small waves need contacts that act as springs"),
+        (gc.dispersion, deep, f"^chain: {depth}"),
+        (gc.dispersion, unlike, r"^chain: 4 beads have no repeated cell. A cell .*gc\.modes"),
+    ):
+        with pytest.raises(CaseError, match=said):
+            ask(made)
 
 
 LOAD = 20.0

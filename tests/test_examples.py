@@ -10,9 +10,9 @@ from granchain.errors import CaseError, LawError
 pytestmark = pytest.mark.plain
 
 
-@pytest.mark.parametrize(
-    ("quantity", "value"),
-    [
+def test_an_example_follows_from_the_declaration():
+    law = type("Examples", (ContactLaw,), {"examples": {"special": 7.0}})
+    for quantity, value in (
         # of the law, of a publication, the default, and the first word
         (Quantity("special", "N"), 7.0),
         (Quantity("restitution", "1", above=0.0, high=1.0), 0.65),
@@ -26,11 +26,8 @@ pytestmark = pytest.mark.plain
         (Quantity("small", "1", high=-2.0), -4.0),
         # 100 N over (1e-5 m)^1.5, to one digit
         (Quantity("stiffness", "N/m^1.5"), 3e9),
-    ],
-)
-def test_an_example_follows_from_the_declaration(quantity, value):
-    law = type("Examples", (ContactLaw,), {"examples": {"special": 7.0}})
-    assert example(law, quantity) == value
+    ):
+        assert example(law, quantity) == value, quantity.name
 
 
 def test_example_inputs_that_are_not_allowed_are_refused():

@@ -407,27 +407,27 @@ def test_server_listens_on_the_loopback_address_only(server):
     assert "granchain server" in names
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "127.0.0.1"])
-@pytest.mark.parametrize("path", [None, "/static/js/bokeh.min.js"])
-def test_foreign_host_is_refused(server, host, path):
-    assert status_of(server.url, path) == 200
-    assert status_of(server.url, path, Host=host) == 403
+def test_foreign_host_is_refused(server):
+    for path in (None, "/static/js/bokeh.min.js"):
+        assert status_of(server.url, path) == 200
+        for host in ("evil.example", "evil.example:80", "", "127.0.0.1"):
+            assert status_of(server.url, path, Host=host) == 403, (path, host)
 
 
-@pytest.mark.parametrize("origin", ["null", "http://evil.example", "http://127.0.0.1:1"])
-def test_foreign_origin_is_refused(server, origin):
+def test_foreign_origin_is_refused(server):
     path = f"{urlsplit(server.url).path}/ws"
     home = server.url.removesuffix(urlsplit(server.url).path)
     assert status_of(server.url, Origin=home) == 200
-    assert status_of(server.url, Origin=origin) == 403
     assert status_of(server.url, path, Origin=home, **SOCKET) == 101
-    assert status_of(server.url, path, Origin=origin, **SOCKET) == 403
     assert status_of(server.url, path, **SOCKET) == 403
+    for origin in ("null", "http://evil.example", "http://127.0.0.1:1"):
+        assert status_of(server.url, Origin=origin) == 403, origin
+        assert status_of(server.url, path, Origin=origin, **SOCKET) == 403, origin
 
 
-@pytest.mark.parametrize("path", ["/", "/ws", "/other", "/static/../explore.py"])
-def test_other_paths_are_refused(server, path):
-    assert status_of(server.url, path) in (403, 404)
+def test_other_paths_are_refused(server):
+    for path in ("/", "/ws", "/other", "/static/../explore.py"):
+        assert status_of(server.url, path) in (403, 404), path
     assert status_of(server.url, f"{urlsplit(server.url).path}/autoload.js") == 403
 
 

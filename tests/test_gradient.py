@@ -160,19 +160,14 @@ def test_a_gap_of_0_has_a_derivative_to_its_one_side():
         gc.gradient(row(4, 4e-5), "peak", key, scale=[1e-4])
 
 
-@pytest.mark.parametrize(
-    ("of", "keys", "changes", "said"),
-    [
+def test_what_cannot_be_differentiated_is_said():
+    factors = ["chain.radius_factor", "chain.radius_factor.1"]
+    for of, keys, changes, said in (
         ("peak", "chain.gap", {}, "chain.gap: the value is 0, so the size"),
         ("peak", "time.end", {}, "It must be a key of chain, striker"),
         ("peak", [], {}, "keys: missing"),
         ("peak", "chain.radius_factor.10", {}, "It must be 0 to 9"),
-        (
-            "peak",
-            ["chain.radius_factor", "chain.radius_factor.1"],
-            {},
-            "radius_factor.1 is listed twice",
-        ),
+        ("peak", factors, {}, "radius_factor.1 is listed twice"),
         ("peak", "contact.psi", {}, "unknown input"),
         ("peaks", "striker.speed", {}, 'It must be "peak"'),
         (("peak", 11), "striker.speed", {}, "It must be 1 to 10"),
@@ -181,27 +176,19 @@ def test_a_gap_of_0_has_a_derivative_to_its_one_side():
         ("transmitted_momentum", "striker.speed", {"ends.right": "wall"}, "a free right end"),
         (lambda result: "much", "striker.speed", {}, "The function must return a finite number"),
         (lambda result: 1 / 0, "striker.speed", {}, "ZeroDivisionError"),
-    ],
-)
-def test_what_cannot_be_differentiated_is_said(of, keys, changes, said):
-    with pytest.raises(CaseError, match=re.escape(said)):
-        gc.gradient(row(10, 7e-5).replace(**changes), of, keys)
+    ):
+        with pytest.raises(CaseError, match=re.escape(said)):
+            gc.gradient(row(10, 7e-5).replace(**changes), of, keys)
 
 
-RESONATOR = {"mass": 1e-5, "stiffness": 1e4}
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
+def test_the_refusal_of_the_transmitted_momentum_names_what_the_case_has():
+    resonator = {"mass": 1e-5, "stiffness": 1e4}
+    for changes, reason in (
         ({"striker": None, "initial.velocity": [1.0] + [0.0] * 9}, "the case has no striker"),
         ({"initial.velocity": [0.1] + [0.0] * 9}, "beads move or are displaced at the start"),
         ({"ends.right": "wall"}, "the right end is not free"),
-        ({"chain.resonator": [RESONATOR]}, "the chain has on-site springs or attached masses"),
+        ({"chain.resonator": [resonator]}, "the chain has on-site springs or attached masses"),
         ({"chain.on_site_stiffness": 1e3}, "the chain has on-site springs or attached masses"),
-    ],
-)
-def test_the_refusal_of_the_transmitted_momentum_names_what_the_case_has(changes, reason):
-    with pytest.raises(CaseError, match=f"is not defined because {reason}. It requires") as caught:
-        gc.gradient(row(10, 7e-5).replace(**changes), "transmitted_momentum", "chain.radius")
-    assert str(caught.value).startswith("of: ")
+    ):
+        with pytest.raises(CaseError, match=f"^of: .* is not defined because {reason}. It req"):
+            gc.gradient(row(10, 7e-5).replace(**changes), "transmitted_momentum", "chain.radius")

@@ -91,18 +91,18 @@ def test_every_hysteresis_law_stands_in_the_table_and_those_of_one_exponent_shar
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", TABLE)
-def test_the_factor_delivers_what_is_tabulated_and_has_its_slope(law):
-    delivered, slope = TABLE[law]
-    for asked, expected in zip(ASKED, delivered, strict=True):
-        if expected is None:
-            assert problem(law, asked)
-            continue
-        found = theory.delivered_restitution(float(damping_over_speed(law, asked)))
-        assert found == pytest.approx(expected, abs=5.1e-5)
-    # near an elastic impact; 1/e leaves a damping of 1 for one
-    factor = float(laws()[law].damping_factor(1.0 - 1e-7))
-    assert factor == pytest.approx(1.0 if math.isinf(slope) else 1e-7 * slope, rel=5e-3, abs=5e-10)
+def test_the_factor_delivers_what_is_tabulated_and_has_its_slope():
+    for law, (delivered, slope) in TABLE.items():
+        for asked, expected in zip(ASKED, delivered, strict=True):
+            if expected is None:
+                assert problem(law, asked), law
+                continue
+            found = theory.delivered_restitution(float(damping_over_speed(law, asked)))
+            assert found == pytest.approx(expected, abs=5.1e-5), (law, asked)
+        # near an elastic impact; 1/e leaves a damping of 1 for one
+        factor = float(laws()[law].damping_factor(1.0 - 1e-7))
+        known = 1.0 if math.isinf(slope) else 1e-7 * slope
+        assert factor == pytest.approx(known, rel=5e-3, abs=5e-10), law
 
 
 # the laws of one exponent have one loop, and differ in the factor alone
@@ -135,36 +135,39 @@ def test_an_impact_has_the_restitution_overlap_and_force_of_its_factor_and_expon
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", TABLE)
-def test_a_restitution_that_a_factor_has_no_value_for_is_refused(law):
-    assert problem(law, 1.0) is None and problem(law, -1e-9) and problem(law, 1.0 + 1e-9)
-    # Hu: 3.85238 + ln e > 0; Marhefka and Orin's (108): 3 e > 1
-    least = {"hu": math.exp(-3.85238), "marhefka-orin-approximate": 1.0 / 3.0}.get(law, 0.0)
-    assert problem(law, least + 1e-9) is None
-    for lowest in (0.0, least):
-        assert (problem(law, lowest) is None) == (law in FINITE_AT_ZERO)
-    with pytest.raises(LawError, match=r"restitution: .* is out of range\. It must be"):
-        damping_over_speed(law, np.array([0.9, 0.0 if least else -0.1]))
-    # no identified factor delivers zero
-    if law in FINITE_AT_ZERO:
-        with pytest.raises(LawError, match=r"restitution: 0\.0 is out of range\. .* above 0"):
-            damping_over_speed(law, 0.0, damping="identified")
+def test_a_restitution_that_a_factor_has_no_value_for_is_refused():
+    for law in TABLE:
+        valid = [problem(law, e) is None for e in (1.0, -1e-9, 1.0 + 1e-9)]
+        assert valid == [True, False, False], law
+        # Hu: 3.85238 + ln e > 0; Marhefka and Orin's (108): 3 e > 1
+        least = {"hu": math.exp(-3.85238), "marhefka-orin-approximate": 1.0 / 3.0}.get(law, 0.0)
+        assert problem(law, least + 1e-9) is None, law
+        for lowest in (0.0, least):
+            assert (problem(law, lowest) is None) == (law in FINITE_AT_ZERO), law
+        with pytest.raises(LawError, match=r"restitution: .* is out of range\. It must be"):
+            damping_over_speed(law, np.array([0.9, 0.0 if least else -0.1]))
+        # no identified factor delivers zero
+        if law in FINITE_AT_ZERO:
+            with pytest.raises(LawError, match=r"restitution: 0\.0 is out of range\. .* above 0"):
+                damping_over_speed(law, 0.0, damping="identified")
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", TABLE)
-def test_an_array_of_restitutions_gives_each_contact_its_own_damping(law):
+def test_an_array_of_restitutions_gives_each_contact_its_own_damping():
     several = np.array([0.4, 0.9, 1.0])
-    ways = [{}] if law == "gonthier-exact" else [{}, {"damping": "identified"}]
-    for way in ways:
-        alone = [float(damping_over_speed(law, float(e), **way)) for e in several]
-        assert damping_over_speed(law, several, **way) == pytest.approx(alone, rel=1e-15)
-        inputs = inputs_of(law, several, **way)
-        table = coefficients(laws()[law].model(inputs), PAIR, inputs, np.full(3, 1e-3))
-        assert table[1] * SPEED == pytest.approx(alone, rel=1e-15)
-    # identified, every law has the exact factor
-    found = float(damping_over_speed(law, 0.5, **ways[-1]))
-    assert found == pytest.approx(theory.damping_factor(0.5), rel=1e-13)
+    for law in TABLE:
+        ways = [{}] if law == "gonthier-exact" else [{}, {"damping": "identified"}]
+        for way in ways:
+            alone = pytest.approx(
+                [float(damping_over_speed(law, float(e), **way)) for e in several], rel=1e-15
+            )
+            assert damping_over_speed(law, several, **way) == alone, law
+            inputs = inputs_of(law, several, **way)
+            table = coefficients(laws()[law].model(inputs), PAIR, inputs, np.full(3, 1e-3))
+            assert table[1] * SPEED == alone, law
+        # identified, every law has the exact factor
+        found = float(damping_over_speed(law, 0.5, **ways[-1]))
+        assert found == pytest.approx(theory.damping_factor(0.5), rel=1e-13), law
 
 
 @pytest.mark.plain
@@ -199,25 +202,26 @@ ALACI = {
 }
 
 
-@pytest.mark.parametrize("asked", ALACI)
-def test_two_steel_balls_under_lankarani_and_nikravesh_are_those_of_alaci(asked):
+def test_two_steel_balls_under_lankarani_and_nikravesh_are_those_of_alaci():
     steel = Material(youngs_modulus=210e9, poissons_ratio=0.3, density=7800.0)
     radius, speed = (3.0 / (4.0 * math.pi * 7800.0)) ** (1.0 / 3.0), 5.0
     pair = Pair.of_spheres(radius, steel)
     elastic = theory.elastic_impact(float(pair.hertz_stiffness), 0.5, speed)
     assert elastic.max_overlap == pytest.approx(2.31124e-4, rel=3e-6)
-    found = impact(law="lankarani-nikravesh", pair=pair, speed=speed, refine=10, restitution=asked)
     half, energy = elastic.duration / 2.0, 0.25 * speed**2
-    numbers = (
-        found.approach_time / half,
-        found.recovery_time / half,
-        found.max_force / elastic.max_force,
-        found.max_overlap / elastic.max_overlap,
-        found.dissipated_approach / energy,
-        found.dissipated_recovery / energy,
-    )
-    assert found.restitution == pytest.approx(ALACI[asked][0], abs=5e-6 + 1e-6)
-    assert numbers == pytest.approx(ALACI[asked][1:], abs=5e-5 + 2e-6)
+    given = {"law": "lankarani-nikravesh", "pair": pair, "speed": speed, "refine": 10}
+    for asked, (delivered, *known) in ALACI.items():
+        found = impact(**given, restitution=asked)
+        numbers = [
+            found.approach_time / half,
+            found.recovery_time / half,
+            found.max_force / elastic.max_force,
+            found.max_overlap / elastic.max_overlap,
+            found.dissipated_approach / energy,
+            found.dissipated_recovery / energy,
+        ]
+        assert found.restitution == pytest.approx(delivered, abs=5e-6 + 1e-6), asked
+        assert numbers == pytest.approx(known, abs=5e-5 + 2e-6), asked
 
 
 PLASTIC = ("lankarani-nikravesh-plastic", "gharib-hurmuzlu-plastic")
