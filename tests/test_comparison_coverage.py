@@ -186,7 +186,6 @@ MOST_STATED = 1.5
 @pytest.mark.parametrize(
     ("kind", "count"),
     [
-        pytest.param("AR(1)", 24, marks=pytest.mark.long),
         (VISIBLE_RING, 24),
         *(pytest.param(kind, 280, marks=pytest.mark.long) for kind in EVERY),
     ],

@@ -83,33 +83,29 @@ def report(
             figure(told, np.median(bars) / np.median(errors), at_least=1.0, at_most=4.0)
 
 
-# The interval as drawn; and every step sampled, where all of the error is that of the step.
-SAMPLED = pytest.mark.parametrize(
-    "sampled",
-    [pytest.param("samples 0.2 to 4 us apart", marks=pytest.mark.long), "every step sampled"],
-)
+# Every step sampled, where all of the error is that of the step; and the interval as drawn.
+EVERY, DRAWN = "every step sampled", "samples 0.2 to 4 us apart"
 
 
-def sampled_at(cases: Iterable[Case], sampled: str) -> Iterator[Case]:
-    """The cases, with another interval where every step is to be sampled."""
+def every_step(cases: Iterable[Case]) -> Iterator[Case]:
+    """The cases, with every step sampled."""
     for case in cases:
-        every = {"sensors.interval": prepare(case)[2].value}
-        yield case.replace(**every) if sampled == "every step sampled" else case
+        yield case.replace(**{"sensors.interval": prepare(case)[2].value})
 
 
-@SAMPLED
 @pytest.mark.promise("N11")
-def test_the_error_bars_cover_the_errors_of_random_cases(sampled, figure):
-    seen = seen_in(sampled_at(random_cases(20, 11, FEW, beads=(8, 12), bare=True), sampled))
+def test_the_error_bars_cover_the_errors_of_random_cases(figure):
+    seen = seen_in(every_step(random_cases(20, 11, FEW, beads=(8, 12), bare=True)))
     assert len(seen) > 3 * 20
-    report(seen, f"20 random cases of five laws, {sampled}", figure, 0.95)
+    report(seen, f"20 random cases of five laws, {EVERY}", figure, 0.95)
 
 
-@SAMPLED
+@pytest.mark.parametrize("sampled", [EVERY, DRAWN])
 @pytest.mark.promise("N11")
 @pytest.mark.long
 def test_the_error_bars_cover_the_errors_of_many_random_cases_of_every_law(sampled, figure):
-    seen = seen_in(sampled_at(random_cases(204, 1), sampled))
+    cases = random_cases(204, 1)
+    seen = seen_in(every_step(cases) if sampled == EVERY else cases)
     assert len(seen) > 3 * 204
     report(seen, f"204 random cases of every law, {sampled}", figure, 0.95)
     for jumping, which, least in ((True, "that jump", 0.9), (False, "without jumps", 0.95)):

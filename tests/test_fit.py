@@ -218,16 +218,6 @@ def covered(measures, kind, draws):
     return answers
 
 
-@pytest.mark.long
-@pytest.mark.promise("N12")
-def test_intervals_hold_under_noise_in_a_few_draws(figure):
-    held, wide, accused = covered(("traces",), "AR(1)", 6)["traces"]
-    # of 12 in pairs, 8 or fewer hold once in fifty
-    what = "6 fits of traces, noise AR(1): 90 % intervals that hold the true value"
-    figure(what, held.sum() / 12, at_least=0.7, at_most=1.0)
-    assert wide.max() < 2.0 * WIDEST and accused < 2
-
-
 DRAWS = 100
 MEASURES = ("traces", "features", "peaks")
 
