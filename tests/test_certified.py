@@ -37,12 +37,22 @@ def script(monkeypatch):
     script.definitions.cache_clear()
 
 
+@pytest.fixture(scope="module")
+def sources():
+    """The source of each law, by its name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(DOCS))
+        import laws as script
+
+        yield {name: script.source_of(law) for name, law in laws().items()}
+
+
 @pytest.mark.guard
-def test_every_law_of_the_package_has_a_certificate_of_its_present_source(script):
+def test_every_law_of_the_package_has_a_certificate_of_its_present_source(script, sources):
     ours = {n: law for n, law in laws().items() if law.__module__.startswith("granchain.contact.")}
     assert set(certified()) == set(ours) and len(ours) > 40
     measured = script.measured()
-    stale = [name for name in ours if measured[name]["source"] != script.source_of(ours[name])]
+    stale = [name for name in ours if measured[name]["source"] != sources[name]]
     assert not stale, "run make laws"
     modules = {name: law.__module__.rpartition(".")[2] for name, law in ours.items()}
     assert {name: entry["module"] for name, entry in certified().items()} == modules
@@ -67,16 +77,15 @@ def test_every_law_of_the_package_has_a_certificate_of_its_present_source(script
     ],
 )
 def test_a_law_is_measured_again_where_its_own_source_changed(
-    module, text, changed, script, monkeypatch, tmp_path
+    module, text, changed, script, sources, monkeypatch, tmp_path
 ):
     shutil.copytree(script.CONTACT, tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(script, "CONTACT", tmp_path)
-    before = {name: script.source_of(law) for name, law in laws().items()}
     file = tmp_path / f"{module}.py"
     # in the line of the class: a comment, which is part of the source
     file.write_text(re.sub(f"({text}.*:)", r"\1  # edited", file.read_text(), count=1))
     script.definitions.cache_clear()
-    differs = {name for name, law in laws().items() if script.source_of(law) != before[name]}
+    differs = {name for name, law in laws().items() if script.source_of(law) != sources[name]}
     assert changed <= differs and ("hertz" in differs) is False
     if module in ("viscous", "law", "model"):
         assert differs == changed

@@ -34,6 +34,7 @@ def examples_of(name: str) -> list[doctest.Example]:
     return doctest.DocTestParser().get_examples(text, name)
 
 
+@pytest.mark.usefixtures("plain_members")
 @pytest.mark.parametrize("name", sorted(set(gc.__all__) - WITHOUT_EXAMPLE))
 def test_examples_of_public_names_print_what_they_show(
     name: str, monkeypatch: pytest.MonkeyPatch

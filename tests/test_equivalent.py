@@ -39,6 +39,7 @@ def test_laws_whose_damping_factors_coincide_tie_at_different_restitutions():
     )
 
 
+@pytest.mark.usefixtures("plain_members")
 @pytest.mark.parametrize("measure", ["arrivals", "traces"])
 def test_an_input_is_found_from_arrivals_and_from_traces(measure):
     (found,) = gc.equivalent(

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -31,27 +32,32 @@ def pieces(node: ast.expr) -> list[str]:
         return pieces(node.left) + pieces(node.right)
     if isinstance(node, ast.IfExp):
         return pieces(node.body) + pieces(node.orelse)
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "error_text":
+    if isinstance(node, ast.Call) and is_name(node.func, "error_text"):
         return [piece for argument in node.args for piece in pieces(argument)]
     return []
 
 
+def is_name(node: ast.expr, *names: str) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
+
+
 @cache
-def sentences() -> list[tuple[str, list[str]]]:
-    """Where an error of ours is raised, with the words of its sentence."""
-    found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if (
-                isinstance(node, ast.Raise)
-                and isinstance(node.exc, ast.Call)
-                and isinstance(node.exc.func, ast.Name)
-                and node.exc.args
-            ):
-                words = pieces(node.exc.args[0])
-                if node.exc.func.id in ERRORS and any(len(piece) >= OWN for piece in words):
-                    found.append((f"{path.relative_to(PACKAGE)}:{node.lineno}", words))
-    return found
+def package() -> list[tuple[str, ast.AST]]:
+    """Every raise and every call of the package, with its file and line."""
+    return [
+        (f"{path.relative_to(PACKAGE)}:{node.lineno}", node)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Raise | ast.Call)
+    ]
+
+
+def messages() -> Iterator[tuple[str, ast.expr]]:
+    """Where an error of ours is raised, and its message."""
+    for where, node in package():
+        call = node.exc if isinstance(node, ast.Raise) else None
+        if isinstance(call, ast.Call) and is_name(call.func, *ERRORS) and call.args:
+            yield where, call.args[0]
 
 
 @pytest.mark.guard
@@ -61,7 +67,8 @@ def test_the_words_of_every_error_stand_in_a_test(figure):
     joined = re.sub(
         r'"\s*\n\s*[rf]*"', "", "".join(path.read_text() for path in TESTS.glob("test_*.py"))
     ).replace("\\", "")
-    found = sentences()
+    found = [(where, pieces(message)) for where, message in messages()]
+    found = [(where, words) for where, words in found if any(len(one) >= OWN for one in words)]
     windows = {
         where: {piece[i : i + KNOWN] for piece in words for i in range(len(piece) - KNOWN + 1)}
         for where, words in found
@@ -113,7 +120,7 @@ def composed(node: ast.expr) -> str:
         return composed(node.left) + composed(node.right)
     if isinstance(node, ast.IfExp):
         return composed(node.body)
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "error_text":
+    if isinstance(node, ast.Call) and is_name(node.func, "error_text"):
         where, *parts = map(composed, node.args)
         return f"{where}: {'. '.join(parts)}."
     return "\0"
@@ -122,13 +129,7 @@ def composed(node: ast.expr) -> str:
 @pytest.mark.guard
 @pytest.mark.promise("I2")
 def test_every_error_has_a_location_a_problem_and_a_requirement(figure):
-    found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            call = node.exc if isinstance(node, ast.Raise) else None
-            if isinstance(call, ast.Call) and ast.unparse(call.func) in ERRORS and call.args:
-                where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
-                found.append((where, composed(call.args[0])))
+    found = [(where, composed(message)) for where, message in messages()]
     found = [(where, text) for where, text in found if len(text.replace("\0", "")) >= OWN]
     lacking = [
         where
@@ -154,13 +155,12 @@ def first_text(node: ast.expr) -> str:
 @pytest.mark.guard
 def test_every_problem_of_a_case_has_a_requirement_that_is_a_sentence():
     count, lacking = 0, []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-                continue
-            at = {"add": 2, "check": 3}.get(node.func.attr)
-            if ast.unparse(node.func.value) == "problems" and at and len(node.args) > at:
-                count += 1
-                if not first_text(node.args[at])[:1].isupper():
-                    lacking.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+    for where, node in package():
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        at = {"add": 2, "check": 3}.get(node.func.attr)
+        if is_name(node.func.value, "problems") and at and len(node.args) > at:
+            count += 1
+            if not first_text(node.args[at])[:1].isupper():
+                lacking.append(where)
     assert count > 150 and not lacking
