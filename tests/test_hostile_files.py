@@ -14,7 +14,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from support.example_results import a_result, everything, file_of, seal
+from support.example_results import a_result, file_of, seal
 from support.refused import refused
 from support.rows import contacts_of, inputs_for, steel_row
 
@@ -172,51 +172,29 @@ def folder(tmp_path_factory, content):
 
 
 @pytest.mark.promise("R9")
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_is_refused_with_its_reason(folder, name):
-    with pytest.raises(FileError) as caught:
-        open_answer(folder / f"{name}.h5")
-    assert str(caught.value).startswith(f"{folder / name}.h5: ")
-    assert HOSTILE[name][1] in str(caught.value)
-    assert SECRET[:10].decode() not in str(caught.value) and str(caught.value).isprintable()
+def test_a_hostile_file_is_refused_with_its_reason(folder):
+    for name, (_, reason) in HOSTILE.items():
+        with pytest.raises(FileError, match=re.escape(reason)) as caught:
+            open_answer(folder / f"{name}.h5")
+        assert str(caught.value).startswith(f"{folder / name}.h5: ")
+        assert SECRET[:10].decode() not in str(caught.value) and str(caught.value).isprintable()
 
 
 READER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import os
 from granchain.errors import FileError
 from granchain.store import open_answer
-good = os.environ.get("GOOD", "")
 for path in sys.stdin.read().split():
     try:
-        result = open_answer(path)
+        open_answer(path)
     except FileError as error:
         print("refused" if len(str(error)) > len(path) + 20 else "refused without a word")
     else:
-        print("opened" if not good else "same" if repr(everything(result)) == good else "different")
+        print("opened")
 # Not ru_maxrss, which starts from that of the process that started this one.
 print(int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) // 1024)
 """
-
-
-def read_in_a_process(paths, setup="", good="", seconds=120):
-    """Read files in one process of its own; what it said of each, and the memory [MB] it took."""
-    done = subprocess.run(
-        [sys.executable, "-c", setup + READER, str(ROOT)],
-        input="\n".join(map(str, paths)),
-        env={**os.environ, "GOOD": good},
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        check=False,
-    )
-    assert done.returncode == 0, (
-        f"exit code {done.returncode} after {len(done.stdout.split())} files: {done.stderr[-500:]}"
-    )
-    *said, memory = done.stdout.splitlines()
-    assert len(said) == len(paths)
-    return said, int(memory)
 
 
 @pytest.mark.promise("R9")
@@ -225,10 +203,18 @@ def read_in_a_process(paths, setup="", good="", seconds=120):
     reason="the memory that a process took is read from /proc",
 )
 def test_no_hostile_file_takes_memory(folder):
-    said, memory = read_in_a_process([folder / f"{name}.h5" for name in HOSTILE])
-    assert set(said) == {"refused"}
+    done = subprocess.run(
+        [sys.executable, "-c", READER, str(ROOT)],
+        input="\n".join(str(folder / f"{name}.h5") for name in HOSTILE),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    *said, memory = done.stdout.splitlines()
+    assert said == ["refused"] * len(HOSTILE)
     # good files too take 69 MB with Python 3.11, 159 with 3.13; a bomb that goes off 180 more
-    assert memory < 200
+    assert int(memory) < 200
 
 
 def hanging(content):
@@ -251,7 +237,7 @@ def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, co
         open_answer(path)
 
 
-# --- Damaged.
+# --- Damaged; files of every answer with a flipped bit: test_answers.py
 def flipped(content, draw):
     damaged = bytearray(content)
     for _ in range(draw.choice([1, 1, 1, 2, 4, 16])):
@@ -263,29 +249,6 @@ def flipped(content, draw):
         )
         damaged[at] ^= 1 << draw.randrange(8)
     return bytes(damaged)
-
-
-COMPARE = f"""
-import sys
-sys.path[:0] = [{str(Path(__file__).parent)!r}, sys.argv[1]]
-from support.example_results import everything
-"""
-
-
-@pytest.mark.promise("R9")
-@pytest.mark.parametrize("count", [150, pytest.param(2000, marks=pytest.mark.long)])
-def test_a_file_with_flipped_bits_is_never_read_as_other_numbers(tmp_path, content, count, figure):
-    draw, last = random.Random(count), tmp_path / "good.h5"
-    paths = [tmp_path / f"{k}.h5" for k in range(count)]
-    for path in paths:
-        path.write_bytes(flipped(content, draw))
-    last.write_bytes(content)
-    good = repr(everything(open_answer(last)))
-    said, _ = read_in_a_process([*paths, last], COMPARE, good, 60 + count)
-    assert said[-1] == "same"
-    figure("files with flipped bits read as other numbers", said.count("different"), at_most=0)
-    what = "files with flipped bits refused with a message, of all"
-    figure(what, said.count("refused") / count, at_least=0.95)
 
 
 # --- Not an output file at all.
