@@ -218,7 +218,8 @@ def band_edge() -> Shown:
 def not_compared() -> Shown:
     """List the articles."""
     return Shown(
-        text="We could read the abstracts only, and they contain no number of the chain, or not enough to compute one:\n\n"
+        text="We could read the abstracts only. A second search of public texts and code found no more. The abstracts contain no number of the "
+        "chain, or not enough to compute one:\n\n"
         "* Daraio, Nesterenko, Herbold & Jin 2005, a chain of PTFE beads, doi:10.1103/PhysRevE.72.016603.\n"
         "* Job, Melo, Sokolow & Sen 2005, the force of a pulse at a wall, doi:10.1103/PhysRevLett.94.178002.\n"
         "* Doney & Sen 2006, tapered and decorated chains, doi:10.1103/PhysRevLett.97.155502. The case `tapered-chain` has the exact speeds of "
