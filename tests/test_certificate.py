@@ -4,6 +4,7 @@ wrong law is told what is wrong with it."""
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,6 +33,7 @@ from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.user import load_law_module
+from granchain.contact.viscoelastic import LeeRadok
 from granchain.errors import LawError
 from granchain.material import MATERIALS
 from granchain.show.blocks import Paragraph, markdown_cell
@@ -279,6 +281,62 @@ KINKED = spring(
     FORCE="c[0] * d + 3e7 * max(d - 2e-6, 0.0)",
     ENERGY="0.5 * c[0] * d * d + 1.5e7 * max(d - 2e-6, 0.0) * max(d - 2e-6, 0.0)",
 )
+
+
+def relaxing(**changes):
+    """Contact of lee-radok with other functions."""
+    contact = Contact(LAWS["lee-radok"], example_inputs(LAWS["lee-radok"]))
+    contact.law = contact.law._replace(**changes)
+    return contact
+
+
+def swelling(dt, before, overlap, c, h):
+    """The creep has the other sign: the force grows while the contact is closed."""
+    (creep,), lost = LeeRadok.evolve(dt, before, overlap, c, tuple(map(abs, h)))
+    return (-creep,), lost
+
+
+SWELLING = {
+    "evolve": swelling,
+    "force": lambda overlap, rate, c, h: (
+        LeeRadok.force(overlap, 0.0, c, (0.0,)) + c[0] * c[1] * abs(h[0]) ** 1.5 * (overlap > 0.0)
+    ),
+}
+
+
+def test_cycles_of_a_law_with_memory_take_time() -> None:
+    # faster than any relaxation, this is a spring
+    swells = relaxing(**SWELLING)
+    swells.model = replace(swells.model, evolves=False)
+    assert cycles(swells, 8).certain == 0.0
+    assert cycles(relaxing(**SWELLING), 8).certain > 0.01
+    assert 0.0 <= cycles(relaxing(), 8).energy < CREATION
+
+
+@pytest.mark.parametrize(
+    ("evolve", "sentence"),
+    [
+        (
+            lambda dt, before, d, c, h: (LeeRadok.evolve(dt, before, d, c, h)[0], -1e-9),
+            "evolve dissipates -1e-09 J in a step in a loading and unloading within",
+        ),
+        (
+            lambda dt, before, d, c, h: (LeeRadok.evolve(dt, before, d, c, h)[0], 0.0),
+            "the energies differ from the work in a loading and unloading within",
+        ),
+        (
+            lambda dt, before, d, c, h: LeeRadok.evolve(min(dt, 1e-6), before, d, c, h),
+            "evolve does not relax completely in an infinite time at overlap",
+        ),
+        (
+            lambda dt, before, d, c, h: LeeRadok.evolve(dt, abs(before), abs(d), c, h),
+            "evolve changes the history of a fresh, open contact. It must not change",
+        ),
+    ],
+)
+def test_a_wrong_memory_is_told(evolve, sentence) -> None:
+    problems = faults_of_law(relaxing(evolve=evolve))
+    assert any(problem.startswith(f"lee-radok: {sentence}") for problem in problems), problems
 
 
 def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law) -> None:

@@ -1,5 +1,5 @@
-"""Slow loading of one contact: cycles, jumps, and losses from the law's functions in plain
-Python."""
+"""Prescribed loading of one contact: cycles, jumps, and losses from the law's functions in plain
+Python. A law with memory is also loaded and unloaded in times in which it relaxes."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ GRID_OF_OVERLAPS = 600
 # cycles must detect. A section of a path is halved up to HALVINGS times to reach it. Each halving
 # reduces the error of a kink fourfold, and that of a jump without a node twofold.
 QUADRATURE, HALVINGS = 1e-7, 12
+
+# Decades around the time of an impact in which a law with memory is loaded: our choice, so that
+# the contact relaxes hardly, partly, and nearly completely.
+RELAXING_DECADES = (-3.0, 3.0)
 
 
 class Creation(NamedTuple):
@@ -63,6 +67,7 @@ class Contact:
         self.c = tuple(float(x) for x in coefficients(self.model, pair, values, limit)[:, 0])
         self.limit = min(float(limit[0]), float(self.law.overlap_limit(self.c)))
         self.scale = self._scale(float(pair.effective_mass))
+        self.time = self.scale / IMPACT_SPEEDS[-1]
 
     def _scale(self, mass: float) -> float:
         """Return the overlap [m] that the highest impact speed reaches, with work m v^2/2."""
@@ -87,6 +92,13 @@ class Contact:
                 except (ArithmeticError, ValueError):
                     return (math.nan,) * len(h)
         return h
+
+    def relax(self, dt: float, before: float, overlap: float, h: tuple) -> tuple[tuple, float]:
+        """Return the history after a time [s], and the energy that it has dissipated [J]."""
+        try:
+            return self.law.evolve(dt, before, overlap, self.c, h)
+        except (ArithmeticError, ValueError):
+            return (math.nan,) * len(h), math.nan
 
     def force(self, overlap: float, h: tuple, rate: float = 0.0) -> float:
         """Return the force [N] with this history."""
@@ -144,21 +156,27 @@ _FINE, _COARSE = simpson(_PATH_INTERVALS), simpson(_PATH_INTERVALS // 2)
 
 
 def cycles(contact: Contact, count: int = 40) -> Creation:
-    """Return the largest energy that closed quasi-static cycles create, and its error.
+    """Return the largest energy that closed cycles create, and its error.
 
     Both are relative to the largest work supplied. The work is integrated from the forces alone, so
-    that errors in the law's own energies cannot hide created energy.
+    that errors in the law's own energies cannot hide created energy. The cycles are faster than
+    any relaxation. For a law with memory, a quarter as many cycles take a random time.
     """
     random = np.random.default_rng(20150801)
+    relaxing = count // 4 if contact.model.evolves else 0
     # Paths are split at jumps of the force, because no quadrature detects a jump inside.
     nodes = sorted(overlap for overlap, _ in jumps(contact))
     created = error = 0.0
-    for _ in range(count):
+    for number in range(count + relaxing):
         top = contact.scale * 10.0 ** random.uniform(-4.0, 0.0)
         turns = [0.0, *(top * random.uniform(0.0, 1.0, size=5)), top, 0.0, -0.05 * top]
-        h, work_in, largest, doubt = contact.fresh(), 0.0, 0.0, 0.0
+        h, work_in, largest, doubt, duration = contact.fresh(), 0.0, 0.0, 0.0, 0.0
+        if number >= count:
+            duration = contact.time * 10.0 ** random.uniform(*RELAXING_DECADES)
         for before, after in pairwise(split_cycle(turns, nodes)):
-            work, off, h = work_along(contact, before, after, h, QUADRATURE * largest)
+            work, off, h = work_along(
+                contact, before, after, h, QUADRATURE * largest, duration=duration
+            )
             work_in, doubt = work_in + work, doubt + off
             largest = max(largest, work_in)
         if largest > 0.0:
@@ -170,16 +188,27 @@ def cycles(contact: Contact, count: int = 40) -> Creation:
 
 
 def work_along(
-    contact: Contact, begin: float, end: float, h: tuple, allowed: float, halvings: int = HALVINGS
+    contact: Contact,
+    begin: float,
+    end: float,
+    h: tuple,
+    allowed: float,
+    halvings: int = HALVINGS,
+    duration: float = 0.0,
 ) -> tuple[float, float, tuple]:
     """Return work [J] along a path of overlap, its error, and the final history.
+
+    The path takes a `duration` [s], with equal times between its nodes. If it is 0, nothing
+    relaxes.
 
     The error is the difference from the rule with half as many nodes. A path is halved if its error
     is above `allowed` [J] and above QUADRATURE times its work.
     """
-    start, force = h, np.empty(_ONSET_PLACES.size)
+    start, force, before = h, np.empty(_ONSET_PLACES.size), begin
     for i, d in enumerate((begin + (end - begin) * _ONSET_PLACES).tolist()):
-        h = contact.load(d, h)
+        if duration and i:
+            h, _ = contact.relax(duration / _PATH_INTERVALS, before, d, h)
+        h, before = contact.load(d, h), d
         force[i] = contact.force(d, h)
     work = (end - begin) * float(_FINE @ force)
     error = abs(work - (end - begin) * float(_COARSE @ force[::2]))
@@ -187,8 +216,12 @@ def work_along(
     if not error > allowed or halvings == 0:
         return work, error, h
     middle = 0.5 * (begin + end)
-    first, off, h = work_along(contact, begin, middle, start, 0.5 * allowed, halvings - 1)
-    second, more, h = work_along(contact, middle, end, h, 0.5 * allowed, halvings - 1)
+    first, off, h = work_along(
+        contact, begin, middle, start, 0.5 * allowed, halvings - 1, 0.5 * duration
+    )
+    second, more, h = work_along(
+        contact, middle, end, h, 0.5 * allowed, halvings - 1, 0.5 * duration
+    )
     return first + second, off + more, h
 
 

@@ -6,7 +6,15 @@ import math
 from collections.abc import Iterator
 from itertools import product
 
-from granchain.certificates.contact import IMPACT_SPEEDS, QUADRATURE, Contact, Creation
+import numpy as np
+
+from granchain.certificates.contact import (
+    IMPACT_SPEEDS,
+    QUADRATURE,
+    RELAXING_DECADES,
+    Contact,
+    Creation,
+)
 from granchain.contact.examples import factors_of
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.errors import LawError
@@ -20,6 +28,9 @@ CHECKED_RATES = (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1])
 # Accepted energy creation in a cycle, relative to the largest work supplied: rounding of the cycles
 # and of the closed forms.
 CREATION = 1e-6
+# Steps of a loading and unloading of a law with memory, and the accepted residual of its energies,
+# relative to the work: the steps are of second order, (pi/400)^2 = 6e-5.
+RELAXING_STEPS, RELAXING_RESIDUAL = 400, 1e-3
 
 
 def creates_energy(law: type[ContactLaw], created: Creation, falls: float) -> bool:
@@ -82,7 +93,7 @@ def faults_of_law(contact: Contact) -> list[str]:
     for kind, sentence in faults_of_values(contact):
         first.setdefault(kind, f"{contact.name}: {sentence}")
     if not first:
-        for kind, sentence in faults_of_forces(contact):
+        for kind, sentence in (*faults_of_forces(contact), *faults_of_memory(contact)):
             first.setdefault(kind, f"{contact.name}: {sentence}")
         return [*first.values(), *problems_of_units(contact.model.law)]
     return list(first.values())
@@ -171,3 +182,55 @@ def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
             f"the force is discontinuous at zero overlap: {least:.3g} N at a billionth of the "
             "largest overlap",
         )
+
+
+def faults_of_memory(contact: Contact) -> Iterator[tuple[str, str]]:
+    """Yield problems of a history that relaxes in time, each with its kind and a message."""
+    if not contact.model.evolves:
+        return
+    fresh, top = contact.fresh(), contact.scale
+    if contact.relax(contact.time, -top, -top, fresh) != (fresh, 0.0):
+        yield "fresh", "evolve changes the history of a fresh, open contact. It must not change"
+    for d in contact.overlaps(1e-3, 12):
+        rest = contact.relax(math.inf, 0.0, d, fresh)[0]
+        again = contact.relax(math.inf, d, d, rest)[0]
+        if not np.allclose(again, rest, rtol=1e-9, atol=0.0):
+            yield (
+                "rest",
+                f"evolve does not relax completely in an infinite time at overlap {d:.3g} m. A "
+                "static load finds the contact at rest",
+            )
+    for duration in contact.time * np.logspace(*RELAXING_DECADES, 7):
+        supplied, residual, least = relaxing_energies(contact, top, float(duration))
+        within = f"in a loading and unloading within {duration:.2g} s"
+        if not least >= -1e-9 * supplied:
+            yield (
+                "lost",
+                f"evolve dissipates {least:.2g} J in a step {within}. It must not be negative",
+            )
+        if not abs(residual) <= RELAXING_RESIDUAL * supplied:
+            yield (
+                "balance",
+                f"the energies differ from the work {within} by {abs(residual) / supplied:.2g} of "
+                "it. The work must be the change of energy plus what evolve dissipates",
+            )
+
+
+def relaxing_energies(contact: Contact, top: float, duration: float) -> tuple[float, float, float]:
+    """Return energies of a contact that is loaded to an overlap and unloaded within a time [J].
+
+    They are the largest work supplied, the work that is neither stored nor dissipated at the end,
+    and the least energy dissipated in a step.
+    """
+    times = np.linspace(0.0, math.pi, RELAXING_STEPS + 1)
+    h, before, force = contact.fresh(), 0.0, 0.0
+    work = supplied = dissipated = 0.0
+    least = math.inf
+    for d in (top * np.sin(times[1:-1])).tolist():
+        h, lost = contact.relax(duration / RELAXING_STEPS, before, d, h)
+        h = contact.load(d, h)
+        force_before, force = force, contact.force(d, h)
+        work += 0.5 * (force + force_before) * (d - before)
+        before, dissipated = d, dissipated + lost
+        supplied, least = max(supplied, work), min(least, lost)
+    return supplied, work - contact.energy(before, h) - contact.lost(h) - dissipated, least

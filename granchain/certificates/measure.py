@@ -384,7 +384,9 @@ def scales_with_units(law: type[ContactLaw], values: SimpleNamespace) -> bool:
     newton = conversion("N", metre, kilogram, second)
     for x in (0.01, 0.1, 0.5):
         d, rate = x * contact.scale, IMPACT_SPEEDS[1]
-        h, g = contact.load(d, contact.fresh()), scaled.load(d * metre, scaled.fresh())
+        h, _ = contact.relax(contact.time, 0.0, d, contact.fresh())
+        g, _ = scaled.relax(contact.time * second, 0.0, d * metre, scaled.fresh())
+        h, g = contact.load(d, h), scaled.load(d * metre, g)
         force = contact.force(d, h, rate) * newton
         if not abs(scaled.force(d * metre, g, rate * metre / second) - force) <= 1e-9 * abs(force):
             return False
