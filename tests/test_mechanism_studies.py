@@ -22,6 +22,13 @@ def swept(vary, **options):
     return gc.sweep(crank(), vary, progress=False, **options)
 
 
+def test_a_case_is_unchanged_by_a_clearance_that_replaces_the_radius_of_its_pin():
+    case = gc.load_mechanism("scotch-yoke")
+    radius = case.pin.radius
+    assert case.replace({"slot.clearance": 1e-4}).pin.radius != radius
+    assert case.replace({"crank.speed": 20.0}).pin.radius == radius
+
+
 def test_the_measures_are_those_of_the_samples():
     result = gc.run_mechanism(crank(**{"time.end": 0.1}))
     force, closed = result.contact_force, 0

@@ -193,7 +193,9 @@ class CheckedCase(Table):
         if hasattr(changes.get("initial"), "variables"):
             changes["initial"] = {"state": state_text_of(changes["initial"])}
         document, problems = dict(self._document), Problems()
-        for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
+        # a change may also remove the alternative of its key, which can be in another table
+        changed = (*changes, *(self.alternatives.get(where, where) for where in changes))
+        for name in {where.partition(".")[0].strip() for where in changed} & document.keys():
             document[name] = copy.deepcopy(document[name])
         # a copy, because a table in it may be changed by a later key
         change(document, copy.deepcopy(changes), problems, self.alternatives)
