@@ -96,7 +96,7 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
     assert np.array_equal(found.nominal_force, nominal.sensor_force[: len(found.time)])
     # as far as every member has samples
     traces = [(np.arange(count), np.zeros((count, 1))) for count in (6, 5)]
-    runs = SimpleNamespace(traces=traces, status=[Status.COMPLETE] * 2)
+    runs = SimpleNamespace(traces=traces, complete=[0, 1])
     assert of_bands.common_times(runs).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 

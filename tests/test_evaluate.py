@@ -263,6 +263,10 @@ def test_a_chained_list_gives_the_numbers_of_a_chained_sweep(tmp_path):
         assert np.array_equal(study[name], swept[name]), name
     with pytest.raises(CaseError, match=r"chain\.radius cannot be varied in a chained study"):
         gc.evaluate([case, case.replace({"chain.radius": 2.3e-3})], chained=True)
+    # a case that occurs twice starts from another state the second time
+    there_and_back = gc.evaluate([*cases[:2], cases[0]], chained=True, progress=False)
+    assert np.array_equal(there_and_back["drive_phase"][:2], study["drive_phase"][:2])
+    assert there_and_back["state"][2] != there_and_back["state"][0]
     # the first value of a chain is not the run of its case
     file = tmp_path / "traces.h5"
     single = gc.evaluate(cases, "traces", out=file, progress=False)

@@ -23,12 +23,12 @@ SPEEDS = [0.5, 0.7, 0.9, 1.1]
 class After:
     """Computes tasks here; from the second one on `then` answers."""
 
-    def __init__(self, then: Callable[[Future[bytes]], Any]):
+    def __init__(self, then: Callable[[Future[list[bytes]]], Any]):
         self._then, self._count = then, 0
 
-    def submit(self, function: Callable[..., bytes], *task: Any) -> Future[bytes]:
+    def submit(self, function: Callable[..., list[bytes]], *task: Any) -> Future[list[bytes]]:
         self._count += 1
-        future: Future[bytes] = Future()
+        future: Future[list[bytes]] = Future()
         if self._count == 1:
             future.set_result(function(*task))
             return future
@@ -36,7 +36,7 @@ class After:
         return future if other is None else other
 
 
-def is_cancelled(future: Future[bytes]) -> None:
+def is_cancelled(future: Future[list[bytes]]) -> None:
     future.cancel()
     future.set_running_or_notify_cancel()
 
@@ -66,12 +66,12 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
         COUNT,
     ),
     "no records": (
-        lambda: After(lambda future: future.set_result(b"nonsense")),
-        "returned something other than the members of its task (ValueError",
+        lambda: After(lambda future: future.set_result([b"nonsense"])),
+        "returned something other than the members of its task (JSONDecodeError",
         COUNT,
     ),
     "no members": (
-        lambda: After(lambda future: future.set_result(b"")),
+        lambda: After(lambda future: future.set_result([])),
         "returned something other than the members of its task (ValueError",
         COUNT,
     ),
@@ -132,6 +132,13 @@ def test_a_dask_client_computes_as_an_executor_does() -> None:
     here = gc.sweep(elastic(), {"striker.speed": SPEEDS})
     there = gc.sweep(elastic(), {"striker.speed": SPEEDS}, executor=DaskClient())
     assert there.identical(here)
+
+
+def test_complete_results_of_an_executor_are_written_to_a_file(tmp_path: Path) -> None:
+    cases = [elastic(**{"striker.speed": speed}) for speed in SPEEDS]
+    with ThreadPoolExecutor(1) as pool:
+        ensemble = gc.evaluate(cases, "result", executor=pool, out=tmp_path / "runs.h5")
+    assert all(result.equals(gc.run(case)) for result, case in zip(ensemble, cases, strict=True))
 
 
 def test_a_pool_whose_process_dies_is_a_sentence(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, LawError
 from granchain.keys import Problems
 from granchain.store.answer import open_study
-from granchain.store.journal import PART_HEAD, content_of_columns, frame
+from granchain.store.journal import PART_HEAD, columns_in, content_of_columns, frame
 from granchain.studies import executors
 from granchain.studies.evaluate import compute_here, evaluated
 from granchain.studies.measures import Missing
@@ -590,10 +590,10 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
     sent, cases = [], []
 
     class Recording:
-        def submit(self, function, text, members, functions):
-            assert functions == ()
-            sent.append(json.loads(text))
-            cases.append(members)
+        def submit(self, function, sender, members, measures):
+            assert measures.functions == ()
+            sent.append(sender)
+            cases.append((members, measures))
             raise KeyboardInterrupt
 
     # another name than other tests give it in this process
@@ -615,14 +615,14 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
     assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
 
     def status_of(task, members):
-        (columns,) = executors.blocks_in(executors.compute(json.dumps(task), members))
-        return columns["status"]
+        (block,) = executors.compute(task, *members)
+        return columns_in(block)["status"]
 
     assert status_of(sent[0], cases[0]) == ["complete"]
     with pytest.raises(
         GranchainError, match=r"worker: this worker has granchain .* started with 0\.1"
     ):
-        executors.compute(json.dumps(sent[0] | {"version": "0.1"}), cases[0])
+        executors.compute(sent[0] | {"version": "0.1"}, *cases[0])
     file.write_text(file.read_text() + "\n# edited\n")
     # a process that has loaded the law of the study keeps it; another one reads the file
     sent_on = sent[1] | {"process": 0}
@@ -631,7 +631,7 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
     monkeypatch.delitem(sys.modules, law.__module__)
     assert status_of(sent[1], cases[1]) == ["complete"]
     with pytest.raises(GranchainError, match="differs from the law file of the study"):
-        executors.compute(json.dumps(sent_on), cases[1])
+        executors.compute(sent_on, *cases[1])
     with pytest.raises(GranchainError, match="worker: cannot read the law file"):
         executors.load_same(str(tmp_path / "none.py"), "")
 

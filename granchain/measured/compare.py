@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ from granchain.studies.bands import (
     SAMPLES_AT_ONCE,
     Uncertain,
     common_times,
-    complete_members,
     nominal_and_members,
     on_grid,
     quantiles_over,
@@ -131,7 +129,7 @@ def compare(
     report, bands_of, begun = progress_of(progress, "bands"), _empty_bands(comparison), 0
     for i, plan in enumerate(plans):
         if plan is not None:
-            count = None if report is None else partial(report_from, report, begun, runs)
+            count = report_from(report, begun, runs)
             _add_bands(bands_of, comparison, i, plan, nominal_and_members(plan, threads, count))
             begun += 1 + members
     return comparison.with_variables(bands_of, tuple(dict.fromkeys(messages)))
@@ -196,7 +194,7 @@ def _add_bands(
 ) -> None:
     """Add the uncertainty bands of result `i` to the variables of all bands."""
     agreement = comparison.results[i]
-    members = complete_members(measured)[1:]
+    members = measured.complete[1:]
     late = measured["arrival"][members] - measured["arrival"][0]
     clean = np.isfinite(late).all(axis=0) & np.array(
         [not sensor.merged for sensor in agreement.sensors]

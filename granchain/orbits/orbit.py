@@ -302,7 +302,10 @@ def orbit_of(
     case: Case, problem: Problem, shot: Shot, shots: int, origin: str, settled: int = 0
 ) -> Orbit:
     """Return the orbit of a shot; `case` is the case of the orbit."""
-    stability, error = problem.stability(shot), step_error(problem, shot)
+    stability, (displacement_error, energy_error) = (
+        problem.stability(shot),
+        step_error(problem, shot),
+    )
     shooting = shot.shooting
     chain, n, period = shooting.chain, shooting.chain.bodies, shooting.period
     state, vectors = shot.state * shooting.grid.scale, stability.vectors.astype(complex)
@@ -324,7 +327,7 @@ def orbit_of(
         "energy_in": _gain(result, "drives"),
         "energy_lost": sum(_gain(result, name) for name in lost),
         "energy": stability.energy,
-        "energy_error": error.energy,
+        "energy_error": energy_error,
         "period_error": stability.period_error,
         "residual": shot.residual,
         "shots": shots,
@@ -334,7 +337,7 @@ def orbit_of(
         "body": np.arange(1, n + 1) if attached else None,
         "displacement": state[:n],
         "velocity": state[n:],
-        "displacement_error": error.displacement,
+        "displacement_error": displacement_error,
         "multiplier": np.arange(len(stability.values)),
         "multipliers": stability.values,
         "vector_displacement": vectors[:, :n],

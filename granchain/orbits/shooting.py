@@ -282,16 +282,11 @@ class Stability:
     period_error: float = 0.0
 
 
-class StepError(NamedTuple):
-    """Discretization errors of an orbit: displacement of each body at any phase, (n_bodies,) [m],
-    and energy of a breather [J]."""
+def step_error(problem: Any, shot: Shot) -> tuple[np.ndarray, float]:
+    """Return the discretization errors of an orbit, from the orbit with half the step.
 
-    displacement: np.ndarray
-    energy: float = math.nan
-
-
-def step_error(problem: Any, shot: Shot) -> StepError:
-    """Return the discretization error of an orbit, from the orbit with half the step.
+    They are the error of the displacement of each body at any phase, (n_bodies,) [m], and of the
+    energy of a breather [J].
 
     Newton's method uses the Jacobian of the orbit itself, so each correction costs one run.
     """
@@ -306,11 +301,10 @@ def step_error(problem: Any, shot: Shot) -> StepError:
             state, period = state + move[:n], period * (1.0 + float(move[n:].sum()))
             change = state - shot.state
             if np.abs(move[:n]).max() <= max(CORRECTED * np.abs(change).max(), problem.closes):
-                error = swing_error(change, shot.shooting)
-                return StepError(error, problem.energy_error(shot, state))
+                return swing_error(change, shot.shooting), problem.energy_error(shot, state)
     except (CaseError, RunError):
         pass
-    return StepError(np.full(n // 2, math.nan))
+    return np.full(n // 2, math.nan), math.nan
 
 
 def swing_error(change: np.ndarray, shooting: Shooting) -> np.ndarray:

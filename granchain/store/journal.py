@@ -603,7 +603,10 @@ def content_of_columns(columns: Mapping[str, Any]) -> list[bytes | memoryview]:
     lists = {name: values for name, values in columns.items() if isinstance(values, list)}
     arrays = {name: values for name, values in columns.items() if name not in lists}
     if "result" in lists:
-        plain = [None if each is None else PlainResult.of(each) for each in lists["result"]]
+        # the results of a worker are plain already
+        plain = [
+            PlainResult.of(each) if isinstance(each, Result) else each for each in lists["result"]
+        ]
         lists["result"] = [None if each is None else each.facts for each in plain]
         for row, each in enumerate(plain):
             if each is not None:

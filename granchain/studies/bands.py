@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,12 +140,11 @@ def bands(
     further = uncertain_case.changed(np.concatenate([second, *mixed])) if sensitivity else []
     runs = 1 + n + len(further)
     report = progress_of(progress, "bands")
-    count = None if report is None else partial(report_from, report, 0, runs)
-    evaluation = nominal_and_members(uncertain_case, threads, count)
+    evaluation = nominal_and_members(uncertain_case, threads, report_from(report, 0, runs))
     attributes = attributes_of_bands(uncertain_case, evaluation, runs)
     variables = band_variables(uncertain_case, evaluation, levels)
     if sensitivity:
-        count = None if report is None else partial(report_from, report, 1 + n, runs)
+        count = report_from(report, 1 + n, runs)
         more = evaluated(further, threads=threads, progress=count, interruptible=False)
         variables |= indices(
             uncertain_case,
@@ -156,10 +155,10 @@ def bands(
 
 
 def report_from(
-    report: Callable[[int, int], Any], begun: int, runs: int, done: int, _count: int
-) -> None:
-    """Report the progress of an evaluation that follows others."""
-    report(begun + done, runs)
+    report: Callable[[int, int], Any] | None, begun: int, runs: int
+) -> Callable[[int, int], Any] | None:
+    """Return the function for the progress of an evaluation that follows others, if any."""
+    return None if report is None else lambda done, _: report(begun + done, runs)
 
 
 @dataclass(frozen=True)
@@ -209,7 +208,7 @@ class Uncertain:
             If a case is invalid. The message lists each error once.
         """
         listed: dict[str, Any] = dict(zip(self.drawn, sample.T.tolist(), strict=True))
-        return Plan(self.case, listed, "zip", 1, self.seed).cases()
+        return [*Plan(self.case, listed, "zip", 1, self.seed)]
 
 
 def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = False) -> Uncertain:
@@ -318,18 +317,11 @@ def nominal_and_members(
         raise RunError(
             evaluation.message[0] or f"the nominal case failed: {evaluation.status[0].label}"
         )
-    complete = complete_members(evaluation)
-    failed = [evaluation.message[run] for run in range(len(cases)) if run not in set(complete)]
-    if len(complete) == 1:
-        raise RunError(f"every member failed, the first one with: {failed[0]}")
-    notes = []
-    if failed:
-        notes.append(failure_note(uncertain_case, failed))
-    if note := missing_note(np.isnan(evaluation["peak"][complete]), evaluation.sensor_bead):
-        notes.append(note)
-    for sentence in notes:
-        warnings.warn(f"bands: {sentence}", GranchainWarning, stacklevel=3)
-    least = min(len(evaluation.traces[run][0]) for run in complete)
+    if len(evaluation.complete) == 1:
+        raise RunError(f"every member failed, the first one with: {evaluation.message[1]}")
+    for note in notes_of_bands(evaluation):
+        warnings.warn(f"bands: {note}", GranchainWarning, stacklevel=3)
+    least = min(len(evaluation.traces[run][0]) for run in evaluation.complete)
     if least < CUBIC_NODES:
         raise CaseError(
             f"sensors.interval: {least} samples per run are too few. At least {CUBIC_NODES} are "
@@ -338,17 +330,18 @@ def nominal_and_members(
     return evaluation
 
 
-def failure_note(uncertain_case: Uncertain, failed: Sequence[str]) -> str:
-    """Return the message about members that failed."""
-    return (
-        f"{len(failed)} of {uncertain_case.n} members failed and are excluded, the first one with: "
-        f"{failed[0]}"
-    )
-
-
-def complete_members(evaluation: Evaluation) -> list[int]:
-    """Return the indices of the completed runs; the nominal case is the first of them."""
-    return [run for run, status in enumerate(evaluation.status) if not status.failed]
+def notes_of_bands(evaluation: Evaluation) -> list[str]:
+    """Return notes about pulses that are missing, and about members that failed."""
+    late = np.isnan(evaluation["peak"][evaluation.complete])
+    notes = [missing_note(late, evaluation.sensor_bead)]
+    ends = zip(evaluation.status, evaluation.message, strict=True)
+    failed = [message for status, message in ends if status.failed]
+    if failed:
+        notes.append(
+            f"{len(failed)} of {len(evaluation.cases) - 1} members failed and are excluded, the "
+            f"first one with: {failed[0]}"
+        )
+    return [note for note in notes if note]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -402,7 +395,7 @@ def grid_error(time: np.ndarray, force: np.ndarray) -> float:
 
 def common_times(evaluation: Evaluation) -> np.ndarray:
     """Return the sample times of the nominal case for which every member has samples."""
-    end = min(float(evaluation.traces[run][0][-1]) for run in complete_members(evaluation))
+    end = min(float(evaluation.traces[run][0][-1]) for run in evaluation.complete)
     times = evaluation.traces[0][0]
     return times[times <= end * (1.0 + 1e-9)]
 
@@ -411,7 +404,7 @@ def band_variables(
     uncertain_case: Uncertain, evaluation: Evaluation, quantiles: np.ndarray
 ) -> dict[str, Variable]:
     """Return the variables of the bands."""
-    times, members = common_times(evaluation), complete_members(evaluation)[1:]
+    times, members = common_times(evaluation), evaluation.complete[1:]
     force = np.empty((len(quantiles), len(times), len(evaluation.sensor_bead)))
     # a few times at once, with the forces of all members at these times
     stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(members))
@@ -483,18 +476,11 @@ def attributes_of_bands(
         f"{evaluation.status[1:].count(ending)} {ending.label}"
         for ending in dict.fromkeys(evaluation.status[1:])
     ]
-    note = missing_note(
-        np.isnan(evaluation["peak"][complete_members(evaluation)]), evaluation.sensor_bead
-    )
-    failed = [evaluation.message[k] for k, status in enumerate(evaluation.status) if status.failed]
-    notes = [note] if note else []
-    if failed:
-        notes.append(failure_note(uncertain_case, failed))
     return study_attributes(
         "bands",
         uncertain_case.case.title or "untitled case",
         uncertain_case.case.law.split(", "),
-        notes,
+        notes_of_bands(evaluation),
         uncertain_case.case,
         status=", ".join(ends),
         n=uncertain_case.n,

@@ -643,6 +643,13 @@ def limits_of(subject_to: Any) -> np.ndarray:
     return np.array(limits, dtype=float).reshape(-1, 2)
 
 
+def scipy_optimize() -> Any:
+    """Return scipy.optimize, which is imported when it is first used."""
+    import scipy.optimize
+
+    return scipy.optimize
+
+
 class Designs:
     """Designs of a case and the results of their runs. A design is a point in the unit cube.
 
@@ -750,21 +757,18 @@ class Designs:
 
     def _constraints(self, results: Callable[..., Any], **more: Any) -> Any:
         """Return the constraint on the results for SciPy, or none without limits."""
-        from scipy.optimize import NonlinearConstraint
-
-        return (NonlinearConstraint(results, *self.limits.T, **more),) if len(self.limits) else ()
+        constraint = scipy_optimize().NonlinearConstraint
+        return (constraint(results, *self.limits.T, **more),) if len(self.limits) else ()
 
     def explore(self, generations: int, seed: Sequence[int]) -> Any:
         """Run differential evolution. Only population 0 starts with the initial case."""
-        from scipy.optimize import differential_evolution
 
         def constrained(x: np.ndarray) -> np.ndarray:
             # large finite numbers for failed designs, because SciPy subtracts them
             results = np.nan_to_num(self.at(np.atleast_2d(x.T))[:, 1:].T, posinf=1e300)
             return results if x.ndim > 1 else results[:, 0]
 
-        evolve: Any = differential_evolution
-        search = evolve(
+        search = scipy_optimize().differential_evolution(
             lambda x: self.at(np.atleast_2d(x.T))[:, 0],
             [(0.0, 1.0)] * len(self.best),
             maxiter=generations,
@@ -782,8 +786,6 @@ class Designs:
 
     def descend(self, start: np.ndarray, span: float) -> np.ndarray:
         """Run SLSQP with differences over a span of the box, and return its last design."""
-        from scipy.optimize import minimize
-
         zero, unit = np.zeros_like(start), np.ones_like(start)
 
         def finite(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -798,8 +800,7 @@ class Designs:
             here, slope = finite(x)
             return here[0] / self.size, slope[0] / self.size
 
-        local: Any = minimize
-        search = local(
+        search = scipy_optimize().minimize(
             value,
             start,
             jac=True,
@@ -815,10 +816,7 @@ class Designs:
 
     def search_without_slopes(self) -> None:
         """Run COBYQA from the best design."""
-        from scipy.optimize import minimize
-
-        local: Any = minimize
-        search = local(
+        search = scipy_optimize().minimize(
             lambda x: self.at(x[np.newaxis])[0, 0] / self.size,
             self.best,
             method="COBYQA",
@@ -848,8 +846,6 @@ class Designs:
         follow from non-negative least squares. The gains of multipliers up to their bounds, and of
         slopes up to the minimum of their parabolas, are added.
         """
-        from scipy.optimize import nnls
-
         n, x = len(self.best), self.best
         # at a bound, the five designs are on one side
         middle, along = np.clip(x, 2.0 * span, 1.0 - 2.0 * span), span * np.arange(-2.0, 3.0)
@@ -875,7 +871,7 @@ class Designs:
         acting = distances <= ACTS * np.linalg.norm(normals, axis=1)
         multipliers = np.zeros(len(normals))
         if acting.any():
-            multipliers[acting], _ = nnls(normals[acting].T, -slope[:, 0])
+            multipliers[acting], _ = scipy_optimize().nnls(normals[acting].T, -slope[:, 0])
         free = np.abs(slope[:, 0] + normals.T @ multipliers)
         # an error smaller than the multiplier of a bound cannot move a number away from it
         steepest = np.maximum(free + errors - multipliers[: 2 * n].reshape(2, n).sum(axis=0), 0.0)
@@ -1062,10 +1058,10 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
         return RunSummary(where, {}, False, of, name, "1")
     if case.measured:
         return summary_of_mechanism(case, of, where)
-    beads: list[int] = []
+    number, unit = largest_sensor_force, "N"
     if of == "peak":
-        beads = list(case.sensors.beads)
-        if not beads:
+        changes: dict[str, Any] = {"sensors.beads": list(case.sensors.beads)}
+        if not case.sensors.beads:
             raise CaseError(
                 f'{where}: "peak" needs a sensor, and the case has none. Set sensors.beads, or '
                 'write ("peak", bead).'
@@ -1078,31 +1074,29 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
                 "a case with a striker, beads at rest, a free right end, and no on-site springs "
                 f'or attached masses. To fix this, {fix}, or choose another result, such as "peak".'
             )
-        changes = FORCES_ALONE | {"sensors.beads": [case.beads]}
-        return RunSummary(where, changes, True, transmitted_momentum, of, "1")
+        changes, number, unit = {"sensors.beads": [case.beads]}, transmitted_momentum, "1"
     elif of == "wall_force":
         if not case.ends.has_wall("right"):
             raise CaseError(
                 f'{where}: "wall_force" needs a wall at the right end, and the case has none. '
                 'Set ends.right = "wall".'
             )
-        changes = FORCES_ALONE | {"sensors.beads": [], "sensors.contacts": [case.beads]}
-        return RunSummary(where, changes, True, largest_contact_force, of, "N")
+        changes = {"sensors.beads": [], "sensors.contacts": [case.beads]}
+        number = largest_contact_force
     elif isinstance(of, tuple) and len(of) == 2 and of[0] == "peak":
         whole = isinstance(of[1], (int, np.integer)) and not isinstance(of[1], bool)
         if not (whole and 1 <= of[1] <= case.beads):
             raise CaseError(
                 f"{where}: bead {brief(of[1])} is out of range. It must be 1 to {case.beads}."
             )
-        beads = [int(of[1])]
+        changes = {"sensors.beads": [int(of[1])]}
     else:
         raise CaseError(
             f'{where}: {brief(of)} is not valid. It must be "peak", ("peak", bead), '
             '"wall_force", "transmitted_momentum", or a function of a Result.'
         )
-    name = of if isinstance(of, str) else f"peak:{beads[0]}"
-    changes = FORCES_ALONE | {"sensors.beads": beads}
-    return RunSummary(where, changes, True, largest_sensor_force, name, "N")
+    name = of if isinstance(of, str) else f"peak:{of[1]}"
+    return RunSummary(where, FORCES_ALONE | changes, True, number, name, unit)
 
 
 def summary_of_mechanism(case: Any, of: Any, where: str) -> RunSummary:

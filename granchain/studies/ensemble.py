@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import index
 from typing import Any, ClassVar
@@ -23,25 +22,6 @@ from granchain.store.dataset import (
 )
 
 
-@dataclass(frozen=True)
-class Member:
-    """Status and result of one case of an ensemble.
-
-    Parameters
-    ----------
-    status : Status
-        Status at the end.
-    message : str
-        Reason why it failed or was not computed; empty if it is complete.
-    result : Result, optional
-        Result; None if nothing was computed, or if it is in a file.
-    """
-
-    status: Status
-    message: str = ""
-    result: Result | None = None
-
-
 class Ensemble(Answer):
     """Results of many cases, in the order of the cases.
 
@@ -53,8 +33,12 @@ class Ensemble(Answer):
     ----------
     cases : sequence of Case, or None
         Cases. None selects those in the file.
-    members : sequence of Member
-        Status and result of each case.
+    status : sequence of Status
+        Status of each member at the end.
+    messages : sequence of str
+        Reason why each member failed or was not computed; empty if it is complete.
+    results : sequence of Result or None, optional
+        Result of each member; None if nothing was computed.
     stored : StoredEnsemble, optional
         File that contains the results.
 
@@ -73,13 +57,16 @@ class Ensemble(Answer):
     def __init__(
         self,
         cases: Sequence[Case] | None,
-        members: Sequence[Member],
+        status: Sequence[Status],
+        messages: Sequence[str],
+        results: Sequence[Result | None] | None = None,
         stored: StoredEnsemble | None = None,
     ):
         self._cases = None if cases is None else tuple(cases)
-        self._members, self._stored = tuple(members), stored
+        self.status, self.messages = tuple(status), tuple(messages)
+        self._results, self._stored = results or [None] * len(self.status), stored
         self.unread, self.groups = {}, {}
-        self.title = f"{len(self._members)} runs"
+        self.title = f"{len(self.status)} runs"
 
     @classmethod
     def from_file(
@@ -87,11 +74,10 @@ class Ensemble(Answer):
     ) -> Ensemble:
         """Return the ensemble in a file that has been verified."""
         stored = StoredEnsemble(path, verify=False)
-        ends = zip(stored.status, stored.messages, strict=True)
-        return cls(None, [Member(status, message) for status, message in ends], stored)
+        return cls(None, stored.status, stored.messages, stored=stored)
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self.status)
 
     def __iter__(self) -> Iterator[Result]:
         return (self[i] for i in range(len(self)))
@@ -100,22 +86,26 @@ class Ensemble(Answer):
         if isinstance(i, str):
             return super().__getitem__(i)
         i = range(len(self))[index(i)]
-        member = self._members[i]
+        result = self._result(i)
+        if result is None:
+            raise RunError(f"member {i}: {self.messages[i]}")
+        return result
+
+    def _result(self, i: int) -> Result | None:
+        """Return the result of member i, or None if nothing was computed."""
         if self._stored is not None and i in self._stored:
             return self._stored.result(i, None if self._cases is None else self._cases[i])
-        if member.result is None:
-            raise RunError(f"member {i}: {member.message}")
-        return member.result
+        return self._results[i]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or "_members" not in self.__dict__:
+        if name.startswith("_") or "title" not in self.__dict__:
             raise AttributeError(name)
         # the variables are computed at the first access
         self.variables  # noqa: B018
         return super().__getattr__(name)
 
     def __repr__(self) -> str:
-        labels = [member.status.label for member in self._members]
+        labels = [status.label for status in self.status]
         where = "" if self._stored is None else f" in {self._stored.path}"
         return (
             f"<Ensemble: {len(self)} members{where}; "
@@ -127,9 +117,7 @@ class Ensemble(Answer):
         """Variables, attributes, and provenance of all members, as in a file."""
         if self._stored is not None:
             return self._stored.content()
-        return ensemble_content(
-            self.cases, [member.result for member in self._members], self.status, self.messages
-        )
+        return ensemble_content(self.cases, self._results, self.status, self.messages)
 
     @cached_property
     def variables(self) -> dict[str, Variable]:  # type: ignore[override]
@@ -177,8 +165,10 @@ class Ensemble(Answer):
         return (
             isinstance(other, Ensemble)
             and (self.status, self.messages) == (other.status, other.messages)
-            and all(self._has(k) == other._has(k) for k in range(len(self)))
-            and all(self[k].equals(other[k]) for k in range(len(self)) if self._has(k))
+            and all(
+                other._result(i) is None if result is None else result.equals(other._result(i))
+                for i, result in enumerate(map(self._result, range(len(self))))
+            )
         )
 
     def save(
@@ -206,28 +196,17 @@ class Ensemble(Answer):
             If the file cannot be written. The message gives the path, the required bytes, and a
             fix. The folder is then unchanged.
         """
-        origins = (
-            [self[i].provenance for i in range(len(self)) if self._has(i)]
-            if self._stored is None
-            else []
-        )
-        origins = origins or [{} if self._stored is None else self._stored.provenance]
-        started, wall_time = (
-            origins[0].get("started", ""),
-            sum(origin.get("wall_time", 0.0) for origin in origins),
-        )
+        origins = [result.provenance for result in self._results if result is not None]
+        if self._stored is not None:
+            origins = [self._stored.provenance]
+        started = origins[0].get("started", "") if origins else ""
+        wall_time = sum(origin.get("wall_time", 0.0) for origin in origins)
         with claim(path, overwrite), ensemble_file(path, overwrite, self.cases) as file:
             for i in range(len(self)):
-                file.add(i, [self[i] if self._has(i) else None])
+                file.add(i, [self._result(i)])
                 if progress is not None:
                     progress((i + 1) / len(self))
             file.finish(self.status, self.messages, started, wall_time)
-
-    def _has(self, i: int) -> bool:
-        """Return whether member i has a result."""
-        return self._members[i].result is not None or (
-            self._stored is not None and i in self._stored
-        )
 
     @property
     def _attributes(self) -> dict[str, Any]:
@@ -241,13 +220,3 @@ class Ensemble(Answer):
             assert self._stored is not None
             self._cases = tuple(case_as_given(self._stored.case_of(i)[0]) for i in range(len(self)))
         return self._cases
-
-    @property
-    def status(self) -> tuple[Status, ...]:
-        """Status of each member at the end."""
-        return tuple(member.status for member in self._members)
-
-    @property
-    def messages(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Reason why each member failed or was not computed; empty if complete."""
-        return tuple(member.message for member in self._members)

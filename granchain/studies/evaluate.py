@@ -15,7 +15,7 @@ import os
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from granchain.case import Case
 from granchain.case.checks import MEMORY
 from granchain.case.document import about_key, differences, texts_of_values
 from granchain.contact.law_record import LawRecord
+from granchain.engine.setup import alike
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.compile import fingerprint
 from granchain.keys import Problems
@@ -45,7 +46,7 @@ from granchain.store.files import LARGEST_FILE
 from granchain.store.journal import PlainResult, StudyPart
 from granchain.store.schema import Label, Variable, granchain_version, source_hash, texts
 from granchain.studies.chained import check_chained_keys, check_consecutive, compute_chain
-from granchain.studies.ensemble import Ensemble, Member
+from granchain.studies.ensemble import Ensemble
 from granchain.studies.executors import compute_elsewhere
 from granchain.studies.interruption import Interruptions
 from granchain.studies.measures import (
@@ -54,7 +55,6 @@ from granchain.studies.measures import (
     TOGETHER,
     Measures,
     Missing,
-    Store,
     SummaryFunction,
     compute_here,
     computed,
@@ -62,7 +62,7 @@ from granchain.studies.measures import (
     missing_note,
     padded_rows,
 )
-from granchain.studies.members import LOT, check_members, member_groups, memory_of
+from granchain.studies.members import LOT, check_members, member_groups, sizes_of_cases
 from granchain.studies.plan import RESERVED_NAMES, Plan, is_number, vary_json
 
 if TYPE_CHECKING:
@@ -246,6 +246,8 @@ class Evaluation:
 
     Attributes
     ----------
+    done : int
+        Number of members that are computed.
     status : list of Status
         Status of each member at the end; interrupted if it was not computed.
     message : list of str
@@ -267,6 +269,7 @@ class Evaluation:
         self.labels = measures.labels | (SETTLED_LABELS if chained else {})
         self.status = [Status.INTERRUPTED] * len(cases)
         self.message, self.law = [NOT_COMPUTED] * len(cases), [""] * len(cases)
+        self.done = 0
         self.names: list[str] = []
         self.partial_file: StudyPart | None = None
         self.stored: StoredEnsemble | None = None
@@ -275,6 +278,7 @@ class Evaluation:
     def add(self, places: Sequence[int], columns: Columns) -> None:
         """Add the columns of members."""
         self._blocks.append((places, columns))
+        self.done += len(places)
         for row, member in enumerate(places):
             self.message[member], self.law[member] = columns["message"][row], columns["law"][row]
             # last, so that an incomplete member does not count as computed
@@ -356,11 +360,8 @@ class Evaluation:
         """Return the dataset of the study, or the ensemble of its results."""
         if "result" not in self.measures.names:
             return dataset_of(variables_of_study(self), attributes_of_study(self))
-        members = [
-            Member(status, message, None if self.stored else self.result(member))
-            for member, (status, message) in enumerate(zip(self.status, self.message, strict=True))
-        ]
-        return Ensemble(self.cases, members, self.stored)
+        results = None if self.stored else [*map(self.result, range(len(self.cases)))]
+        return Ensemble(self.cases, self.status, self.message, results, self.stored)
 
 
 def evaluated(
@@ -409,108 +410,79 @@ def evaluated(
     warn_of_fast_drives(listed, 4)
     size_of_numbers(listed, wanted, out)
     evaluation = Evaluation(listed, wanted, plan, chained)
-
-    def compute(places: Sequence[int], store: Store) -> None:
-        """Compute members until the end, an interruption, or a failure of the executor."""
-        if tested and (wanted.functions or wanted.of_results):
-            check_first(listed[places[0]], wanted)
-        if executor is not None:
-            compute_elsewhere(executor, listed, wanted, places, store)
-        elif chained:
-            compute_chain(evaluation, places, store)
-        else:
-            compute_here(
-                listed, places, wanted, threads, store,
-                LOT if out is None or "result" not in wanted.names else LOT_TO_FILE,
-            )  # fmt: skip
-
-    done = 0
-
-    def report(count: int) -> None:
-        nonlocal done
-        done += count
-        if progress is not None and count:
-            progress(done, len(listed))
-
-    with Interruptions() as interruptions:
-        if out is None:
-            alike = repeated_members(listed, changes)
-
-            def store(places: Sequence[int], columns: Columns) -> None:
-                evaluation.add(*rows_of_all(places, columns, alike))
-                report(sum(len(alike[member]) for member in places))
-                raise_failure(evaluation, places, strict)
-
-            compute_and_report(evaluation, compute, [*alike], store, "", interruptible)
-            return evaluation
-        with claim(out, overwrite or resume):
+    partial_file: StudyPart | None = None
+    with (
+        Interruptions() as interruptions,
+        contextlib.nullcontext() if out is None else claim(out, overwrite or resume),
+    ):
+        if out is not None:
             evaluation.names = names_of_members(evaluation)
             evaluation.partial_file = partial_file = StudyPart(out, go_on=resume, anew=overwrite)
             if resume:
                 with partial_file.valid():
-                    restore(
-                        evaluation, [*complete_columns(evaluation, out), *partial_file.columns], out
-                    )
-            done = len(listed) - len(evaluation.to_compute)
-            alike = {}
-            first: dict[str, int] = {}
-            for member in evaluation.to_compute:
-                alike.setdefault(first.setdefault(evaluation.names[member], member), []).append(
-                    member
-                )
+                    blocks = [*complete_columns(evaluation, out), *partial_file.columns]
+                    restore(evaluation, blocks, out)
+        missing = evaluation.to_compute
+        keys = evaluation.names or keys_of_members(evaluation, changes)
+        # for each member to compute, all members that have its case
+        same = {
+            missing[rows[0]]: [missing[row] for row in rows]
+            for rows in alike(keys[member] for member in missing)
+        }
 
-            def append(places: Sequence[int], columns: Columns) -> None:
-                names = [evaluation.names[member] for member in places]
-                with interruptions.deferred():
+        def store(places: Sequence[int], columns: Columns) -> None:
+            with interruptions.deferred():
+                if partial_file is not None:
+                    names = [evaluation.names[member] for member in places]
                     partial_file.add({"point": names, **columns})
                     # results stay in the file until they are needed
                     columns = {name: columns[name] for name in columns if name != "result"}
-                    evaluation.add(*rows_of_all(places, columns, alike))
-                report(sum(len(alike[member]) for member in places))
-                raise_failure(evaluation, places, strict)
+                evaluation.add(*rows_of_all(places, columns, same))
+            if progress is not None:
+                progress(evaluation.done, len(listed))
+            raise_failure(evaluation, places, strict)
 
-            where = (
-                f"They are in {partial_file.path}. Resume with --resume (in Python: resume=True)."
-            )
-            compute_and_report(evaluation, compute, [*alike], append, where, interruptible)
-            if not evaluation.to_compute:
-                with interruptions.deferred():
-                    save_evaluation(evaluation, out, overwrite or resume)
-                    partial_file.remove()
+        try:
+            if missing and tested and (wanted.functions or wanted.of_results):
+                check_first(listed[missing[0]], wanted)
+            if missing and executor is not None:
+                compute_elsewhere(executor, listed, wanted, [*same], store)
+            elif missing and chained:
+                compute_chain(evaluation, [*same], store)
+            elif missing:
+                to_file = partial_file is not None and "result" in wanted.names
+                most = LOT_TO_FILE if to_file else LOT
+                compute_here(listed, [*same], wanted, threads, store, most)
+        except (KeyboardInterrupt, RunError) as error:
+            report_incomplete(evaluation, error, interruptible)
+        if partial_file is not None and out is not None and not evaluation.to_compute:
+            with interruptions.deferred():
+                save_evaluation(evaluation, out, overwrite or resume)
+                partial_file.remove()
     return evaluation
 
 
-def compute_and_report(
-    evaluation: Evaluation,
-    compute: Callable[[Sequence[int], Store], None],
-    places: Sequence[int],
-    store: Store,
-    where: str,
-    interruptible: bool,
-) -> None:
-    """Compute members, and report how many are complete if the computation ends before."""
-    if not places:
-        return
-    try:
-        compute(places, store)
-    except (KeyboardInterrupt, RunError) as error:
-        missing, count = len(evaluation.to_compute), len(evaluation.cases)
-        text = f"{count - missing} of {count} members are computed. {where}".rstrip()
-        if isinstance(error, RunError):
-            if error.result is not None:
-                raise
-            more = (
-                ""
-                if where
-                else " They are in the result of the error. To store them in a file "
-                "and resume from it, use out= and resume=True."
+def report_incomplete(evaluation: Evaluation, error: BaseException, interruptible: bool) -> None:
+    """Report how many members are computed after an interruption or a failure of an executor."""
+    if not interruptible and isinstance(error, KeyboardInterrupt):
+        raise error
+    done, count, file = evaluation.done, len(evaluation.cases), evaluation.partial_file
+    text = f"{done} of {count} members are computed."
+    if file is not None:
+        text += f" They are in {file.path}. Resume with --resume (in Python: resume=True)."
+    if not isinstance(error, RunError):
+        text = f"all {count} members are computed." if done == count else text
+        warnings.warn(f"interrupted: {text}", GranchainWarning, stacklevel=4)
+    elif error.result is not None:
+        # the failure of a member
+        raise error
+    else:
+        if file is None:
+            text += (
+                " They are in the result of the error. To store them in a file and resume from it, "
+                "use out= and resume=True."
             )
-            raise RunError(f"{error}\n{text}{more}", evaluation.answer()) from error
-        if not interruptible:
-            raise
-        if not missing:
-            text = f"all {count} members are computed."
-        warnings.warn(f"interrupted: {text}", GranchainWarning, stacklevel=5)
+        raise RunError(f"{error}\n{text}", evaluation.answer()) from error
 
 
 def raise_failure(evaluation: Evaluation, places: Sequence[int], strict: bool) -> None:
@@ -585,7 +557,7 @@ def size_of_numbers(
             )
         if out is not None:
             return room_of_ensemble(out, cases)
-        size = sum(case.memory for case in cases)
+        size = sum(sizes_of_cases(cases))
         if size > MEMORY:
             raise CaseError(
                 f"cases: {len(cases)} runs need {size / 2**30:.3g} GiB of memory. At most "
@@ -593,19 +565,11 @@ def size_of_numbers(
                 "the interval under [sensors], [snapshots], or [energy]."
             )
         return size
-    # cases that share their tables have as many numbers
-    sizes: dict[tuple[int, ...], float] = {}
-    size, most = 0.0, MEMORY
-    for case in cases:
-        tables = (case,) if case.measured else (case.chain, case.sensors, case.snapshots, case.time)
-        like = tuple(map(id, tables))
-        if like not in sizes:
-            sizes[like] = 8.0 * numbers_of_member(case, measures)
-        size += sizes[like]
-    if size > min(most, LARGEST_FILE):
+    size = 8.0 * sum(sizes_of_cases(cases, partial(numbers_of_member, measures=measures)))
+    if size > min(MEMORY, LARGEST_FILE):
         raise CaseError(
             f"measures: the numbers of {len(cases)} members need {size / 2**30:.3g} GiB. At most "
-            f"{most / 2**30:g} GiB are allowed. Leave out traces and measures, increase their "
+            f"{MEMORY / 2**30:g} GiB are allowed. Leave out traces and measures, increase their "
             "intervals, or use fewer members."
         )
     return size
@@ -641,31 +605,29 @@ def most_rows(end: float, interval: float) -> float:
 # Members that occur twice, that a file contains, and that were computed with another law
 
 
-def repeated_members(
-    cases: Sequence[Case], changes: Sequence[tuple[Case, Mapping[str, Any]]] | None
-) -> dict[int, list[int]]:
-    """Return the members to compute, each with all members that have its case.
+def keys_of_members(
+    evaluation: Evaluation, changes: Sequence[tuple[Case, Mapping[str, Any]]] | None
+) -> Sequence[Any]:
+    """Return a key of each member; members with equal keys have equal numbers.
 
-    Members of a plan repeat if they differ only in inputs that their law does not have.
+    Members of a plan repeat if they differ only in inputs that their law does not have. The members
+    of a chained study never repeat, because each starts from the end of the previous one.
     """
-    keys: Iterable[Any] = map(id, cases)
-    if changes is not None:
-        laws = any(key in change for _, change in changes[:1] for key in ("contact.law", "contact"))
-        keys = (canonical(change) for _, change in changes) if laws else range(len(cases))
-    alike: dict[Any, list[int]] = {}
-    for member, key in enumerate(keys):
-        alike.setdefault(key, []).append(member)
-    return {places[0]: places for places in alike.values()}
+    if changes is None and not evaluation.chained:
+        return [*map(id, evaluation.cases)]
+    if changes and {"contact.law", "contact"} & changes[0][1].keys():
+        return [canonical(change) for _, change in changes]
+    return range(len(evaluation.cases))
 
 
 def rows_of_all(
-    places: Sequence[int], columns: Columns, alike: Mapping[int, Sequence[int]]
+    places: Sequence[int], columns: Columns, same: Mapping[int, Sequence[int]]
 ) -> tuple[Sequence[int], Columns]:
     """Return columns for all members that have the cases of some members."""
-    if all(len(alike[member]) == 1 for member in places):
+    if all(len(same[member]) == 1 for member in places):
         return places, columns
-    rows = [row for row, member in enumerate(places) for _ in alike[member]]
-    every = [other for member in places for other in alike[member]]
+    rows = [row for row, member in enumerate(places) for _ in same[member]]
+    every = [other for member in places for other in same[member]]
     return every, selected_rows(columns, rows)
 
 
@@ -709,14 +671,11 @@ def restore(evaluation: Evaluation, blocks: Sequence[Columns], out: str | os.Pat
     names = evaluation.names
     where = {name: (block, row) for block in blocks for row, name in enumerate(block["point"])}
     restored = [member for member, name in enumerate(names) if name in where]
-    grouped: dict[int, tuple[Columns, list[int], list[int]]] = {}
-    for member in restored:
-        block, row = where[names[member]]
-        _, places, rows = grouped.setdefault(id(block), (block, [], []))
-        places.append(member)
-        rows.append(row)
-    for block, places, rows in grouped.values():
-        evaluation.add(places, selected_rows(block, rows))
+    for group in alike(id(where[names[member]][0]) for member in restored):
+        members = [restored[index] for index in group]
+        block = where[names[members[0]]][0]
+        rows = [where[names[member]][1] for member in members]
+        evaluation.add(members, selected_rows(block, rows))
     changed = changed_law(
         [evaluation.cases[member] for member in restored],
         [evaluation.law[member] for member in restored],
@@ -741,7 +700,7 @@ def save_evaluation(evaluation: Evaluation, out: str | os.PathLike[str], overwri
         return
     started, wall_time = [], 0.0
     with ensemble_file(out, overwrite, evaluation.cases) as file:
-        memory = memory_of(evaluation.cases)
+        memory = sizes_of_cases(evaluation.cases)
         for places in member_groups(range(len(evaluation.cases)), memory, LOT_TO_FILE, TOGETHER):
             results = [evaluation.result(member) for member in places]
             file.add(places[0], results)
@@ -851,15 +810,12 @@ def variables_of_study(evaluation: Evaluation) -> dict[str, Variable]:
 
     beads, meaning = evaluation.sensors, "label of the sensor bead"
     sensor = "sensor_bead" if (beads == beads[0]).all() else "sensor"
-    if cases[0].measured:
-        pass
-    elif sensor == "sensor_bead":
-        labels = beads[0].astype(np.int64)
-        variables[sensor] = Variable((sensor,), labels, "1", meaning)
-    else:
+    if sensor == "sensor":
         places = np.arange(beads.shape[1])
         variables[sensor] = Variable((sensor,), places, "1", "index of the sensor")
         add_members("sensor_bead", beads, Label((sensor,), "1", meaning))
+    elif not cases[0].measured:
+        variables[sensor] = Variable((sensor,), beads[0].astype(np.int64), "1", meaning)
     for name, label in evaluation.labels.items():
         if name in evaluation or name not in OPTIONAL_ARRAYS:
             inner = tuple(sensor if dim == "sensor_bead" else dim for dim in label.dims)

@@ -1,8 +1,7 @@
 """Members computed by an executor: local processes, or workers on other machines.
 
-A task is sent as JSON, with its cases as a pickle. Its columns return in the format of FILE.part.
-A law from a file is sent as the path and the hash of the file. A worker with another file, or
-another version of granchain, raises an error.
+The columns of a task return in the format of FILE.part. A law from a file is sent as the path and
+the hash of the file. A worker with another file, or another version of granchain, raises an error.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import json
 import logging
 import math
 import os
@@ -28,11 +26,10 @@ from granchain.contact.law_record import LawRecord
 from granchain.contact.user import file_of, load_law_module, loaded_content
 from granchain.errors import CaseError, GranchainError, GranchainWarning, LawError, RunError
 from granchain.keys import brief
-from granchain.plain_data import canonical
 from granchain.simulation import law_records
 from granchain.store.journal import columns_in, content_of_columns
 from granchain.store.schema import granchain_version, source_hash
-from granchain.studies.measures import Measures, Store, SummaryFunction, compute_here
+from granchain.studies.measures import Measures, Store, compute_here
 from granchain.studies.members import as_they_end
 
 # Messages of workers about their tasks. Hidden by default.
@@ -63,7 +60,14 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
         file = file_of(law)
         if file is not None:
             loaded = loaded_content(file) or content_hash(file)
-            warn_if_edited(file, loaded)
+            if loaded != content_hash(file):
+                warnings.warn(
+                    f"law file {file}: the file was edited or removed after it was loaded. This "
+                    "process computes all members with the law that it loaded. To use the edited "
+                    "law, load the file again or start a new process.",
+                    GranchainWarning,
+                    stacklevel=5,
+                )
             files.append({"path": os.path.abspath(file), "sha256": loaded})
         elif not law.__module__.startswith("granchain."):
             raise LawError(
@@ -75,61 +79,43 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
 
 
 def content_hash(path: str | os.PathLike[str]) -> str:
-    """Return the hash of a file's bytes."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-def warn_if_edited(file: str, loaded: str) -> None:
-    """Warn if a law file no longer has the content that this process loaded."""
+    """Return the hash of a file's bytes; empty if it cannot be read."""
     try:
-        same = content_hash(file) == loaded
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
-        same = False
-    if not same:
-        warnings.warn(
-            f"law file {file}: the file was edited or removed after it was loaded. This process "
-            "computes all members with the law that it loaded. To use the edited law, load the "
-            "file again or start a new process.",
-            GranchainWarning,
-            stacklevel=6,
-        )
+        return ""
 
 
-def compute(text: str, members: bytes, functions: Sequence[SummaryFunction] = ()) -> bytes:
-    """Compute the members of a task on a worker, in the format of FILE.part.
+def compute(sender: Mapping[str, Any], cases: Sequence[Case], measures: Measures) -> list[bytes]:
+    """Compute the members of a task on a worker; each batch is in the format of FILE.part.
 
     Parameters
     ----------
-    text : str
-        Version, laws, and measures, as JSON.
-    members : bytes
-        Pickle of the cases. It is only read by the same version of granchain.
-    functions : sequence of function
-        Functions to measure.
+    sender : mapping
+        Version, process, and law files of the process that has sent the task.
+    cases : sequence of Case
+    measures : Measures
 
     Raises
     ------
     GranchainError
         If the version of granchain, or a law file, differs from that of the sender.
     """
-    task = json.loads(text)
-    if (task["version"], task["source"]) != (granchain_version(), source_hash()):
+    if (sender["version"], sender["source"]) != (granchain_version(), source_hash()):
         raise GranchainError(
             f"worker: this worker has granchain {granchain_version()} (source "
-            f"{source_hash()[:12]}), but the study started with {task['version']} (source "
-            f"{task['source'][:12]}). All workers must have the same version. Install it and "
+            f"{source_hash()[:12]}), but the study started with {sender['version']} (source "
+            f"{sender['source'][:12]}). All workers must have the same version. Install it and "
             "restart the worker."
         )
-    for law in task["laws"] if os.getpid() != task["process"] else ():
+    for law in sender["laws"] if os.getpid() != sender["process"] else ():
         load_same(**law)
-    cases: list[Case] = pickle.loads(members)
     LOG.info(
         "received a task of %d members, the first one with the law %s",
         len(cases),
         cases[0].contact.law,
     )
     clock = time.perf_counter()
-    measures = Measures(tuple(task["measures"]), tuple(functions))
     blocks: list[bytes] = []
 
     def store(places: Sequence[int], columns: Mapping[str, Any]) -> None:
@@ -137,16 +123,7 @@ def compute(text: str, members: bytes, functions: Sequence[SummaryFunction] = ()
 
     compute_here(cases, range(len(cases)), measures, 1, store)
     LOG.info("computed %d members in %.3g s", len(cases), time.perf_counter() - clock)
-    return b"".join(b"%016d" % len(block) + block for block in blocks)
-
-
-def blocks_in(content: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the columns that a worker returned."""
-    at = 0
-    while at < len(content):
-        size = int(content[at : at + 16])
-        yield columns_in(content[at + 16 : at + 16 + size])
-        at += 16 + size
+    return blocks
 
 
 def load_same(path: str, sha256: str) -> None:
@@ -156,13 +133,12 @@ def load_same(path: str, sha256: str) -> None:
     """
     if loaded_content(path) == sha256:
         return
-    try:
-        here = content_hash(path)
-    except OSError as error:
+    here = content_hash(path)
+    if not here:
         raise GranchainError(
-            f"worker: cannot read the law file {path} ({error.strerror}). The law file of the "
-            "study is required. Copy it to this path."
-        ) from None
+            f"worker: cannot read the law file {path}. The law file of the study is required. Copy "
+            "it to this path."
+        )
     if here != sha256:
         raise GranchainError(
             f"worker: the law file {path} differs from the law file of the study. They must be "
@@ -188,23 +164,21 @@ def compute_elsewhere(
     RunError
         If the executor itself fails.
     """
-    for function in measures.functions:
-        try:
-            pickle.dumps(function)
-        except Exception as error:
-            raise CaseError(
-                f"measures: the function cannot be sent to an executor ({error}). It must pickle. "
-                "Define it at the top of a module that the workers can import."
-            ) from None
+    try:
+        pickle.dumps(measures.functions)
+    except Exception as error:
+        raise CaseError(
+            f"measures: the function cannot be sent to an executor ({error}). It must pickle. "
+            "Define it at the top of a module that the workers can import."
+        ) from None
     # a dask Client has other futures than concurrent.futures, but its executor does not
     of_client = getattr(executor, "get_executor", None)
     executor = executor if of_client is None else of_client(pure=False)
-    about: dict[str, Any] = {
+    sender = {
         "version": granchain_version(),
         "source": source_hash(),
         "process": os.getpid(),
         "laws": law_files(cases),
-        "measures": list(measures.names),
     }
     # the laws of this process, before anything is sent
     records = law_records([cases[member] for member in places])
@@ -216,21 +190,19 @@ def compute_elsewhere(
     compute_here(cases, first, measures, 1, lambda *_: None)
     size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
 
-    def submit(task: Sequence[int]) -> Future[bytes]:
+    def submit(task: Sequence[int]) -> Future[list[bytes]]:
         with executor_faults("rejected a task"):
-            members = pickle.dumps([cases[member] for member in task])
-            future: Future[bytes] = executor.submit(
-                compute, canonical(about), members, measures.functions
-            )
+            members = [cases[member] for member in task]
+            future: Future[list[bytes]] = executor.submit(compute, sender, members, measures)
             # required by concurrent.futures.wait
             future._condition  # noqa: B018
             return future
 
-    def collect(future: Future[bytes], task: Sequence[int]) -> tuple[()]:
+    def collect(future: Future[list[bytes]], task: Sequence[int]) -> None:
         with executor_faults("did not compute a task"):
             content = future.result()
         with executor_faults("returned something other than the members of its task"):
-            blocks = list(blocks_in(content))
+            blocks = [columns_in(block) for block in content]
             if sorted(row for block in blocks for row in block["places"]) != [*range(len(task))]:
                 raise ValueError("members are missing or repeated")
             for columns in blocks:
@@ -245,10 +217,9 @@ def compute_elsewhere(
                             "law file again in this process."
                         )
                 store(those, columns)
-        return ()
 
     tasks = [tuple(remaining[at : at + size]) for at in range(0, len(remaining), size)]
-    waiting: dict[Future[bytes], Sequence[int]] = {}
+    waiting: dict[Future[list[bytes]], Sequence[int]] = {}
     try:
         as_they_end(submit, tasks, collect, waiting)
     except BaseException:

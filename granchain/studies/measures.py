@@ -31,7 +31,7 @@ from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.store import Result
 from granchain.store.schema import Label
-from granchain.studies.members import LOT, Ready, advance, member_groups, memory_of
+from granchain.studies.members import LOT, Ready, advance, member_groups, sizes_of_cases
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 TOGETHER = 128
@@ -305,15 +305,7 @@ def columns_of_members(
         if "result" in measures.names:
             results[row] = result
         elif not result.status.failed:
-            try:
-                arrays[row] = further_arrays(result, measures.of_results)
-            except GranchainError as error:
-                problem = str(error)
-            for function in measures.functions:
-                try:
-                    numbers[row] |= numbers_of_function(function, result)
-                except GranchainError as error:
-                    problem = f"summary: {error}"
+            arrays[row], numbers[row], problem = measured(result, problem, measures)
         columns["message"][row] = problem
     complete = [row for row in complete if columns["status"][row] == members[row][1].label]
     if "result" in measures.names:
@@ -331,16 +323,13 @@ def columns_of_members(
         for name, label in PULSE.items():
             columns[name] = np.full((count, sensors) if label.dims else count, math.nan)
         columns["missing"] = np.zeros((count, sensors), dtype=np.int64)
-    if "traces" in measures.names:
-        columns["n_samples"] = np.zeros(count, dtype=np.int64)
-        traces: list[tuple[np.ndarray, np.ndarray] | tuple[None, None]] = [(None, None)] * count
     for at in range(0, len(complete), GROUP):
         rows = complete[at : at + GROUP]
         set_numbers(columns, rows, [members[row][0] for row in rows], measures)
-        if "traces" in measures.names:
-            for row in rows:
-                traces[row] = trace_of_member(members[row][0])
     if "traces" in measures.names:
+        traces: list[tuple[Any, Any]] = [(None, None)] * count
+        for row in complete:
+            traces[row] = trace_of_member(members[row][0])
         columns["n_samples"] = np.array([0 if time is None else len(time) for time, _ in traces])
         columns["time"] = padded_rows([time for time, _ in traces], 1)
         columns["sensor_force"] = padded_rows([force for _, force in traces], 2)
@@ -370,6 +359,24 @@ def columns_of_refused(sentence: str, measures: Measures) -> dict[str, Any]:
     return columns
 
 
+def measured(
+    result: Result, problem: str, measures: Measures
+) -> tuple[dict[str, np.ndarray], dict[str, float], str]:
+    """Return the arrays and the numbers that are computed from a result, and the last problem."""
+    arrays: dict[str, np.ndarray] = {}
+    numbers: dict[str, float] = {}
+    try:
+        arrays = further_arrays(result, measures.of_results)
+    except GranchainError as error:
+        problem = str(error)
+    for function in measures.functions:
+        try:
+            numbers |= numbers_of_function(function, result)
+        except GranchainError as error:
+            problem = f"summary: {error}"
+    return arrays, numbers, problem
+
+
 def numbers_of_function(function: SummaryFunction, result: Result) -> dict[str, float]:
     """Return the numbers that a user's function returns for a result.
 
@@ -379,7 +386,7 @@ def numbers_of_function(function: SummaryFunction, result: Result) -> dict[str, 
         If the function fails, or returns something else than a dict of numbers.
     """
     try:
-        return checked_numbers(function(result))
+        numbers: Any = function(result)
     except GranchainError:
         raise
     except Exception as error:
@@ -387,6 +394,20 @@ def numbers_of_function(function: SummaryFunction, result: Result) -> dict[str, 
             f"the function raised {type(error).__name__}: {error}. It must return a dict of "
             "numbers for every member."
         ) from error
+    if not isinstance(numbers, Mapping):
+        raise GranchainError(
+            f"the function returned {type(numbers).__name__}. It must return a dict of numbers, "
+            "for example {'last': 1.0}."
+        )
+    for name, value in numbers.items():
+        if not isinstance(name, str) or not isinstance(
+            value, (int, float, np.integer, np.floating, np.bool_)
+        ):
+            raise GranchainError(
+                f"{name}: {type(value).__name__} is not a number. It must return one number for "
+                "each name."
+            )
+    return {name: float(value) for name, value in numbers.items()}
 
 
 def trace_of_member(member: Ready) -> tuple[np.ndarray, np.ndarray]:
@@ -552,30 +573,6 @@ def further_arrays(result: Result, names: Sequence[str]) -> dict[str, np.ndarray
     return arrays
 
 
-def checked_numbers(numbers: Any) -> dict[str, float]:
-    """Return what a user's function returned as numbers.
-
-    Raises
-    ------
-    GranchainError
-        If it is not a dict of numbers.
-    """
-    if not isinstance(numbers, Mapping):
-        raise GranchainError(
-            f"the function returned {type(numbers).__name__}. It must return a dict of numbers, "
-            "for example {'last': 1.0}."
-        )
-    for name, value in numbers.items():
-        if not isinstance(name, str) or not isinstance(
-            value, (int, float, np.integer, np.floating, np.bool_)
-        ):
-            raise GranchainError(
-                f"{name}: {type(value).__name__} is not a number. It must return one number for "
-                "each name."
-            )
-    return {name: float(value) for name, value in numbers.items()}
-
-
 def transmitted(
     ready: Sequence[Ready], traces: np.ndarray, time: np.ndarray, interval: Sequence[float]
 ) -> np.ndarray:
@@ -658,7 +655,7 @@ def compute_here(
         return recordings[like]
 
     groups = member_groups(
-        places, memory_of(cases[member] for member in places), 0.5 * most, TOGETHER
+        places, sizes_of_cases(cases[member] for member in places), 0.5 * most, TOGETHER
     )
     advance(
         cases,
@@ -687,33 +684,24 @@ def compute_alone(
         If a run is interrupted. The member is not stored.
     """
     for member in places:
-        case = cases[member]
-        columns = columns_of_refused("", measures)
-        numbers: dict[str, float] = {}
+        case, problem = cases[member], ""
         try:
             result = case.run_alone()
-            columns["message"] = [""]
         except RunError as error:
-            result, columns["message"] = error.result, [str(error)]
+            result, problem = error.result, str(error)
         except GranchainError as error:
-            store([member], columns | {"message": [str(error)]})
+            store([member], columns_of_refused(str(error), measures))
             continue
-        if result.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        columns["status"] = [result.status.label]
-        columns["law"] = [result.provenance.get("law_json", "")]
+        columns: dict[str, Any] = {}
         if "result" in measures.names:
             columns["result"] = [result]
         elif not result.status.failed:
-            measured = case.measure(result) | {"time_step": result.time_step}
-            columns |= {name: np.array([measured[name]]) for name in measures.labels}
-            for function in measures.functions:
-                try:
-                    numbers |= numbers_of_function(function, result)
-                except GranchainError as error:
-                    columns["message"] = [f"summary: {error}"]
+            _, numbers, problem = measured(result, problem, measures)
+            values = case.measure(result) | {"time_step": result.time_step}
+            columns = {name: np.array([values[name]]) for name in measures.labels}
             columns["numbers"] = [numbers]
-        store([member], columns)
+        ends = {"status": [result.status.label], "law": [result.provenance["law_json"]]}
+        store([member], columns | ends | {"message": [problem]})
 
 
 def computed(case: Case, measures: Measures) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -75,7 +76,7 @@ MemberBlock = tuple[list[int], Mapping[str, Any]]
 def as_they_end(
     submit: Callable[[T], Future],
     tasks: Iterable[T],
-    collect: Callable[[Future, T], Iterable[T]],
+    collect: Callable[[Future, T], Any],
     waiting: dict[Future, T],
     most: float = math.inf,
 ) -> None:
@@ -87,7 +88,6 @@ def as_they_end(
         Method of an executor that returns a future.
     tasks : iterable
     collect : function of a future and its task
-        It may return further tasks, which are then submitted.
     waiting : dict
         Empty dict. It contains the unfinished tasks, also if an exception ends the wait.
     most : float
@@ -101,7 +101,7 @@ def as_they_end(
             return
         ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in ended:
-            coming = chain(collect(future, waiting.pop(future)), coming)
+            collect(future, waiting.pop(future))
 
 
 def advance(
@@ -170,10 +170,9 @@ def advance(
         yield from (partial(measured, [batch]) for batch in batches)
         yield from (partial(run_group, places) for places in coming)
 
-    def collect(future: Future, task: Any) -> tuple[()]:
+    def collect(future: Future, task: Any) -> None:
         for block in future.result():
             store(*block)
-        return ()
 
     with ThreadPoolExecutor(threads, "granchain") as pool:
         try:
@@ -257,14 +256,21 @@ def member_groups(
     yield places[first:]
 
 
-def memory_of(cases: Iterable[Case]) -> Iterator[float]:
-    """Return the memory of each case [bytes]; cases with the same tables are evaluated once."""
+def sizes_of_cases(
+    cases: Iterable[Any], size: Callable[[Any], float] = attrgetter("memory")
+) -> Iterator[float]:
+    """Return a size of each case, by default its memory [bytes].
+
+    The size of cases with the same tables is computed once.
+    """
     sizes: dict[tuple, float] = {}
     for case in cases:
-        tables = case.chain, case.sensors, case.snapshots, case.energy, case.time
+        tables: tuple[Any, ...] = (case,)
+        if not case.measured:
+            tables = case.chain, case.sensors, case.snapshots, case.energy, case.time
         like = (*map(id, tables), case.contact.law)
         if like not in sizes:
-            sizes[like] = case.memory
+            sizes[like] = size(case)
         yield sizes[like]
 
 

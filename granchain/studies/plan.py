@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -325,22 +325,23 @@ def distribution_of(where: str, name: Any, parameters: Any, problems: Problems) 
         suggestion(name, [*names, *RANGES, "disorder"], "See scipy.stats for the names"),
     ):
         return None
-    listed, frozen = isinstance(parameters, (list, tuple)), None
-    numbers = parameters.values() if isinstance(parameters, Mapping) else parameters
+    frozen = None
     with suppress(AttributeError, KeyError, TypeError):
-        if all(map(is_number, numbers)):
-            make: Any = (
-                partial(OUR_DISTRIBUTIONS[name][1], stats) if listed else getattr(stats, name)
-            )
-            frozen = make(*parameters) if listed else make(**parameters)
-    form = f"[{OUR_DISTRIBUTIONS[name][0]}]" if name in OUR_DISTRIBUTIONS else "a table of "
-    form += "" if name in OUR_DISTRIBUTIONS else ", ".join(_parameters(getattr(stats, name)))
-    text = brief(str(parameters))[1:-1]
-    if not problems.check(
-        frozen is not None, where, f"{text} is not valid", f"It must be {form}, as finite numbers"
-    ):
-        return None
-    return checked_distribution(where, frozen, problems)
+        if isinstance(parameters, (list, tuple)) and all(map(is_number, parameters)):
+            frozen = OUR_DISTRIBUTIONS[name][1](stats, *parameters)
+        elif all(map(is_number, parameters.values())):
+            frozen = getattr(stats, name)(**parameters)
+    if name in OUR_DISTRIBUTIONS:
+        form = f"[{OUR_DISTRIBUTIONS[name][0]}]"
+    else:
+        form = f"a table of {', '.join(_parameters(getattr(stats, name)))}"
+    good = problems.check(
+        frozen is not None,
+        where,
+        f"{brief(str(parameters))[1:-1]} is not valid",
+        f"It must be {form}, as finite numbers",
+    )
+    return checked_distribution(where, frozen, problems) if good else None
 
 
 def values_of(where: str, value: Any, problems: Problems) -> Any:
@@ -399,16 +400,11 @@ def _derived_of(where: str, entry: Derived, problems: Problems) -> Derived | Non
     values, function = values_of(where, entry.values, problems), entry.function
     good = callable(function) and (isinstance(values, list) or is_distribution(values))
     if isinstance(function, Mapping) and isinstance(values, list):
-        columns = {key: values_of(where, column, problems) for key, column in flat_vary(function)}
-        function, lists = (
-            columns,
-            [
-                values_of_key
-                for values_of_key in columns.values()
-                if isinstance(values_of_key, list)
-            ],
+        function = {key: values_of(where, column, problems) for key, column in flat_vary(function)}
+        columns = function.values()
+        good = bool(function) and all(
+            isinstance(column, list) and len(column) == len(values) for column in columns
         )
-        good = len(columns) == len(lists) > 0 and {*map(len, lists)} == {len(values)}
     if problems.clear(where):
         problems.check(
             good,
@@ -438,22 +434,23 @@ def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float
 
     Both ends are included.
     """
-    requirement = (
-        f"It must be [low, high, count]: finite numbers, and a whole number, 1 to {MOST_ON_AXIS}"
-    )
-    good = isinstance(limits, (list, tuple)) and len(limits) == 3 and all(map(is_number, limits))
     good = (
-        good
+        isinstance(limits, (list, tuple))
+        and len(limits) == 3
+        and all(map(is_number, limits))
         and isinstance(limits[2], (int, np.integer))
         and limits[2] in range(1, MOST_ON_AXIS + 1)
+        and (kind != "log" or min(limits) > 0.0)
     )
-    if kind == "log":
-        requirement += ", with low and high above 0"
-        good = good and min(limits) > 0.0
-    advice = f"Write {{ {kind} = [0.1, 10, 21] }}"
-    if not problems.check(good, where, f"{brief(limits)} is not valid", requirement, advice):
-        return None
-    return [float(number) for number in RANGES[kind](*limits)]
+    problems.check(
+        good,
+        where,
+        f"{brief(limits)} is not valid",
+        f"It must be [low, high, count]: finite numbers, and a whole number, 1 to {MOST_ON_AXIS}"
+        + ", with low and high above 0" * (kind == "log"),
+        f"Write {{ {kind} = [0.1, 10, 21] }}",
+    )
+    return [float(number) for number in RANGES[kind](*limits)] if good else None
 
 
 # --------------------------------------------------------------------------------------------------
@@ -589,11 +586,13 @@ class Plan:
             return about_key(self.case, key)
         return "", f"parameter of the study that sets {', '.join(_keys_set(self, key))}"
 
-    def changes(self) -> Iterator[tuple[dict[str, Any], dict[str, Any], int]]:
-        """Yield the values of each member, its changes without disorder, and its draw."""
+    def _rows(self) -> Iterator[tuple[dict[str, Any], dict[str, Any], int]]:
+        """Yield the values of each member, its changes of the case, and its draw."""
         values = self.listed | {key: column.tolist() for key, column in self.sample.items()}
         indices = [range(len(column)) for column in self.listed.values()]
         together = zip(*indices, strict=True) if indices else [()]
+        factors: dict[int, dict[str, list[Any]]] = {}
+        counted = any(key.startswith(("chain.beads", "chain.segment")) for key in self.vary)
         for point in product(*indices) if self.how == "product" else together:
             at = dict(zip(self.listed, point, strict=True))
             surplus = self._inputs_of_other_laws({key: values[key][i] for key, i in at.items()})
@@ -603,11 +602,17 @@ class Plan:
                 changes: dict[str, Any] = {}
                 for key, position in places.items():
                     changes |= self.settings[key][position]
-                yield (
-                    {key: values[key][position] for key, position in places.items()},
-                    changes,
-                    draw,
-                )
+                if self.disordered:
+                    # an error in these changes is reported with the case of the member
+                    with suppress(CaseError):
+                        case = self.case.replace(changes) if counted else self.case
+                        # only a chain has beads, and it rejects the disorder of another case
+                        beads = getattr(case, "beads", 1)
+                        if beads not in factors:
+                            factors[beads] = self._disorder(beads)
+                        drawn = {name: rows[draw] for name, rows in factors[beads].items()}
+                        changes |= {"chain.disorder_seed": self.seed} | drawn
+                yield {key: values[key][i] for key, i in places.items()}, changes, draw
 
     def _inputs_of_other_laws(self, at: Mapping[str, Any]) -> set[str]:
         """Return varied keys that the law at a point lacks and another law has.
@@ -624,29 +629,22 @@ class Plan:
         here = inputs.get(at["contact.law"])
         return set() if here is None else {*self.vary} & set().union(*inputs.values()) - here
 
-    def cases(self) -> list[Case]:
-        """Return the case of each member.
+    def changed(self) -> list[tuple[Case, dict[str, Any]]]:
+        """Return the case of each member, and its changes.
 
         Raises
         ------
         CaseError
             If a member is invalid. The message lists each error once, with its first member.
         """
-        return list(self)
-
-    def check(self) -> None:
-        """Check all members; see `cases`."""
-        assert len(self._members) == len(self)
-
-    def changed(self) -> list[tuple[Case, dict[str, Any]]]:
-        """Return the case of each member, and its changes; see `cases`."""
         return [(self[member], changes) for member, (_, changes, _) in enumerate(self._members)]
 
     @cached_property
     def _members(self) -> list[tuple[Case, dict[str, Any], dict[str, Any]]]:
         """Base, changes, and numbers of each member: its case is the base with these numbers.
 
-        Members that differ in numbers alone share a base and are checked together.
+        Members that differ in numbers alone share a base and are checked together, all members at
+        the first access.
         """
         rows = list(self._rows())
         groups = defaultdict(list)
@@ -670,24 +668,6 @@ class Plan:
         if errors:
             raise self._error([(errors[member], *rows[member][::2]) for member in sorted(errors)])
         return members
-
-    def _rows(self) -> Iterator[tuple[dict[str, Any], dict[str, Any], int]]:
-        """Yield the values of each member, its changes with disorder, and its draw."""
-        factors: dict[int, dict[str, list[Any]]] = {}
-        counted = any(key.startswith(("chain.beads", "chain.segment")) for key in self.vary)
-        for values, changes, draw in self.changes():
-            if self.disordered:
-                # an error in these changes is reported with the case of the member
-                with suppress(CaseError):
-                    case = self.case.replace(changes) if counted else self.case
-                    # only a chain has beads, and it rejects the disorder of another case
-                    beads = getattr(case, "beads", 1)
-                    if beads not in factors:
-                        factors[beads] = self._disorder(beads)
-                    each = factors[beads].items()
-                    changes = changes | {"chain.disorder_seed": self.seed}
-                    changes |= {name: columns[draw] for name, columns in each}
-            yield values, changes, draw
 
     def _disorder(self, beads: int) -> dict[str, list[Any]]:
         """Return factors or added values of the beads for each draw and each key with disorder.
@@ -852,7 +832,8 @@ def plan(
     (2, 1.0)
     """
     members = plan_of(case, vary, how, n, seed)
-    members.check()
+    # checks all members
+    members[0]
     return members
 
 

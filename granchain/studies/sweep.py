@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from granchain.case import Case
@@ -30,7 +31,7 @@ from granchain.studies.measures import (
     compute_here,
     computed,
 )
-from granchain.studies.members import LOT, check_members
+from granchain.studies.members import LOT, check_members, sizes_of_cases
 from granchain.studies.plan import MEMBER_BYTES, Plan, plan_of
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def estimate(
     CaseError
         If an argument is invalid, as for `sweep`.
     """
-    cases = plan.cases()
+    cases = [*plan]
     wanted, count = checked_measures(cases, measures, chained, None), len(cases)
     numbers = size_of_numbers(cases, wanted)
     threads = check_members(cases, 1 if chained else threads)
@@ -174,7 +175,7 @@ def estimate(
     file_size = largest_file(plan, cases, wanted, chained)
     # a result copies the records of its member
     copies = 2.0 if wanted.needs_results else 1.0
-    members = count * MEMBER_BYTES + copies * min(2.0 * LOT, sum(case.memory for case in cases))
+    members = count * MEMBER_BYTES + copies * min(2.0 * LOT, sum(sizes_of_cases(cases)))
     return {
         "members": count,
         "seconds": seconds,
@@ -196,7 +197,7 @@ def largest_file(plan: Plan, cases: Sequence[Case], measures: Measures, chained:
     """
     evaluation = Evaluation(cases, measures, plan, chained)
     evaluation.law[:] = ["" if law is None else law.text for law in law_records(cases)]
-    numbers = sum(numbers_of_member(case, measures) for case in cases)
+    numbers = sum(sizes_of_cases(cases, partial(numbers_of_member, measures=measures)))
     if chained:
         numbers += sum(len(SETTLED_LABELS) * max(1, len(case.sensors.beads)) for case in cases)
     size = float(MEMBER_TEXT * len(cases)) + (sum(map(state_bytes, cases)) if chained else 0.0)
