@@ -435,3 +435,16 @@ def test_used_port_is_reported(server, short_case):
     port = urlsplit(server.url).port
     with pytest.raises(CaseError, match=f"port: {port} cannot be used"):
         gc.explore(short_case, port=port, browser=False)
+
+
+@pytest.mark.parametrize("name", ["forces", "energy"])
+def test_legend_of_lines_is_below_the_plot(name):
+    from bokeh.models import InlineStyleSheet, Legend
+
+    from granchain.show.plots import Plots
+
+    # on a page of 390 px, a legend inside covers the last pulses
+    plot = Plots(InlineStyleSheet(css=""), measured=True).figures[name]
+    (legend,) = plot.select(Legend)
+    assert legend in plot.below and legend not in plot.center
+    assert (legend.orientation, legend.ncols) == ("horizontal", 4)

@@ -37,6 +37,8 @@ PLOTTED_ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp", "el
 # Colour that is readable on a light and on a dark page.
 GREY = "#808080"
 REFERENCE_LINE = {"line_dash": "dashed", "line_color": GREY}
+# Height of two rows of a legend below a plot [px].
+LEGEND_HEIGHT = 40
 NO_LINES: dict[str, list[Any]] = {"xs": [], "ys": [], "name": [], "color": []}
 
 PlotColumns = dict[str, Any]
@@ -226,8 +228,13 @@ class Plots:
                     label_text_font_size="8pt", spacing=0, padding=3, glyph_width=14, margin=3,
                     background_fill_alpha=0.0, border_line_color=None, label_text_color=GREY,
                 )  # fmt: skip
-        self.figures["energy"].legend.location = "center_right"
         self.figures["peaks"].legend.location = "top_center"
+        # On a narrow page, a legend inside would cover lines. Four entries fit next to each other.
+        for name in self.keys:
+            plot = self.figures[name]
+            plot.legend.update(orientation="horizontal", ncols=4, spacing=4, location="left")
+            plot.add_layout(plot.legend[0], "below")
+            plot.height += LEGEND_HEIGHT
 
     def show(self, data: Mapping[str, PlotColumns]) -> None:
         """Show the data of a run."""
