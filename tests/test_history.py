@@ -3,6 +3,7 @@ in snapshots, in whatever way a result comes."""
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -217,9 +218,13 @@ def test_without_the_key_snapshots_hold_no_history_and_say_how_to_get_it():
     assert sum(v.data.nbytes for v in gc.run(more).variables.values()) <= more.file_size
 
 
-# studies, files and resumed runs have every variable's bits: test_same_case.py, test_restart.py
-def test_the_figure_of_overlaps_shows_the_largest_and_the_residual_ones():
-    result = gc.run(short())
+# a resumed run has them too: every variable's bits, test_restart.py
+def test_a_member_of_an_ensemble_from_its_file_has_the_histories_and_their_figure(here: Path):
+    case = short()
+    other = short("steel-chain-hertz", **{"chain.beads": 9, "snapshots.interval": 7e-6})
+    gc.run_many([case, other, case], "many.h5", threads=2)
+    result = gc.open("many.h5")[2]
+    assert {*NEW, *SHOTS} <= result.variables.keys() and result.equals(gc.run(case))
     (axes,) = figures.overlaps(result).axes
     drawn = [patch.get_data().values.tolist() for patch in axes.patches]
     assert drawn == [result.largest_overlap.tolist(), result.residual_overlap.tolist()]
