@@ -121,10 +121,7 @@ def test_absurd_sizes_are_refused_before_memory_is_taken(figure: Callable[..., N
     )
     for changes, words in (
         ({"chain.beads": 10**15}, f"{LIMIT} Use fewer beads."),
-        (
-            {"sensors.interval": 1e-16},
-            f"{LIMIT} Choose a longer interval, or an earlier time.end.",
-        ),
+        ({"sensors.interval": 1e-16}, f"{LIMIT} Choose a longer interval, or an earlier time.end."),
         ({"time.step": 1e-21}, steps),
     ):
         asked, calls = {"snapshots.interval": 1e-6, "sensors.beads": [1]} | changes, []
@@ -168,10 +165,7 @@ end = 1e-4
 
 # Each with its sentence; the words left out are those of Python's own reader.
 NO_CASE_FILES: dict[str, tuple[bytes, str]] = {
-    "bytes": (
-        b"\x00\xff",
-        "the text is not UTF-8 (at byte 1). Save the file as UTF-8.",
-    ),
+    "bytes": (b"\x00\xff", "the text is not UTF-8 (at byte 1). Save the file as UTF-8."),
     "brackets": (
         b"a = " + b"[" * 100_000,
         "the brackets are nested too deeply. At most 12 levels are allowed.",

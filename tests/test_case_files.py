@@ -20,11 +20,7 @@ SIGNALS = (
     {"signal": "noise", "rms": 1e-9, "band": [1e3, 9e3], "seed": 3, "duration": 2e-3},
     {"signal": "pulse", "amplitude": 1e-7, "duration": 5e-5, "shape": "gaussian"},
 )
-TITLES = (
-    "",
-    'A "title" with ünïcode \\ and {braces}',
-    "70 beads",
-)
+TITLES = ("", 'A "title" with ünïcode \\ and {braces}', "70 beads")
 
 
 def drawn_drive(draw, folder):

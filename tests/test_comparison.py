@@ -34,14 +34,7 @@ QUIET = 60
 
 
 def measured(
-    result=RESULT,
-    *,
-    shift=0.0,
-    scale=1.0,
-    noise=0.0,
-    interval=INTERVAL,
-    late=(),
-    said=None,
+    result=RESULT, *, shift=0.0, scale=1.0, noise=0.0, interval=INTERVAL, late=(), said=None
 ):
     """A trace of a result's own forces: QUIET samples before it, its clock later by a shift,
     noise in parts of the largest force."""
@@ -437,9 +430,7 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
         assert abs(sensor.width.relative) < 0.02
     # its file can be plotted and cited
     obeyed("plot", "compared.h5", "--out", "figures")
-    assert {path.name for path in (here / "figures").iterdir()} == {
-        "compared-comparison.png",
-    }
+    assert {path.name for path in (here / "figures").iterdir()} == {"compared-comparison.png"}
     cited = obeyed("cite", "compared.h5").out
     assert "% contact law ma-liu" in cited and "synthetic data" in cited
 

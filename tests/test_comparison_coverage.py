@@ -159,9 +159,7 @@ def test_uncertainties_cover_with_every_fault_but_clipping(count, among, figure)
 
 
 @pytest.mark.parametrize(
-    ("count", "among"),
-    [(15, NEAR), pytest.param(2000, None, marks=LONG)],
-    ids=["fast", "all laws"],
+    ("count", "among"), [(15, NEAR), pytest.param(2000, None, marks=LONG)], ids=["fast", "all laws"]
 )
 def test_a_clipped_peak_is_recognised(count, among, figure):
     found = Coverage(count, ["clipping"], among)
@@ -185,10 +183,7 @@ MOST_STATED = 1.5
 
 @pytest.mark.parametrize(
     ("kind", "count"),
-    [
-        (VISIBLE_RING, 24),
-        *(pytest.param(kind, 280, marks=pytest.mark.long) for kind in EVERY),
-    ],
+    [(VISIBLE_RING, 24), *(pytest.param(kind, 280, marks=pytest.mark.long) for kind in EVERY)],
 )
 def test_uncertainties_cover_under_noise_and_instruments_of_any_kind(kind, count, figure):
     found = Coverage(count, [kind], NEAR, noisy_rig)

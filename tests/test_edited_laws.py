@@ -94,9 +94,7 @@ def test_hash_copy_and_scan_follow_an_edit_in_memory(tmp_path: Path, jit: None) 
 
 
 @pytest.mark.plain
-def test_what_a_function_calls_is_found_in_defaults_and_compiled_functions(
-    jit: None,
-) -> None:
+def test_what_a_function_calls_is_found_in_defaults_and_compiled_functions(jit: None) -> None:
     one, two, three = ((lambda x: x) for _ in range(3))
     made = numba.njit(three)
 
@@ -310,9 +308,7 @@ def test_a_switch_of_numbas_that_changes_the_code_is_part_of_the_hash(
 
 
 @pytest.mark.plain
-def test_an_unchanged_function_comes_from_the_disk(
-    jit: None,
-) -> None:
+def test_an_unchanged_function_comes_from_the_disk(jit: None) -> None:
     made = []
     for factor in (2.0, 2.0, 3.0):
 

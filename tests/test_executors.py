@@ -60,11 +60,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "did not compute a task (PicklingError: no pickle)",
         COUNT,
     ),
-    "cancelled": (
-        lambda: After(is_cancelled),
-        "did not compute a task (CancelledError)",
-        COUNT,
-    ),
+    "cancelled": (lambda: After(is_cancelled), "did not compute a task (CancelledError)", COUNT),
     "no records": (
         lambda: After(lambda future: future.set_result([b"nonsense"])),
         "returned something other than the members of its task (JSONDecodeError",

@@ -599,11 +599,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
 # A dashpot that the trace is made by, and laws that are fitted to it: the damping of hunt-crossley
 # is the same term with another restitution (test_equivalent.py), and hertz lacks it.
 FLORES = ("flores", 0.7)
-RIVALS = {
-    "hertz": [],
-    "hunt-crossley": ["contact.restitution"],
-    "flores": ["contact.restitution"],
-}
+RIVALS = {"hertz": [], "hunt-crossley": ["contact.restitution"], "flores": ["contact.restitution"]}
 
 
 def told(found):

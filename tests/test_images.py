@@ -68,7 +68,7 @@ def test_a_failed_or_interrupted_batch_ends_all(threads, monkeypatch):
 
 def test_energy_is_that_of_a_run_and_forces_are_its_slope(plain_loop):
     case = CASE.replace(
-        **{"chain.drag": 0.0, "chain.on_site_stiffness": 1e6, "ends.left": "wall"},
+        **{"chain.drag": 0.0, "chain.on_site_stiffness": 1e6, "ends.left": "wall"}
     ).replace(**{"chain.resonator": RESONATOR | {"damping": 0.0}})
     chain, state = Images(case, Runners(1)), STATES[1]
     u = state[:6]
