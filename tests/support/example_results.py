@@ -75,15 +75,8 @@ class StandIn:
 def values(samples=300, seed=0):
     """Random values for every variable."""
     draw = np.random.default_rng(seed)
-    lengths = {
-        "time": samples,
-        "sensor_bead": 3,
-        "bead": 13,
-        "sensor_contact": 2,
-        "contact": 12,
-        "energy_time": 20,
-        "snapshot_time": 5,
-    }
+    lengths = {"time": samples, "sensor_bead": 3, "bead": 13, "sensor_contact": 2, "contact": 12}
+    lengths |= {"energy_time": 20, "snapshot_time": 5}
     found = {}
     for name, (dims, _) in LAYOUT.items():
         shape = [lengths[axis] for axis in dims.split()]
@@ -113,15 +106,8 @@ def everything(result):
         name: (v.dims, v.unit, v.long_name, v.data.dtype.str, v.data.shape, v.data.tobytes())
         for name, v in result.variables.items()
     }
-    return (
-        variables,
-        result.law,
-        result.title,
-        result.status,
-        result.time_step,
-        result.messages,
-        result.provenance,
-    )
+    names = ("law", "title", "status", "time_step", "messages", "provenance")
+    return variables, *(getattr(result, name) for name in names)
 
 
 def file_of(result):

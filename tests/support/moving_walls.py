@@ -13,17 +13,11 @@ def chain_between(left, right, law, beads=2, **tables):
     """Return a case of steel beads, the first of which moves, with the forces of all contacts."""
     first = 1 if left == "free" else 0
     last = beads - 1 if right == "free" else beads
-    return gc.Case(
-        **{
-            "chain": {"beads": beads, "radius": RADIUS, "material": "steel-316"},
-            "contact": law,
-            "ends": {"left": left, "right": right},
-            "initial": {"velocity": [1.0, *[0.0] * (beads - 1)]},
-            "sensors": {"beads": [beads], "contacts": list(range(first, last + 1))},
-            "time": {"end": 4e-5},
-            **tables,
-        }
-    )
+    made_of = {"chain": {"beads": beads, "radius": RADIUS, "material": "steel-316"}}
+    made_of |= {"contact": law, "ends": {"left": left, "right": right}, "time": {"end": 4e-5}}
+    made_of["initial"] = {"velocity": [1.0, *[0.0] * (beads - 1)]}
+    made_of["sensors"] = {"beads": [beads], "contacts": list(range(first, last + 1))}
+    return gc.Case(**made_of | tables)
 
 
 def integrate(case, times, tolerance=1e-10):

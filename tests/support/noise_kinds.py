@@ -6,16 +6,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, lfilter
 
-KINDS = (
-    "white",
-    "50 Hz interference",
-    "8 bit",
-    "drift",
-    "within 300 kHz",
-    "AR(1)",
-    "20 kHz interference",
-    "ringing",
-)
+KINDS = ("white", "50 Hz interference", "8 bit", "drift", "within 300 kHz", "AR(1)")
+KINDS += ("20 kHz interference", "ringing")
 # What each sensor has of its own, and what the instrument does; with white noise.
 OWN = ("own gain", "skew")
 FAULTS = ("clipping", "offset", "crosstalk", "high-pass")

@@ -44,13 +44,10 @@ CHAINS = {
     "loaded": example_chain(N_BODIES, precompression=60.0, gravity=9.81, right=End(WALL)),
     "between walls": example_chain(N_BODIES, left=End(WALL), right=End(WALL), has_striker=False),
     "driven": example_chain(
-        N_BODIES,
-        has_striker=False,
+        N_BODIES, has_striker=False,
         left=End("displacement", None, MOMENTS, np.array([0.0, 2e-6, 0.0])),
-        right=End("force", None, MOMENTS, np.array([0.0, 50.0, 0.0])),
-        velocity=np.zeros(N_BODIES),
-    ),
-}
+        right=End("force", None, MOMENTS, np.array([0.0, 50.0, 0.0])), velocity=np.zeros(N_BODIES)),
+}  # fmt: skip
 
 # Rows of bodies and contacts, scalars and records that the physics is in: what is only a place to
 # work in is left out, and the step that the state allows, which is looked at where a block ends.
@@ -61,24 +58,11 @@ CONTACTS = (
 )  # fmt: skip
 # Names since the states were pinned; the hashes contain the earlier ones.
 RENAMED = {"reach": "largest_overlap"}
-NUMBERS = (
-    "dt",
-    "drive_work",
-    *(f"{side}_{name}" for name in ("last", "speed", "force") for side in ("left", "right")),
-    "pending",
-    "drive_rest",
-)
+SIDES = (f"{side}_{name}" for name in ("last", "speed", "force") for side in ("left", "right"))
+NUMBERS = ("dt", "drive_work", *SIDES, "pending", "drive_rest")
 COUNTS = ("step", "front", "sample", "snapshot", "entry", "clamped", "n_jumps", "echoes")
-RECORDS = (
-    "sensor_force",
-    "contact_force",
-    "contact_overlap",
-    "displacement",
-    "velocity",
-    "energies",
-    "jump_force",
-    "jump_time",
-)
+RECORDS = ("sensor_force", "contact_force", "contact_overlap", "displacement", "velocity")
+RECORDS += ("energies", "jump_force", "jump_time")
 ELEMENTS = [Energies._fields.index(name) for name in ("elements", "elements_viscous", "radiated")]
 
 
@@ -138,14 +122,8 @@ def run(law_name, set_up, broken_at=None, recorded=False):
     dt = step.value
     recording = Recording(ledger=False)
     if recorded or of_set_up:
-        recording = Recording(
-            tuple(chain.body_labels.tolist()),
-            (1, 2, 3),
-            3 * dt,
-            5 * dt,
-            ledger=True,
-            energy_interval=7 * dt,
-        )
+        beads, ledger = tuple(chain.body_labels.tolist()), {"energy_interval": 7 * dt}
+        recording = Recording(beads, (1, 2, 3), 3 * dt, 5 * dt, ledger=True, **ledger)
     state = State(contacts, chain, step, recording)
     state.advance(N_STEPS // 2 if broken_at is None else broken_at)
     if broken_at is not None:

@@ -25,14 +25,8 @@ def python(code, cache=None, **environment):
     env = {**os.environ, **environment}
     if cache is not None:
         env["NUMBA_CACHE_DIR"] = str(cache)
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=280,
-        check=False,
-    )
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=280)
 
 
 def answer(code, cache=None, **environment):

@@ -79,21 +79,14 @@ def drawn_case(law, draw, beads, bare):
         theory.hertz_stiffness(0.5 / STEEL.compliance, 0.5 * radius), mass, speed
     ).wave_speed
     near = int(draw.integers(1, 4))
-    far = draw.choice(
-        [bead for bead in range(1, count + 1) if bead != near], 3, replace=False
-    ).tolist()
+    others = [bead for bead in range(1, count + 1) if bead != near]
+    far = draw.choice(others, 3, replace=False).tolist()
     contact = {"law": law, **drawn_inputs(law, draw, bare)}
     if contact.get("impact_speed") == "onset":
         contact["impact_speed_floor"] = speed * draw.uniform(0.02, 0.2)
+    same = {"beads": count, "radius": radius, "mass": mass}
     return Case(
-        chain={
-            "beads": count,
-            "radius": radius,
-            "mass": mass,
-            "material": asdict(STEEL),
-            "gap": gap,
-            "precompression": load,
-        },
+        chain=same | {"material": asdict(STEEL), "gap": gap, "precompression": load},
         striker={"speed": speed, "mass": mass * between(draw, 1.0 / SPREAD, SPREAD)},
         ends={"right": "wall" if load or draw.random() < 0.5 else "free"},
         contact=contact,

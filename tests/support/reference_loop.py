@@ -14,31 +14,15 @@ from granchain.contact.law import OPEN
 
 @dataclass
 class Course:
-    """What a run went through.
+    """What a run went through."""
 
-    Parameters
-    ----------
-    forces : list of lists
-        Force of every contact at every step, as a sensor records it [N].
-    displacement, velocity : list
-        Of every body at the end [m], [m/s].
-    history : list of tuples
-        Of every contact at the end.
-    largest_overlap : float
-        Over all contacts and steps [m].
-    peaks : list
-        Largest force of each contact, recorded or beside a jump [N].
-    jumps : list of tuples
-        Contact, time [s], force before and after it [N], of every jump.
-    """
-
-    forces: list[list[float]]
-    displacement: list[float]
-    velocity: list[float]
-    history: list[tuple]
-    largest_overlap: float
-    peaks: list[float]
-    jumps: list[tuple[int, float, float, float]]
+    forces: list[list[float]]  # of every contact at every step, as a sensor records it [N]
+    displacement: list[float]  # of every body at the end [m]
+    velocity: list[float]  # [m/s]
+    history: list[tuple]  # of every contact at the end
+    largest_overlap: float  # over all contacts and steps [m]
+    peaks: list[float]  # largest force of each contact, recorded or beside a jump [N]
+    jumps: list[tuple[int, float, float, float]]  # contact, time [s], force before and after [N]
 
 
 def crossing(beyond, rate, bend, closing):
@@ -51,43 +35,27 @@ def crossing(beyond, rate, bend, closing):
 def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_steps):
     """Advance bodies 0..n-1, contact k between bodies k and k + 1, by n_steps steps of dt [s].
 
-    Parameters
-    ----------
-    coefficients : list of tuples
-        Of each contact.
-    mass, start_velocity, load : list
-        Of each body [kg], [m/s], constant force [N].
-    start_overlap : list
-        Of each contact, at rest [m]; minus the gap.
+    Each body has a mass [kg], a velocity [m/s], and a constant force [N], each contact a tuple of
+    coefficients and an overlap at rest [m], minus the gap.
     """
     contacts, bodies = range(len(start_overlap)), range(len(mass))
     u, v, a = [0.0 for _ in bodies], list(start_velocity), [0.0 for _ in bodies]
     names = [quantity.name for quantity in law.history]
     weight = names.index("onset_weight") if "onset_weight" in names else None
-    lowest = (
-        [quantity.name for quantity in law.coefficients].index("lowest_force")
-        if weight is not None
-        else 0
-    )
-    history, kicks, before, forces, largest = (
-        [],
-        [0.0 for _ in contacts],
-        list(start_overlap),
-        [],
-        0.0,
-    )
-    peaks, jumps, excess = [0.0 for _ in contacts], [], [0.0 for _ in contacts]
+    numbers = [quantity.name for quantity in law.coefficients]
+    lowest = numbers.index("lowest_force") if weight is not None else 0
+    history, before, forces, jumps, largest = [], list(start_overlap), [], [], 0.0
+    kicks, peaks, excess = ([0.0 for _ in contacts] for _ in range(3))
+
+    def weighted(h):
+        """A history whose onset weight is 1, as sensors record forces."""
+        return h if weight is None else (*h[:weight], 1.0, *h[weight + 1 :])
 
     def there(overlap, rate, c, h):
         """Force at an overlap that the contact has gone through within the step."""
-        return law.force(
-            overlap,
-            rate,
-            c,
-            law.update((overlap, rate, rate, 1.0), c, h)
-            if law.needs_update(overlap, rate, c, h)
-            else h,
-        )
+        if law.needs_update(overlap, rate, c, h):
+            h = law.update((overlap, rate, rate, 1.0), c, h)
+        return law.force(overlap, rate, c, h)
 
     # before the first step: a contact under static load may have yielded
     for k in contacts:
@@ -114,17 +82,10 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
                 h = law.update((overlap, rate, rate - 2.0 * theta * (rate - half), theta), c, h)
             kick = force = law.force(overlap, rate, c, h)
             if weight is not None and law.has_jumps() and was_open and overlap > OPEN:
-                bare = (*h[:weight], 1.0, *h[weight + 1 :])
-                leaps.append(
-                    (
-                        k,
-                        theta,
-                        0.0,
-                        law.force(2.0 * OPEN, rate - 2.0 * theta * (rate - half), c, bare),
-                    )
-                )
+                onset_rate = rate - 2.0 * theta * (rate - half)
+                leaps.append((k, theta, 0.0, law.force(2.0 * OPEN, onset_rate, c, weighted(h))))
             if weight is not None:
-                force = law.force(overlap, rate, c, (*h[:weight], 1.0, *h[weight + 1 :]))
+                force = law.force(overlap, rate, c, weighted(h))
                 if c[lowest] < 0.0 and before[k] > 0.0 > overlap:
                     # a tensile contact that opened a part of the step ago: an onset backwards
                     mirrored = law.update((-overlap, rate, rate, 1.0 - overlap / (dt * half)), c, h)
@@ -138,7 +99,7 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
                     kink or law.jump(place, rate, c, history[k]) != 0.0
                 ):
                     closing = 1.0 if overlap > before[k] else -1.0
-                    bare = history[k] if weight is None else (*h[:weight], 1.0, *h[weight + 1 :])
+                    bare = history[k] if weight is None else weighted(h)
                     near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
                     push = 1.0 / mass[k] + 1.0 / mass[k + 1]
                     # the time since the jump: overlap - s rate + s^2/2 bend = place
@@ -151,12 +112,8 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
                     # by Simpson's rule
                     at_jump = end_rate - since * bend
                     if law.uses_rate:
-                        first, middle, last = (
-                            kicks[k] - excess[k],
-                            there(0.5 * (before[k] + near), at_jump, c, bare),
-                            0.0,
-                        )
-                        last = there(near, at_jump, c, bare)
+                        first, last = kicks[k] - excess[k], there(near, at_jump, c, bare)
+                        middle = there(0.5 * (before[k] + near), at_jump, c, bare)
                         mean = (first + 4.0 * middle + last) / 6.0
                         at_jump -= (dt - since) * (mean - first) * push
                         bend -= push * (there(near, at_jump, c, bare) - first)
@@ -166,9 +123,8 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
                         continue
                     # its growth in time on either side, within a 1024th of a step
                     after_bend, short = bend - push * (other - one), dt / 1024.0
-                    growth = (
-                        there(far + short * at_jump, at_jump + short * after_bend, c, bare) - other
-                    )
+                    later = at_jump + short * after_bend
+                    growth = there(far + short * at_jump, later, c, bare) - other
                     growth -= one - there(near - short * at_jump, at_jump - short * bend, c, bare)
                     inside.append((k, behind, one, other, growth / short))
                     # thrown back through it within the same step
@@ -189,9 +145,8 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
                 jumped = sign * (last - first) / mass[i]
                 u[i] += 0.5 * (behind * dt) ** 2 * jumped
                 v[i] += (behind - 0.5) * dt * jumped
-                v[i] += (
-                    (behind**2 / 2.0 - behind / 2.0 + 1.0 / 12.0) * dt**2 * sign * growth / mass[i]
-                )
+                left_out = behind**2 / 2.0 - behind / 2.0 + 1.0 / 12.0
+                v[i] += left_out * dt**2 * sign * growth / mass[i]
                 a[i] += jumped
         for k in contacts if inside else ():
             # no law with a weight jumps inside a contact
@@ -212,28 +167,15 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
                     missed[i] += sign * behind * dt * (last - first) / mass[i]
             for k in contacts:
                 if law.uses_rate and (missed[k] != 0.0 or missed[k + 1] != 0.0):
-                    h = (
-                        history[k]
-                        if weight is None
-                        else (*history[k][:weight], 1.0, *history[k][weight + 1 :])
-                    )
-                    rate = (
-                        v[k] - v[k + 1] + dt / 2.0 * (a[k] - a[k + 1]) + missed[k] - missed[k + 1]
-                    )
-                    recorded[k] = law.force(
-                        u[k] - u[k + 1] + start_overlap[k], rate, coefficients[k], h
-                    )
-        excess = [
-            kick - force if leaps or kicked else 0.0
-            for kick, force in zip(kicks, recorded, strict=True)
-        ]
+                    rate = v[k] - v[k + 1] + dt / 2.0 * (a[k] - a[k + 1])
+                    rate += missed[k] - missed[k + 1]
+                    overlap = u[k] - u[k + 1] + start_overlap[k]
+                    recorded[k] = law.force(overlap, rate, coefficients[k], weighted(history[k]))
+        excess = [kicks[k] - recorded[k] if leaps or kicked else 0.0 for k in contacts]
         all_leaps = leaps + [leap[:4] for leap in inside]
         for k in contacts:
-            peaks[k] = max(
-                peaks[k],
-                recorded[k],
-                *(max(first, last) for m, _, first, last in all_leaps if m == k),
-            )
+            sides = [max(first, last) for m, _, first, last in all_leaps if m == k]
+            peaks[k] = max(peaks[k], recorded[k], *sides)
         jumps += [(k, (step - behind) * dt, first, last) for k, behind, first, last in all_leaps]
         forces.append(recorded)
 

@@ -33,17 +33,11 @@ def contacts_of(law, chain, inputs):
 
 def steel_row(n_bodies, speed=SPEED, **more):
     """A striker and n_bodies - 1 equal beads at rest, touching; `more` replaces fields."""
-    velocity = np.zeros(n_bodies)
-    velocity[0] = speed
     chain = Chain(
-        radius=np.full(n_bodies, RADIUS),
-        mass=np.full(n_bodies, MASS),
-        velocity=velocity,
-        material=(STEEL,),
-        material_index=np.zeros(n_bodies, dtype=int),
-        gap=np.zeros(n_bodies - 1),
-        has_striker=True,
-    )
+        radius=np.full(n_bodies, RADIUS), mass=np.full(n_bodies, MASS), has_striker=True,
+        velocity=np.append(speed, np.zeros(n_bodies - 1)), gap=np.zeros(n_bodies - 1),
+        material=(STEEL,), material_index=np.zeros(n_bodies, dtype=int),
+    )  # fmt: skip
     return replace(chain, **more)
 
 
@@ -63,9 +57,8 @@ def example_chain(n_bodies, **more):
 
 def inputs_for(law_name, **given):
     """A value for each input of a law: given, the published example's, or the default."""
-    taken = {
-        name: value for name, value in given.items() if isinstance(value, Mapping)
-    }  # a restitution from another law
+    # a restitution from another law
+    taken = {name: value for name, value in given.items() if isinstance(value, Mapping)}
     numbers = {name: value for name, value in given.items() if name not in taken}
     return SimpleNamespace(**{**vars(example_inputs(laws()[law_name], **numbers)), **taken})
 
@@ -94,13 +87,8 @@ def velocities(state):
 def ledger_residual(state):
     """Largest ledger residual over kinetic energy at the start plus work from outside."""
     energies = state.energies
-    held = (
-        energies.kinetic
-        + energies.recoverable
-        + energies.plastic
-        + energies.viscous
-        + energies.clamp
-    )
+    held = energies.kinetic + energies.recoverable
+    held += energies.plastic + energies.viscous + energies.clamp
     residual = held - energies.external - held[0]
     scale = energies.kinetic[0] + np.abs(energies.external).max()
     return float(np.abs(residual).max() / scale)

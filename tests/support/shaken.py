@@ -16,15 +16,9 @@ STIFFNESS = 4.0 / 3.0 * (193e9 / (2.0 * (1.0 - 0.3**2))) * math.sqrt(RADIUS / 2.
 def shaken_row(beads, frequency, amplitude, drag, **changes):
     """Steel beads between walls under 20 N, the left one shaken."""
     shaken = {"drive": "displacement", "signal": "harmonic", "amplitude": amplitude}
+    steel = {"radius": RADIUS, "mass": MASS, "material": "steel-316", "precompression": LOAD}
     case = gc.Case(
-        chain={
-            "beads": beads,
-            "radius": RADIUS,
-            "mass": MASS,
-            "material": "steel-316",
-            "precompression": LOAD,
-            "drag": drag,
-        },
+        chain=steel | {"beads": beads, "drag": drag},
         contact={"law": "hertz"},
         ends={"left": shaken | {"frequency": frequency}, "right": "wall"},
         time={"end": 1e-3},

@@ -2,14 +2,8 @@
 
 import granchain as gc
 
-SHORT = {
-    "chain.beads": 12,
-    "sensors.beads": [3, 6, 9],
-    "sensors.contacts": [],
-    "snapshots": None,
-    "time.end": 2e-4,
-    "time.step": "fast",
-}
+SHORT = {"chain.beads": 12, "sensors.beads": [3, 6, 9], "sensors.contacts": []}
+SHORT |= {"snapshots": None, "time.end": 2e-4, "time.step": "fast"}
 # The same for a command line, which keeps the snapshots.
 AS_OPTIONS = [f"--set={key}={value}" for key, value in SHORT.items() if key != "snapshots"]
 

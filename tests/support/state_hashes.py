@@ -55,14 +55,8 @@ def scans(law_name):
     contacts = contacts_of(law, chain, example_inputs(law))
     step = time_step_of(contacts, chain, "fast", 1e-3)
     state = State(contacts, chain, step, Recording(ledger=False))
-    return of_arrays(
-        {
-            "coefficients": contacts.c,
-            "overlaps": contacts.overlaps,
-            "history": state.h,
-            "step": np.array([step.value, step.limit]),
-        }
-    )
+    found = {"coefficients": contacts.c, "overlaps": contacts.overlaps, "history": state.h}
+    return of_arrays(found | {"step": np.array([step.value, step.limit])})
 
 
 QUESTIONS = {"few": few, "scans": scans}

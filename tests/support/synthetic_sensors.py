@@ -58,9 +58,8 @@ def pulses_of(law):
     chain = example_chain(N_BEADS + 1)
     contacts = contacts_of(laws()[law], chain, example_inputs(laws()[law]))
     step = time_step_of(contacts, chain, "fast", END)
-    state = State(
-        contacts, chain, step, Recording(sensor_beads=tuple(BEADS.tolist()), interval=5e-8)
-    )
+    recording = Recording(sensor_beads=tuple(BEADS.tolist()), interval=5e-8)
+    state = State(contacts, chain, step, recording)
     assert state.advance(step.n_steps + 1) is Status.COMPLETE
     force = state.records.sensor_force
     time = END * np.arange(len(force)) / (len(force) - 1)
@@ -104,11 +103,8 @@ def true_numbers(time, force):
     near = turns[(turns > time[lowest - 1]) & (turns < time[min(lowest + 1, last)])]
     falls = curve.solve(0.01 * peak, extrapolate=False)
     # down to 1 % between the sample and the one before, or lowest next to it
-    ends = (
-        falls[(falls > time[lowest - 1]) & (falls <= time[lowest])]
-        if force[lowest] <= 0.01 * peak
-        else near
-    )
+    inside = falls[(falls > time[lowest - 1]) & (falls <= time[lowest])]
+    ends = inside if force[lowest] <= 0.01 * peak else near
     end = float(ends[0]) if len(ends) else float(time[lowest])
     return peak, arrival, width, float(curve.integrate(time[0], end))
 
@@ -131,9 +127,8 @@ def rig(seed, fault, among=None):
     names = among or tuple(distinct_laws())
     law = names[draw.integers(len(names))]
     pulses = pulses_of(law)
-    columns = (
-        np.array([draw.integers(5)]) if fault in ("offset", "cut", "later pulse") else np.arange(5)
-    )
+    alone = fault in ("offset", "cut", "later pulse")
+    columns = np.array([draw.integers(5)]) if alone else np.arange(5)
     truth, starts = pulses.truth[columns], pulses.starts[columns]
     due = np.ones(len(columns), dtype=bool)
     peaks, width = truth[:, 0], float(truth[:, 2].min())
@@ -142,13 +137,11 @@ def rig(seed, fault, among=None):
         interval = 1e-6 / 10.0 ** draw.uniform(0.0, math.log10(20.0))
         begin, end = -draw.uniform(1.5, 8.0) * width, END
     else:
-        interval = width / 10.0 ** draw.uniform(
-            math.log10(3.0), math.log10(8.0) if fault == "few samples" else 2.0
-        )
+        most = math.log10(8.0) if fault == "few samples" else 2.0
+        interval = width / 10.0 ** draw.uniform(math.log10(3.0), most)
         begin = -max(draw.uniform(1.5, 8.0) * width, 12.0 * interval)
-        end = min(END, float(truth[:, 1].max()) + draw.uniform(3.0, 8.0) * width) + (
-            8.0 * width if fault == "later pulse" else 0.0
-        )
+        end = min(END, float(truth[:, 1].max()) + draw.uniform(3.0, 8.0) * width)
+        end += 8.0 * width if fault == "later pulse" else 0.0
     if fault == "offset":
         begin = float(starts[0]) - interval * (draw.integers(8) + draw.random())
     if fault == "cut":
@@ -160,52 +153,33 @@ def rig(seed, fault, among=None):
         delay, size = draw.uniform(3.0, 8.0) * width, draw.uniform(1.2, 2.5)
         force = force + size * pulses.at(time - delay, columns)
         fine = np.linspace(0.0, END, 8 * len(pulses.time))
-        truth = np.array(
-            [
-                true_numbers(
-                    fine, (pulses.at(fine, columns) + size * pulses.at(fine - delay, columns))[:, 0]
-                )
-            ]
-        )
+        both = pulses.at(fine, columns) + size * pulses.at(fine - delay, columns)
+        truth = np.array([true_numbers(fine, both[:, 0])])
     if fault == "crosstalk":
-        size = (
-            draw.uniform(0.02, 0.15)
-            * draw.uniform(0.7, 1.3, len(columns))
-            * peaks
-            * draw.choice([-1.0, 1.0])
-        )
+        size = draw.uniform(0.02, 0.15) * draw.uniform(0.7, 1.3, len(columns)) * peaks
+        size = size * draw.choice([-1.0, 1.0])
         due = size > FAR_OUT * noise * peaks
-        since = (time - float(starts.min()) + draw.uniform(1.0, 4.0) * width) / (
-            draw.uniform(0.1, 0.7) * width
-        )
-        bump, ringing = (
-            np.exp(-4.0 * math.log(2.0) * since**2),
-            np.exp(-2.0 * np.maximum(since, 0.0)) * np.sin(2.0 * math.pi * since),
-        )
-        force = (
-            force + np.where(since > 0.0, ringing, 0.0)[:, None] * size
-            if draw.random() < 0.5
-            else force + bump[:, None] * size
-        )
+        since = time - float(starts.min()) + draw.uniform(1.0, 4.0) * width
+        since = since / (draw.uniform(0.1, 0.7) * width)
+        bump = np.exp(-4.0 * math.log(2.0) * since**2)
+        ringing = np.exp(-2.0 * np.maximum(since, 0.0)) * np.sin(2.0 * math.pi * since)
+        ringing[since <= 0.0] = 0.0
+        force = force + (ringing if draw.random() < 0.5 else bump)[:, None] * size
     if fault == "drift":
         along = (time - time[0]) / (time[-1] - time[0])
-        shape = (along, along**2, np.sin(math.pi * along * draw.uniform(0.3, 1.5)))[
-            draw.integers(3)
-        ]
-        force = force + shape[:, None] * draw.uniform(
-            0.02, 0.2, len(columns)
-        ) * peaks * draw.choice([-1.0, 1.0], len(columns))
+        shapes = along, along**2, np.sin(math.pi * along * draw.uniform(0.3, 1.5))
+        shape = shapes[draw.integers(3)][:, None] * draw.uniform(0.02, 0.2, len(columns))
+        force = force + shape * peaks * draw.choice([-1.0, 1.0], len(columns))
     if fault == "offset":
         force = force + draw.choice([-1.0, 1.0]) * 10.0 ** draw.uniform(-1.3, 0.0) * peaks
     noisy = noise * peaks * draw.standard_normal(force.shape)
     if fault == "clipping":
         limit = draw.uniform(0.3, 0.95) * peaks
         # in the recorder, or in an amplifier before it
-        force = (
-            np.minimum(force + noisy, limit)
-            if draw.random() < 0.5
-            else np.minimum(force, limit) + noisy
-        )
+        if draw.random() < 0.5:
+            force = np.minimum(force + noisy, limit)
+        else:
+            force = np.minimum(force, limit) + noisy
     else:
         force = force + noisy
     shift = draw.uniform(-5e-5, 5e-5)
@@ -233,9 +207,8 @@ def noisy_rig(seed, kind, among=NEAR):
     force = noisy(pulses.at(time, columns), interval, kind, size, seed)
     if kind == "high-pass":
         fine = np.linspace(0.0, END, 8 * len(pulses.time))
-        values = lfilter(
-            *butter(1, 2.0 * HIGH_PASS * fine[1], "highpass"), pulses.spline(fine), axis=0
-        )
+        passed = butter(1, 2.0 * HIGH_PASS * fine[1], "highpass")
+        values = lfilter(*passed, pulses.spline(fine), axis=0)
         truth = np.array([true_numbers(fine, column) for column in values.T])
     document = {"title": "synthetic rig", "kind": "synthetic", **STATED.get(kind, {})}
     about = about_of(document, "test")
