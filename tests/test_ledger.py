@@ -174,23 +174,16 @@ def test_many_small_losses_beside_a_large_one_are_not_rounded_away():
 RESTING = {
     "a load between free ends": {"chain.precompression": 5.0},
     "a load between walls": {
-        "chain.precompression": 5.0,
-        "ends.left": "wall",
-        "ends.right": "wall",
-    },
+        "chain.precompression": 5.0, "ends.left": "wall", "ends.right": "wall"},
     "a large load": {"chain.precompression": 500.0},
     "its weight": {"chain.gravity": 9.81, "ends.right": "wall"},
     "a wall driven to where it stands": {
-        "chain.precompression": 5.0,
-        "ends.right": "wall",
-        "ends.left": {"drive": "displacement", "time": [0.0, 1.0], "value": [0.0, 0.0]},
-    },
+        "chain.precompression": 5.0, "ends.right": "wall",
+        "ends.left": {"drive": "displacement", "time": [0.0, 1.0], "value": [0.0, 0.0]}},
     "a load that dents": {
-        "chain.precompression": 5.0,
-        "contact": {"law": "ma-liu", "psi": 2.84, "xi": 13.0},
-    },
+        "chain.precompression": 5.0, "contact": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}},
     "a striker that is hardly felt": {"chain.precompression": 5.0, "striker": {"speed": 1e-9}},
-}
+}  # fmt: skip
 
 
 def test_a_loaded_chain_at_rest_has_a_closed_ledger(plain_loop):

@@ -72,16 +72,12 @@ WRITERS = {
     "ensemble": ("out.h5", with_claim(ensemble)),
     "study": ("out.h5", by_command("sweep {made}/study.toml --out {name}")),
     "figure": (
-        "run-force-traces.png",
-        by_command("plot {made}/run.h5 --out . --only force-traces"),
-    ),
+        "run-force-traces.png", by_command("plot {made}/run.h5 --out . --only force-traces")),
     "page": ("out.html", by_command("report {made}/bare.h5 --out {name}")),
     "animation": ("out.gif", by_command("animate {made}/run.h5 --out {name} --frames 2")),
     "trace": (
-        "rig/trace.csv",
-        by_command("traces import {made}/rig.csv --kind measured --out rig"),
-    ),
-}
+        "rig/trace.csv", by_command("traces import {made}/rig.csv --kind measured --out rig")),
+}  # fmt: skip
 
 
 def blank_frame(moving, name, writer, dpi):

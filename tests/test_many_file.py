@@ -44,14 +44,10 @@ def speeds(count):
 def mixed():
     """Laws, lengths, sensors and ledgers unlike, so that no axis but the run is common; one
     cannot be set up, one stops on its way."""
-    bare = {"energy.ledger": False, "sensors.beads": [3], "striker": None}
-    return [
-        *study(),
-        short(**{"chain.beads": 17, "sensors.beads": [2, 5, 11]}),
-        short(**{"sensors.beads": [], "sensors.contacts": []}),
-        short(**bare),
-        outcasts()[2],
-    ]
+    changes = [{"chain.beads": 17, "sensors.beads": [2, 5, 11]}]
+    changes += [{"sensors.beads": [], "sensors.contacts": []}]
+    changes += [{"energy.ledger": False, "sensors.beads": [3], "striker": None}]
+    return [*study(), *(short(**change) for change in changes), outcasts()[2]]
 
 
 @pytest.mark.parametrize("lot", [3, 1024])

@@ -185,14 +185,9 @@ def test_plain_data_has_one_row_for_each_measured_number_and_the_reason_for_no_f
         rows = list(csv.DictReader(file))
     # a value in the column of its quantity, and none in the others
     names = found["case_name"], found["quantity"], found["restitution_measured"]
-    assert list(zip(*names, strict=True)) == [
-        (
-            row["case"],
-            row["quantity"],
-            float(row["measured"]) if row["quantity"] == "restitution" else None,
-        )
-        for row in rows
-    ]
+    for found_row, row in zip(zip(*names, strict=True), rows, strict=True):
+        measured = float(row["measured"]) if row["quantity"] == "restitution" else None
+        assert found_row == (row["case"], row["quantity"], measured)
     assert found["restitution_uncertainty"][7] == 0.006
     assert found["restitution_uncertainty"][0] is None
     assert answer.variables["contact_diameter_computed"].unit == "m"

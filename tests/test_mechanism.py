@@ -78,13 +78,8 @@ def test_surfaces_give_the_derivatives_of_their_overlaps(name, linkage):
     for t in np.linspace(0.001, 0.2, 17):
         motion = ideal(m.start + m.speed * t, m)
         # beside the motion without play, on a side that changes
-        at = np.array(
-            [
-                float(motion.position) + 2e-4 * math.cos(90.0 * t),
-                float(motion.rod_angle) + 1e-3 * math.sin(70.0 * t),
-                t,
-            ]
-        )
+        position = float(motion.position) + 2e-4 * math.cos(90.0 * t)
+        at = np.array([position, float(motion.rod_angle) + 1e-3 * math.sin(70.0 * t), t])
         now = np.array(linkage.surfaces(*at[:2], pin_at(t, m), m))
         for k, step in enumerate(nudge * np.eye(3), start=1):
             # central differences: rounding 1e-17/1e-7 on .1 m, curvature 1e-14 times 1e4 to 1e8/m2
@@ -164,15 +159,8 @@ def test_a_slider_crank_moves_as_newton_and_euler_have_it(plain):
     (surface,) = surfaces_of(case)
     start = ideal(0.0, dimensions_of(case))
     y = [start.position + 5.02e-4, start.rod_angle, start.velocity, start.rod_speed]
-    exact = solve_ivp(
-        newton_euler(case, surface.pair.hertz_stiffness),
-        (0.0, 0.004),
-        list(map(float, y)),
-        method="DOP853",
-        rtol=1e-11,
-        atol=1e-14,
-        max_step=2e-5,
-    )
+    motion, y = newton_euler(case, surface.pair.hertz_stiffness), list(map(float, y))
+    exact = solve_ivp(motion, (0.0, 0.004), y, "DOP853", rtol=1e-11, atol=1e-14, max_step=2e-5)
     # contact, flight and contact again
     assert (result.contact_force == 0.0).any() and result.contact_force[0] > 0.0
     assert result.time[-1] == pytest.approx(0.004)
@@ -202,6 +190,7 @@ def test_the_energy_ledger_closes(name):
 
 
 FRICTION = ["friction.coefficient=0.3", "friction.slip_begin=0.02", "friction.slip_full=0.04"]
+FRICTION.append("crank.start=0.9")
 # A crank angle at which the pin is farthest from the line, and contact with the outer track from
 # the start: beyond the clearance by the overlap that carries the force there, along the line from
 # the arc's centre.
@@ -210,12 +199,7 @@ WINDOWS = {
     "scotch-yoke": [f"start.slider_offset={(1e-4 + 3.2e-5) / math.cos(_LEAN)!r}", "time.end=0.004"],
     "slider-crank": ["start.slider_offset=5.0043e-4", "time.end=0.003"],
     # the slip falls below slip_begin on the way
-    "slider-crank with friction": [
-        "crank.start=0.9",
-        "start.slider_offset=5.0025e-4",
-        *FRICTION,
-        "time.end=0.003",
-    ],
+    "slider-crank with friction": [*FRICTION, "start.slider_offset=5.0025e-4", "time.end=0.003"],
 }
 
 

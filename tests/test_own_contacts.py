@@ -36,17 +36,10 @@ def made(inner, base=HERTZ, **tables):
     """A striker and two segments of five, the second with a law of its own."""
     own = {} if inner is None else {"contact": inner}
     segments = [{"count": 5}, {"count": 5, **own}]
-    return Case(
-        **{
-            "chain": {"radius": 2.38e-3, "material": HARD, "segment": segments},
-            "striker": {"speed": 1.0},
-            "ends": {"right": "wall"},
-            "contact": base,
-            "sensors": {"beads": [3, 8], "contacts": [2, 7, 10], "interval": 2e-7},
-            "time": {"end": 6e-5, "step": 2e-7},
-            **tables,
-        }
-    )
+    made_of = {"chain": {"radius": 2.38e-3, "material": HARD, "segment": segments}}
+    made_of |= {"striker": {"speed": 1.0}, "ends": {"right": "wall"}, "contact": base}
+    made_of["sensors"] = {"beads": [3, 8], "contacts": [2, 7, 10], "interval": 2e-7}
+    return Case(**made_of | {"time": {"end": 6e-5, "step": 2e-7}} | tables)
 
 
 def at_wall(law, **more):

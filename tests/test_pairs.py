@@ -23,19 +23,14 @@ SOFT = dict(zip(KEYS, ("soft", 1.5e9, 0.45, 2200.0, 2e7), strict=True))
 CASE = {
     "chain": {
         "radius": 2e-3,
-        "segment": [{"count": 2, "material": STEEL}, {"count": 2, "material": SOFT, "repeat": 2}],
-    },
+        "segment": [{"count": 2, "material": STEEL}, {"count": 2, "material": SOFT, "repeat": 2}]},
     "striker": {"speed": 1.0},
     "contact": {
-        "law": "flores",
-        "restitution": 0.9,
-        "pair": [
-            {"materials": ["soft", "steel"], "restitution": 0.7},
-            {"materials": ["soft", "soft"], "restitution": 0.5},
-        ],
-    },
+        "law": "flores", "restitution": 0.9,
+        "pair": [{"materials": ["soft", "steel"], "restitution": 0.7},
+                 {"materials": ["soft", "soft"], "restitution": 0.5}]},
     "time": {"end": 1e-5},
-}
+}  # fmt: skip
 KINDS = {("steel", "steel"): 0.9, ("soft", "steel"): 0.7, ("soft", "soft"): 0.5}
 
 

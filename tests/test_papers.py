@@ -17,7 +17,7 @@ import write  # noqa: E402
 
 ITEMS = [
     pytest.param(
-        paper, item, id=f"{paper.name}, {item.place}", marks=[pytest.mark.long] if item.long else []
+        paper, item, id=f"{paper.name}, {item.place}", marks=[pytest.mark.long] * item.long
     )
     for paper in write.PAPERS
     for item in paper.items

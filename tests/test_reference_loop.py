@@ -63,18 +63,16 @@ def reference(contacts, chain, step):
     """The same chain for the plain loop: contacts that exist, walls as bodies of infinite mass."""
     exists = chain.contact_exists
     overlap = contacts.overlaps - np.r_[0.0, chain.gap, 0.0]
-    wall = [[0.0] if there else [] for there in (exists[0], exists[-1])]
-    infinite = [[np.inf] if there else [] for there in (exists[0], exists[-1])]
+
+    def with_walls(values, wall):
+        return [wall] * int(exists[0]) + values.tolist() + [wall] * int(exists[-1])
+
+    coefficients = [tuple(column) for column in contacts.c[:, exists].T.tolist()]
     return march(
-        Running(contacts.model),
-        [tuple(column) for column in contacts.c[:, exists].T.tolist()],
-        infinite[0] + chain.mass.tolist() + infinite[1],
-        wall[0] + chain.velocity.tolist() + wall[1],
-        overlap[exists].tolist(),
-        wall[0] + chain.loads.tolist() + wall[1],
-        step.value,
-        step.n_steps,
-    )
+        Running(contacts.model), coefficients, with_walls(chain.mass, np.inf),
+        with_walls(chain.velocity, 0.0), overlap[exists].tolist(), with_walls(chain.loads, 0.0),
+        step.value, step.n_steps,
+    )  # fmt: skip
 
 
 def settings():
@@ -145,15 +143,9 @@ def test_engine_equals_reference(law, chain, changes, request):
 def bits(state):
     """What must not depend on how a run is cut and recorded; largest overlaps are kept behind
     the front only: open ones count 0."""
-    parts = {
-        "displacement": state.bodies.u,
-        "velocity": state.bodies.v,
-        "acceleration": state.bodies.a,
-        "force": state.contacts.force,
-        "peak": state.contacts.peak,
-        "reach": np.maximum(state.contacts.largest_overlap, 0.0),
-        "history": state.h,
-    }
+    parts = {name: getattr(state.bodies, name) for name in ("u", "v", "a")}
+    parts |= {name: getattr(state.contacts, name) for name in ("force", "peak")} | {"h": state.h}
+    parts["reach"] = np.maximum(state.contacts.largest_overlap, 0.0)
     return {name: part.tobytes() for name, part in parts.items()}
 
 

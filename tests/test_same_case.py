@@ -25,19 +25,10 @@ pytestmark = [
 ]
 TRACE = Path(__file__).parents[1] / "data" / "synthetic2026"
 
-MATERIAL = {
-    "youngs_modulus": 2e11,
-    "poissons_ratio": 0.29,
-    "density": 7800.0,
-    "yield_stress": 1e9,
-    "hardness": 3e9,
-    "name": "mine",
-}
-SHORT = {
-    "sensors": {"beads": [2, 5], "interval": 4e-7},
-    "time": {"end": 3e-5},
-    "energy": {"ledger": True},
-}
+MATERIAL = {"youngs_modulus": 2e11, "poissons_ratio": 0.29, "density": 7800.0, "name": "mine"}
+MATERIAL |= {"yield_stress": 1e9, "hardness": 3e9}
+SHORT = {"sensors": {"beads": [2, 5], "interval": 4e-7}, "time": {"end": 3e-5}}
+SHORT["energy"] = {"ledger": True}
 BRASS = "brass-260-half-hard"
 
 
@@ -263,18 +254,12 @@ class Alone(NamedTuple):
 
 def alone(case, changes):
     """A case under changes of one key each, and the case as it is."""
-    cases = {"": case} | {key: case.replace(**{key: value}) for key, value in changes}
-    return [
-        Alone(
-            key,
-            each,
-            single(each),
-            gc.evaluate([each], ["pulse", "traces", hash_of_data], threads=1, progress=False).isel(
-                run=0
-            ),
-        )
-        for key, each in cases.items()
-    ]
+    found, measures = [], ["pulse", "traces", hash_of_data]
+    for key, value in [("", None), *changes]:
+        each = case.replace(**{key: value}) if key else case
+        measured = gc.evaluate([each], measures, threads=1, progress=False).isel(run=0)
+        found.append(Alone(key, each, single(each), measured))
+    return found
 
 
 def measures_differ(row, member):

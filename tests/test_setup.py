@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.kinds import PLAIN_HERE, distinct_laws
+from support.kinds import PLAIN_HERE, distinct_laws, every_law
 from support.rows import contacts_of, example_chain, inputs_for, standing_row, steel_row
 
 from granchain import Case, load_case
@@ -101,14 +101,9 @@ SLOW_AS_PLAIN_PYTHON = ("jackson-green", "vu-quoc-zhang")
 
 # Laws of each kind, whose scans other quick tests compile.
 COMPILED = ("hertz", "ma-liu", "flores", "tsuji")
-LAWS = (
-    [law for law in distinct_laws() if law not in SLOW_AS_PLAIN_PYTHON]
-    if PLAIN_HERE
-    else [
-        law if law in COMPILED else pytest.param(law, marks=pytest.mark.long)
-        for law in sorted(laws())
-    ]
-)
+LAWS = every_law(COMPILED)
+if PLAIN_HERE:
+    LAWS = [law for law in distinct_laws() if law not in SLOW_AS_PLAIN_PYTHON]
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -231,13 +226,10 @@ BEAD_RADIUS, BEAD_MASS, SPEED = 2.0**-9, 2.0**-11, 1.77
 )
 def test_two_bodies_and_a_chain_of_two_have_the_same_bits(law, given):
     chain = Chain(
-        radius=np.full(2, BEAD_RADIUS),
-        mass=np.full(2, BEAD_MASS),
-        velocity=np.array([0.5 * SPEED, -0.5 * SPEED]),
-        gap=np.zeros(1),
-        material=(MATERIALS["steel-316"],),
+        radius=np.full(2, BEAD_RADIUS), mass=np.full(2, BEAD_MASS), gap=np.zeros(1),
+        velocity=np.array([0.5 * SPEED, -0.5 * SPEED]), material=(MATERIALS["steel-316"],),
         material_index=np.zeros(2, dtype=int),
-    )
+    )  # fmt: skip
     pair = Pair(**{name: float(values[1]) for name, values in chain.pair().items().items()})
     bodies, inputs = impact(law=law, pair=pair, speed=SPEED, **given), inputs_for(law, **given)
     contacts = contacts_of(laws()[law], chain, inputs)

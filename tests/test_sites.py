@@ -28,21 +28,12 @@ LAWS = (TSUJI, {"law": "ma-liu", "psi": 2.84, "xi": 13.0})
 
 def row(chain=None, **tables):
     """Six steel beads pressed together with 20 N between two walls, the first of them pushed."""
-    return Case(
-        **{
-            "chain": {
-                "beads": 6, "radius": RADIUS, "mass": MASS, "material": "steel-316",
-                "precompression": 20.0, **(chain or {}),
-            },
-            "ends": {"left": "wall", "right": "wall"},
-            "contact": {"law": "hertz"},
-            "sensors": {"beads": [3]},
-            "snapshots": {"interval": 2e-6},
-            "initial": {"velocity": [0.02, 0.0, 0.0, 0.0, 0.0, 0.0]},
-            "time": {"end": 4e-5},
-            **tables,
-        }
-    )  # fmt: skip
+    steel = {"beads": 6, "radius": RADIUS, "mass": MASS, "material": "steel-316"}
+    made_of = {"chain": {**steel, "precompression": 20.0, **(chain or {})}}
+    made_of |= {"ends": {"left": "wall", "right": "wall"}, "contact": {"law": "hertz"}}
+    made_of |= {"sensors": {"beads": [3]}, "snapshots": {"interval": 2e-6}, "time": {"end": 4e-5}}
+    made_of["initial"] = {"velocity": [0.02, 0.0, 0.0, 0.0, 0.0, 0.0]}
+    return Case(**made_of | tables)
 
 
 def apart(end, **chain):

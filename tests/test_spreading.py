@@ -12,19 +12,15 @@ from granchain.errors import GranchainError
 
 
 def row(law, walls="wall", beads=9, history=False, **keys):
-    return gc.run(
-        gc.Case(
-            chain={"beads": beads, "radius": 2.38e-3, "material": "steel-316"}
-            | keys.pop("chain", {"precompression": 20.0}),
-            contact=law,
-            ends={"left": "wall" if walls else "free", "right": "wall" if walls else "free"},
-            sensors={"beads": [2], "interval": 1e-6},
-            snapshots={"interval": 2e-6, "history": history},
-            energy={"interval": 2e-6},
-            time={"end": keys.pop("end", 1e-4)},
-            **keys,
-        )
-    )
+    chain = {"beads": beads, "radius": 2.38e-3, "material": "steel-316"}
+    case = gc.Case(
+        chain=chain | keys.pop("chain", {"precompression": 20.0}), contact=law,
+        ends=dict.fromkeys(("left", "right"), "wall" if walls else "free"),
+        sensors={"beads": [2], "interval": 1e-6}, energy={"interval": 2e-6},
+        snapshots={"interval": 2e-6, "history": history},
+        time={"end": keys.pop("end", 1e-4)}, **keys,
+    )  # fmt: skip
+    return gc.run(case)
 
 
 HERTZ = {"law": "hertz"}

@@ -90,7 +90,7 @@ def test_the_stated_error_of_an_orbit_covers_the_converged_orbit():
         assert orbit_covered(shaken_row(3, 28e3, 3e-8, 1e3, **{"time.step": step})), step
 
 
-def test_the_stated_errors_of_a_breather_cover_the_converged_breather(plain_members):
+def test_the_stated_errors_of_a_breather_cover_the_converged_breather():
     case = shaken_row(3, 28e3, 0.0, 0.0, **{"ends.left": "wall", "time.step": "fast"})
     shape = gc.modes(case).shapes[0]
     case = case.replace(initial={"displacement": (1e-7 * shape).tolist()})

@@ -63,21 +63,14 @@ def test_a_table_gives_the_same_values_as_python():
 
 def test_all_errors_of_distributions_are_reported_together():
     problems = Problems()
-    wrong = refused("drawn") | {
-        "m": stats.norm(1.0, -1.0),
-        "n": stats.norm([1.0, 2.0], 1.0),
-        "o": stats.norm,
-        "p": stats.poisson(3.0),
-        "q": gc.disorder(1.05),
-        "r": gc.disorder(gc.normal(1.0, 0.1), add=1),
-    }
+    wrong = refused("drawn") | {"m": stats.norm(1.0, -1.0), "n": stats.norm([1.0, 2.0], 1.0)}
+    wrong |= {"o": stats.norm, "p": stats.poisson(3.0), "q": gc.disorder(1.05)}
+    wrong["r"] = gc.disorder(gc.normal(1.0, 0.1), add=1)
     assert all(values_of(where, value, problems) is None for where, value in wrong.items())
     assert {sentence[0] for sentence in problems.sentences} == set(wrong)
     assert 'Did you mean "normal"?' in problems.sentences[0]
-    with pytest.raises(
-        CaseError,
-        match=r"normal: norm\(loc=1.0, scale=0.0\) is out of range. Spreads must be above 0",
-    ):
+    words = r"normal: norm\(loc=1.0, scale=0.0\) is out of range. Spreads must be above 0"
+    with pytest.raises(CaseError, match=words):
         gc.normal(1.0, 0.0)
 
 
@@ -92,10 +85,8 @@ def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
         "modulus_factor": FACTORS[::-1],
         "gap_added": [0, -1e-6, 0, 2e-6],
     }
-    changed = case.replace(
-        **{f"chain.{name}": values for name, values in disorder.items()},
-        **{"chain.disorder_seed": 3},
-    )
+    disorder["disorder_seed"] = 3
+    changed = case.replace({f"chain.{name}": values for name, values in disorder.items()})
     before, after = case.bodies(), changed.bodies()
     assert after["radius"] == pytest.approx(before["radius"] * [1.0, *FACTORS], rel=1e-15)
     # a sphere's mass goes with the cube of its radius
@@ -167,15 +158,10 @@ def random_law(draw):
 
 def random_member(draw):
     """A short row whose pulses have not come, are cut, merge or meet a wall at the far end."""
-    return short(
-        **random_law(draw),
-        **{
-            "striker.speed": float(10.0 ** draw.uniform(-1.0, 1.0)),
-            "striker.mass": float(draw.uniform(0.2, 4.0)) * 0.45e-3,
-            "ends.right": str(draw.choice(["free", "wall"])),
-            "time.end": float(10.0 ** draw.uniform(-5.3, -3.5)),
-        },
-    )
+    keys = random_law(draw) | {"striker.speed": float(10.0 ** draw.uniform(-1.0, 1.0))}
+    keys["striker.mass"] = float(draw.uniform(0.2, 4.0)) * 0.45e-3
+    keys["ends.right"] = str(draw.choice(["free", "wall"]))
+    return short(**keys, **{"time.end": float(10.0 ** draw.uniform(-5.3, -3.5))})
 
 
 @pytest.mark.long
@@ -292,39 +278,24 @@ def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
 DISORDER = gc.disorder(gc.normal(1.0, 0.1))
 WRONG = [
     ({"striker.sped": [1.0]}, {}, 'Did you mean "speed"'),
-    (
-        {"striker.speed": gc.normal(0.1, 0.1)},
-        {"n": 64},
-        r"striker.speed: -.* \d+ of 64 members have this error",
-    ),
-    (
-        {},
-        {"how": "grid", "seed": -1},
-        r'how: "grid" is unknown.*\n.*seed: -1 is out of range.*\n.*vary: missing',
-    ),
+    ({"striker.speed": gc.normal(0.1, 0.1)}, {"n": 64},
+     r"striker.speed: -.* \d+ of 64 members have this error"),
+    ({}, {"how": "grid", "seed": -1},
+     r'how: "grid" is unknown.*\n.*seed: -1 is out of range.*\n.*vary: missing'),
     ({"striker.speed": [1.0]}, {"how": "sobol"}, "a list is not valid with sobol"),
-    (
-        {"striker.speed": [1.0, 2.0], "contact.psi": [2.8]},
-        {"how": "zip"},
-        "lists must have the same length",
-    ),
+    ({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]}, {"how": "zip"},
+     "lists must have the same length"),
     ({"striker.speed": [1.0, 1.0]}, {}, "List each value once"),
     ({"contact": [{"law": "hertz"}, {"law": "hertz"}]}, {}, "List each value once"),
     ({"contact.psi": [2.0, {1, 2}]}, {}, "contact.psi: {1, 2} is not valid"),
     ({"striker.speed": [1.0]}, {"n": 3}, "n: 3 draws are not valid"),
-    (
-        {"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},
-        {},
-        "GiB",
-    ),
-    (
-        {"striker.speed": {"linear": [1.0, 2.0, 100]}, "sensors.interval": [1e-10]},
-        {"traces": True},
-        r"numbers of .* members need .* Leave out traces",
-    ),
+    ({"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}}, {},
+     "GiB"),
+    ({"striker.speed": {"linear": [1.0, 2.0, 100]}, "sensors.interval": [1e-10]}, {"traces": True},
+     r"numbers of .* members need .* Leave out traces"),
     ({"chain.gap": DISORDER}, {}, "with add = true only for chain.gap"),
     ({"sensors.beads": [[1], [2]]}, {}, "sensors.beads: this key cannot be varied"),
-]
+]  # fmt: skip
 
 
 def test_what_cannot_be_swept_is_refused_before_anything_runs(monkeypatch):
@@ -650,14 +621,8 @@ def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_cha
 
 
 def test_what_is_transmitted_is_what_the_velocities_say():
-    case = short(
-        **{
-            "striker.mass": 0.3e-3,
-            "snapshots.interval": 2e-8,
-            "sensors.contacts": [11],
-            "time.step": 2e-8,
-        }
-    )
+    steps = {"snapshots.interval": 2e-8, "time.step": 2e-8}
+    case = short(**steps, **{"striker.mass": 0.3e-3, "sensors.contacts": [11]})
     found, result = evaluated([case]), gc.run(case.replace(**{"sensors.interval": 2e-8}))
     contact = np.asarray(result.contact_force)[:, 0]
     stop = int(analysis.first_pulse(result.time, contact).end[0])
@@ -689,10 +654,9 @@ SIZED = {
     "energies": (
         {"snapshots": {"interval": 5e-7, "history": True}, "sensors.interval": 1e-7},
         {"time.end": [4e-5, 6e-5]},
-        {"measures": ("bead_energy", "contact_energy", "second_moment", "bead_spectrum")},
-    ),
+        {"measures": ("bead_energy", "contact_energy", "second_moment", "bead_spectrum")}),
     "disorder": ({}, {"chain.radius": gc.disorder(gc.normal(1.0, 0.01))}, {"n": 30}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::granchain.errors.GranchainWarning")

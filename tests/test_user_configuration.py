@@ -12,13 +12,8 @@ pytestmark = pytest.mark.long
 
 
 def command(*arguments, **variables):
-    return subprocess.run(
-        [sys.executable, "-m", "granchain", *arguments],
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    line, env = [sys.executable, "-m", "granchain", *arguments], os.environ | variables
+    return subprocess.run(line, env=env, capture_output=True, text=True, timeout=120)
 
 
 def test_a_run_with_python_without_docstrings_succeeds(here):

@@ -148,12 +148,8 @@ def compared(chain, inputs, end, steps):
         state = State(contacts, chain, TimeStep(end / n_steps, n_steps, auto.limit, ""), recording)
         assert state.advance(n_steps + 1) is Status.COMPLETE
         seen = state.records.snapshot_history[:, :, joints].transpose(1, 2, 0) ** 1.5
-        errors.append(
-            [
-                np.sqrt(np.mean((state.records.velocity.T - velocity) ** 2)) / velocity.max(),
-                np.sqrt(np.mean((seen - creep) ** 2)) / creep.max(),
-            ]
-        )
+        pairs = (state.records.velocity.T, velocity), (seen, creep)
+        errors.append([np.sqrt(np.mean((a - b) ** 2)) / b.max() for a, b in pairs])
     return np.array(errors), state
 
 
@@ -230,16 +226,12 @@ def test_a_loaded_chain_starts_relaxed_and_stays_at_rest():
 def test_the_automatic_step_resolves_a_contact_that_has_not_relaxed():
     # nearly all of the stiffness relaxes, but a fast contact has all of it
     chain = example_chain(3)
-    step = [
-        time_step_of(
-            contacts_of(
-                LeeRadok, chain, example_inputs(LeeRadok, relaxing_fraction=g, stiffness=1e9)
-            ),
-            chain, "auto", 1e-4,
-        ).limit
+    slow, fast = (
+        contacts_of(LeeRadok, chain, example_inputs(LeeRadok, relaxing_fraction=g, stiffness=1e9))
         for g in (1e-6, 1.0 - 1e-4)
-    ]  # fmt: skip
-    assert step[1] <= step[0]
+    )
+    limits = [time_step_of(contacts, chain, "auto", 1e-4).limit for contacts in (slow, fast)]
+    assert limits[1] <= limits[0]
 
 
 def test_an_impact_accounts_for_its_energy():
