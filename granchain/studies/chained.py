@@ -36,7 +36,8 @@ def check_chained_keys(case: Case, vary: Mapping[str, Any]) -> None:
         If the case has several drives, if other keys are varied, or if values are not a list.
     """
     problems = Problems()
-    drives, allowed = list(case.drives), _keys(case)
+    drives = list(case.drives)
+    allowed = [*GOES_ON, *(f"{where}.{name}" for where in drives for name in OF_A_DRIVE)]
     problems.check(
         len(drives) <= 1,
         "chained",
@@ -88,11 +89,6 @@ def check_consecutive(cases: Sequence[Case]) -> None:
             "Run each value longer, or shorten the ramp",
         )
         problems.close()
-
-
-def _keys(case: Case) -> list[str]:
-    """Return the keys that may change from one member to the next."""
-    return [*GOES_ON, *(f"{where}.{name}" for where in case.drives for name in OF_A_DRIVE)]
 
 
 def settled_time(case: Case) -> float:

@@ -35,7 +35,7 @@ from granchain.store import Answer, Label, Result
 from granchain.studies.evaluate import evaluated
 from granchain.studies.measures import FORCES_ALONE, obstacle_to_transmission
 from granchain.studies.plan import is_number
-from granchain.studies.search import residuals_and_slopes
+from granchain.studies.search import residuals_and_slopes, scipy_optimize
 from granchain.verification import UNCONFIRMED
 
 # Half the distance of a difference, relative to a number or its scale. Rounding of the runs, about
@@ -641,13 +641,6 @@ def limits_of(subject_to: Any) -> np.ndarray:
             limits.append(limit)
     problems.close()
     return np.array(limits, dtype=float).reshape(-1, 2)
-
-
-def scipy_optimize() -> Any:
-    """Return scipy.optimize, which is imported when it is first used."""
-    import scipy.optimize
-
-    return scipy.optimize
 
 
 class Designs:

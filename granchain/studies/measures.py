@@ -340,10 +340,8 @@ def laws_of_members(ready: Sequence[Ready]) -> list[str]:
     """Return the text of the law record of each member, all with the same law functions."""
     functions = functions_sha256(ready[0].state.model)
     # chains that share their contacts share a record
-    laws: dict[int, str] = {}
-    for member in ready:
-        if id(member.state.prepared) not in laws:
-            laws[id(member.state.prepared)] = member.state.law_record(functions).text
+    states = {id(member.state.prepared): member.state for member in ready}
+    laws = {like: state.law_record(functions).text for like, state in states.items()}
     return [laws[id(member.state.prepared)] for member in ready]
 
 

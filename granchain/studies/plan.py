@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -457,7 +457,6 @@ def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float
 # The members
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Cases of a study, in order. The last dimension changes first.
 
@@ -493,35 +492,19 @@ class Plan:
     Plan of 2 cases (2 striker.speed)
     """
 
-    case: Case
-    vary: Mapping[str, Any]
-    how: str
-    n: int
-    seed: int
-    listed: dict[str, list[Any]] = field(init=False)
-    drawn: dict[str, Any] = field(init=False)
-    disordered: dict[str, Disorder] = field(init=False)
-    sizes: dict[str, int] = field(init=False)
-    dims: tuple[str, ...] = field(init=False)
-    shape: tuple[int, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        values = {k: v.values if isinstance(v, Derived) else v for k, v in self.vary.items()}
-        listed = {key: each for key, each in values.items() if isinstance(each, list)}
-        sizes = {key: len(each) for key, each in listed.items()}
-        if self.how == "zip":
-            sizes = {"run": next(iter(sizes.values()), 1)}
-        sizes |= {"draw": self.n} if self.n > 1 else {}
-        if self.how == "sobol":
-            sizes = {"run": self.n}
-        vars(self).update(
-            listed=listed,
-            drawn={key: each for key, each in values.items() if is_distribution(each)},
-            disordered={key: each for key, each in values.items() if isinstance(each, Disorder)},
-            sizes=sizes,
-            dims=tuple(sizes),
-            shape=tuple(sizes.values()),
-        )
+    def __init__(self, case: Case, vary: Mapping[str, Any], how: str, n: int, seed: int):
+        self.case, self.vary, self.how, self.n, self.seed = case, vary, how, n, seed
+        values = {k: v.values if isinstance(v, Derived) else v for k, v in vary.items()}
+        self.listed = {key: each for key, each in values.items() if isinstance(each, list)}
+        self.drawn = {key: each for key, each in values.items() if is_distribution(each)}
+        self.disordered = {k: each for k, each in values.items() if isinstance(each, Disorder)}
+        self.sizes = {key: len(each) for key, each in self.listed.items()}
+        if how == "zip":
+            self.sizes = {"run": next(iter(self.sizes.values()), 1)}
+        self.sizes |= {"draw": n} if n > 1 else {}
+        if how == "sobol":
+            self.sizes = {"run": n}
+        self.dims, self.shape = tuple(self.sizes), tuple(self.sizes.values())
 
     def __len__(self) -> int:
         return math.prod(self.shape)

@@ -4,7 +4,7 @@ from a point."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,13 @@ NEARLY_ALIKE, WIDE = 0.1, 1e-2
 
 # Function from points (n, parameters) to residuals (n, residuals), which are nan if a case fails.
 ResidualFunction = Callable[[np.ndarray], np.ndarray]
+
+
+def scipy_optimize() -> Any:
+    """Return scipy.optimize, which is imported when it is first used."""
+    import scipy.optimize
+
+    return scipy.optimize
 
 
 class Lowest(NamedTuple):
@@ -65,8 +72,6 @@ def descend(
     -------
     Lowest, or None if the start, or every point around it, fails.
     """
-    from scipy.optimize import least_squares
-
     evaluated: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
     def at(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,17 +84,11 @@ def descend(
     if not (np.isfinite(first).all() and np.isfinite(slope).all()):
         return None
 
-    def residual_at(point: np.ndarray) -> np.ndarray:
-        return at(point)[0]
-
-    def slopes(point: np.ndarray) -> np.ndarray:
-        return at(point)[1]
-
     try:
-        solution = least_squares(
-            residual_at,
+        solution = scipy_optimize().least_squares(
+            lambda point: at(point)[0],
             start,
-            jac=slopes,
+            jac=lambda point: at(point)[1],
             bounds=(low, high),
             method=method,
             x_scale=size,
