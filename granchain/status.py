@@ -1,5 +1,7 @@
 """Statuses of a run with their messages, and the messages of a run."""
 
+from collections import Counter
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -90,3 +92,9 @@ class Status(IntEnum):
 
 
 STATUS_OF_LABEL = {status.label: status for status in Status}
+
+
+def text_of_statuses(status: Iterable[Status]) -> str:
+    """Return the number of runs with each status, such as "7 complete, 1 unstable"."""
+    counts = Counter(each.label for each in status)
+    return ", ".join(f"{count} {label}" for label, count in counts.items())

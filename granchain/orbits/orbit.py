@@ -357,10 +357,8 @@ def orbit_of(
 
 def _gain(result: Result, name: str) -> float:
     """Return the increase of an energy of the balance over a result [J]; 0 if it is absent."""
-    if f"energy_{name}" not in result.variables:
-        return 0.0
-    values = getattr(result, f"energy_{name}")
-    return float(values[-1] - values[0])
+    energy = result.variables.get(f"energy_{name}")
+    return 0.0 if energy is None else float(energy.data[-1] - energy.data[0])
 
 
 def guess_of(case: Case, guess: Any) -> Guess:

@@ -42,6 +42,7 @@ from granchain.show.blocks import (
     paragraphs,
 )
 from granchain.show.numbers import check_grid, number_blocks, provenance_rows
+from granchain.status import text_of_statuses
 from granchain.store import Label, Result, Variable
 from granchain.store.answer import messages_of_study, variables_of
 from granchain.store.dataset import column_of
@@ -317,8 +318,6 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
     several = list(results.values())
     lines = evenly_spaced(len(several), MOST_CURVES)
     run_labels = labels_of(several) if several else []
-    ended = [status.label for status in ensemble.status]
-    counts = ", ".join(f"{ended.count(label)} {label}" for label in dict.fromkeys(ended))
     return View(
         ensemble.title,
         [*ensemble.messages, note, missing_note(np.array(late, dtype=bool), beads)],
@@ -327,7 +326,7 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
         several_figures([several[k] for k in lines], [run_labels[k] for k in lines])
         if several
         else {},
-        f"Ensemble of {len(ensemble)} members: {counts}.",
+        f"Ensemble of {len(ensemble)} members: {text_of_statuses(ensemble.status)}.",
         answer_in_words(labelled(data, labels)),
         numbers=grids(labelled(data, labels)),
         varied=varied,

@@ -29,7 +29,7 @@ from granchain.case.document import differences
 from granchain.errors import FileError, MissingPackage
 from granchain.plain_data import canonical
 from granchain.portable import reserve_space
-from granchain.status import Message, Status
+from granchain.status import Message, Status, text_of_statuses
 from granchain.store.files import (
     BYTES_WITH_MARK,
     CHECKSUM,
@@ -783,7 +783,6 @@ class EnsembleWriter:
             column.data.resize((self._count, *(len(variables[axis].data) for axis in dims[1:])))
             variables[name] = replace(column, dims=dims)
         laws = dict.fromkeys([self.first["contact"]["law"], *self.varied.get("contact.law", ())])
-        ended = {outcome.label: status.count(outcome) for outcome in dict.fromkeys(status)}
         attributes = {
             "Conventions": "CF-1.11",
             "title": f"{self._count} runs",
@@ -791,7 +790,7 @@ class EnsembleWriter:
             CONTENT: ENSEMBLE,
             "granchain_version": granchain_version(),
             "law": ", ".join(laws),
-            "status": ", ".join(f"{count} {label}" for label, count in ended.items()),
+            "status": text_of_statuses(status),
             # CF: variables that are coordinates along another axis
             **({"coordinates": " ".join(self.varied)} if self.varied else {}),
         }

@@ -19,6 +19,7 @@ from granchain.keys import Problems, brief, check_integer
 from granchain.plain_data import canonical
 from granchain.progress import progress_of
 from granchain.simulation import warns_of_fast_drives
+from granchain.status import text_of_statuses
 from granchain.store.answer import study_attributes
 from granchain.store.dataset import dataset_of
 from granchain.store.schema import Variable, texts
@@ -472,17 +473,13 @@ def attributes_of_bands(
     uncertain_case: Uncertain, evaluation: Evaluation, runs: int
 ) -> dict[str, Any]:
     """Return the attributes of the bands: title, settings, status, and provenance."""
-    ends = [
-        f"{evaluation.status[1:].count(ending)} {ending.label}"
-        for ending in dict.fromkeys(evaluation.status[1:])
-    ]
     return study_attributes(
         "bands",
         uncertain_case.case.title or "untitled case",
         uncertain_case.case.law.split(", "),
         notes_of_bands(evaluation),
         uncertain_case.case,
-        status=", ".join(ends),
+        status=text_of_statuses(evaluation.status[1:]),
         n=uncertain_case.n,
         seed=uncertain_case.seed,
         runs=runs,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from granchain.case import Case, case_as_given
 from granchain.errors import RunError
-from granchain.status import Status
+from granchain.status import Status, text_of_statuses
 from granchain.store import Answer, Result, Variable, claim
 from granchain.store.answer import StoredEnsemble
 from granchain.store.dataset import (
@@ -105,12 +105,8 @@ class Ensemble(Answer):
         return super().__getattr__(name)
 
     def __repr__(self) -> str:
-        labels = [status.label for status in self.status]
         where = "" if self._stored is None else f" in {self._stored.path}"
-        return (
-            f"<Ensemble: {len(self)} members{where}; "
-            f"{', '.join(f'{labels.count(label)} {label}' for label in dict.fromkeys(labels))}>"
-        )
+        return f"<Ensemble: {len(self)} members{where}; {text_of_statuses(self.status)}>"
 
     @cached_property
     def _whole(self) -> Content:

@@ -32,7 +32,7 @@ from granchain.keys import Problems
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
 from granchain.simulation import changed_law, warn_of_fast_drives
-from granchain.status import STATUS_OF_LABEL, Status
+from granchain.status import STATUS_OF_LABEL, Status, text_of_statuses
 from granchain.store import Result, claim
 from granchain.store.answer import (
     StoredEnsemble,
@@ -862,10 +862,6 @@ def variables_of_study(evaluation: Evaluation) -> dict[str, Variable]:
 def attributes_of_study(evaluation: Evaluation) -> dict[str, Any]:
     """Return the attributes of a study: title, settings, status, and provenance."""
     plan, cases = evaluation.plan, evaluation.cases
-    ends = [
-        f"{evaluation.status.count(status)} {status.label}"
-        for status in dict.fromkeys(evaluation.status)
-    ]
     records = {hash_of_record(text): text for text in dict.fromkeys(evaluation.law)}
     settings: dict[str, Any] = {"laws_json": canonical(records)}
     if plan is None:
@@ -883,7 +879,7 @@ def attributes_of_study(evaluation: Evaluation) -> dict[str, Any]:
         laws,
         notes_of(evaluation),
         base,
-        status=", ".join(ends),
+        status=text_of_statuses(evaluation.status),
         **settings,
         **({"chained": 1} if evaluation.chained else {}),
     )
