@@ -358,6 +358,22 @@ def test_next_to_another_law_the_motion_is_that_of_the_integration_too():
 
 @pytest.mark.usefixtures("plain_loop")
 @pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
+def test_modes_are_those_of_fast_changes_with_a_message() -> None:
+    chain = {"beads": 3, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
+    case = gc.Case(chain=chain, contact=MEMORY, time={"end": 1e-4})
+    found = gc.modes(case)
+    (message,) = found.messages
+    assert "lee-radok" in message and "the decay rates do not include it" in message
+    # the overlap is that of the relaxed stiffness 0.4 K, and the slope 1.5 K sqrt(d) that of K
+    elastic = gc.modes(case.replace({"contact": {"law": "hertz"}}))
+    assert elastic.messages == ()
+    expected = 0.4 ** (-1.0 / 6.0) * elastic.frequencies[1:]
+    assert found.frequencies[1:] == pytest.approx(expected, rel=1e-6)
+    assert gc.mode_study(case, {"chain.precompression": [10.0, 20.0]}).attrs["messages"].count(
+        "lee-radok"
+    ) == 1  # fmt: skip
+
+
 def test_runs_that_continue_and_members_of_studies_have_the_bits_of_one_run():
     case = chain_of(MEMORY, time={"end": 2e-5, "step": 5e-8})
     whole = gc.run(case)

@@ -196,7 +196,12 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     provenance = law_provenance(case)
     if cell is not None:
         provenance["cell_case_json"] = canonical(cell.as_given(), ordered=True)
-    return Modes(data, case=case, provenance=provenance)
+    memory = (
+        f"The contacts relax with {case.law}. The frequencies are those of oscillations that are "
+        "faster than the relaxation, and the decay rates do not include it."
+    )
+    messages = [memory] if contacts.model.evolves else []
+    return Modes(data, case=case, messages=messages, provenance=provenance)
 
 
 def outside_bands(frequencies: np.ndarray, edges: np.ndarray) -> np.ndarray:
