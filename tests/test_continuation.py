@@ -15,6 +15,7 @@ import granchain as gc
 from granchain.contact import laws
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.orbits import continuation as module
+from granchain.orbits.shooting import newton_correction
 
 # rows at "fast" are short to compute, and are compared at that step
 pytestmark = pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
@@ -226,7 +227,7 @@ def test_a_contact_that_begins_to_open_is_named():
 
 
 @pytest.mark.long
-def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
+def test_a_period_doubles_and_the_branch_of_the_double_period_is_found(monkeypatch):
     case = row(1, 81.5e3, 5e2)
     orbit = gc.orbit(case)
     branch = gc.continuation(case, orbit, along="ends.left.amplitude", stop=8e-8)
@@ -247,6 +248,26 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
     assert np.abs(halfway - other.displacement).max() > 0.1 * excursion
     followed = gc.continuation(case, other, along="ends.left.amplitude", stop=1e-8)
     assert followed.points[0].period == other.period and len(followed.points) > 5
+    # the state of a linear row goes with the amplitude: half of the first step's square is its own
+    first = branch.points[1].parameter - branch.points[0].parameter
+    assert first == pytest.approx(module.FIRST / math.sqrt(2.0) * 7.9e-8, rel=1e-3)
+    # a state twice as large as the way is measured anew, and stays what it is
+    path = branch.points[0].path
+    node = path.node(path.coordinates(branch.points[-1]), np.array([0.0, 0.0, 1.0]))
+    node.z[:-1] *= 2.0
+    state = path.state(node.z)
+    assert np.linalg.norm(path.rescale(node).z[:-1]) == pytest.approx(1.0)
+    assert path.state(node.z) == pytest.approx(state)
+    # what cannot be found within a step lies at its end
+    with monkeypatch.context() as patch:
+        patch.setattr(path, "step", lambda *_: newton_correction(np.zeros((3, 3)), np.ones(3)))
+        assert path.locate(node, other, 1.0, lambda one: 1.0 if one is node else -1.0) is other
+    # at the start state and parameter change alike along the branch
+    steep = replace(node, z=1e-3 * node.z, tangent=np.array([0.6, 0.0, 0.8]))
+    monkeypatch.setattr(path, "correct", lambda z, *_: (z, 1))
+    monkeypatch.setattr(path, "node", lambda *_: steep)
+    path.weight = np.ones(3)
+    assert path.first_node(orbit).tangent == pytest.approx([math.sqrt(0.5), 0.0, math.sqrt(0.5)])
 
 
 def test_a_branch_over_a_phase_is_of_the_orbits_at_its_phases(monkeypatch):
@@ -388,7 +409,8 @@ def test_what_cannot_be_followed_is_refused_with_a_sentence(monkeypatch):
         with pytest.raises(CaseError, match=sentence):
             gc.continuation(case, orbit, **arguments)
     # a limit of what the case allows is reached
-    branch = gc.continuation(case, orbit, along="chain.drag", stop=0.0)
+    damped, key = case.replace(**{"chain.on_site_damping": 0.5}), "chain.on_site_damping"
+    branch = gc.continuation(damped, gc.orbit(damped), along=key, stop=0.0)
     assert branch.points[-1].parameter == 0.0 and not branch.messages
     # with the frequency of one of two drives no orbit of one period is one of both
     shaken = {"bead": 1, "drive": "force", "signal": "harmonic", "amplitude": 1e-2}
