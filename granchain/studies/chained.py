@@ -161,19 +161,25 @@ def ending_of(case: Case, measures: Measures) -> tuple[dict[str, Any], str, dict
     return columns, ending["state"], ending["settled"]
 
 
-def amplitude_in_half_steps(full: Case, steady: float, step: float) -> np.ndarray:
-    """Return half of the range of each sensor force with half the step, (sensors,) [N].
+def ending_of_steady_part(
+    full: Case, steady: float, measures: Measures
+) -> tuple[dict[str, Any], str, dict[str, Any]]:
+    """Run a case, and measure its steady part at the end, as `ending_of` does."""
+    lead = full.replace(**{"time.end": full.time.end - steady})
+    columns, state, _ = ending_of(lead, Measures(()))
+    if not state:
+        return columns, "", {}
+    return ending_of(full.replace(**{"time.end": steady, "initial": {"state": state}}), measures)
 
-    The force is that of the steady part of a member. The values are nan if a run fails.
+
+def amplitude_in_half_steps(full: Case, steady: float, step: float) -> Any:
+    """Return half of the range of each sensor force in the steady part with half the step [N].
+
+    It is nan if a run fails.
     """
-    nothing = Measures(())
-    lead = full.replace(**{"time.step": 0.5 * step, "time.end": full.time.end - steady})
-    _, state, settled = ending_of(lead, nothing)
-    if state:
-        case = lead.replace(**{"time.end": steady, "initial": {"state": state}})
-        _, state, settled = ending_of(case, nothing)
-    amplitude = settled["force_amplitude"] if state else [math.nan] * len(full.sensors.beads)
-    return np.array(amplitude)
+    halved = full.replace(**{"time.step": 0.5 * step})
+    _, _, settled = ending_of_steady_part(halved, steady, Measures(()))
+    return settled.get("force_amplitude", math.nan)
 
 
 def compute_chain(evaluation: Evaluation, places: Sequence[int], store: Store) -> None:
@@ -203,11 +209,7 @@ def compute_chain(evaluation: Evaluation, places: Sequence[int], store: Store) -
             changes["initial"] = {"state": state}
         steady = settled_time(cases[member])
         full = cases[member].replace(**changes)
-        lead = full.replace(**{"time.end": full.time.end - steady})
-        columns, state, _ = ending_of(lead, Measures(()))
-        if state:
-            case = full.replace(**{"time.end": steady, "initial": {"state": state}})
-            columns, state, settled = ending_of(case, measures)
+        columns, state, settled = ending_of_steady_part(full, steady, measures)
         if state:
             halved = amplitude_in_half_steps(full, steady, float(columns["time_step"][0]))
             # order 2: with half the step, a quarter of the error remains
