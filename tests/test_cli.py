@@ -17,10 +17,10 @@ from support.processes import answer
 from support.refused import refused
 
 import granchain
-from granchain.cli import obey, signals
+from granchain.cli import interrupts, obey
 from granchain.cli import run as cli_run
+from granchain.cli.interrupts import Interruption
 from granchain.cli.run import Progress
-from granchain.cli.signals import Interruption
 from granchain.errors import clean
 from granchain.status import Message
 from granchain.store import open_answer
@@ -280,9 +280,9 @@ def test_the_first_signal_is_noted_the_second_ends_the_process(monkeypatch):
             with pytest.raises(KeyboardInterrupt):
                 progress.advance(0.2)
             # one that comes together with the first is an echo of it, a later one is not
-            monkeypatch.setattr(signals, "TOGETHER_SECONDS", math.inf)
+            monkeypatch.setattr(interrupts, "TOGETHER_SECONDS", math.inf)
             os.kill(os.getpid(), number)
-            monkeypatch.setattr(signals, "TOGETHER_SECONDS", 0.0)
+            monkeypatch.setattr(interrupts, "TOGETHER_SECONDS", 0.0)
             with pytest.raises(SystemExit) as stop:
                 os.kill(os.getpid(), number)
                 time.sleep(1.0)

@@ -30,7 +30,7 @@ from support.processes import (
 import granchain as gc
 from granchain import simulation
 from granchain.cli import obey
-from granchain.cli.signals import Interruption
+from granchain.cli.interrupts import Interruption
 from granchain.engine import fields
 from granchain.engine.state import State
 from granchain.errors import FileError
@@ -139,7 +139,7 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
 TOGETHER = (
     "import signal; from granchain.__main__ import ENDING, end_at_once; "
     "[signal.signal(kind, end_at_once) for kind in ENDING]; "
-    "import granchain.cli.signals as signals; signals.TOGETHER_SECONDS = 600.0"
+    "import granchain.cli.interrupts as interrupts; interrupts.TOGETHER_SECONDS = 600.0"
 )
 # Computing since the start [s], from imports to first steps; None: once checkpointed.
 MOMENTS = (None, None, 0.12, 0.08, 0.2, 0.35)
@@ -213,7 +213,7 @@ def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_fo
 
 @pytest.mark.promise("R6")
 def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
+    monkeypatch.setattr("granchain.cli.interrupts.TOGETHER_SECONDS", 0.0)
 
     def stopped_twice() -> None:
         with (

@@ -66,7 +66,7 @@ from support.{system} import refused
 import granchain as gc
 from granchain import portable
 from granchain.cli import obey
-from granchain.cli.signals import Interruption
+from granchain.cli.interrupts import Interruption
 from granchain.store.journal import FrameFile
 from support.processes import Stop
 

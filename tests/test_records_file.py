@@ -13,8 +13,8 @@ from test_restart import N_STEPS, ROWS, bits, prepared
 
 import granchain as gc
 from granchain.cli import obey
+from granchain.cli.interrupts import Interruption
 from granchain.cli.run import Progress
-from granchain.cli.signals import Interruption
 from granchain.errors import FileError, GranchainWarning
 from granchain.status import Status
 from granchain.store import Checkpoint
@@ -108,7 +108,7 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during, here, monkeyp
     """The first stops the run, the second the writing: it goes on to the same bits."""
     monkeypatch.setattr("granchain.store.files.BYTES_AT_ONCE", 4000)
     monkeypatch.setattr("granchain.store.dataset.WRITTEN_AT_ONCE", 5000)
-    monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
+    monkeypatch.setattr("granchain.cli.interrupts.TOGETHER_SECONDS", 0.0)
     advance, draw, answered = Progress.advance, Progress._draw, []
 
     def signalled(fraction):

@@ -14,7 +14,7 @@ from numba.core.errors import TypingError
 from support.processes import LONGEST
 from support.rows import contacts_of, standing_row
 
-from granchain.cli.signals import Interruption
+from granchain.cli.interrupts import Interruption
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.model import reads_rate

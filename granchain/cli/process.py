@@ -14,8 +14,7 @@ from typing import Any, NoReturn, TextIO
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, WRONG_INPUT, app
-from granchain.cli.signals import (
+from granchain.cli.interrupts import (
     SIGNALLED,
     InterruptedRun,
     Process,
@@ -23,6 +22,7 @@ from granchain.cli.signals import (
     interrupt,
     print_error,
 )
+from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, WRONG_INPUT, app
 from granchain.cli.text import notify
 from granchain.errors import (
     CaseError,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import granchain as gc
+from granchain.cli.interrupts import Interruption
 from granchain.cli.options import (
     CaseArgument,
     ChainThreadsOption,
@@ -31,7 +32,6 @@ from granchain.cli.options import (
     loaded_case,
     naming_the_law,
 )
-from granchain.cli.signals import Interruption
 from granchain.cli.text import (
     notify,
     print_json,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import granchain as gc
+from granchain.cli.interrupts import Interruption
 from granchain.cli.options import (
     MISSED,
     RUN_FAILED,
@@ -33,7 +34,6 @@ from granchain.cli.options import (
     naming_the_law,
 )
 from granchain.cli.run import Progress, check_resume
-from granchain.cli.signals import Interruption
 from granchain.cli.text import notify, paragraph, print_result
 from granchain.markup import text_table
 from granchain.show.blocks import number_text
