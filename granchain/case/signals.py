@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.case.document import text_of_file
-from granchain.case.tables import DRIVE_TABLE, KEYS_ALLOWED, KEYS_NEEDED, DriveTable, TimeTable
+from granchain.case.tables import DRIVE_TABLE, SIGNAL_KEYS, DriveTable, TimeTable
 from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, add_missing, brief
 
@@ -259,8 +259,8 @@ def check_keys(where: str, end: DriveTable, problems: Problems) -> None:
     needed: tuple[str, ...] = ("time", "value")
     optional: tuple[str, ...] = ()
     if end.signal is not None:
-        form, needed = f'signal = "{end.signal}"', ("signal", *KEYS_NEEDED[end.signal])
-        optional = KEYS_ALLOWED[end.signal]
+        required, optional = SIGNAL_KEYS[end.signal]
+        form, needed = f'signal = "{end.signal}"', ("signal", *required)
     elif end.file is not None:
         form, needed = "file", ("file",)
     elif end.time is None or end.value is None:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 from pydantic import (
@@ -452,19 +452,17 @@ class InitialTable(Table):
 
 
 # Required and optional keys of each signal.
-KEYS_NEEDED = {
-    "harmonic": ("amplitude", "frequency"),
-    "chirp": ("amplitude", "from", "to", "duration"),
-    "noise": ("band", "rms", "seed"),
-    "pulse": ("shape", "amplitude", "duration"),
+SIGNAL_KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "harmonic": (("amplitude", "frequency"), ("dc", "phase", "ramp", "ramp_from", "duration")),
+    "chirp": (("amplitude", "from", "to", "duration"), ("dc", "phase", "ramp")),
+    "noise": (("band", "rms", "seed"), ("dc", "ramp", "duration")),
+    "pulse": (("shape", "amplitude", "duration"), ()),
 }
-KEYS_ALLOWED = {
-    "harmonic": ("dc", "phase", "ramp", "ramp_from", "duration"),
-    "chirp": ("dc", "phase", "ramp"),
-    "noise": ("dc", "ramp", "duration"),
-    "pulse": (),
-}
-PULSE_SHAPES = ("half-sine", "gaussian")
+if TYPE_CHECKING:
+    SignalKey = str
+else:
+    SignalKey = Literal[*SIGNAL_KEYS]
+PulseShape = Literal["half-sine", "gaussian"]
 
 
 class DriveTable(Table):
@@ -492,9 +490,7 @@ class DriveTable(Table):
     value: tuple[float, ...] | None = key(
         "the displacements [m] or forces [N]", "a list of finite numbers", None, strict=False
     )
-    signal: Literal["harmonic", "chirp", "noise", "pulse"] | None = choice(
-        "the type of signal", tuple(KEYS_NEEDED), None
-    )
+    signal: SignalKey | None = choice("the type of signal", tuple(SIGNAL_KEYS), None)
     amplitude: float | None = key(
         "the largest displacement [m] or force [N] of a harmonic, chirp, or pulse",
         "a finite number",
@@ -533,9 +529,7 @@ class DriveTable(Table):
         "the root mean square of noise [m] or [N]", "a number above 0", None, gt=0.0
     )
     seed: int | None = key("the seed of noise", "a whole number, 0 or more", None, ge=0)
-    shape: Literal["half-sine", "gaussian"] | None = choice(
-        "the shape of a pulse", PULSE_SHAPES, None
-    )
+    shape: PulseShape | None = choice("the shape of a pulse", get_args(PulseShape), None)
 
 
 # "from" is a keyword of Python, so a class statement cannot declare it.
