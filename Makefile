@@ -91,7 +91,7 @@ test-long: env ## the tests that take minutes, and every benchmark at full size
 	@$(PYTHON) -m pytest $(SHARED) -m long --timeout 3600
 	@BENCH_SMALL= $(MAKE) bench SAVE=
 
-guards: env ## what a change forgot: tables, schema, public names, words of errors, measured laws; within a minute
+guards: env ## what a change forgot: tables, schema, public names, words of errors, measured laws; about a minute
 	@echo "guards: lists, tables, schema, names"
 	@$(PYTHON) -m pytest -q $(SHARED) -m "guard and not long" $$(grep -l "mark\.guard" tests/*.py)
 

@@ -34,6 +34,7 @@ from support.processes import LONGEST, in_a_child, left_in
 from support.refused import assert_refused
 
 from granchain.case import Case
+from granchain.case.checks import PER_BODY
 from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError
@@ -90,6 +91,12 @@ def test_the_data_hash_tells_data_apart_and_nothing_else(tmp_path):
     a_result().save(tmp_path / "a.h5")
     opened = open_answer(tmp_path / "a.h5")
     assert opened.data_sha256 == opened.provenance["data_sha256"] == plain
+
+
+@pytest.mark.guard
+def test_the_estimated_file_size_counts_every_variable_of_a_body_or_contact():
+    dims = [label.dims for label in schema.VARIABLES.values()]
+    assert dims.count(("bead",)) + dims.count(("contact",)) == PER_BODY
 
 
 @pytest.fixture(scope="module")

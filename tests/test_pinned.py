@@ -6,11 +6,12 @@ import os
 
 import pytest
 from support.kinds import PLAIN_ALONE, PLAIN_HERE, distinct_laws, every_law, one_per_shape
-from support.pinned_states import FILE, N_STEPS, hash_of, run, set_ups
+from support.pinned_states import CONTACTS, FILE, N_STEPS, RENAMED, hash_of, run, set_ups
 
 from granchain.contact import laws
 from granchain.contact.hertz import Hertz
 from granchain.contact.law import OPEN, Quantity
+from granchain.engine import fields
 
 PINNED = json.loads(FILE.read_text())
 # Numba checks every index: `make test-bounds` sets it.
@@ -35,6 +36,16 @@ def differing(law, names, broken_at=None):
 def test_every_law_has_pinned_states():
     ours = {name for name, law in laws().items() if law.__module__.startswith("granchain.contact.")}
     assert PINNED["laws"].keys() == ours
+
+
+# Constants of a run, forces within a step, and a bound of the step.
+NOT_PINNED = {"limit", "kicked", "recorded", "endwise"}
+
+
+@pytest.mark.guard
+def test_pinned_states_contain_every_quantity_of_a_contact():
+    pinned = {RENAMED.get(name, name) for name in CONTACTS}
+    assert pinned | NOT_PINNED == {field.name for field in fields.CONTACT}
 
 
 @pytest.mark.uncounted

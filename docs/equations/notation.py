@@ -193,7 +193,8 @@ def symbol(text: str, *meaning: str, **more: str) -> Symbol:
     made = Symbol(text)
     if MEANINGS.setdefault(made, Meaning(*meaning, **more)) != Meaning(*meaning, **more):
         raise ValueError(
-            f"{text}: two meanings. A symbol must have one. Give the other in the equation's `where`."
+            f"{text}: two meanings. A symbol must have one in all files of docs/equations. Give the "
+            "other in the equation's `where`, or choose another letter."
         )
     return made
 

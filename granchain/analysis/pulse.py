@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from granchain.case.tables import ARRIVALS, DEFAULT_ARRIVAL
 from granchain.errors import GranchainError
 
 # The first pulse starts at this fraction of the record's largest force. It ends when the force
@@ -31,9 +32,6 @@ OF_REST = 1e-9
 # and not at all if they are less than 2 apart. One of a million differences of two samples of
 # Gaussian noise is above 5 sqrt(2).
 MERGED_FALL, MERGED_NOISE = 0.03, 6.0 * math.sqrt(2.0)
-# Definitions of the arrival: the time of the peak, or the last time before it at which the force
-# rises through this fraction of the peak.
-ARRIVALS = {"peak": None, "half": 0.5, "rise": 0.1}
 
 
 class FirstPulse(NamedTuple):
@@ -116,7 +114,7 @@ def first_pulse(
     force: ArrayLike,
     *,
     smoothing: float = 0.0,
-    arrival: str = "peak",
+    arrival: str = DEFAULT_ARRIVAL,
     baseline: ArrayLike = 0.0,
     jumps: ForceJumps | None = None,
     smooth: bool = True,
@@ -472,7 +470,7 @@ def pulses(
     share: float = 0.1,
     *,
     noise: float = 0.0,
-    arrival: str = "peak",
+    arrival: str = DEFAULT_ARRIVAL,
     jumps: ForceJumps | None = None,
     smooth: bool = True,
 ) -> tuple[FirstPulse, ...]:

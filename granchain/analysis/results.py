@@ -24,6 +24,7 @@ from granchain.analysis.pulse import (
     static_force,
 )
 from granchain.analysis.transport import out_of_order, wave_speed
+from granchain.case.tables import DEFAULT_ARRIVAL
 from granchain.errors import GranchainError
 from granchain.plain_data import Numbers, plain_data
 from granchain.store import Result
@@ -239,7 +240,7 @@ def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple
 
 def arrival_of(result: Result) -> str:
     """Return the definition of the arrival in the case of a result. See `first_pulse`."""
-    return str(getattr(getattr(case_of(result), "sensors", None), "arrival", "peak"))
+    return str(getattr(getattr(case_of(result), "sensors", None), "arrival", DEFAULT_ARRIVAL))
 
 
 def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[FirstPulse, ...]:

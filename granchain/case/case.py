@@ -422,8 +422,10 @@ class Case(CheckedCase):
         """
         tables, law = dict(self), laws().get(self.contact.law)
         states = 1 if self.stored_state is None else 2
-        each = PER_BODY + states * (PER_STATE + (0 if law is None else len(law.history)))
-        return sum(size for size, *_ in sizes(tables)[1:]) + 8.0 * each * bodies_in(tables)
+        history = 0 if law is None else len(law.history)
+        each = PER_BODY + history + states * (PER_STATE + history)
+        # one contact more than bodies, between two walls
+        return sum(size for size, *_ in sizes(tables)[1:]) + 8.0 * each * (bodies_in(tables) + 1)
 
     def bodies(self) -> dict[str, Any]:
         """Return the properties of all bodies: the striker, if any, then the beads.

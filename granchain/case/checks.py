@@ -62,9 +62,9 @@ MEMORY = 8 * 2**30
 ARRAYS_PER_BODY = 40
 # Maximum number of sensors from a range or "all" (our choice): one sample each is already 8 MB.
 MOST_LABELS = 1_000_000
-# Numbers per body and its contact in an output file: labels, radius, mass, final motion, peak,
-# losses, largest overlap, contact state, history.
-PER_BODY = 23
+# Variables of each body or contact in an output file, without the history of the law; a test
+# counts them.
+PER_BODY = 16
 # Numbers per body in the final state, without the history: four of the body, the overlap at zero,
 # six of the contact, its index in the list of contacts with an event, four corrections.
 PER_STATE = 16

@@ -35,6 +35,12 @@ from granchain.material import MATERIALS, Material
 
 AnyTable = TypeVar("AnyTable", bound=Table)
 
+# Definitions of the arrival of a pulse: the time of the peak, or the last time before it at which
+# the force rises through this fraction of the peak.
+Arrival = Literal["peak", "half", "rise"]
+ARRIVALS: dict[str, float | None] = {"peak": None, "half": 0.5, "rise": 0.1}
+DEFAULT_ARRIVAL: Arrival = "peak"
+
 
 class MaterialTable(Table):
     """Elastic and plastic constants of a bead or wall."""
@@ -764,12 +770,12 @@ class SensorsTable(Table):
         strict=False,
     )
     interval: float = number_key("s", "the time between samples", 2e-7, above=0.0)
-    arrival: Literal["peak", "half", "rise"] = key(
+    arrival: Arrival = key(
         "the arrival of a pulse: the time of its peak, or the last time before it at which the "
         "force rises through half or a tenth of it",
         '"peak", "half", or "rise"',
-        "peak",
-        ("peak", "half", "rise"),
+        DEFAULT_ARRIVAL,
+        ARRIVALS,
     )
 
 

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.analysis.pulse import (
-    ARRIVALS,
     MERGED_NOISE,
     PULSE_BEGINS,
     PULSE_ENDS,
     ForceJumps,
     first_pulse,
 )
+from granchain.case.tables import ARRIVALS, DEFAULT_ARRIVAL
 from granchain.measured.baseline import LEAST_QUIET, NO_BASELINE, Baseline, baseline_of
 from granchain.measured.clipped_top import (
     FEW_IN_WIDTH,
@@ -131,7 +131,7 @@ def reading_of(
     filtered: bool = False,
     begin: float = -math.inf,
     high_pass: bool = False,
-    arrival: str = "peak",
+    arrival: str = DEFAULT_ARRIVAL,
 ) -> SensorReading:
     """Analyse the first pulse of a sensor.
 
@@ -689,7 +689,7 @@ def readings_of(
     noises: Sequence[Noise],
     filtered: bool,
     high_pass: bool = False,
-    arrival: str = "peak",
+    arrival: str = DEFAULT_ARRIVAL,
 ) -> list[SensorReading]:
     """Analyse the first pulse of each sensor.
 
@@ -763,7 +763,7 @@ def computed_pulse(
     filtered: bool,
     jumps: ForceJumps | None = None,
     smooth: bool = True,
-    arrival: str = "peak",
+    arrival: str = DEFAULT_ARRIVAL,
 ) -> ComputedPulse:
     """Return the first pulse of a computed trace.
 

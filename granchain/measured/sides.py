@@ -10,6 +10,7 @@ import numpy as np
 
 from granchain.analysis.pulse import PULSE_BEGINS, ForceJumps
 from granchain.analysis.results import arrival_of, is_smooth, jumps_at
+from granchain.case.tables import DEFAULT_ARRIVAL
 from granchain.measured.baseline import noise_of_baseline, quiet_samples, sample_noise
 from granchain.measured.noise import LATER, RING_LEAST, Noise, ring_in
 from granchain.measured.reading import (
@@ -144,7 +145,9 @@ class Measured:
         Definition of the arrival.
     """
 
-    def __init__(self, trace: Trace, beads: Sequence[int], stated: Sensor, arrival: str = "peak"):
+    def __init__(
+        self, trace: Trace, beads: Sequence[int], stated: Sensor, arrival: str = DEFAULT_ARRIVAL
+    ):
         labels = trace.sensor_bead.tolist()
         columns = [labels.index(bead) for bead in beads]
         self.trace, self.beads, self.stated, self.arrival = trace, list(beads), stated, arrival
