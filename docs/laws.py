@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from equations import equations, latex, symbols_of
 from equations.notation import quantity_of
-from mathml import compact
+from mathml import compact, equation_parts
 
 from granchain.certificates import Certificate
 from granchain.certificates.contact import Creation
@@ -150,7 +150,8 @@ def printed_equations() -> str:
             [compact(one.name), text, unit, key.strip("`").removeprefix("contact.")]
             for one, text, unit, key in rows
         ]
-        found[name] = {"equation": compact(latex(equation), True), "symbols": symbols}
+        parts = equation_parts(compact(latex(equation), True))
+        found[name] = {"equation": parts, "symbols": symbols}
     return json.dumps(found, indent=0, sort_keys=True) + "\n"
 
 

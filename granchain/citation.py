@@ -54,14 +54,13 @@ class BibliographyEntry(NamedTuple):
 def references() -> dict[str, BibliographyEntry]:
     """Return the entries of references.bib by key, which is authors and year."""
     text = resources.files("granchain").joinpath("references.bib").read_text(encoding="utf-8")
-    entries = {}
-    for kind, key, body in re.findall(
-        r"^@(\w+)\{([\w.-]+),\n(.*?)^\}", text, re.MULTILINE | re.DOTALL
-    ):
-        entries[key] = BibliographyEntry(
+    entries = re.findall(r"^@(\w+)\{([\w.-]+),\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    return {
+        key: BibliographyEntry(
             key, kind, dict(re.findall(r"^  (\w+) = \{(.*)\},$", body, re.MULTILINE))
         )
-    return entries
+        for kind, key, body in entries
+    }
 
 
 def cite(*objects: Any) -> str:
@@ -137,8 +136,7 @@ def _laws_of(item: Any) -> list[str]:
         tables = {name: getattr(case, name, None) for name in ("contact", "chain", "ends")}
         names += laws_in(tables)
     # If there are several laws, `law` is one string.
-    met = [getattr(answer, "law", "") for answer in (*getattr(item, "results", ()), item)]
-    named = (law for several in met for law in str(several).split(", ") if law)
+    named = (law for law in str(getattr(item, "law", "")).split(", ") if law)
     return list(dict.fromkeys([*names, *named]))
 
 
@@ -190,8 +188,7 @@ def works_of(source: Source) -> list[BibliographyEntry]:
     # Text without a year, such as the name of a model, is ignored if there are works.
     works = [text for text in named if _WORK.fullmatch(text)] or named
     listed = {entry.fields.get("doi") for entry in references().values()}
-    dois = [doi.strip() for doi in source.doi.split(";")]
-    dois = [doi for doi in dois if doi and doi not in listed]
+    dois = [doi for doi in map(str.strip, source.doi.split(";")) if doi and doi not in listed]
     entries = []
     for work in works:
         inline = _STATED_DOI.search(work)

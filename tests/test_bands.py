@@ -15,7 +15,7 @@ from granchain.errors import CaseError, GranchainWarning
 from granchain.measured import Band, Trace
 from granchain.measured.about import about_as_toml, about_of
 from granchain.measured.sensor import Sensor
-from granchain.show.answer import view_of
+from granchain.show.answer import answer_blocks
 from granchain.status import Status
 from granchain.studies import bands as of_bands
 from granchain.studies import members
@@ -416,7 +416,8 @@ def test_a_pulse_that_has_not_come_is_no_number():
     assert "had not arrived, or not ended" in str(gc.figures.band_traces(found).get_label())
     assert len(told) == 1
     assert str(told[0].message).removeprefix("bands: ") == note
-    assert note in view_of(found).messages
+    texts = [getattr(block, "text", "") for block in answer_blocks(found, "bands.h5")]
+    assert note in texts
     assert np.isnan(found.nominal_peak[2])
     assert found.peak.sel(sensor_bead=9).min() > found.nominal_peak[0]
     assert np.isnan(found.first_order[0, 2]) and found.first_order[0, 0] == pytest.approx(

@@ -16,7 +16,7 @@ from granchain import errors
 from granchain.cli import obey
 from granchain.figures.catalogue import figures_of
 from granchain.measured.sensor import Sensor
-from granchain.show.answer import answer_blocks, view_of
+from granchain.show.answer import answer_blocks
 from granchain.show.report import report
 from granchain.status import Message, Status
 from granchain.store import Result, open_answer
@@ -194,7 +194,7 @@ def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_pat
     drawn = [str(draw().get_label()) for draw in figures_of(study).values()]
     assert ["had not arrived, or not ended" in label for label in drawn] == [True]
     # the striker is as large as the beads where nothing else is given
-    page = answer_blocks(view_of(study), "study.h5")
+    page = answer_blocks(study, "study.h5")
     varied = ("striker.speed", "varied", "m/s", "speed towards the chain")
     assert any(varied in getattr(block, "rows", ()) for block in page)
     gc.run_many([case.replace(**{"striker.speed": one}) for one in speeds]).save(tmp_path / "e.h5")
@@ -202,7 +202,7 @@ def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_pat
     for name in ("study.h5", "e.h5"):
         page = report([tmp_path / name]).decode()
         assert told in page and "2 members: 2 complete." in page and "<svg " in page
-    blocks = answer_blocks(view_of(gc.open(tmp_path / "e.h5")), "e.h5")
+    blocks = answer_blocks(gc.open(tmp_path / "e.h5"), "e.h5")
     (rows,) = (b.rows for b in blocks if "peak 6 [N]" in getattr(b, "columns", ()))
     assert rows[0][-1] == "-" and float(rows[1][-2]) > 0.0
 

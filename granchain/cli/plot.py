@@ -221,15 +221,12 @@ def figure_set_of(content: Any, file: str) -> FigureSet:
 def figure_sets_of(files: Sequence[str], verify: bool) -> list[FigureSet]:
     """Return the figures of files, which must have the same kind."""
     from granchain.figures.catalogue import plotted_variables
-    from granchain.store import Answer
 
     kinds: dict[str, list[str]] = {}
     figure_sets, problems = [], []
     for file in files:
         try:
             content = gc.open(file, plotted_variables, verify=verify)
-            if isinstance(content, Answer) and not isinstance(content, gc.Result):
-                content = gc.open(file, verify=verify)
             figure_sets.append(figure_set_of(content, file))
         except FileError as error:
             problems.append(str(error))

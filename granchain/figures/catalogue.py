@@ -105,10 +105,12 @@ def several_figures(
 
 
 def plotted_variables(headers: Mapping[str, Unread]) -> list[str]:
-    """Return the variables of a file that its figures use.
+    """Return the variables of a file that its figures use: all except those of a run.
 
-    Variables that are too large for the memory are omitted.
+    Variables of a run that are too large for the memory are omitted.
     """
+    if not headers.keys() & {"contact_peak_force", "crank_angle"}:
+        return list(headers)
     needed = {"bead", "radius", "mass", "position", "contact", "residual_overlap", "displacement"}
     needed.update(*(each.needed for each in run_figures(headers).values()))
     wide = {
@@ -171,8 +173,11 @@ def sweep_figures(study: Any) -> dict[str, Draw]:
         if str(study[name].attrs.get("long_name", "")).startswith(OF_THE_SUMMARY)
         or "wave_speed" not in study
     ]
-    features = [name for name in (*FEATURES, *summaries) if name in study]
-    features = [name for name in features if np.isfinite(study[name].values).any()]
+    features = [
+        name
+        for name in (*FEATURES, *summaries)
+        if name in study and np.isfinite(study[name].values).any()
+    ]
     if "chained" in study.attrs:
         # The keys of a chained study vary along its runs.
         keys = [str(key) for key in study.coords if study[key].dims == ("run",) and key != "run"]
@@ -187,11 +192,9 @@ def sweep_figures(study: Any) -> dict[str, Draw]:
     keys = [dim for dim in dims if dim not in NO_KEYS and len(study[dim]) > 1]
     numbered = [key for key in keys if study[key].dtype.kind in "fiu"]
     named = [key for key in keys if key not in numbered]
-    if beads > 1 and "run" not in study.dims:
-        first = next(iter(named + numbered), None)
+    first = "run" if "run" in study.dims else next(iter(named + numbered), None)
+    if beads > 1 and (first != "run" or study.attrs.get("how") == "zip"):
         figures["peaks"] = partial(study_curves, study, "peak", "sensor_bead", first)
-    elif beads > 1 and study.attrs.get("how") == "zip":
-        figures["peaks"] = partial(study_curves, study, "peak", "sensor_bead", "run")
     for key in numbered:
         lines = next(iter([*named, *(other for other in numbered if other != key)]), None)
         for name in features:

@@ -102,9 +102,8 @@ def comparison(comparison: Comparison, *, ax: Any = None, style: Any = SHEET) ->
     panels.legend([measured, *(line for line in named if line.get_label() != "measured")])
     about, cutoff = comparison.trace.about, comparison.sensor.cutoff
     band = comparison.sensor.band
-    return finish_trace(
-        panels,
-        comparison.trace,
+    return panels.finish(
+        about.title or "untitled trace",
         about.who,
         about.figure,
         about.doi,
@@ -121,13 +120,8 @@ def comparison(comparison: Comparison, *, ax: Any = None, style: Any = SHEET) ->
             if each.members
         ),
         f"{len(places)} of {len(sensors)} sensors" if len(places) < len(sensors) else "",
+        kind=about.kind_text,
     )
-
-
-def finish_trace(panels: Panels, trace: Any, *phrases: str) -> Figure:
-    """Write the heading for a trace; it begins with the kind of the trace, such as synthetic."""
-    about = trace.about
-    return panels.finish(about.title or "untitled trace", *phrases, kind=about.kind_text)
 
 
 def _forces_and_residuals(
@@ -231,9 +225,13 @@ def fit(fit: Fit | Ranking[Any] | Equivalent, *, ax: Any = None, style: Any = SH
         for answer in answers
         for key, number in answer.values.items()
     ]
-    laws = named_laws([answer.law for answer in answers])
-    return finish_trace(
-        panels, first, laws, f"fitted to {first.measure}, bars: two deviations", note, *of_keys
+    return panels.finish(
+        first.about.title or "untitled trace",
+        named_laws([answer.law for answer in answers]),
+        f"fitted to {first.measure}, bars: two deviations",
+        note,
+        *of_keys,
+        kind=first.about.kind_text,
     )
 
 

@@ -87,19 +87,17 @@ def plot_versus_crank_angle(
     `without` has the values without clearance for each result, for the last panel. They are one
     dashed line if they are equal.
     """
-    window = window_of(results[0], between)
+    windows = [window_of(result, between) for result in results]
     lines = Lines([result.law for result in results])
     alone = "with clearance" if len(without) else "_alone"
     names = labels_of(results, labels) if len(results) > 1 or labels else [alone]
     for axes, (variable, label, unit) in zip(panels.axes, quantities, strict=True):
-        for i, (result, name) in enumerate(zip(results, names, strict=True)):
-            span = window_of(result, between)
-            lines.plot(axes, i, span.angle, getattr(result, variable)[span.chosen], label=name)
+        for i, (result, window, name) in enumerate(zip(results, windows, names, strict=True)):
+            values = getattr(result, variable)[window.chosen]
+            lines.plot(axes, i, window.angle, values, label=name)
         label_axis(axes.yaxis, label, unit)
-    last, curves = panels.axes[-1], []
-    for result, ideal in zip(results, without, strict=len(without) > 0):
-        span = window_of(result, between)
-        curves.append((span.angle, ideal[span.chosen]))
+    last, pairs = panels.axes[-1], zip(windows, without, strict=len(without) > 0)
+    curves = [(window.angle, ideal[window.chosen]) for window, ideal in pairs]
     if curves and all(same_curve(curves[0], curve) for curve in curves):
         colour = last.title.get_color()
         last.plot(*curves[0], "--", color=colour, label="without clearance")
@@ -108,7 +106,7 @@ def plot_versus_crank_angle(
             label = f"{name}, without clearance"
             lines.plot(last, i, *curve, linestyle="--", label=label)
     for axes in panels.axes:
-        axes.set_xlim(window.ends)
+        axes.set_xlim(windows[0].ends)
         axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 3, 6, 10]))
     since = "revolution" if between is None else "run"
     panels.label_columns(f"crank angle from the start of the {since}", "deg")
@@ -182,7 +180,7 @@ def joint_force(
     -------
     Figure
     """
-    without, cases = [], [mechanism_case_of(result) for result in results]
+    without, cases = [], [case_of(result) for result in results]
     if all(case is not None and case.mechanism == "scotch-yoke" for case in cases):
         without = [
             case.force_without_clearance(result.crank_angle + case.crank.start)
@@ -190,12 +188,6 @@ def joint_force(
         ]
     quantities = [("contact_force", "contact force", "N")]
     return plot_versus_crank_angle(Panels(ax), quantities, results, between, labels, without)
-
-
-def mechanism_case_of(result: Result) -> Any:
-    """Return the case of a mechanism's result; None if this version cannot read it."""
-    case = case_of(result)
-    return case if hasattr(case, "mechanism") else None
 
 
 @of_runs("joint_x", "joint_y", "contact_force", "crank_angle")
@@ -226,7 +218,7 @@ def joint_orbit(
     -------
     Figure
     """
-    case, chosen = mechanism_case_of(result), window_of(result, between).chosen
+    case, chosen = case_of(result), window_of(result, between).chosen
     x, y = result.joint_x[chosen], result.joint_y[chosen]
     closed = np.where(result.contact_force[chosen] > 0.0, 1.0, math.nan)
     panels = Panels(ax)

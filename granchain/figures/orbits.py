@@ -20,7 +20,6 @@ from granchain.figures.style import (
     styled,
     write_label,
 )
-from granchain.store import Result
 
 if TYPE_CHECKING:
     from granchain.orbits.continuation import Branch
@@ -37,22 +36,17 @@ MARKS = {
 
 
 @styled
-def orbit(
-    orbit: Orbit, passed: Result | None = None, *, ax: Any = None, style: Any = SHEET
-) -> Figure:
+def orbit(orbit: Orbit, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot an orbit, a Poincaré section, and the Floquet multipliers.
 
     The orbit is velocity versus displacement, with a dot at zero drive phase. The section is of the
-    bead that moves most. The multipliers are plotted with the unit circle of stability.
+    bead that moves most: it shows how a small perturbation along the vector of the first multiplier
+    changes in each period. The multipliers are plotted with the unit circle of stability.
 
     Parameters
     ----------
     orbit : Orbit
         Result of `granchain.orbit`.
-    passed : Result, optional
-        A run that starts at phase 0 of the drive, for example near the orbit. The section shows its
-        states after each period. By default the section shows a small perturbation along the vector
-        of the first multiplier, which that multiplier changes in each period.
     ax : sequence of Axes, optional
         Three Matplotlib axes to draw into: velocity versus displacement of three beads, the
         section, and the multipliers.
@@ -74,7 +68,7 @@ def orbit(
         plane.plot(u[:1, index], v[:1, index], "o", color=line.get_color(), label="_phase")
     label_axis(plane.xaxis, "displacement", "m")
     label_axis(plane.yaxis, "velocity", "m/s")
-    _section(orbit, passed, section)
+    _section(orbit, section)
     angle = np.linspace(0.0, 2.0 * np.pi, 361)
     frame = circle.spines["bottom"].get_edgecolor()
     circle.plot(np.cos(angle), np.sin(angle), color=frame, label="_unit circle")
@@ -98,28 +92,19 @@ def orbit(
     )
 
 
-def _section(orbit: Orbit, passed: Result | None, axes: Any) -> None:
+def _section(orbit: Orbit, axes: Any) -> None:
     """Plot the states after each period of the bead that moves most."""
-    states = orbit.result
-    at, n = int(np.abs(states.displacement).max(axis=0).argmax()), orbit.displacement.size
+    excursion = np.abs(orbit.result.displacement).max(axis=0)
+    at, n = int(excursion.argmax()), orbit.displacement.size
     start = np.array([orbit.displacement[at], orbit.velocity[at]])
-    label = "perturbation in each period"
-    if passed is None and not orbit.multipliers.size:
-        points = start[np.newaxis]
-    elif passed is None:
+    points = start[np.newaxis]
+    if orbit.multipliers.size:
         first, vector = orbit.multipliers[0], orbit.vectors[0][[at, n + at]]
         around = (first ** np.arange(SECTION))[:, None] * vector
-        size = 0.1 * np.abs(states.displacement[:, at]).max() / np.abs(around[:, 0]).max()
+        size = 0.1 * excursion[at] / np.abs(around[:, 0]).max()
         points = start + size * around.real
-    else:
-        instants = np.arange(0.0, float(passed.snapshot_time[-1]), orbit.period)
-        points = np.column_stack([
-            np.interp(instants, passed.snapshot_time, values[:, at])
-            for values in (passed.displacement, passed.velocity)
-        ])  # fmt: skip
-        label = "run in each period"
     width = 0.5 * rcParams["lines.linewidth"]
-    (line,) = axes.plot(*points.T, ".-", linewidth=width, label=label)
+    (line,) = axes.plot(*points.T, ".-", linewidth=width, label="perturbation in each period")
     axes.plot(
         *start, "s", color=line.get_color(), markerfacecolor="none", label=f"bead {orbit.bead[at]}"
     )

@@ -207,8 +207,8 @@ def number_values(study: Any, key: str, figure: str) -> np.ndarray:
 
 def in_order(study: Any, *keys: str) -> Any:
     """Return a study sorted by its numeric keys."""
-    numbered = [key for key in keys if key in getattr(study, "dims", ())]
-    numbered = [key for key in numbered if study[key].dtype.kind in "fiu"]
+    dims = getattr(study, "dims", ())
+    numbered = [key for key in keys if key in dims and is_ordered(study, key)]
     return study.sortby(numbered) if numbered else study
 
 

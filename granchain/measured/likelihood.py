@@ -31,8 +31,8 @@ from granchain.measured.noise import RIPPLES
 from granchain.measured.sides import Computed, Measured
 from granchain.measured.trace import Trace
 from granchain.simulation import warns_of_fast_drives
+from granchain.store.dataset import padded_rows
 from granchain.studies.evaluate import evaluated
-from granchain.studies.measures import padded_rows
 from granchain.studies.members import check_members
 from granchain.studies.plan import (
     base_of,

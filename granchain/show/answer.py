@@ -8,12 +8,10 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 
@@ -58,9 +56,6 @@ EQUATIONS = Path(__file__).with_name("equations.json")
 # Maximum number of entries of a list, and of characters of a value, in the table of a setup.
 MOST_ENTRIES, VALUE_LENGTH = 12, 40
 MOST_ROWS, MOST_MEMBERS, MOST_MESSAGES, MOST_GROUPS = 100, 40, 12, 3
-# Namespace of MathML, and the largest number of rows of an equation that is not divided.
-MATHML, ROWS_OF_A_PART = "{http://www.w3.org/1998/Math/MathML}", 5
-ElementTree.register_namespace("", MATHML[1:-1])
 # Variables for the sentence that sums up an answer, most important first, and the largest number of
 # them in it.
 ANSWERING = (
@@ -117,54 +112,52 @@ CAPTIONS = {
 }
 
 
-@dataclass
-class View:
-    """Contents of the report about an answer, in this order, in addition to its case."""
-
-    title: str
-    messages: Iterable[Any]
-    law: str
-    provenance: Mapping[str, Any]
-    figures: Mapping[str, Callable[[], Any]]
-    lead: str = ""
-    answer: str = ""
-    numbers: Sequence[Block] = ()
-    tables: Sequence[Block] = ()
-    varied: Iterable[str] = ()
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-
-
-def answer_blocks(view: View, name: str) -> list[Block]:
-    """Return the blocks of a report about an answer, without the descriptions of its laws.
+def arranged_blocks(
+    name: str,
+    title: str,
+    messages: Iterable[Any],
+    law: str,
+    provenance: Mapping[str, Any],
+    figures: Mapping[str, Callable[[], Any]],
+    sentences: Iterable[str],
+    tables: Sequence[Block],
+    varied: Iterable[str] = (),
+    inputs: Mapping[str, Any] | None = None,
+) -> list[Block]:
+    """Return the contents of the report about an answer in order, with its case and provenance.
 
     Parameters
     ----------
-    view : View
     name : str
-        Name of its file.
+        Name of the file.
+    title, messages, law, provenance
+        As of the answer.
+    figures : mapping of str to callable
+    sentences : iterable of str
+        What was computed, and the result; an empty one is left out.
+    tables : sequence of Block
+    varied : iterable of str
+        Keys that a study varies.
+    inputs : mapping, optional
+        Inputs of the law. Default: those of the case.
     """
-    case = table_from_json(view.provenance.get("case_resolved_json"))
-    case_tables = table_from_json(view.provenance.get("case_json")).get("tables", {})
-    varied = set(view.varied)
-    messages = [message for message in view.messages if str(message)]
-    warnings = [message for message in messages if getattr(message, "warning", True)]
-    notes = [message for message in messages if message not in warnings]
-    stated = {law: view.inputs or inputs_of(case, law) for law in view.law.split(", ") if law}
-    numbers = [*view.numbers, *(Paragraph(str(note)) for note in notes), *view.tables]
+    case = table_from_json(provenance.get("case_resolved_json"))
+    case_tables = table_from_json(provenance.get("case_json")).get("tables", {})
+    stated = {name: inputs or inputs_of(case, name) for name in law.split(", ") if name}
     settings = [
         *setup_blocks(case_tables, varied),
-        *(block for law, inputs in stated.items() for block in input_blocks(law, inputs, varied)),
+        *(block for each in stated.items() for block in input_blocks(*each, varied)),
     ]
     return [
-        Heading(view.title or name, 1),
-        *(Paragraph(text) for text in (view.lead, view.answer) if text),
-        *(Paragraph(str(warning), warning=True) for warning in warnings),
-        *pictures(view.figures),
-        *([Heading("Numbers", 2), *numbers] if numbers else []),
+        Heading(title or name, 1),
+        *(Paragraph(sentence) for sentence in sentences if sentence),
+        *(Paragraph(str(message), warning=True) for message in messages if str(message)),
+        *pictures(figures),
+        *([Heading("Numbers", 2), *tables] if tables else []),
         *([Heading("Setup", 2), *settings] if settings else []),
-        *case_blocks(view.provenance.get("case_toml"), case),
+        *case_blocks(provenance.get("case_toml"), case),
         Heading("Provenance", 2),
-        Grid(("", ""), (("file", name), *provenance_rows(view.provenance))),
+        Grid(("", ""), (("file", name), *provenance_rows(provenance))),
     ]
 
 
@@ -202,14 +195,14 @@ def answer_of_run(numbers: Summary) -> str:
     return ", and ".join(filter(None, [", ".join(clauses[:-1]), *clauses[-1:]]))
 
 
-def view_of(answer: Any) -> View:
-    """Return what a report shows of an answer or a study."""
+def answer_blocks(answer: Any, name: str) -> list[Block]:
+    """Return the report about an answer or a study in a file of this name, without its laws."""
     if hasattr(answer, "data_vars"):
-        return view_of_study(answer)
+        return study_blocks(answer, name)
     if isinstance(answer, Ensemble):
-        return view_of_ensemble(answer)
+        return ensemble_blocks(answer, name)
     if isinstance(answer, Result):
-        return view_of_result(answer)
+        return result_blocks(answer, name)
     inner = [
         block
         for label, group in list(answer.groups.items())[:MOST_GROUPS]
@@ -217,65 +210,77 @@ def view_of(answer: Any) -> View:
         for block in (Heading(label, 2), *pictures(figures_of(group)), *grids(group.variables))
     ]
     kind = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(answer).__name__).capitalize()
-    return View(
+    return arranged_blocks(
+        name,
         f"{kind}: {answer.title}",
         answer.messages,
         answer.law,
         answer.provenance,
         figures_of(answer),
-        f"{kind}{f', contact law {answer.law}' if answer.law else ''}.",
-        getattr(answer, "conclusion", "") or answer_in_words(answer.variables),
-        tables=[*grids(answer.variables), *inner],
+        (
+            f"{kind}{f', contact law {answer.law}' if answer.law else ''}.",
+            getattr(answer, "conclusion", "") or answer_in_words(answer.variables),
+        ),
+        [*grids(answer.variables), *inner],
         inputs=getattr(answer, "inputs", {}) if "restitution_impulse" in answer.variables else {},
     )
 
 
-def view_of_result(result: Result) -> View:
-    """Return what a report shows of a run."""
+def result_blocks(result: Result, name: str) -> list[Block]:
+    """Return the report about a run."""
     numbers = summary(result)
     end = numbers.end
     until = f"Simulated until {1e6 * end:.6g} us, contact" if math.isfinite(end) else "Contact"
-    return View(
+    return arranged_blocks(
+        name,
         result.title,
-        result.messages,
+        [message for message in result.messages if message.warning],
         result.law,
         result.provenance,
         figures_of(result),
-        f"{until} law {result.law}, time step {result.time_step:.6g} s: {result.status.label}.",
-        "" if "crank_angle" in result.variables else answer_of_run(numbers),
-        numbers=numbers_of(result),
-        tables=[
-            Paragraph(f"No figure of {name.replace('_', ' ')}. {advice}")
-            for name, advice in lacking(result).items()
+        (
+            f"{until} law {result.law}, time step {result.time_step:.6g} s: {result.status.label}.",
+            "" if "crank_angle" in result.variables else answer_of_run(numbers),
+        ),
+        [
+            *numbers_of(result),
+            *(Paragraph(str(note)) for note in result.messages if not note.warning and str(note)),
+            *(
+                Paragraph(f"No figure of {figure.replace('_', ' ')}. {advice}")
+                for figure, advice in lacking(result).items()
+            ),
         ],
     )
 
 
-def view_of_study(study: Any) -> View:
-    """Return what a report shows of a study."""
+def study_blocks(study: Any, name: str) -> list[Block]:
+    """Return the report about a study."""
     status = study.attrs.get("status", "complete")
     members = f"{study['status'].size} members: " if "status" in study else ""
     notes = messages_of_study(study)
     if "message" in study:
         notes += study["message"].values.ravel().tolist()
-    return View(
+    return arranged_blocks(
+        name,
         study.attrs["title"],
         list(dict.fromkeys(notes))[:MOST_MESSAGES],
         study.attrs["law"],
         study.attrs,
         {
-            f"{name} along the chain" if name == "peaks" else name: draw
-            for name, draw in figures_of(study).items()
+            f"{figure} along the chain" if figure == "peaks" else figure: draw
+            for figure, draw in figures_of(study).items()
         },
-        f"{study.attrs['granchain_study'].replace('_', ' ').capitalize()}: {members}{status}.",
-        answer_in_words(variables_of(study)),
-        tables=grids(variables_of(study)),
-        varied=study.coords,
+        (
+            f"{study.attrs['granchain_study'].replace('_', ' ').capitalize()}: {members}{status}.",
+            answer_in_words(variables_of(study)),
+        ),
+        grids(variables_of(study)),
+        study.coords,
     )
 
 
-def view_of_ensemble(ensemble: Ensemble) -> View:
-    """Return what a report shows of an ensemble: varied keys, wave speeds, and peaks of members."""
+def ensemble_blocks(ensemble: Ensemble, name: str) -> list[Block]:
+    """Return the report about an ensemble: varied keys, wave speeds, and peaks of members."""
     places = evenly_spaced(len(ensemble), MOST_MEMBERS)
     fewer = len(places) < len(ensemble)
     note = f"{len(places)} of {len(ensemble)} members shown" if fewer else ""
@@ -292,7 +297,6 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
         [table_from_json(origin["case_json"]).get("tables", {}) for origin in origins],
         [table_from_json(origin["case_resolved_json"]) for origin in origins],
     )
-    columns = {key: column_of(values) for key, values in varied.items()}
     chosen = [beads[k] for k in evenly_spaced(len(beads), MOST_INNER)]
     peaks = [
         [each[b].peak if b in each and each[b].complete else math.nan for b in chosen]
@@ -309,7 +313,7 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
     }
     data = {
         "run": list(results),
-        **columns,
+        **{key: column_of(values) for key, values in varied.items()},
         "status": [ensemble.status[i].label for i in results],
         "wave_speed": [summary(result).wave_speed for result in results.values()],
         "sensor_bead": np.array(chosen, dtype=int),
@@ -318,7 +322,8 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
     several = list(results.values())
     lines = evenly_spaced(len(several), MOST_CURVES)
     run_labels = labels_of(several) if several else []
-    return View(
+    return arranged_blocks(
+        name,
         ensemble.title,
         [*ensemble.messages, note, missing_note(np.array(late, dtype=bool), beads)],
         ensemble.law,
@@ -326,10 +331,12 @@ def view_of_ensemble(ensemble: Ensemble) -> View:
         several_figures([several[k] for k in lines], [run_labels[k] for k in lines])
         if several
         else {},
-        f"Ensemble of {len(ensemble)} members: {text_of_statuses(ensemble.status)}.",
-        answer_in_words(labelled(data, labels)),
-        numbers=grids(labelled(data, labels)),
-        varied=varied,
+        (
+            f"Ensemble of {len(ensemble)} members: {text_of_statuses(ensemble.status)}.",
+            answer_in_words(labelled(data, labels)),
+        ),
+        grids(labelled(data, labels)),
+        varied,
     )
 
 
@@ -458,8 +465,8 @@ def case_blocks(text: Any, case: Mapping[str, Any]) -> list[Block]:
 def equations() -> dict[str, Any]:
     """Return the equation and the symbols of each law of the package.
 
-    `equation` is MathML. Each of the `symbols` has MathML, a meaning, a unit, and, for an input of
-    the law, its name.
+    `equation` is MathML, in parts that a printed page does not break. Each of the `symbols` has
+    MathML, a meaning, a unit, and, for an input of the law, its name.
     """
     return dict(json.loads(EQUATIONS.read_text(encoding="ascii")))
 
@@ -478,24 +485,7 @@ def equation_blocks(law: type[ContactLaw]) -> list[Block]:
         for symbol, text, unit, _ in printed["symbols"]
     ]
     symbols = Grid(("symbol", "meaning", "unit"), tuple(rows), f"Symbols of {law.name}")
-    return [*map(Formula, equation_parts(printed["equation"])), symbols]
-
-
-def equation_parts(text: str) -> list[str]:
-    """Return a long equation in parts of a few rows, because no printed page breaks inside one."""
-    root = ElementTree.fromstring(text.replace("&ApplyFunction;", "\u2061"))
-    rows = root.find(f"{MATHML}mtable")
-    inner = rows.find(f"{MATHML}mtr/{MATHML}mtd/{MATHML}mtable") if rows is not None else None
-    rows = inner if inner is not None and len(inner) > ROWS_OF_A_PART else rows
-    if rows is None or len(rows) <= ROWS_OF_A_PART:
-        return [text]
-    parts = []
-    for first in range(0, len(rows), ROWS_OF_A_PART):
-        formula = ElementTree.Element(root.tag, root.attrib)
-        table = ElementTree.SubElement(formula, rows.tag, {**rows.attrib, "displaystyle": "true"})
-        table.extend(rows[first : first + ROWS_OF_A_PART])
-        parts.append(ElementTree.tostring(formula, encoding="unicode"))
-    return parts
+    return [*map(Formula, printed["equation"]), symbols]
 
 
 def law_blocks(name: str) -> list[Block]:

@@ -150,7 +150,8 @@ def paragraphs(docstring: str | None) -> list[str]:
 _DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.)]")
 # The first letter of a unit such as us, after a number or in brackets.
 _MICRO = re.compile(r"(?<=[0-9] )u(?=[smJN]\b)|(?<=\[)u(?=[smJN]\])|^u(?=[smJN]$)")
-_CODE = re.compile(r"`[^`]*`")
+# Code, and identifiers that are links, in which Markdown characters are not escaped.
+_LITERAL = re.compile(rf"(`[^`]*`)|{_DOI.pattern}")
 _TICKS = re.compile(r"`([^`]*)`")
 # Powers in plain text: d^1.5, m^n, 4.2e-08.
 _POWER = re.compile(r"\^(-?\d*\.?\d+|n\b)")
@@ -287,8 +288,8 @@ def axis_of(figure: Figure, axis: Any) -> dict[str, Any]:
     labels = [
         axis.get_label_text(),
         *(getattr(each, f"{name}axis").get_label_text() for each in figure.axes),
+        getattr(figure, f"get_sup{name}label")(),
     ]
-    labels.append(getattr(figure, f"get_sup{name}label")())
     return {
         "limits": [
             float(limit) for limit in axis.get_view_interval()[:: -1 if axis.get_inverted() else 1]
@@ -316,7 +317,7 @@ def sentence(text: str) -> str:
 
     The name of a law, a key, or a symbol at its start is unchanged.
     """
-    if isinstance(text, Markup) or not text:
+    if not text:
         return text
     from granchain.contact import laws
 
@@ -380,14 +381,8 @@ def markdown_cell(text: str) -> str:
 def escaped_markdown(text: str) -> str:
     """Return text with Markdown characters escaped outside code, and with links for DOIs."""
     out, at = [], 0
-    for match in sorted(
-        [*_DOI.finditer(text), *_CODE.finditer(text)], key=lambda match: match.start()
-    ):
-        if match.start() < at:
-            continue
-        literal = (
-            match[0] if match[0].startswith("`") else f"[{match[0]}](<https://doi.org/{match[0]}>)"
-        )
+    for match in _LITERAL.finditer(text):
+        literal = match[1] or f"[{match[0]}](<https://doi.org/{match[0]}>)"
         out += [_MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at : match.start()]), literal]
         at = match.end()
     return "".join(out) + _MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at:])

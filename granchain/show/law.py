@@ -199,12 +199,9 @@ def summary_row(certificate: Certificate) -> tuple[str, ...]:
 
 def restitution_rows(certificate: Certificate) -> tuple[str, ...]:
     """Return the row of a law in the table of effective restitutions."""
-    cells = []
-    for _, clamped, tensile in certificate.delivered:
-        tensile_words = (
-            ""
-            if tensile is None or delivered_words(tensile) == delivered_words(clamped)
-            else f" ({delivered_words(tensile)})"
-        )
-        cells.append(delivered_words(clamped) + tensile_words)
+    texts = [
+        (delivered_words(clamped), delivered_words(clamped if tensile is None else tensile))
+        for _, clamped, tensile in certificate.delivered
+    ]
+    cells = (first if first == other else f"{first} ({other})" for first, other in texts)
     return Link(certificate.law), *cells

@@ -13,9 +13,9 @@ from granchain.contact import laws as installed_laws
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainError
 from granchain.figures.catalogue import plotted_variables
-from granchain.show.answer import answer_blocks, law_blocks, view_of
+from granchain.show.answer import answer_blocks, law_blocks
 from granchain.show.blocks import PAGE_MARK, PAGES, STRANGE, Block, Heading, Paragraph, document
-from granchain.store import Result, open_answer, write_atomically
+from granchain.store import open_answer, write_atomically
 from granchain.store.files import check_new
 from granchain.store.schema import Unread
 
@@ -80,16 +80,17 @@ def report(
     for file in named:
         name = Path(file).name
         try:
-            answer = opened(file, verify)
-            view = view_of(answer)
-            blocks += answer_blocks(view, name)
+            answer = open_answer(file, reported_variables, verify=verify)
+            study = hasattr(answer, "data_vars")
+            about = answer.attrs if study else answer.provenance | {"law": answer.law}
+            blocks += answer_blocks(answer, name)
         except GranchainError as error:
             problems.append(str(error))
         except STRANGE as error:
             problems.append(f"{file}: the content is damaged ({error!r}). Use another copy.")
         else:
-            origins[os.fspath(file)] = view.provenance
-            laws |= dict.fromkeys(law for law in view.law.split(", ") if law)
+            origins[os.fspath(file)] = about
+            laws |= dict.fromkeys(law for law in about["law"].split(", ") if law)
     if problems:
         raise FileError("\n".join(problems))
     first = next(block.text for block in blocks if isinstance(block, Heading))
@@ -109,18 +110,11 @@ def report(
     return page
 
 
-def opened(path: str | os.PathLike[str], verify: bool) -> Any:
-    """Return the answer in a file; of a run, only the variables that the report shows."""
-
-    def variables_to_read(headers: Mapping[str, Unread]) -> set[str]:
-        if "crank_angle" in headers:
-            return set(headers)
-        return {*plotted_variables(headers), *(name for name in SUMMARISED if name in headers)}
-
-    answer = open_answer(path, variables_to_read, verify=verify)
-    if isinstance(answer, Result) or not getattr(answer, "unread", None):
-        return answer
-    return open_answer(path, verify=verify)
+def reported_variables(headers: Mapping[str, Unread]) -> set[str]:
+    """Return the variables of a file that the report shows: of a chain, not all of them."""
+    if "crank_angle" in headers:
+        return set(headers)
+    return {*plotted_variables(headers), *(name for name in SUMMARISED if name in headers)}
 
 
 def warning_of_differences(origins: Mapping[str, Mapping[str, Any]]) -> list[Block]:

@@ -36,7 +36,6 @@ from granchain.store.dataset import (
     Choice,
     Content,
     OpenedFile,
-    RefusedError,
     dataset_in,
     dataset_of,
     headers_of,
@@ -44,10 +43,9 @@ from granchain.store.dataset import (
     open_hdf5,
     provenance_of,
     read_content,
-    refusing,
     write_content,
 )
-from granchain.store.files import LARGEST_FILE, claim, quoted
+from granchain.store.files import LARGEST_FILE, RefusedError, claim, quoted, refusing
 from granchain.store.schema import (
     CATEGORICAL,
     CONTENT,
@@ -68,6 +66,7 @@ from granchain.store.schema import (
     granchain_version,
     holds_nan,
     labelled,
+    real_parts,
     source_hash,
     unit_of_attributes,
     variable_table,
@@ -126,14 +125,13 @@ class Answer:
     variables: dict[str, Variable]
     unread: dict[str, Unread]
     groups: dict[str, Any]
-    law: str
-    title: str
     messages: Sequence[Any]
     _case: Any = None
     # file that the answer was read from
     _path = ""
     # states that the file stores in groups, not in the text of the case
     _states: tuple[str, ...] = ()
+    _initial_state: Mapping[str, Any] | None = None
 
     def __init__(
         self,
@@ -280,24 +278,18 @@ class Answer:
         import granchain
         from granchain.case import case_as_given
 
-        try:
-            stored = json.loads(self.provenance["case_json"]) | self._state_of_case()
+        problem = (
+            "the case in the file is damaged ({}). It must be as granchain wrote it. Use another "
+            "copy."
+        )
+        with refusing(self._path, problem, (GranchainError,)):
+            stored = json.loads(self.provenance["case_json"])
+            if self._initial_state is not None:
+                stored["state"] = text_of_state(self._initial_state)
             toml = self.provenance.get("case_toml", "")
             if "mechanism" in stored["tables"]:
                 return granchain.MechanismCase.restored(stored, toml)
             return case_as_given(stored, toml)
-        except GranchainError:
-            raise
-        except Exception as error:  # A damaged text causes nearly any built-in exception.
-            reason = quoted(f"{type(error).__name__}: {error}")
-            raise FileError(
-                f"{self._path}: the case in the file is damaged ({reason}). It must be as "
-                "granchain wrote it. Use another copy."
-            ) from None
-
-    def _state_of_case(self) -> dict[str, str]:
-        """Return the state that the case starts from, if a file stores it next to the case."""
-        return {}
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -340,16 +332,15 @@ class Answer:
         """
         return (
             type(self) is type(other)
-            and self._compared() == other._compared()
+            and (self.title, self.law) == (other.title, other.law)
+            and list(self.messages) == list(other.messages)
+            and self._more_attributes() == other._more_attributes()
             and self.unread == other.unread
             and self.variables.keys() == other.variables.keys()
             and all(v.equals(other.variables[name]) for name, v in self.variables.items())
             and self.groups.keys() == other.groups.keys()
             and all(answer.equals(other.groups[name]) for name, answer in self.groups.items())
         )
-
-    def _compared(self) -> tuple[Any, ...]:
-        return self.title, self.law, tuple(self.messages), self._more_attributes()
 
     def save(
         self,
@@ -442,24 +433,20 @@ class Answer:
     @classmethod
     def from_content(cls, content: Content) -> Self:
         """Return the answer that a file contains."""
-        answer = cls.__new__(cls)
-        attributes, provenance = content.attributes, dict(content.provenance)
+        answer, attributes = cls.__new__(cls), content.attributes
         ordered = cls._ordered(content.variables, content.unread)
         answer.variables = {name: content.variables[name] for name in ordered}
         answer.unread = content.unread
-        check_axes(
-            {name: v.dims for name, v in content.variables.items()},
-            {name: v.shape for name, v in content.variables.items()},
-        )
+        check_axes(content.variables)
         answer.groups = {
             name: class_of(str(group.attributes[CONTENT])).from_content(group)
             for name, group in content.groups.items()
         }
         answer.law, answer.title = str(attributes["law"]), str(attributes["title"])
-        answer.messages = answer._messages_from(messages_of(provenance))
-        del provenance["messages"]
-        answer.provenance = provenance | {"granchain_version": str(attributes["granchain_version"])}
-        answer._case = None
+        answer.messages = tuple(text for text, _ in messages_of(content.provenance))
+        version = str(attributes["granchain_version"])
+        answer.provenance = {**content.provenance, "granchain_version": version}
+        del answer.provenance["messages"]
         answer._take(content)
         return answer
 
@@ -471,10 +458,6 @@ class Answer:
         """
         first = [name for name in _names_of(cls) if name in variables]  # type: ignore[arg-type]
         return [*first, *sorted(variables.keys() - first)]
-
-    @staticmethod
-    def _messages_from(pairs: list[list[Any]]) -> Sequence[Any]:
-        return tuple(text for text, _ in pairs)
 
     def _take(self, content: Content) -> None:
         """Take what only this class has from the content of a file."""
@@ -536,7 +519,6 @@ class Result(Answer):
     messages: list[Message]
     _states = STATES
     _state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None
-    _initial_state: Mapping[str, Any] | None = None
 
     def __init__(
         self,
@@ -559,15 +541,11 @@ class Result(Answer):
         self.time_step = float(time_step)
         self.messages = [Message(storable(text), bool(warning)) for text, warning in messages]
         entries = entries_of(data, history)
-        shapes = {
-            name: values.shape if isinstance(values := data[name], np.ndarray) else np.shape(values)
-            for name in entries
-        }
-        check_axes({name: entry.dims for name, entry in entries.items()}, shapes)
         self.variables = {
             name: Variable(entry.dims, as_stored(name, data[name]), entry.unit, entry.long_name)
             for name, entry in entries.items()
         }
+        check_axes(self.variables)
         sparse = list(SPARSE)
         if "contact_law" in data:
             # only some contacts have a law with such a quantity
@@ -645,19 +623,13 @@ class Result(Answer):
                 }
         return attributes
 
-    def _state_of_case(self) -> dict[str, str]:
-        return {} if self.initial_state is None else {"state": text_of_state(self.initial_state)}
-
     @classmethod
     def _ordered(cls, variables: Mapping[str, Any], unread: Mapping[str, Any]) -> list[str]:
         every = variable_table({**variables, **unread})
         return [name for name in dict.fromkeys([*every, *variables]) if name in variables]
 
-    @staticmethod
-    def _messages_from(pairs: list[list[Any]]) -> Sequence[Any]:
-        return [Message(*pair) for pair in pairs]
-
     def _take(self, content: Content) -> None:
+        self.messages = [Message(*pair) for pair in messages_of(content.provenance)]
         self.status = STATUS_OF_LABEL[content.attributes["status"]]
         self.time_step = float(content.attributes["time_step"])
         self._state = content.states.get("state")
@@ -959,10 +931,7 @@ def variables_of(study: Any) -> dict[str, Variable]:
         values = np.asarray(array.values)
         if array.attrs.get("flag_meanings") == NO_YES["flag_meanings"]:
             values = values.astype(bool)
-        halves = {name: values}
-        if values.dtype.kind == "c":
-            halves = {f"{name}_real": values.real, f"{name}_imag": values.imag}
-        for half, data in halves.items():
+        for half, data in real_parts(name, values).items():
             kind = object if data.dtype.kind in "UO" else data.dtype
             variables[half] = Variable(tuple(array.dims), data.astype(kind), unit, meaning)
     return variables

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.case.document import differences
-from granchain.errors import FileError, MissingPackage
+from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.portable import reserve_space
 from granchain.status import Message, Status, text_of_statuses
@@ -34,13 +34,14 @@ from granchain.store.files import (
     BYTES_WITH_MARK,
     CHECKSUM,
     CHECKSUM_LENGTH,
-    DAMAGED,
     LARGEST_FILE,
     OUTPUT_MARK,
+    RefusedError,
     check_sum,
     new_file,
     open_for_reading,
     quoted,
+    refusing,
     room_beside,
 )
 from granchain.store.schema import (
@@ -201,7 +202,7 @@ class _Writer:
     """
 
     def __init__(self, content: Content, packed: bool, progress: Callable[[float], Any] = float):
-        from h5py import h5s, h5t
+        from h5py import h5p, h5s, h5t
 
         self.packed, self.progress, self.done = packed, progress, 0
         self.size = sum(v.data.nbytes for v in content.variables.values())
@@ -209,8 +210,10 @@ class _Writer:
         self.text.set_size(h5t.VARIABLE)
         self.text.set_cset(h5t.CSET_UTF8)
         self.scalar = h5s.create(h5s.SCALAR)
-        # a type takes 8 us to create
-        self.type_of = cache(h5t.py_create)
+        # a type takes 8 us to create, and there are few types and shapes
+        self.type_of, self.space_of = cache(h5t.py_create), cache(h5s.create_simple)
+        self.contiguous = h5p.create(h5p.DATASET_CREATE)
+        self.contiguous.set_obj_track_times(False)
 
     def fill(self, group: Any, content: Content, root: bool = False) -> None:
         from h5py import h5g
@@ -236,7 +239,7 @@ class _Writer:
             self.fill(h5g.create(group, name.encode()), inner)
 
     def variables(self, group: Any, variables: Mapping[str, Variable], law: str = "") -> None:
-        from h5py import h5d, h5ds, h5p, h5s
+        from h5py import h5d, h5ds
 
         written = {}
         for name, v in variables.items():
@@ -253,23 +256,20 @@ class _Writer:
             for axis, scale in enumerate(v.dims):
                 if scale not in written:
                     length = v.data.shape[axis]
-                    space = h5s.create_simple((length,))
-                    kind = self.type_of(np.dtype("<f4"))
-                    properties = h5p.create(h5p.DATASET_CREATE)
-                    properties.set_obj_track_times(False)
-                    written[scale] = h5d.create(group, scale.encode(), kind, space, properties)
+                    kind, space = self.type_of(np.dtype("<f4")), self.space_of((length,))
+                    written[scale] = h5d.create(group, scale.encode(), kind, space, self.contiguous)
                     h5ds.set_scale(written[scale], (WITHOUT_VALUES % length).encode())
                 h5ds.attach_scale(written[name], written[scale], axis)
 
     def dataset(self, group: Any, name: str, v: Variable) -> Any:
-        from h5py import h5d, h5p, h5s
+        from h5py import h5d, h5s
 
         data = v.data.astype(np.int8) if v.data.dtype.kind == "b" else v.data
-        properties = h5p.create(h5p.DATASET_CREATE)
-        properties.set_obj_track_times(False)
-        space = h5s.create_simple(data.shape) if data.shape else self.scalar
+        properties = self.contiguous
+        space = self.space_of(data.shape) if data.shape else self.scalar
         is_text = data.dtype.kind == "O"
         if not is_text and data.shape and data.nbytes >= CHUNKED_FROM:
+            properties = properties.copy()
             properties.set_chunk(chunks_of(data.shape))
             if self.packed and data.nbytes > COMPRESSED_FROM:
                 properties.set_shuffle()
@@ -294,10 +294,10 @@ class _Writer:
         return dataset
 
     def attribute(self, item: Any, name: str, value: Any) -> None:
-        from h5py import h5a, h5s
+        from h5py import h5a
 
         values = np.asarray(value)
-        space = h5s.create_simple(values.shape) if values.shape else self.scalar
+        space = self.space_of(values.shape) if values.shape else self.scalar
         if values.dtype.kind in "UO":
             kind, values = self.text, np.array(value, dtype=object)
         else:
@@ -328,10 +328,6 @@ def stored_bytes(variable: Variable) -> int:
 
 # --------------------------------------------------------------------------------------------------
 # Reading
-
-
-class RefusedError(Exception):
-    """Reason why a file is not read."""
 
 
 @dataclass
@@ -389,20 +385,6 @@ def open_hdf5(
             # an ensemble is read run by run, and rows that were not written take no space
             most = LARGEST_ENSEMBLE if large else min(LARGEST_FILE, LARGEST_RATIO * size)
             yield OpenedFile(file, datasets_of(file, most), kind)
-
-
-@contextlib.contextmanager
-def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn a problem of a file, or an error of h5py, into a FileError."""
-    try:
-        yield
-    except (FileError, MissingPackage):
-        raise
-    except RefusedError as refused:
-        raise FileError(f"{os.fspath(path)}: {refused}") from None
-    except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
-        reason = quoted(f"{type(error).__name__}: {error}")
-        raise FileError(f"{os.fspath(path)}: {DAMAGED} Reason: {reason}.") from error
 
 
 def check_format(file: Any, wanted: str | None) -> None:
@@ -718,20 +700,12 @@ class EnsembleWriter:
     def _write_rows(self, column: str, first: int, values: Sequence[np.ndarray | None]) -> None:
         """Write the values of a variable of some runs into their rows."""
         rows: Any = self._columns[column].data
-        longest = tuple(
-            max(lengths)
-            for lengths in zip(*(array.shape for array in values if array is not None), strict=True)
-        )
+        block = padded_rows(values, rows.ndim - 1)
+        longest = block.shape[1:]
         if any(length > has for length, has in zip(longest, rows.shape[1:], strict=True)):
             rows.resize((self._count, *map(max, zip(longest, rows.shape[1:], strict=True))))
-        if math.prod(longest):
-            block = np.full((len(values), *longest), np.nan)
-            for row, array in zip(block, values, strict=True):
-                if array is not None:
-                    row[tuple(slice(length) for length in array.shape)] = array
-            rows[(slice(first, first + len(values)), *(slice(length) for length in longest))] = (
-                block
-            )
+        if block.size:
+            rows[(slice(first, first + len(values)), *map(slice, longest))] = block
 
     def finish(
         self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float
@@ -764,10 +738,7 @@ class EnsembleWriter:
                 variables[axis] = Variable((axis,), next(iter(distinct.values())), "1", meaning)
                 continue
             lengths = np.array([0 if labels is None else len(labels) for labels in labels_of_axis])
-            lengths_of[axis], table = lengths, np.full((self._count, lengths.max()), np.nan)
-            for row, labels in zip(table, labels_of_axis, strict=True):
-                if labels is not None:
-                    row[: len(labels)] = labels
+            lengths_of[axis], table = lengths, padded_rows(labels_of_axis, 1)
             variables[axis] = Variable(("run", UNSHARED[axis][0]), table, "1", meaning)
         dimension: dict[str, str] = {}
         for axis, lengths in lengths_of.items():
@@ -896,6 +867,18 @@ def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:
         given_case = case.as_given()
         runs.append([places(given_case.pop("tables")), places(given_case), places(case.resolved())])
     return {"runs": runs, "parts": [json.loads(text) for text in index_of]}
+
+
+def padded_rows(arrays: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
+    """Stack arrays of `dims` dimensions, padded with nan to the longest; None gives nan."""
+    present = [np.zeros((0,) * dims) if array is None else array for array in arrays]
+    padded = np.full(
+        (len(present), *np.max([array.shape for array in present], axis=0).astype(int)), np.nan
+    )
+    for row, array in enumerate(present):
+        within: Any = (row, *map(slice, array.shape))
+        padded[within] = array
+    return padded
 
 
 def column_of(values: Sequence[Any]) -> np.ndarray:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from granchain import portable
-from granchain.errors import FileError, printable
+from granchain.errors import FileError, MissingPackage, printable
 
 # Lock files of this process, with the process (a fork inherits this table, but not the claim) and
 # the thread.
@@ -64,6 +64,38 @@ NO_CHECKSUM = (
     "truncated it. The file must be as granchain wrote it. Use another copy, run the case "
     "again, or read it at your own risk with --no-verify (in Python: verify=False)."
 )
+
+
+class RefusedError(Exception):
+    """Reason why a file is not read."""
+
+
+@contextlib.contextmanager
+def refusing(
+    path: str | os.PathLike[str],
+    problem: str = f"{DAMAGED} Reason: {{}}.",
+    passing: tuple[type[Exception], ...] = (FileError, MissingPackage),
+) -> Iterator[None]:
+    """Turn an error that the content of a file causes into a FileError.
+
+    Parameters
+    ----------
+    path : str or path
+    problem : str
+        Message, with the place of the reason.
+    passing : tuple of type
+        Errors that are raised as they are.
+    """
+    try:
+        yield
+    except passing:
+        raise
+    except RefusedError as refused:
+        raise FileError(f"{os.fspath(path)}: {refused}") from None
+    # Damaged content causes nearly every built-in exception in h5py, json, and NumPy.
+    except Exception as error:
+        reason = quoted(f"{type(error).__name__}: {error}")
+        raise FileError(f"{os.fspath(path)}: {problem.format(reason)}") from error
 
 
 @contextlib.contextmanager
@@ -223,9 +255,9 @@ def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) 
     length = len(os.fsencode(name))
     if length > LONGEST_NAME:
         raise FileError(
-            f"{shown_name(target)}: the file name has {length} bytes. It must have at most "
-            f"{LONGEST_NAME}, because temporary files next to it have longer names. Choose a "
-            "shorter name."
+            f"{target.with_name(target.name[:30])}...: the file name has {length} bytes. It must "
+            f"have at most {LONGEST_NAME}, because temporary files next to it have longer names. "
+            "Choose a shorter name."
         )
     if target.is_dir():
         raise FileError(
@@ -350,15 +382,13 @@ def write_atomically(
 
 
 def write_chunks(file: Any, chunks: Iterable[bytes | memoryview]) -> Iterator[int]:
-    """Write bytes, a few megabytes at a time, and yield the number written so far."""
+    """Write chunks of bytes, and yield the number written so far after each of them."""
     done = 0
     for chunk in chunks:
-        for at in range(0, len(chunk), BYTES_AT_ONCE):
-            unwritten = chunk[at : at + BYTES_AT_ONCE]
-            while unwritten:
-                written = file.write(unwritten)
-                unwritten, done = unwritten[written:], done + written
-            yield done
+        while chunk:
+            written = file.write(chunk)
+            chunk, done = chunk[written:], done + written
+        yield done
 
 
 def room_beside(path: str | os.PathLike[str], needed: float) -> None:
@@ -452,12 +482,6 @@ def check_sum(path: str | os.PathLike[str], file: BinaryIO) -> None:
     if last != CHECKSUM % digest.hexdigest().encode():
         damaged = last.startswith(CHECKSUM[:-3])
         raise FileError(f"{os.fspath(path)}: {DAMAGED if damaged else NO_CHECKSUM}")
-
-
-def shown_name(target: Path) -> str:
-    """Return a path whose last part is shortened if it is long."""
-    name = target.name
-    return str(target if len(name) <= 40 else target.with_name(f"{name[:30]}..."))
 
 
 def quoted(text: str) -> str:

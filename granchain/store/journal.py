@@ -18,6 +18,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,12 +39,12 @@ from granchain.store.files import (
     end_of_links,
     new_file,
     open_for_reading,
-    quoted,
+    refusing,
     replaceable,
     sentences,
     write_chunks,
 )
-from granchain.store.schema import FORMAT, VARIABLES, source_hash, texts, versions
+from granchain.store.schema import FORMAT, VARIABLES, source_hash, versions
 
 # Format of the length of a frame and of the hash after it, each with a line break.
 _FRAME_HEAD_FORMAT, _FRAME_END_FORMAT = b"%016d\n", b"\n%s\n"
@@ -398,7 +399,7 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
     return {
         **facts,
         "source_hash": source_hash(),
-        "packages": f"numpy {packages['numpy']}, numba {packages.get('numba')}",
+        "packages": f"numpy {packages['numpy']}, numba {packages['numba']}",
         "machine": f"{platform.system()} {platform.machine()}",
     }
 
@@ -460,7 +461,8 @@ class StudyPart:
         self.columns: list[dict[str, Any]] = []
         self._content, self._frames = memoryview(b""), list[memoryview]()
         self._rows_of_members: dict[str, tuple[int, int]] | None = None
-        self._decoded: dict[int, dict[str, Any]] = {}
+        # only a few frames are decoded, so that memory does not grow with the members
+        self._columns_of = lru_cache(FRAMES_DECODED)(lambda n: columns_in(self._frames[n]))
         self._journal = FrameFile(self.path, PART_HEAD)
         if os.path.lexists(self.path):
             if (
@@ -492,45 +494,32 @@ class StudyPart:
         return self._frames
 
     def result(self, name: str) -> PlainResult | None:
-        """Return the complete result of a member by its name, or None if the file has none.
-
-        Only a few frames are decoded at a time, so that memory does not grow with the members.
-        """
+        """Return the complete result of a member by its name, or None if the file has none."""
         if self._rows_of_members is None:
-            self._rows_of_members, self._decoded = {}, {}
             with self.valid():
-                for number, content in enumerate(self._read_frames()):
-                    names = columns_in(content)["point"]
-                    self._rows_of_members |= {
-                        member: (number, row) for row, member in enumerate(names)
-                    }
+                self._rows_of_members = {
+                    member: (number, row)
+                    for number, columns in enumerate(map(columns_in, self._read_frames()))
+                    for row, member in enumerate(columns["point"])
+                }
+            self._columns_of.cache_clear()
         if name not in self._rows_of_members:
             return None
         number, row = self._rows_of_members[name]
-        if number not in self._decoded:
-            if len(self._decoded) == FRAMES_DECODED:
-                del self._decoded[next(iter(self._decoded))]
-            self._decoded[number] = columns_in(self._frames[number])
-        return self._decoded[number]["result"][row]
+        return self._columns_of(number)["result"][row]
 
     def release(self) -> None:
         """Release the memory of the members in the file. They are read again when they are used."""
         portable.release(self._content)
 
-    @contextlib.contextmanager
-    def valid(self) -> Iterator[None]:
+    def valid(self) -> contextlib.AbstractContextManager[None]:
         """Raise a FileError if the file turns out to have other content than this study."""
-        try:
-            yield
-        except GranchainError:
-            raise
-        except Exception as error:  # Forged content causes any error of json and NumPy.
-            reason = quoted(f"{type(error).__name__}: {error}")
-            raise FileError(
-                f"{self.path}: not an unfinished study of this kind ({reason}). It must be "
-                "written by granchain for the same study. To start again, use --overwrite (in "
-                "Python: overwrite=True)."
-            ) from None
+        return refusing(
+            self.path,
+            "not an unfinished study of this kind ({}). It must be written by granchain for the "
+            "same study. To start again, use --overwrite (in Python: overwrite=True).",
+            (GranchainError,),
+        )
 
     def add(self, columns: Mapping[str, Any]) -> None:
         """Append completed members. The first ones replace a file that is not resumed."""
@@ -560,8 +549,6 @@ class PlainResult(NamedTuple):
     @classmethod
     def of(cls, result: Result) -> PlainResult:
         """Return the plain form of a result."""
-        data = {name: variable.data for name, variable in result.variables.items()}
-        lists = {name: values.tolist() for name, values in data.items() if values.dtype == object}
         labels = [
             (name, variable.unit, variable.long_name)
             for name, variable in result.variables.items()
@@ -575,16 +562,14 @@ class PlainResult(NamedTuple):
             "history": labels,
             "messages": result.messages,
             "provenance": {name: result.provenance[name] for name in about},
-            "texts": lists,
         }
-        return cls(facts, {name: data[name] for name in data if name not in lists})
+        return cls(facts, {name: variable.data for name, variable in result.variables.items()})
 
     def result(self, case: Any) -> Result:
         """Return the result of a case."""
         facts = self.facts
-        texts_of = {name: texts(values) for name, values in facts["texts"].items()}
         return Result(
-            {**self.arrays, **texts_of},
+            self.arrays,
             case=case,
             law=facts["law"],
             status=STATUS_OF_LABEL[facts["status"]],

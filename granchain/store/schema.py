@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
@@ -393,14 +392,14 @@ def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str
     }
 
 
-def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]]) -> None:
+def check_axes(variables: Mapping[str, Variable]) -> None:
     """Refuse variables whose axes are missing or have another length."""
-    length_of = {name: shape[0] for name, shape in shapes.items() if shape}.get
-    for name, axes in dims.items():
-        expected = tuple(map(length_of, axes))
-        if shapes[name] != expected:
+    length_of = {name: v.data.shape[0] for name, v in variables.items() if v.data.shape}.get
+    for name, v in variables.items():
+        expected = tuple(map(length_of, v.dims))
+        if v.data.shape != expected:
             raise ValueError(
-                f"{name} has the shape {shapes[name]}, but its axes {', '.join(axes)} have "
+                f"{name} has the shape {v.data.shape}, but its axes {', '.join(v.dims)} have "
                 f"the shape {expected}"
             )
 
@@ -452,18 +451,17 @@ def labelled(data: Mapping[str, Any], labels: Mapping[str, Label]) -> dict[str, 
             number.flags.writeable = False
             variables[name] = Variable((), number, label.unit, label.long_name)
             continue
-        values = np.asarray(value)
-        halves = {name: values}
-        if values.dtype.kind == "c":
-            halves = {f"{name}_real": values.real, f"{name}_imag": values.imag}
-        for half, array in halves.items():
+        for half, array in real_parts(name, np.asarray(value)).items():
             variables[half] = Variable(label.dims, _plain_array(half, array), *label[1:])
-    arrays = {name: v for name, v in variables.items() if v.dims or v.data.shape}
-    check_axes(
-        {name: v.dims for name, v in arrays.items()},
-        {name: v.data.shape for name, v in arrays.items()},
-    )
+    check_axes(variables)
     return variables
+
+
+def real_parts(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+    """Return real values by name, and complex values as two variables."""
+    if values.dtype.kind == "c":
+        return {f"{name}_real": values.real, f"{name}_imag": values.imag}
+    return {name: values}
 
 
 def _plain_array(name: str, values: np.ndarray) -> np.ndarray:
@@ -558,9 +556,8 @@ def versions() -> str:
         "h5py": h5py.__version__,
         "hdf5": h5py.version.hdf5_version,
         "python": platform.python_version(),
+        "numba": metadata.version("numba"),
     }
-    with contextlib.suppress(metadata.PackageNotFoundError):
-        installed["numba"] = metadata.version("numba")
     return json.dumps(installed, sort_keys=True)
 
 

@@ -41,7 +41,7 @@ from granchain.store.answer import (
     save_study,
     study_attributes,
 )
-from granchain.store.dataset import dataset_of, ensemble_file, room_of_ensemble
+from granchain.store.dataset import dataset_of, ensemble_file, padded_rows, room_of_ensemble
 from granchain.store.files import LARGEST_FILE
 from granchain.store.journal import PlainResult, StudyPart
 from granchain.store.schema import Label, Variable, granchain_version, source_hash, texts
@@ -60,7 +60,6 @@ from granchain.studies.measures import (
     computed,
     measures_of,
     missing_note,
-    padded_rows,
 )
 from granchain.studies.members import LOT, check_members, member_groups, sizes_of_cases
 from granchain.studies.plan import RESERVED_NAMES, Plan, is_number, vary_json

@@ -30,6 +30,7 @@ from granchain.keys import Problems, brief
 from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.store import Result
+from granchain.store.dataset import padded_rows
 from granchain.store.schema import Label
 from granchain.studies.members import LOT, Ready, advance, member_groups, sizes_of_cases
 
@@ -415,18 +416,6 @@ def trace_of_member(member: Ready) -> tuple[np.ndarray, np.ndarray]:
     count = int(clock["sample"])
     time = np.arange(count) * clock["stride"] * state.time_step.value
     return time, state.memory.records.sensor_force[state.position, :count, :sensors].copy()
-
-
-def padded_rows(arrays: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
-    """Stack arrays of `dims` dimensions, padded with nan to the longest; None gives nan."""
-    present = [np.zeros((0,) * dims) if array is None else array for array in arrays]
-    padded = np.full(
-        (len(present), *np.max([array.shape for array in present], axis=0).astype(int)), np.nan
-    )
-    for row, array in enumerate(present):
-        within: Any = (row, *map(slice, array.shape))
-        padded[within] = array
-    return padded
 
 
 def watched(case: Case, recording: Recording) -> Recording:
