@@ -63,7 +63,9 @@ def test_members_are_changed_cases_and_numbers_are_checked_together(vary, n, mos
         members[len(members)]
 
 
-@pytest.mark.parametrize("name", ["steel-chain", "dimer-chain"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("steel-chain", marks=pytest.mark.long), "dimer-chain"]
+)
 def test_every_number_of_a_case_gives_the_members_of_replace(name):
     case = gc.Case(**gc.load_case(name).resolved())
     case = case.replace({"tolerance": {"striker.speed": 0.01}})

@@ -176,7 +176,7 @@ def test_figures_draw_the_stated_errors_as_bars(monkeypatch):
 FAST = shaken_row(1, 2e4, 1e-9, 5e4, **{"time.step": "fast", "time.end": 4e-4})
 
 
-@pytest.mark.parametrize("step", ["fast", "auto"])
+@pytest.mark.parametrize("step", ["fast", pytest.param("auto", marks=pytest.mark.long)])
 def test_a_harmonic_drive_at_fast_is_reported_once_by_each_call(step):
     case = FAST.replace(**{"time.step": step, "sensors": {"beads": [1], "interval": 1e-6}})
     orbit = gc.orbit(case)

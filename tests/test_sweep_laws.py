@@ -13,7 +13,7 @@ from granchain.store.answer import open_study
 # five contacts: plain Python takes less than to compile their loops
 pytestmark = pytest.mark.usefixtures("plain_loop")
 SHORT = {"chain.beads": 4, "sensors.beads": [1, 3], "sensors.contacts": [], "snapshots": None}
-SHORT |= {"energy.ledger": False, "time.end": 4e-5}
+SHORT |= {"energy.ledger": False, "time.end": 4e-5, "time.step": "fast"}
 
 
 @pytest.fixture(scope="module")
