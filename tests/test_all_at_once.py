@@ -3,8 +3,6 @@ and walls, springs and resonators, driven beads and ends, drag, weight and a loa
 
 import itertools
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +19,9 @@ HARD = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yiel
 END = 3e-5
 
 
-def law_of(rng: np.random.Generator, names: tuple[str, ...]) -> dict[str, Any]:
+def law_of(rng, names):
     """A law whose force is smooth while the contact is closed."""
-    inputs: dict[str, dict[str, Any]] = {
+    inputs = {
         "hertz": {},
         "tsuji": {"restitution": rng.uniform(0.4, 0.95)},
         "kelvin-voigt": {
@@ -35,8 +33,8 @@ def law_of(rng: np.random.Generator, names: tuple[str, ...]) -> dict[str, Any]:
     return {"law": law, **inputs[law]}
 
 
-def segment_of(rng: np.random.Generator, names: tuple[str, ...]) -> dict[str, Any]:
-    may: dict[str, Any] = {
+def segment_of(rng, names):
+    may = {
         "radius": rng.uniform(1.5e-3, 3e-3),
         "on_site_stiffness": rng.uniform(0.0, 4e6),
         "on_site_damping": rng.uniform(0.0, 8.0),
@@ -56,21 +54,21 @@ def segment_of(rng: np.random.Generator, names: tuple[str, ...]) -> dict[str, An
     return {"count": count, **given}
 
 
-def drawn(seed: int, names: tuple[str, ...] = ("hertz", "tsuji", "kelvin-voigt", "power")) -> Case:
+def drawn(seed, names=("hertz", "tsuji", "kelvin-voigt", "power")):
     """A chain between two walls, so weakly moved that contacts stay closed."""
     rng = np.random.default_rng(seed)
     segments = [segment_of(rng, names) for _ in range(int(rng.integers(2, 5)))]
     segments.append({"count": 3})
     n = sum(one["count"] for one in segments)
 
-    def signal(drive: str, amplitude: float) -> dict[str, Any]:
+    def signal(drive, amplitude):
         return {
             "drive": drive, "signal": "harmonic", "amplitude": amplitude,
             "frequency": rng.uniform(1e4, 4e4), "phase": rng.uniform(0.0, 6.0),
             "ramp": rng.uniform(1e-5, 4e-5), "dc": amplitude * rng.uniform(-1.0, 1.0),
         }  # fmt: skip
 
-    ends: dict[str, Any] = {"left": "wall", "right": "wall"}
+    ends = {"left": "wall", "right": "wall"}
     side = ("left", "right")[int(rng.integers(2))]
     if rng.random() < 0.5:
         ends[side] = signal("displacement", 5e-8)
@@ -97,7 +95,7 @@ def drawn(seed: int, names: tuple[str, ...] = ("hertz", "tsuji", "kelvin-voigt",
     )  # fmt: skip
 
 
-def followed(signal: Any, t: float) -> tuple[float, float]:
+def followed(signal, t):
     """A harmonic with its constant part and the ramp of docs/how-to/drive.md, and its slope."""
     x = min(t / signal.ramp, 1.0)
     rise = x**4 * (35.0 - 84.0 * x + 70.0 * x**2 - 20.0 * x**3)
@@ -108,7 +106,7 @@ def followed(signal: Any, t: float) -> tuple[float, float]:
     return value * rise, turning * rise + value * slope
 
 
-def reference(case: Case) -> np.ndarray:
+def reference(case):
     """Displacements [um] and velocities [m/s] of beads and resonators at the end: the equations of
     motion by DOP853; of the run's set-up it takes coefficients and masses alone."""
     chain, contacts, _ = prepare(case)
@@ -118,7 +116,7 @@ def reference(case: Case) -> np.ndarray:
     names = model.name.split(", ")
     law = [names[int(place)] for place in c.get("contact_law", np.zeros(n + 1))]
 
-    def force(k: int, d: float, r: float) -> float:
+    def force(k, d, r):
         if law[k] == "kelvin-voigt":
             return float(c["stiffness"][k] * d + c["damping"][k] * r)
         exponent = c["exponent"][k] if law[k] == "power" else 1.5
@@ -138,7 +136,7 @@ def reference(case: Case) -> np.ndarray:
     if not isinstance(case.ends.left, str):
         placed[0] = case.ends.left
 
-    def there(t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def there(t, y):
         u, v = np.zeros(n + 2), np.zeros(n + 2)
         u[1:-1], v[1:-1] = y[:n], y[n : 2 * n]
         for i, one in placed.items():
@@ -148,7 +146,7 @@ def reference(case: Case) -> np.ndarray:
             u[-1], v[-1] = np.negative(followed(case.ends.right, t))
         return u, v
 
-    def slope(t: float, y: np.ndarray) -> np.ndarray:
+    def slope(t, y):
         u, v = there(t, y)
         w, speed = y[2 * n : 2 * n + count], y[2 * n + count :]
         f = [force(k, rest[k] + u[k] - u[k + 1], v[k] - v[k + 1]) - static[k] for k in range(n + 1)]
@@ -168,7 +166,7 @@ def reference(case: Case) -> np.ndarray:
     return np.concatenate([1e6 * u[1:-1], v[1:-1], 1e6 * w, speed])
 
 
-def at_end(result: gc.Result) -> np.ndarray:
+def at_end(result):
     found = [1e6 * result.final_displacement, result.final_velocity]
     if "resonator" in result.variables:
         found += [1e6 * result.final_resonator_displacement, result.final_resonator_velocity]
@@ -181,7 +179,7 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 30
 
 @pytest.mark.usefixtures("plain_loop")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_chain_with_everything_moves_as_its_equations_say_to_order_two(seed: int) -> None:
+def test_a_chain_with_everything_moves_as_its_equations_say_to_order_two(seed):
     case = drawn(seed)
     exact, coarsest = reference(case), math.ceil(0.25 * END / prepare(case)[2].value)
     steps = [END / (coarsest * n) for n in (1, 2)]
@@ -196,9 +194,7 @@ def test_a_chain_with_everything_moves_as_its_equations_say_to_order_two(seed: i
 
 
 @pytest.mark.long
-def test_a_chain_with_everything_has_its_bits_however_it_is_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chain_with_everything_has_its_bits_however_it_is_run(tmp_path, monkeypatch):
     # the same two laws: one loop
     cases = (drawn(seed, ("hertz", "tsuji")) for seed in itertools.count(100))
     three = [one for one in itertools.islice(cases, 12) if one.laws[0][0] == "hertz"][:3]

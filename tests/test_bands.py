@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support import short_chains
-from support.refused import refused
+from support.refused import assert_refused, refused
 
 import granchain as gc
 from granchain.cli import obey
@@ -279,9 +279,7 @@ def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
             for sentence in told.value.problems
         ), key
     assert len(told.value.problems) == len(wrong)
-    for given, words in refused("bands"):
-        with pytest.raises(CaseError, match=words):
-            gc.bands(ELASTIC, **given)
+    assert_refused(lambda given: gc.bands(ELASTIC, **given), refused("bands"))
     with pytest.raises(CaseError, match=r"sensors.beads: missing"):
         gc.bands(ELASTIC.replace(**{"sensors.beads": []}), {"striker.speed": 0.1})
     with pytest.raises(CaseError, match="case: int is not a Case"):

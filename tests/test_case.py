@@ -9,7 +9,7 @@ import sys
 import tempfile
 import tomllib
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ FLORES = {"law": "flores", "restitution": 0.65}
 MALIU = {"law": "ma-liu", "psi": 2.84, "xi": 13}
 
 
-def document(changes: dict[str, Any]) -> dict[str, Any]:
+def document(changes):
     """The base case with changes; None takes a key out."""
     made = copy.deepcopy(BASE)
     for key, value in changes.items():
@@ -59,7 +59,7 @@ def document(changes: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def problems(changes: dict[str, Any]) -> list[str]:
+def problems(changes):
     """What is told of the base case with changes."""
     return sentences_of(Case, **document(changes))
 
@@ -80,28 +80,28 @@ OWN_WORDS = {
 
 
 @pytest.mark.promise("I2")
-def test_a_mistake_is_told_in_one_sentence() -> None:
+def test_a_mistake_is_told_in_one_sentence():
     for changes, sentence in refused("case"):
         for name, words in OWN_WORDS.items():
             sentence = sentence.replace(name, words)
         assert problems(changes) == [sentence]
 
 
-def test_a_case_that_is_no_table_or_has_tables_in_tables_without_end_is_refused() -> None:
+def test_a_case_that_is_no_table_or_has_tables_in_tables_without_end_is_refused():
     for value in (3, "text", [1, 2], None):
         with pytest.raises(
             CaseError, match=r"^case: .* is not valid\. Give the tables of a case file\.$"
         ):
             Case.model_validate(value)
     for depth in (13, 200):
-        nested: Any = 1
+        nested = 1
         for _ in range(depth):
             nested = {"a": nested}
         (told, *_) = problems({"chain": nested})
         assert told.endswith(": tables are nested too deeply. At most 12 levels are allowed.")
 
 
-def test_what_touches_what_decides_what_is_allowed() -> None:
+def test_what_touches_what_decides_what_is_allowed():
     # without contacts at rest each has its own speed of onset; walls have contacts to record, and
     # gravity stands on one; one slip gives one sentence where other keys rest on it, too
     for changes, words in refused("at rest"):
@@ -113,7 +113,7 @@ def test_what_touches_what_decides_what_is_allowed() -> None:
 
 
 @pytest.mark.promise("L1")
-def test_absurd_sizes_are_refused_before_memory_is_taken(figure: Callable[..., None]) -> None:
+def test_absurd_sizes_are_refused_before_memory_is_taken(figure):
     # modules that are loaded late are loaded
     problems({"chain.beads": 0})
     steps = (
@@ -144,7 +144,7 @@ def test_absurd_sizes_are_refused_before_memory_is_taken(figure: Callable[..., N
 
 
 # --- Files
-def written(folder: Path, content: str | bytes, name: str = "case.toml") -> Path:
+def written(folder, content, name="case.toml"):
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
@@ -164,29 +164,25 @@ end = 1e-4
 
 
 # Each with its sentence; the words left out are those of Python's own reader.
-NO_CASE_FILES: dict[str, tuple[bytes, str]] = {
+NO_CASE_FILES = {
     "bytes": (b"\x00\xff", "the text is not UTF-8 (at byte 1). Save the file as UTF-8."),
     "brackets": (
         b"a = " + b"[" * 100_000,
-        "the brackets are nested too deeply. At most 12 levels are allowed.",
-    ),
+        "the brackets are nested too deeply. At most 12 levels are allowed."),
     "long": (
         b"#" * (CASE_BYTES + 1),
         "the file is too large. A case file may have at most 1 MB. Put drive tables in separate "
-        "files.",
-    ),
+        "files."),
     "bracket": (
         b"title = 'x'\n[chain\n",
-        "the text is not valid TOML 1.0 (... (at line 2, column 7)). Correct the text there.",
-    ),
+        "the text is not valid TOML 1.0 (... (at line 2, column 7)). Correct the text there."),
     "twice": (
         b"[time]\nend = 1\nend = 2\n",
-        "the text is not valid TOML 1.0 (... (at line 3, column 8)). Correct the text there.",
-    ),
-}
+        "the text is not valid TOML 1.0 (... (at line 3, column 8)). Correct the text there."),
+}  # fmt: skip
 
 
-def test_a_case_file_is_read_or_refused_at_once(tmp_path: Path) -> None:
+def test_a_case_file_is_read_or_refused_at_once(tmp_path):
     # a byte order mark and the line ends of Windows are read
     text = "\ufeff" + STEEL.replace("\n", "\r\n")
     assert load_case(written(tmp_path, text)) == load_case("steel-chain")
@@ -197,7 +193,7 @@ def test_a_case_file_is_read_or_refused_at_once(tmp_path: Path) -> None:
         assert "..." in sentence or told == f'"case.toml": {sentence}', name
 
 
-def test_a_file_or_name_that_is_no_case_is_told_with_the_nearest(tmp_path: Path) -> None:
+def test_a_file_or_name_that_is_no_case_is_told_with_the_nearest(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "mine").mkdir()
     (tmp_path / "other").mkdir()
@@ -234,11 +230,11 @@ def test_a_file_or_name_that_is_no_case_is_told_with_the_nearest(tmp_path: Path)
         ),
     ):
         with pytest.raises(CaseError, match=words):
-            load_case(told)  # type: ignore[arg-type]
+            load_case(told)
 
 
 # --- Sensors in words
-def test_words_for_sensors_stand_for_numbers_and_follow_the_chain() -> None:
+def test_words_for_sensors_stand_for_numbers_and_follow_the_chain():
     case = Case(**document({"sensors.beads": "all", "sensors.contacts": "0-4:2, 3"}))
     assert case.sensors.beads == (1, 2, 3, 4, 5) and case.sensors.contacts == (0, 2, 4, 3)
     assert case.resolved()["sensors"]["beads"] == [1, 2, 3, 4, 5]
@@ -253,14 +249,14 @@ def test_words_for_sensors_stand_for_numbers_and_follow_the_chain() -> None:
 
 
 # --- Drives
-def driven(folder: Path, content: str | bytes) -> Case:
+def driven(folder, content):
     """A case with a driven left end, in a folder of its own, its table beside it."""
     written(folder, content, "push.csv")
     ends = '[ends]\nleft = { drive = "displacement", file = "push.csv" }\n'
     return load_case(written(folder, TWO_BEADS + ends))
 
 
-def test_a_drive_is_read_from_beside_the_case_file(tmp_path: Path) -> None:
+def test_a_drive_is_read_from_beside_the_case_file(tmp_path):
     rows = "0, 0\n5e-5 ,1e-6\n\n+.0001,-2.5E-6\n"
     for head in ("", "time [s], displacement [m]\n", "\ufeff", "\ufefft,x\n"):
         end = "\r\n" if "\ufeff" in head else "\n"
@@ -279,7 +275,7 @@ COMMA = (
 )
 
 
-NO_TABLES: dict[str | bytes, str] = {
+NO_TABLES = {
     "0,0\n1,2,3\n": f'.file: "push.csv", line 2, {COMMA}',
     "0;0\n1;2\n": f'.file: "push.csv", line 1, {COMMA}',
     "t,x\nt,x\n": f'.file: "push.csv", line 2, {COMMA}',
@@ -291,7 +287,7 @@ NO_TABLES: dict[str | bytes, str] = {
 }
 
 
-def test_a_drive_that_is_no_table_is_refused(tmp_path: Path) -> None:
+def test_a_drive_that_is_no_table_is_refused(tmp_path):
     for content, sentence in NO_TABLES.items():
         assert sentences_of(driven, tmp_path, content) == [f"ends.left{sentence}"]
 
@@ -307,7 +303,7 @@ BAD_LENGTHS = [
 ]
 
 
-def test_a_length_that_might_be_misread_is_refused() -> None:
+def test_a_length_that_might_be_misread_is_refused():
     for text in BAD_LENGTHS:
         (sentence,) = problems({"chain.radius": text})
         assert sentence.startswith('chain.radius: "'), text
@@ -316,7 +312,7 @@ def test_a_length_that_might_be_misread_is_refused() -> None:
 
 # By the unit's own definition; equal to the last bit to the number written in SI, but for the
 # last: 1e3 N/(1e-3 m)^1.5 = 10^7.5 N/m^1.5.
-IN_SI: list[tuple[str, str, Any]] = [
+IN_SI = [
     ("2.38 mm", "m", 2.38e-3),
     ("2380um", "m", 2.38e-3),
     ("200 GPa", "Pa", 200e9),
@@ -330,7 +326,7 @@ IN_SI: list[tuple[str, str, Any]] = [
 ]
 
 
-def test_a_number_with_a_unit_is_the_number_in_si_wherever_one_stands() -> None:
+def test_a_number_with_a_unit_is_the_number_in_si_wherever_one_stands():
     for text, unit, value in IN_SI:
         assert in_si(text, unit) == value, text
     changes = {
@@ -348,9 +344,7 @@ def test_a_number_with_a_unit_is_the_number_in_si_wherever_one_stands() -> None:
     assert case.law_inputs().impact_speed == 1000.0
 
 
-def test_without_pint_a_unit_is_refused_with_the_extra_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_pint_a_unit_is_refused_with_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pint", None)
     keys._unit_factor.cache_clear()
     assert problems({"chain.radius": "2.38 mm"}) == [
@@ -360,7 +354,7 @@ def test_without_pint_a_unit_is_refused_with_the_extra_to_install(
 
 
 # --- What a case gives
-def test_steel_chain_is_the_chain_of_wang_liu_and_liu() -> None:
+def test_steel_chain_is_the_chain_of_wang_liu_and_liu():
     # Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214
     case = load_case("steel-chain")
     bodies, (steel,) = case.bodies(), set(case.bodies()["material"])
@@ -371,7 +365,7 @@ def test_steel_chain_is_the_chain_of_wang_liu_and_liu() -> None:
     assert (case.contact.law, case.contact.psi, case.contact.xi) == ("ma-liu", 2.84, 13.0)
 
 
-def test_a_shorter_chain_leaves_out_contacts_that_are_no_more_unless_they_are_named() -> None:
+def test_a_shorter_chain_leaves_out_contacts_that_are_no_more_unless_they_are_named():
     beads = {"sensors.beads": [9]}
     case = load_case("steel-chain")
     assert load_case("steel-chain", ["chain.beads=9", "sensors.beads=[9]"]).sensors.contacts == (
@@ -392,7 +386,7 @@ def test_a_shorter_chain_leaves_out_contacts_that_are_no_more_unless_they_are_na
         case.replace(**{"chain.beads": 9})
 
 
-def test_segments_follow_one_another_and_groups_repeat() -> None:
+def test_segments_follow_one_another_and_groups_repeat():
     # (a a b) twice, then c: the row written by hand
     segments = [
         {"count": 2, "gap": 1e-6},
@@ -426,7 +420,7 @@ def test_segments_follow_one_another_and_groups_repeat() -> None:
         case.replace(**{"chain.segment.1.taper": 1e-200})
 
 
-def test_a_new_law_drops_the_inputs_it_does_not_know() -> None:
+def test_a_new_law_drops_the_inputs_it_does_not_know():
     steel, flores = load_case("steel-chain"), {f"contact.{key}": FLORES[key] for key in FLORES}
     case = steel.replace(**flores)
     assert (case.contact.law, case.contact.restitution) == ("flores", 0.65)
@@ -442,7 +436,7 @@ def test_a_new_law_drops_the_inputs_it_does_not_know() -> None:
         assert sentence.startswith(told)
 
 
-def test_a_case_is_replaced_key_by_key() -> None:
+def test_a_case_is_replaced_key_by_key():
     case = Case(**BASE)
     material = case.replace(**{"chain.material.yield_stress": 1e9}).chain.material
     assert (material.yield_stress, material.youngs_modulus) == (1e9, 193e9)
@@ -461,7 +455,7 @@ def test_a_case_is_replaced_key_by_key() -> None:
             segmented.replace(**{key: 1})
 
 
-def test_changes_on_the_command_line_are_made_told_and_kept() -> None:
+def test_changes_on_the_command_line_are_made_told_and_kept():
     changes = [
         "contact.law=flores",
         "contact.restitution = { law = 'ma-liu', psi = 3, xi = 13 }",
@@ -491,36 +485,27 @@ def test_changes_on_the_command_line_are_made_told_and_kept() -> None:
     assert [sentence.split(":")[0] for sentence in others] == ["x", "striker.speed"]
 
 
-def rich() -> Case:
+def rich():
     """A case with something under every key."""
     changes = {
         "title": "all of it",
         "chain": {
-            "radius": 1e-3,
-            "material": "steel-316",
-            "precompression": 3,
-            "gravity": 9.81,
-            "segment": [
-                {"count": 2, "radius": 2e-3},
-                {"count": 1, "mass": 1e-3, "gap": 0.0, "repeat": 3},
-                {"count": 2},
-            ],
-        },
+            "radius": 1e-3, "material": "steel-316", "precompression": 3, "gravity": 9.81,
+            "segment": [{"count": 2, "radius": 2e-3},
+                        {"count": 1, "mass": 1e-3, "gap": 0.0, "repeat": 3}, {"count": 2}]},
         "ends": {
-            "left": {"drive": "force", "time": [0, 1], "value": [0, 5]},
-            "right": "wall",
-            "right_material": STUFF,
-        },
+            "left": {"drive": "force", "time": [0, 1], "value": [0, 5]}, "right": "wall",
+            "right_material": STUFF},
         "contact": FLORES | {"restitution": MALIU, "separation": "tensile", "impact_speed": 3},
         "sensors": {"beads": [2, 1], "contacts": [0, 11], "interval": 1e-6},
         "snapshots": {"interval": 1e-5},
         "energy": {"bound": 1e-3},
         "time": {"end": 1e-4, "step": 1e-8, "force_step": True},
-    }
+    }  # fmt: skip
     return Case(**document(changes))
 
 
-def test_a_case_made_from_its_resolved_tables_is_equal() -> None:
+def test_a_case_made_from_its_resolved_tables_is_equal():
     case = rich()
     whole(case)
     resolved = case.resolved()
@@ -544,7 +529,7 @@ def test_a_case_made_from_its_resolved_tables_is_equal() -> None:
     assert resolved["ends"]["left"]["value"] == [0.0, 5.0]
 
 
-def test_a_title_is_as_the_author_wrote_it() -> None:
+def test_a_title_is_as_the_author_wrote_it():
     title = "rig {striker.speed}; é"
     case = Case(**BASE).replace(title=title)
     for other in (
@@ -558,8 +543,8 @@ def test_a_title_is_as_the_author_wrote_it() -> None:
         assert load_case(name, ["time.end=1e-3"]).title == load_case(name).title
 
 
-def test_the_digest_is_of_what_is_computed() -> None:
-    def digest(**changes: Any) -> str:
+def test_the_digest_is_of_what_is_computed():
+    def digest(**changes):
         return Case(**document(changes)).sha256
 
     case, base = rich(), digest()
@@ -583,7 +568,7 @@ def test_the_digest_is_of_what_is_computed() -> None:
 
 
 # Mistakes that do not follow from each other.
-STRUCK_MISTAKES: tuple[dict[str, Any], ...] = (
+STRUCK_MISTAKES = (
     {"chain.radius": "2,3 mm"}, {"chain.drag": -1.0}, {"chain.resonator": {"mass": 1.0}},
     {"chain.radius_factor": [1.0]}, {"chain.gravity": -1.0}, {"chian": {}},
     {"striker.sped": 1.0}, {"striker.mass": 0.0},
@@ -595,7 +580,7 @@ STRUCK_MISTAKES: tuple[dict[str, Any], ...] = (
     {"tolerance": {"chain.gap": 0.1}}, {"title": "a\nb"}, {"initial": {"velocity": [1.0]}},
     {"drive": [{"bead": 9, "drive": "force", "signal": "pulse", "amplitude": 1.0}]},
 )  # fmt: skip
-DRIVEN_MISTAKES: tuple[dict[str, Any], ...] = (
+DRIVEN_MISTAKES = (
     {"chain.segment.0.radius": -1.0}, {"chain.segment.1.taper": -1.0}, {"chain.drag": -1.0},
     {"chain.segment.0.contact": {"law": "hertz", "psi": 2.0}}, {"ends.left.frequency": -1.0},
     {"ends.left.amplitude": None}, {"ends.left.ramp_from": [1.0]}, {"ends.left.time": [0.0]},
@@ -605,11 +590,11 @@ DRIVEN_MISTAKES: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-def harmonic(drive: str, **more: Any) -> dict[str, Any]:
+def harmonic(drive, **more):
     return {"drive": drive, "signal": "harmonic", "amplitude": 1e-8, "frequency": 1e4, **more}
 
 
-def test_mistakes_that_do_not_follow_from_each_other_are_told_in_one_pass() -> None:
+def test_mistakes_that_do_not_follow_from_each_other_are_told_in_one_pass():
     struck = {"ends": {"right": "wall"}, "contact": {"law": "tsuji", "restitution": 0.9}}
     beads = [{"count": 3, "radius": 2e-3}, {"count": 3, "radius": 3e-3}]
     driven = {
@@ -626,13 +611,13 @@ def test_mistakes_that_do_not_follow_from_each_other_are_told_in_one_pass() -> N
 
 
 @pytest.mark.guard
-def test_keys_and_tables_have_descriptions() -> None:
+def test_keys_and_tables_have_descriptions():
     case = load_case("steel-chain")
     assert about_key(case, "ends") == ("", "of the case: ends")
     assert about_key(case, "chain.radius") == ("m", "the radius of a bead")
 
 
-def test_cases_differ_in_the_keys_that_their_authors_gave() -> None:
+def test_cases_differ_in_the_keys_that_their_authors_gave():
     light = {"chain.mass": None}
     case = Case(**document(light))
     # masses that follow are no key of the author, and neither is a default that is given
@@ -652,7 +637,7 @@ def test_cases_differ_in_the_keys_that_their_authors_gave() -> None:
     assert [*differences([two, two.replace({"joint.clearance": 1e-4})])] == ["joint.clearance"]
 
 
-def test_an_invalid_key_hides_no_mistake_of_its_table() -> None:
+def test_an_invalid_key_hides_no_mistake_of_its_table():
     # two errors of one key, a name with dots, and a required key
     changes = {"time": {"step": "fst", "end": -1.0, "a.b": 1}, "striker": {"speed": 0, "mass": -1}}
     places = ["time.end", "time.step", 'time."a.b"', "striker.speed", "striker.mass"]
@@ -694,7 +679,7 @@ VALUES = st.recursive(
 )
 
 
-def places(value: Any, way: tuple = ()) -> list[tuple]:
+def places(value, way=()):
     """Ways to every key and element of a document."""
     items = (
         value.items()
@@ -707,16 +692,16 @@ def places(value: Any, way: tuple = ()) -> list[tuple]:
 
 
 @cache
-def documents() -> list[dict[str, Any]]:
+def documents():
     """Whole cases, of which the mutants are made."""
     resolved = [load_case("steel-chain").resolved(), rich().resolved()]
     return [BASE, *resolved, {**BASE, "contact": FLORES}]
 
 
 @st.composite
-def mutants(draw: st.DrawFn) -> Any:
+def mutants(draw):
     """A whole case with a few keys changed, taken out, added or doubled."""
-    made: Any = copy.deepcopy(documents()[draw(st.integers(0, 3))])
+    made = copy.deepcopy(documents()[draw(st.integers(0, 3))])
     for _ in range(draw(st.integers(1, 4))):
         found = places(made)
         if not found:
@@ -735,7 +720,7 @@ def mutants(draw: st.DrawFn) -> Any:
     return made
 
 
-def whole(case: Case) -> None:
+def whole(case):
     """What must hold of every case that is accepted."""
     again = Case(**json.loads(json.dumps(case.resolved())))
     assert again == case and again.sha256 == case.sha256
@@ -750,7 +735,7 @@ def whole(case: Case) -> None:
     assert vars(case.law_inputs()).keys() == {quantity.name for quantity in inputs}
 
 
-def check_refusal(problems: list[str]) -> None:
+def check_refusal(problems):
     assert problems
     for sentence in problems:
         assert has_error_form(sentence), sentence
@@ -766,7 +751,7 @@ PIECES = st.binary(max_size=6) | st.sampled_from(
 )
 
 
-def read_file(cuts: list[tuple[int, int, bytes]]) -> Case:
+def read_file(cuts):
     """A case file with pieces put in the place of some of it."""
     content = STEEL.encode()
     for start, length, piece in cuts:
@@ -775,7 +760,7 @@ def read_file(cuts: list[tuple[int, int, bytes]]) -> Case:
         return load_case(written(Path(folder), content))
 
 
-def read_number(one: tuple[str, str]) -> None:
+def read_number(one):
     """Any text for a number is read as a finite one or refused."""
     try:
         assert np.isfinite(in_si(*one))
@@ -790,7 +775,7 @@ CHANGES = st.tuples(
 )
 NUMBERS = st.text(alphabet="0123456789.eE+-*/^ mskgNPa\u00b5,_", max_size=14)
 CUTS = st.tuples(st.integers(0, len(STEEL)), st.integers(0, 30), PIECES)
-INPUTS: dict[str, tuple[Callable[[Any], Case | None], st.SearchStrategy]] = {
+INPUTS = {
     "mutated cases": (Case.model_validate, mutants()),
     "mutated files": (read_file, st.lists(CUTS, min_size=1, max_size=4)),
     "changes on the command line": (
@@ -810,9 +795,7 @@ INPUTS: dict[str, tuple[Callable[[Any], Case | None], st.SearchStrategy]] = {
 @pytest.mark.parametrize(
     "examples", [30, pytest.param(10_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])]
 )
-def test_any_input_is_read_or_refused_with_a_sentence(
-    what: str, examples: int, figure: Callable[..., None]
-) -> None:
+def test_any_input_is_read_or_refused_with_a_sentence(what, examples, figure):
     read, drawn = INPUTS[what]
     tried = []
 
@@ -822,7 +805,7 @@ def test_any_input_is_read_or_refused_with_a_sentence(
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     @given(drawn)
-    def each(one: Any) -> None:
+    def each(one):
         try:
             case = read(one)
         except CaseError as error:
@@ -839,14 +822,14 @@ def test_any_input_is_read_or_refused_with_a_sentence(
     figure(told, len(tried), at_least=examples)
 
 
-def test_of_very_many_unknown_tables_a_hundred_are_listed_and_none_is_read() -> None:
+def test_of_very_many_unknown_tables_a_hundred_are_listed_and_none_is_read():
     class Unread(Mapping[str, Any]):
         """A table that nobody may look into."""
 
-        def __getitem__(self, name: str) -> Any:
+        def __getitem__(self, name):
             raise AssertionError("an unknown table was read")
 
-        __iter__ = __len__ = __getitem__  # type: ignore[assignment]
+        __iter__ = __len__ = __getitem__
 
     told = sentences_of(Case, **BASE, **{f"table{i}": Unread() for i in range(60_000)})
     first, *_, last = told

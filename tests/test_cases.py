@@ -19,7 +19,7 @@ LATER = [name for name in case_names() if re.match(LOOP_OF_ITS_OWN, name)]
 
 
 @cache
-def ran(name: str):
+def ran(name):
     return run(load_case(name))
 
 
@@ -52,7 +52,7 @@ def test_every_value_of_a_built_in_case_has_its_source():
 
 
 def test_the_dimer_at_the_published_mass_ratio_keeps_its_pulse_and_others_lose_it():
-    def kept(ratio: float) -> float:
+    def kept(ratio):
         case = load_case("dimer-chain")
         cell = [
             {"count": 1, "radius": RADIUS, "mass": ratio * MASS},

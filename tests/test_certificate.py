@@ -57,7 +57,7 @@ UNLIKE = ("hertz", "ma-liu", "tsuji", "brake", "pereira-2011", "lankarani-nikrav
 
 @pytest.mark.promise("N6")
 @pytest.mark.parametrize("name", every_law(UNLIKE))
-def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
+def test_a_law_has_no_fault_and_creates_no_energy(name, figure):
     law, values = LAWS[name], example_inputs(LAWS[name])
     contact = Contact(law, values)
     assert faults_of_law(contact) == []
@@ -82,7 +82,7 @@ def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
 @pytest.mark.promise("N4", "N6")
 # Of the others: the stored ones, none with a problem (test_certified.py), are measured next.
 @pytest.mark.parametrize("name", NEAR)
-def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str) -> None:
+def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name):
     found = certificate(name)
     assert found.problems == [] and found.admissible
     assert 0.0 <= found.created <= found.created_error < CREATION
@@ -104,13 +104,13 @@ def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str)
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_the_page_of_the_laws_and_the_stored_certificates_are_what_is_measured_now() -> None:
+def test_the_page_of_the_laws_and_the_stored_certificates_are_what_is_measured_now():
     command = [sys.executable, str(LAWS_PAGE.with_suffix(".py")), "--compare"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_energy_that_printed_laws_create_is_measured() -> None:
+def test_the_energy_that_printed_laws_create_is_measured():
     # the laws' pages: Ma-Liu .5 % (psi 2.84, xi 13), Brake 16 % (hardness 2.8 s_y), Thornton none
     for name, percent in (("ma-liu", 0.48), ("brake", 16.0), ("thornton", 0.0)):
         law = LAWS[name]
@@ -152,7 +152,7 @@ def wrong_law(tmp_path, monkeypatch):
     """Law of a file with this text; forgotten before the next one, and after the test."""
     known = dict(LAWS)
 
-    def load(text: str) -> type[ContactLaw]:
+    def load(text):
         monkeypatch.setattr(law_module, "REGISTRY", dict(known))
         (tmp_path / f"{tmp_path.name}.py").write_text(text)
         return load_law_module(tmp_path / f"{tmp_path.name}.py")["wrong"]
@@ -160,7 +160,7 @@ def wrong_law(tmp_path, monkeypatch):
     return load
 
 
-def spring(**changes: str) -> str:
+def spring(**changes):
     text = SPRING
     for word, part in (RIGHT | changes).items():
         text = text.replace(word, part)
@@ -219,7 +219,7 @@ WRONG = {
 }
 
 
-def test_a_wrong_law_is_told_what_is_wrong(wrong_law) -> None:
+def test_a_wrong_law_is_told_what_is_wrong(wrong_law):
     for kind, (text, sentence) in WRONG.items():
         law = wrong_law(text)
         (fault,) = faults_of_law(Contact(law, example_inputs(law)))
@@ -255,7 +255,7 @@ CREATING = (
 )
 
 
-def test_a_law_that_creates_energy_is_told_how_much(wrong_law) -> None:
+def test_a_law_that_creates_energy_is_told_how_much(wrong_law):
     law = wrong_law(CREATING)
     contact = Contact(law, SimpleNamespace())
     assert faults_of_law(contact) == []
@@ -304,7 +304,7 @@ SWELLING = {
 }
 
 
-def test_cycles_of_a_law_with_memory_take_time() -> None:
+def test_cycles_of_a_law_with_memory_take_time():
     # faster than any relaxation, this is a spring
     swells = relaxing(**SWELLING)
     swells.model = replace(swells.model, evolves=False)
@@ -334,12 +334,12 @@ def test_cycles_of_a_law_with_memory_take_time() -> None:
         ),
     ],
 )
-def test_a_wrong_memory_is_told(evolve, sentence) -> None:
+def test_a_wrong_memory_is_told(evolve, sentence):
     problems = faults_of_law(relaxing(evolve=evolve))
     assert any(problem.startswith(f"lee-radok: {sentence}") for problem in problems), problems
 
 
-def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law) -> None:
+def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law):
     # the work of every closed path is zero, and what is measured is the error of the quadrature
     found = cycles(Contact(wrong_law(KINKED + HISTORY), SimpleNamespace()))
     assert 0.0 <= found.energy <= found.error < 1e-6
@@ -360,7 +360,7 @@ def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law) -> No
 
 
 @pytest.mark.parametrize("paths", [60, pytest.param(3_000, marks=pytest.mark.long)])
-def test_the_stated_error_of_a_works_quadrature_covers(paths: int, wrong_law, figure) -> None:
+def test_the_stated_error_of_a_works_quadrature_covers(paths, wrong_law, figure):
     random = np.random.default_rng(4)
     contact = Contact(wrong_law(KINKED), SimpleNamespace())
     outside = {math.inf: 0, 0.0: 0}
@@ -387,7 +387,7 @@ def test_the_stated_error_of_a_works_quadrature_covers(paths: int, wrong_law, fi
         figure(what, outside[allowed] / paths, at_most=0.05)
 
 
-def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law) -> None:
+def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law):
     # a number without unit; and one converted as a stiffness, declared as another
     law = wrong_law(spring())
     assert scales_with_units(law, SimpleNamespace()) is False
@@ -415,7 +415,7 @@ def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law)
 @pytest.mark.long
 def test_the_damped_example_is_of_order_two_and_without_its_weight_is_told_what_is_missing(
     wrong_law,
-) -> None:
+):
     text = DAMPED.read_text().replace("damped-hertz", "wrong")
     good = certificate(wrong_law(text))
     assert good.order == pytest.approx(2.0, abs=0.15) and good.problems == []
@@ -429,7 +429,7 @@ def test_the_damped_example_is_of_order_two_and_without_its_weight_is_told_what_
     assert Paragraph(f"Problem: {sentence}.") in law_page(found)
 
 
-def test_a_pair_takes_what_is_given_and_derives_what_follows_and_what_is_wrong_is_refused() -> None:
+def test_a_pair_takes_what_is_given_and_derives_what_follows_and_what_is_wrong_is_refused():
     near = partial(pytest.approx, rel=1e-14)
     steel, own, radii = (
         MATERIALS["steel-316"],
@@ -455,7 +455,7 @@ def test_a_pair_takes_what_is_given_and_derives_what_follows_and_what_is_wrong_i
 
 
 @pytest.mark.plain
-def test_a_jump_at_the_onset_is_measured() -> None:
+def test_a_jump_at_the_onset_is_measured():
     # that these three jump, and no others: the first test of this file. c v at the second speed,
     # where K d vanishes; the transition begins with T = exp(-2 q): Autiero et al. 2022's, at which
     # the dashpot is nearly without its jump
@@ -472,7 +472,7 @@ def test_a_jump_at_the_onset_is_measured() -> None:
 
 
 @pytest.mark.long
-def test_the_restitution_of_wang_liu_hysteretic_depends_on_speed_as_published_alone() -> None:
+def test_the_restitution_of_wang_liu_hysteretic_depends_on_speed_as_published_alone():
     # as its docstring has it, for the example pair and an asked .65
     law = LAWS["wang-liu-hysteretic"]
     for damping, delivered in (("published", (0.6422, 0.6457)), ("identified", (0.65, 0.65))):

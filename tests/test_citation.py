@@ -23,9 +23,9 @@ ROOT = Path(__file__).parents[1]
 BARE = re.compile(r"(?<!\\)[&%$#_~^]")
 
 
-def read(text: str) -> dict[str, dict[str, str]]:
+def read(text):
     """Entries of a text, as BibTeX reads them: @, kind, brace, key, fields in matching braces."""
-    found: dict[str, dict[str, str]] = {}
+    found = {}
     place = 0
     while (start := text.find("@", place)) >= 0:
         head = re.compile(
@@ -51,7 +51,7 @@ def read(text: str) -> dict[str, dict[str, str]]:
 
 @pytest.mark.guard
 def test_every_law_has_entries_that_are_read_back():
-    known: dict[str, str] = {}
+    known = {}
     for name, law in gc.laws().items():
         text = cite(name)
         assert text.startswith(f"% contact law {name}: {law.source}")
@@ -117,7 +117,7 @@ def test_authors_title_year_equation_and_doi_are_those_of_the_work():
 
 @pytest.mark.guard
 def test_the_package_is_cited_as_the_citation_file_says():
-    stated: dict[str, str] = {}
+    stated = {}
     for line in (ROOT / "CITATION.cff").read_text().splitlines():
         key, _, value = line.strip("- ").partition(": ")
         stated.setdefault(key.strip(), value)

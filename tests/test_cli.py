@@ -47,7 +47,7 @@ IN_TURN = {
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory) -> tuple[Path, list[str]]:
+def done(tmp_path_factory):
     """Folder of what was done in turn, all that it said, and what was loaded after each step."""
     folder = tmp_path_factory.mktemp("run")
     # The loop is compiled before, because the compiler loads more.
@@ -151,10 +151,10 @@ def test_a_file_without_permission_is_told(here, obeyed):
 
 
 # --- What goes wrong otherwise
-def broken(error: BaseException, monkeypatch) -> int:
+def broken(error, monkeypatch):
     """Exit code of a run in which this is raised."""
 
-    def raising(*arguments: object, **more: object) -> None:
+    def raising(*arguments, **more):
         raise error
 
     monkeypatch.setattr("granchain.load_case", raising)

@@ -33,13 +33,13 @@ def own_laws(monkeypatch):
         del sys.modules[name]
 
 
-def told(capsys, *arguments: str) -> str:
+def told(capsys, *arguments):
     """What a command that must succeed prints."""
     assert obey(arguments) == 0, capsys.readouterr().err
     return capsys.readouterr().out
 
 
-def facts(capsys, *arguments: str) -> dict:
+def facts(capsys, *arguments):
     """The object that a command prints with --json."""
     return json.loads(told(capsys, *arguments, "--json"))
 

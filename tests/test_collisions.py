@@ -1,7 +1,6 @@
 """Impacts over laws, speeds and inputs, as the data set of a study."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,13 +18,13 @@ PAIR = gc.Pair(
 
 
 @pytest.fixture(scope="module")
-def found() -> Any:
+def found():
     laws = ["hertz", "flores", "hunt-crossley"]
     vary = {"speed": [0.5, 1.0, 2.0], "restitution": [0.0, 0.6, 0.9]}
     return gc.impacts(laws, PAIR, vary)
 
 
-def test_each_member_is_the_impact_of_its_law_speed_and_inputs(found: Any) -> None:
+def test_each_member_is_the_impact_of_its_law_speed_and_inputs(found):
     assert dict(found.sizes) == {"law": 3, "speed": 3, "restitution": 3}
     one = gc.impact(law="flores", pair=PAIR, speed=2.0, restitution=0.6)
     there = found.sel(law="flores", speed=2.0, restitution=0.6)
@@ -36,7 +35,7 @@ def test_each_member_is_the_impact_of_its_law_speed_and_inputs(found: Any) -> No
     assert str(there.reason.values) == ""
 
 
-def test_what_has_no_impact_is_nan_with_the_reason(found: Any) -> None:
+def test_what_has_no_impact_is_nan_with_the_reason(found):
     hertz = found.sel(law="hertz")
     assert np.isnan(hertz.max_force).all()
     assert set(hertz.reason.values.ravel()) == {"hertz has no input restitution"}
@@ -50,7 +49,7 @@ def test_what_has_no_impact_is_nan_with_the_reason(found: Any) -> None:
 PLATES = {"plate.thickness": [2e-3, 4e-3]}
 
 
-def test_impacts_on_plates_are_the_impacts_of_each_plate() -> None:
+def test_impacts_on_plates_are_the_impacts_of_each_plate():
     steel = {"material": "steel-316"}
     found = gc.impacts("flores", None, PLATES, plate=steel, speed=2.0, restitution=0.8)
     assert found["plate.thickness"].attrs["units"] == "m" and found.radiated.attrs["units"] == "J"
@@ -81,12 +80,12 @@ def test_impacts_on_plates_are_the_impacts_of_each_plate() -> None:
         ),
     ],
 )
-def test_a_plate_that_is_incomplete_or_fixed_twice_is_refused(plate: Any, sentence: str) -> None:
+def test_a_plate_that_is_incomplete_or_fixed_twice_is_refused(plate, sentence):
     with pytest.raises(gc.errors.CaseError, match=sentence):
         gc.impacts("hertz", None, PLATES, plate=plate, speed=1.0)
 
 
-def test_a_material_next_to_a_pair_on_a_plate_is_refused() -> None:
+def test_a_material_next_to_a_pair_on_a_plate_is_refused():
     plate = {"thickness": 1e-3, "material": "steel-316"}
     wall = gc.Pair.of_spheres(1e-3, "steel-316", math.inf)
     with pytest.raises(gc.errors.LawError, match="material: not allowed with a Pair"):

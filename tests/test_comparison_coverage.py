@@ -19,14 +19,11 @@ WORDS = {
     "clipping": "as if the instrument clipped it",
     "drift": "the baseline drifts",
     "offset": (
-        "baseline is estimated from only",
-        "there is no baseline",
-        "too little of the pulse",
-    ),
+        "baseline is estimated from only", "there is no baseline", "too little of the pulse"),
     "crosstalk": ("was ignored", "may be crosstalk"),
     "later pulse": "times as large follows",
     "cut": ("the trace ends before", "no complete pulse", "too little of the pulse"),
-}
+}  # fmt: skip
 
 
 # Percent. What stands in the way of none: kogut-etsion makes two tops .04 of the width apart, with

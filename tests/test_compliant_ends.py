@@ -87,26 +87,22 @@ WRONG = (
     ({"mass": 1.0, "stiffness": -1.0}, ".stiffness: -1.0 is out of range."),
     ({"mass": 1.0, "damping": -1.0}, ".damping: -1.0 is out of range."),
     ({"mass": 1.0, "stifness": 1.0}, 'Did you mean "stiffness"?'),
-    (
-        {"mass": 1.0, **PLATE},
-        ".plate: ends.right is a mass on a spring, but this is a key of a plate. The keys are "
-        "mass, stiffness, damping. Remove it, or replace the whole table: ends.right = { plate }.",
-    ),
+    ({"mass": 1.0, **PLATE},
+     ".plate: ends.right is a mass on a spring, but this is a key of a plate. The keys are "
+     "mass, stiffness, damping. Remove it, or replace the whole table: ends.right = { plate }."),
     ({**PLATE, "zzz": 1.0}, 'Remove it, or replace ends.right by "free",'),
     ({}, ": a table is not valid. The right end must be"),
     ({"plate": {"material": "ptfe"}}, ".plate.thickness: missing."),
     ({"plate": {**PLATE["plate"], "thickness": -1e-3}}, ".plate.thickness: -0.001 is out"),
     ("wal", ': "wal" is not valid.'),
     ({"rod": {"area": 1e-4}}, ".rod.material: missing."),
-    (
-        {"rod": {"area": 1e-4, "material": NO_DENSITY}},
-        ".rod.material.density: missing. The motion of a rod depends on",
-    ),
+    ({"rod": {"area": 1e-4, "material": NO_DENSITY}},
+     ".rod.material.density: missing. The motion of a rod depends on"),
     ({"modes": []}, ".modes: the list is empty."),
     ({"modes": [[1.0, 2.0, 3.0], [1.0, -2.0, 3.0]]}, ".modes.1.1: -2.0 is out"),
     ({"modes": [[1.0, 2.0]]}, ".modes.0.2: missing."),
     ({"modes": [["3 mm", 2.0, 3.0]]}, '.modes.0.0: "3 mm" is not valid.'),
-)
+)  # fmt: skip
 # What an end cannot carry.
 TOO_WEAK = (
     (PLATE, {"precompression": 1.0}, "precompression, because a plate moves on"),

@@ -9,11 +9,9 @@ from support.kinds import PLAIN_ALONE
 from support.rows import contacts_of, inputs_for, run_row, steel_row
 
 from granchain.contact import laws
-from granchain.contact.model import Functions
 from granchain.contact.onset import interpolated, onset_weight
 from granchain.engine import fields
 from granchain.engine.contact_step import (
-    ContactStep,
     contact_step,
     features_of,
     moved_by_jump,
@@ -29,9 +27,7 @@ pytestmark = pytest.mark.plain
 DT = 1e-7
 
 
-def step_of(
-    law: str, ledger: bool = True, **inputs: object
-) -> tuple[ContactStep, tuple, Functions]:
+def step_of(law, ledger=True, **inputs):
     """Step of the steel chain's contact under a law, its coefficients, and the law's functions."""
     contacts = contacts_of(laws()[law], steel_row(2), inputs_for(law, **inputs))
     step = contact_step(
@@ -40,7 +36,7 @@ def step_of(
     return step, tuple(contacts.c[:, 1].tolist()), contacts.model.functions
 
 
-def closed_and_step(separation: str = "clamped") -> tuple[tuple, ContactStep, tuple, Functions]:
+def closed_and_step(separation="clamped"):
     """History of a contact under a linear dashpot two steps after its onset, and its step."""
     step, c, functions = step_of(
         "kelvin-voigt", restitution=0.5, stiffness=1e7, separation=separation

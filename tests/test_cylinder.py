@@ -3,7 +3,6 @@ doi:10.3390/machines10110966, are tried on their page, docs/papers/autiero-2022.
 
 import math
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ PAIR = Pair(effective_radius=1.0 / (1.0 / 8e-3 + 1.0 / 7.9e-3), effective_modulu
             radius_1=8e-3, radius_2=7.9e-3, length=12e-3)  # fmt: skip
 
 
-def coefficients(name: str, pair: Pair = PAIR, **changes: Any) -> tuple[float, ...]:
+def coefficients(name, pair=PAIR, **changes):
     """Of a law with its default inputs, unless changed."""
     inputs = {quantity.name: quantity.default for quantity in laws()[name].inputs} | changes
     return tuple(float(x) for x in laws()[name].coefficients_of(pair, SimpleNamespace(**inputs)))

@@ -28,7 +28,7 @@ WITHOUT_EXAMPLE = {
 }
 
 
-def examples_of(name: str) -> list[doctest.Example]:
+def examples_of(name):
     """Return the examples of a public name."""
     text = inspect.getdoc(getattr(gc, name)) or ""
     return doctest.DocTestParser().get_examples(text, name)
@@ -36,15 +36,13 @@ def examples_of(name: str) -> list[doctest.Example]:
 
 @pytest.mark.usefixtures("plain_members")
 @pytest.mark.parametrize("name", sorted(set(gc.__all__) - WITHOUT_EXAMPLE))
-def test_examples_of_public_names_print_what_they_show(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_of_public_names_print_what_they_show(name, monkeypatch):
     examples = examples_of(name)
     assert examples, f"granchain.{name}: no example. Add an Examples section to its docstring."
     # Examples read the data sets of the repository by relative paths.
     monkeypatch.chdir(ROOT)
     test = doctest.DocTest(examples, {}, name, None, None, None)
-    report: list[str] = []
+    report = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GranchainWarning)
         failed, _ = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
@@ -52,5 +50,5 @@ def test_examples_of_public_names_print_what_they_show(
 
 
 @pytest.mark.guard
-def test_names_that_have_examples_are_not_exempt() -> None:
+def test_names_that_have_examples_are_not_exempt():
     assert not [name for name in WITHOUT_EXAMPLE if examples_of(name)]

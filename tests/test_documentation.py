@@ -11,9 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.printed import differences
@@ -42,7 +40,7 @@ _FILE = re.compile(r"`(?P<name>[\w-]+\.(?:toml|py|csv))`[^`]*:\s*$")
 _EXIT = re.compile(r"# exit code (\d+)\s*$")
 
 
-def blocks(page: str) -> Iterator[tuple[str, str, str | None, str | None]]:
+def blocks(page):
     """Language, body, file name and what is shown to be printed of the blocks of a page that do
     something; the body of a console block is what stands in it."""
     text = (ROOT / page).read_text()
@@ -52,7 +50,7 @@ def blocks(page: str) -> Iterator[tuple[str, str, str | None, str | None]]:
             yield block["language"], block["body"], named and named["name"], block["printed"]
 
 
-def commands(body: str) -> list[tuple[str, list[str]]]:
+def commands(body):
     """The commands of a console block, each with what is shown under it: a backslash at the end of
     a line goes on with the next one."""
     first, *parts = re.split(r"^\$ ((?:.*\\\n)*.*)\n", body, flags=re.MULTILINE)
@@ -60,7 +58,7 @@ def commands(body: str) -> list[tuple[str, list[str]]]:
     return [(text, shown.splitlines()) for text, shown in zip(parts[::2], parts[1::2], strict=True)]
 
 
-def missing(shown: list[str], printed: list[str]) -> str | None:
+def missing(shown, printed):
     """The first shown line that does not come where it should; numbers to a unit of their last
     digit, "..." ending a line is any rest."""
     place, gap = 0, False
@@ -78,7 +76,7 @@ def missing(shown: list[str], printed: list[str]) -> str | None:
     return f"nothing more, but it prints {printed[place]!r}"
 
 
-def fits(shown: str, printed: str) -> bool:
+def fits(shown, printed):
     if shown.endswith("..."):
         return printed.startswith(shown.removesuffix("..."))
     return not differences(shown, printed)
@@ -98,30 +96,21 @@ def clone(tmp_path, monkeypatch):
 
 # Up to half a minute each: hundreds of runs, commands or loops; other tests show the same in small.
 HOW_TO = (
-    *("band-gaps", "bands", "bands-and-measurements", "branches", "breathers", "chained-sweeps"),
-    *("compare", "design", "energy-spreading", "equivalent", "fit", "fit-laws", "import-a-trace"),
-    *("long-runs", "many", "materials-and-laws", "measured-impacts", "motion-and-forces", "orbits"),
-    *(
-        "own-case",
-        "plot",
-        "read-the-file",
-        "report",
-        "several-laws",
-        "sample",
-        "sweep",
-        "sweep-files",
-    ),
-    *("testing-a-structure", "two-bodies", "waves"),
-)
+    "band-gaps", "bands", "bands-and-measurements", "branches", "breathers", "chained-sweeps",
+    "compare", "design", "energy-spreading", "equivalent", "fit", "fit-laws", "import-a-trace",
+    "long-runs", "many", "materials-and-laws", "measured-impacts", "motion-and-forces", "orbits",
+    "own-case", "plot", "read-the-file", "report", "several-laws", "sample", "sweep", "sweep-files",
+    "testing-a-structure", "two-bodies", "waves",
+)  # fmt: skip
 EXPLANATION = (
-    *("boundaries", "breather", "breather-families", "local-resonances", "mechanisms"),
-    *("rectifier", "rectifier-jump", "resonator-tails"),
-)
+    "boundaries", "breather", "breather-families", "local-resonances", "mechanisms", "rectifier",
+    "rectifier-jump", "resonator-tails",
+)  # fmt: skip
 SLOW = {"docs/add-a-law.md", *(f"docs/how-to/{page}.md" for page in HOW_TO)}
 SLOW |= {f"docs/explanation/{page}.md" for page in EXPLANATION}
 
 
-def does_something(page: str) -> bool:
+def does_something(page):
     languages = {language for language, *_ in blocks(page)}
     return "console" in languages or ("python" in languages and "/" in page)
 
@@ -135,7 +124,7 @@ def does_something(page: str) -> bool:
     ],
 )
 def test_what_a_page_shows_is_what_happens(page, clone, blank_pictures):
-    namespace: dict[str, object] = {}
+    namespace = {}
     for language, body, name, shown in blocks(page):
         if name is not None:
             (clone / name).write_text(body)
@@ -151,7 +140,7 @@ def test_what_a_page_shows_is_what_happens(page, clone, blank_pictures):
                 check(text, lines)
 
 
-def ended(text: str) -> tuple[int, str]:
+def ended(text):
     """Exit code and all that a command prints. What needs no shell runs in this process: one of
     its own costs a second or two."""
     if (
@@ -168,7 +157,7 @@ def ended(text: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def check(text: str, shown: list[str]) -> None:
+def check(text, shown):
     code, printed = ended(text)
     expected = _EXIT.search(text)
     assert code == int(expected[1] if expected else 0), f"$ {text}\n{printed}"
@@ -239,7 +228,7 @@ def test_code_of_the_gallery_runs_as_it_is_copied(name, clone, monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     import gallery
 
-    namespace: dict[str, Any] = {}
+    namespace = {}
     exec(compile(gallery.lines_of(getattr(gallery, name)), name, "exec"), namespace)
     if name == "animation":
         namespace["moving"].save("a.gif", writer="pillow")

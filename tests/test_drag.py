@@ -1,8 +1,5 @@
 """Drag on beads: how they slow down, what the ledger says of it, and the order of it all."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -15,7 +12,7 @@ from granchain.errors import CaseError
 from granchain.simulation import prepare, recording_of
 
 DRAG, END = 2e4, 1e-4
-BASE: dict[str, Any] = {
+BASE = {
     "chain": {"beads": 10, "radius": 2.38e-3, "material": "steel-316", "drag": DRAG},
     "contact": {"law": "hertz"},
     "sensors": {"beads": [3, 8]},
@@ -28,7 +25,7 @@ TSUJI = {"law": "tsuji", "restitution": 0.6}
 # chains. Of a law with a rate a free bead, below, and all of it at once (test_sites.py, also under
 # one with dents) are shown in the short run too.
 FORCE, TURNING = 0.1, 2.0 * np.pi * 2e4
-PUSHED: dict[str, Any] = {
+PUSHED = {
     "chain": {**BASE["chain"], "precompression": 1.0},
     "drive": [{"bead": 5, "drive": "force", "signal": "harmonic", "amplitude": FORCE,
                "frequency": 2e4}],
@@ -36,12 +33,12 @@ PUSHED: dict[str, Any] = {
 LAWS = [{"law": "hertz"}, pytest.param(TSUJI, marks=pytest.mark.long)]
 
 
-def made(**tables: Any) -> Case:
+def made(**tables):
     return Case(**{**BASE, "initial": STRUCK, "contact": TSUJI, **tables})
 
 
 @pytest.mark.plain
-def test_drag_comes_from_chain_and_segments_and_the_striker_has_none() -> None:
+def test_drag_comes_from_chain_and_segments_and_the_striker_has_none():
     segments = [{"count": 2}, {"count": 1, "drag": 5.0}]
     chain = {**BASE["chain"], "beads": None, "segment": segments}
     case = made(chain=chain, sensors={}, initial=None, striker={"speed": 1.0})
@@ -57,7 +54,7 @@ def test_drag_comes_from_chain_and_segments_and_the_striker_has_none() -> None:
 
 
 @pytest.mark.plain
-def test_a_chain_with_drag_takes_whole_steps_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_with_drag_takes_whole_steps_one_by_one(monkeypatch):
     monkeypatch.setattr("granchain.engine.contact_step.TILED_ABOVE", 0)
     for drag in (0.0, DRAG):
         case = made(chain={**BASE["chain"], "drag": drag}, sensors={}, snapshots=None)
@@ -67,7 +64,7 @@ def test_a_chain_with_drag_takes_whole_steps_one_by_one(monkeypatch: pytest.Monk
 
 
 @pytest.mark.plain
-def test_a_free_bead_slows_down_exponentially_to_order_two(plain_loop: None) -> None:
+def test_a_free_bead_slows_down_exponentially_to_order_two(plain_loop):
     # two beads that fly apart: v = v0 exp(-gamma t), and u = v0 (1 - exp(-gamma t))/gamma
     chain, initial = {**BASE["chain"], "beads": 2}, {"velocity": [-1.0, 3.0]}
     case = made(chain=chain, initial=initial, sensors={})
@@ -95,9 +92,7 @@ def test_a_free_bead_slows_down_exponentially_to_order_two(plain_loop: None) -> 
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
-def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(
-    law: dict[str, Any], tmp_path: Path
-) -> None:
+def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(law, tmp_path):
     case = made(contact=law, **PUSHED)
     steps = round(END / prepare(case)[2].value)
     runs = [gc.run(case.replace(**{"time.step": END / (steps * finer)})) for finer in (1, 2, 4)]
@@ -127,7 +122,7 @@ def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(
     assert "dashpots of elements" in axes[0].get_legend_handles_labels()[1]
 
 
-def growth(omega: float, gamma: float, drag: float, dt: float) -> float:
+def growth(omega, gamma, drag, dt):
     """Largest root z of the scheme for u_n = z^n: u_{n+1} - 2 u_n + u_{n-1} = dt^2 a_n with a_n of
     granchain.engine.elements, times z^2,
 
@@ -141,7 +136,7 @@ def growth(omega: float, gamma: float, drag: float, dt: float) -> float:
 
 
 @pytest.mark.plain
-def test_the_limit_of_the_step_is_that_without_drag() -> None:
+def test_the_limit_of_the_step_is_that_without_drag():
     omega = 1.0
     for gamma in (0.0, 0.1, 3.0):
         limit = 2.0 / (gamma + np.sqrt(gamma * gamma + omega * omega))

@@ -50,7 +50,7 @@ pytestmark = pytest.mark.usefixtures("own_laws")
 
 
 @pytest.mark.plain
-def test_hash_and_copy_follow_an_edit_of_a_file(tmp_path: Path, jit: None) -> None:
+def test_hash_and_copy_follow_an_edit_of_a_file(tmp_path, jit):
     for kind in IN_FILES | PLAIN_ONLY:
         found = []
         for files in (IN_FILES | PLAIN_ONLY)[kind]:
@@ -66,7 +66,7 @@ def test_hash_and_copy_follow_an_edit_of_a_file(tmp_path: Path, jit: None) -> No
         assert before != after and hash_before != hash_after, kind
 
 
-def in_process(kind: str, folder: Path, value) -> tuple[float, float]:  # type: ignore[no-untyped-def]
+def in_process(kind, folder, value):
     """A value of the law before and after what was done to it while it was loaded."""
     files, action = IN_PROCESS[kind]
     files.write(folder)
@@ -84,7 +84,7 @@ TWO_THREE = (
 
 
 @pytest.mark.plain
-def test_hash_copy_and_scan_follow_an_edit_in_memory(tmp_path: Path, jit: None) -> None:
+def test_hash_copy_and_scan_follow_an_edit_in_memory(tmp_path, jit):
     for kind in IN_PROCESS:
         # a scan of what is compiled is left to the long test
         for value in (copied, scanned) if "@" not in kind else (copied,):
@@ -94,24 +94,24 @@ def test_hash_copy_and_scan_follow_an_edit_in_memory(tmp_path: Path, jit: None) 
 
 
 @pytest.mark.plain
-def test_what_a_function_calls_is_found_in_defaults_and_compiled_functions(jit: None) -> None:
+def test_what_a_function_calls_is_found_in_defaults_and_compiled_functions(jit):
     one, two, three = ((lambda x: x) for _ in range(3))
     made = numba.njit(three)
 
-    def caller(x, f=one):  # type: ignore[no-untyped-def]
+    def caller(x, f=one):
         return f(x) + two(x) + made(x) + abs(x)
 
     assert set(calls(caller)) == {one, two, three}
 
 
 @pytest.mark.plain
-def test_what_can_be_written_to_in_place_never_stands(jit: None) -> None:
+def test_what_can_be_written_to_in_place_never_stands(jit):
     numbers, factor = np.ones(2), 2.0
     made = numba.njit(lambda x: factor * x)
     for function in (lambda x: numbers[0] * x, lambda x: made(x), lambda x, *, k=2.0: k * x):
         assert not Reach(function).stands()
 
-    def of_a_number(x):  # type: ignore[no-untyped-def]
+    def of_a_number(x):
         return factor * x
 
     found = Reach(of_a_number)
@@ -123,18 +123,18 @@ def test_what_can_be_written_to_in_place_never_stands(jit: None) -> None:
 @pytest.mark.parametrize(
     "kind", ["an array written to", "a constant of an @njit function assigned"]
 )
-def test_a_compiled_loop_follows_an_edit_in_memory(kind: str, tmp_path: Path) -> None:
+def test_a_compiled_loop_follows_an_edit_in_memory(kind, tmp_path):
     assert in_process(kind, tmp_path, compiled) == TWO_THREE
 
 
-def written(kinds: list[str], which: int, folder: Path) -> list[str]:
+def written(kinds, which, folder):
     """Folders, one a kind, with the files before (0) or after (1) the edit."""
     for number, kind in enumerate(kinds):
         IN_FILES[kind][which].write(folder / f"{number}")
     return [str(folder / f"{number}") for number in range(len(kinds))]
 
 
-def in_a_process(folders: list[str], cache: Path) -> list[tuple[float, float, int]]:
+def in_a_process(folders, cache):
     """Plain and compiled force of each folder's law in a new process; loads from the disk."""
     code = f"""
         import json, sys; sys.path.insert(0, "tests")
@@ -144,7 +144,7 @@ def in_a_process(folders: list[str], cache: Path) -> list[tuple[float, float, in
     return json.loads(answer(textwrap.dedent(code), cache))
 
 
-def stale(found: list[tuple[float, float, int]], kinds: list[str]) -> list[str]:
+def stale(found, kinds):
     """Kinds whose compiled force is not the one of the law as it stands."""
     return [
         kind
@@ -153,9 +153,7 @@ def stale(found: list[tuple[float, float, int]], kinds: list[str]) -> list[str]:
     ]
 
 
-def test_files_of_one_name_share_no_loop_and_an_unchanged_law_is_not_compiled_again(
-    tmp_path: Path, jit: Path
-) -> None:
+def test_files_of_one_name_share_no_loop_and_an_unchanged_law_is_not_compiled_again(tmp_path, jit):
     folders = []
     for name, number in (("one", 2.125), ("other", 3.125)):
         Files(f"{NUMBA}K = {number}\n" + of(NJIT, "K * x"), "shape(d) / d").write(tmp_path / name)
@@ -168,9 +166,9 @@ def test_files_of_one_name_share_no_loop_and_an_unchanged_law_is_not_compiled_ag
 
 @pytest.mark.long
 @pytest.mark.promise("R3")
-def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path: Path, figure) -> None:  # type: ignore[no-untyped-def]
+def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path, figure):
     kinds, cache = list(IN_FILES), tmp_path / "cache"
-    old: list[str] = []
+    old = []
     # in place, then in two folders, across processes
     for which, place in ((0, "place"), (1, "place"), (1, "folder 1"), (0, "folder 0")):
         old += stale(in_a_process(written(kinds, which, tmp_path / place), cache), kinds)
@@ -248,9 +246,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.plain
-def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(
-    tmp_path: Path, jit: None
-) -> None:
+def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(tmp_path, jit):
     file = tmp_path / "law.py"
     for kind, (top, expression, what, advice) in REFUSED.items():
         Files(top, expression, "B = 2.0").write(tmp_path)
@@ -265,7 +261,7 @@ def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(
         assert f"A law may read {REACHABLE}. " in said and advice in said[-80:]
 
 
-def test_a_law_that_no_run_would_take_has_no_certificate(tmp_path: Path) -> None:
+def test_a_law_that_no_run_would_take_has_no_certificate(tmp_path):
     file = tmp_path / "mine.py"
     Files("K = {'a': 2.0}", "K['a']").write(tmp_path)
     file.write_text((tmp_path / "law.py").read_text())
@@ -275,7 +271,7 @@ def test_a_law_that_no_run_would_take_has_no_certificate(tmp_path: Path) -> None
 
 
 @pytest.mark.plain
-def test_a_name_that_stands_for_nothing_is_left_to_python(tmp_path: Path) -> None:
+def test_a_name_that_stands_for_nothing_is_left_to_python(tmp_path):
     Files("import near", "near.missing + nothing if rate < 0.0 else 2.0").write(tmp_path)
     module = load(tmp_path)
     before = fingerprint(*module.Mine.functions())
@@ -283,8 +279,8 @@ def test_a_name_that_stands_for_nothing_is_left_to_python(tmp_path: Path) -> Non
     module.nothing = 3.0
     assert fingerprint(*module.Mine.functions()) != before
 
-    def maker():  # type: ignore[no-untyped-def]
-        def shape(x):  # type: ignore[no-untyped-def]
+    def maker():
+        def shape(x):
             return k * x
 
         if x_is_given:
@@ -298,9 +294,7 @@ def test_a_name_that_stands_for_nothing_is_left_to_python(tmp_path: Path) -> Non
 
 
 @pytest.mark.plain
-def test_a_switch_of_numbas_that_changes_the_code_is_part_of_the_hash(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_switch_of_numbas_that_changes_the_code_is_part_of_the_hash(monkeypatch):
     force = laws()["hertz"].force
     before = fingerprint(force)
     monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1 if not numba.config.BOUNDSCHECK else 0)
@@ -308,14 +302,14 @@ def test_a_switch_of_numbas_that_changes_the_code_is_part_of_the_hash(
 
 
 @pytest.mark.plain
-def test_an_unchanged_function_comes_from_the_disk(jit: None) -> None:
+def test_an_unchanged_function_comes_from_the_disk(jit):
     made = []
     for factor in (2.0, 2.0, 3.0):
 
-        def scaled(x, factor=factor):  # type: ignore[no-untyped-def]
+        def scaled(x, factor=factor):
             return factor * x
 
-        def at(x):  # type: ignore[no-untyped-def]
+        def at(x):
             return scaled(x)
 
         made.append(loops.compiled(at))
@@ -373,7 +367,7 @@ LAW_EDITS = {
 }
 
 
-def set_up_of(folder: Path, text: str) -> tuple[str, str]:
+def set_up_of(folder, text):
     """What a checkpoint of a run under this law says that it was set up from; the file is
     loaded again, as a notebook does."""
     file = folder / "whole.py"
@@ -385,7 +379,7 @@ def set_up_of(folder: Path, text: str) -> tuple[str, str]:
 
 
 @pytest.mark.plain
-def test_a_checkpoint_is_of_the_law_that_wrote_it(tmp_path: Path) -> None:
+def test_a_checkpoint_is_of_the_law_that_wrote_it(tmp_path):
     one = set_up_of(tmp_path, WHOLE)
     assert set_up_of(tmp_path, WHOLE) == one
     assert set_up_of(tmp_path, WHOLE.replace("return (1e6,)", "return (1e6,)  # as before")) == one
@@ -396,7 +390,7 @@ def test_a_checkpoint_is_of_the_law_that_wrote_it(tmp_path: Path) -> None:
 
 @pytest.mark.guard
 @pytest.mark.plain
-def test_every_function_of_a_law_is_in_the_checkpoint_and_among_the_edits() -> None:
+def test_every_function_of_a_law_is_in_the_checkpoint_and_among_the_edits():
     assert set(Functions._fields) < set(LAW_EDITS)
     static = {name for name, value in vars(ContactLaw).items() if isinstance(value, staticmethod)}
     # the first is called before a run, the others after it
@@ -408,9 +402,7 @@ def test_every_function_of_a_law_is_in_the_checkpoint_and_among_the_edits() -> N
 
 
 @pytest.mark.plain
-def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_counts(
-    tmp_path: Path,
-) -> None:
+def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_counts(tmp_path):
     class Line(Elastoplastic):
         """A straight line."""
 
@@ -424,7 +416,7 @@ def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_c
         residual = staticmethod(lambda d_max, force_max, c: 0.5 * d_max)
 
     for factor in (2.0, 3.0):
-        Line.loading = staticmethod(lambda d, c, factor=factor: factor * c[0] * d)  # type: ignore[method-assign]
+        Line.loading = staticmethod(lambda d, c, factor=factor: factor * c[0] * d)
         law = Line.model(SimpleNamespace()).functions
         c = (1e6, *12 * (0.0,))
         h = law.update((1e-6, 0.0, 0.0, 1.0), c, law.history_of(c))
@@ -432,9 +424,7 @@ def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_c
 
 
 @pytest.mark.plain
-def test_a_function_put_in_a_librarys_place_is_refused(
-    tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_function_put_in_a_librarys_place_is_refused(tmp_path, jit, monkeypatch):
     Files("", "math.sqrt(4.0)").write(tmp_path)
     before = fingerprint(*load(tmp_path).Mine.functions())
     law, mine = load(tmp_path).Mine, functools.wraps(math.sqrt)(lambda x: 7.0)

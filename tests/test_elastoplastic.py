@@ -5,7 +5,6 @@ import math
 from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from granchain.certificates import contact as certificates
 from granchain.certificates import example_inputs, pair_with
 from granchain.contact import laws
 from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
-from granchain.contact.pair import Pair, linearised_plastic_stiffness
+from granchain.contact.pair import linearised_plastic_stiffness
 from granchain.errors import LawError
 
 pytestmark = pytest.mark.usefixtures("plain_scans")
@@ -46,12 +45,12 @@ def on_grids(names):
     return [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in names]
 
 
-def pair(**changes: Any) -> Pair:
+def pair(**changes):
     """Two of its beads, of no stated hardness."""
     return pair_with({"yield_stress": YIELD_STRESS} | changes)
 
 
-def near(value: Any, rel: float) -> Any:
+def near(value, rel):
     """Equal within a relative tolerance alone: overlaps and energies are small numbers."""
     return pytest.approx(value, rel=rel, abs=0.0)
 
@@ -59,7 +58,7 @@ def near(value: Any, rel: float) -> Any:
 class Contact(certificates.Contact):
     """One contact under a law, driven by hand along its own curves."""
 
-    def __init__(self, name: str, yield_stress: float = YIELD_STRESS, **inputs: Any):
+    def __init__(self, name, yield_stress=YIELD_STRESS, **inputs):
         own = laws()[name]
         values = example_inputs(own, **inputs)
         with np.errstate(all="ignore"):
@@ -69,30 +68,30 @@ class Contact(certificates.Contact):
         self.unit = self.law.elastic_limit(self.c) or 1e-3 * RADIUS
         self.largest = min(self.limit, 2000.0 * self.unit)
 
-    def loaded(self, d: float) -> tuple:
+    def loaded(self, d):
         """History of a contact loaded to an overlap."""
         return self.load(d, self.fresh())
 
-    def given_back(self, d: float) -> float:
+    def given_back(self, d):
         return self.law.energy(d, self.c, self.loaded(d))
 
-    def work(self, d: float) -> float:
+    def work(self, d):
         return self.model.law.loading_work(d, self.c)
 
     @property
-    def windows(self) -> list[tuple[float, float]]:
+    def windows(self):
         """Where the guard acts [d_max in units]."""
         rows = np.reshape(self.c[-3 * GUARD_WINDOWS :], (GUARD_WINDOWS, 3))
         return [(start / self.unit, end / self.unit) for start, end, _ in rows if end > 0.0]
 
-    def grid(self, points: int, low: float = 1.0) -> np.ndarray:
+    def grid(self, points, low=1.0):
         return np.geomspace(low * self.unit, self.largest * (1.0 - 1e-9), points)
 
 
 contact = cache(Contact)
 
 
-def switched_off(name: str) -> Contact:
+def switched_off(name):
     return contact(name, as_printed=True)
 
 
@@ -212,7 +211,7 @@ def test_the_constants_that_a_law_takes_where_none_are_given_are_the_published_o
         assert d_c == near(strain**2 * RADIUS, 1e-13)
 
 
-def restitution_by_energy(made: Contact, speed: float) -> float:
+def restitution_by_energy(made, speed):
     """The same from the closed forms alone: U(d_max) = m v^2/2, e^2 = W/U."""
     kinetic = 0.5 * MASS * speed * speed
     d_max = brentq(lambda d: made.work(d) - kinetic, 1e-12, made.largest, xtol=1e-20, rtol=1e-14)
@@ -281,7 +280,7 @@ def test_what_is_lost_stays_lost_on_a_fine_grid_of_largest_overlaps(name):
     assert (lost >= -rounding).all() and (np.diff(lost) >= -rounding[1:]).all()
 
 
-def check_path(made: Contact, path: list[float]) -> None:
+def check_path(made, path):
     """What a contact has lost for good, from the law's own curves, does not fall along a path."""
     law, c = made.law, made.c
     turns = [*(min(x * made.unit, 0.999 * made.largest) for x in path), 0.0]

@@ -2,7 +2,6 @@
 plain Python and as the engine compiles them."""
 
 import math
-from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -19,49 +18,49 @@ LOG_ERROR, EXP_ERROR, POWER_ERROR, NEAR_POWER_ERROR = 3e-16, 2e-16, 2e-15, 4e-16
 WIDE = np.finfo(np.longdouble).nmant >= 63
 
 
-def swept(function: Callable) -> Callable:
+def swept(function):
     """Function over rows, compiled as the engine compiles a sweep."""
     (copy,) = frozen(function)
     if copy.__code__.co_argcount == 1:
 
         @rows
-        def swept_rows(x, y, result):  # type: ignore[no-untyped-def]
+        def swept_rows(x, y, result):
             for k in range(x.size):
                 result[k] = copy(x[k])
 
     else:
 
         @rows
-        def swept_rows(x, y, result):  # type: ignore[no-untyped-def]
+        def swept_rows(x, y, result):
             for k in range(x.size):
                 result[k] = copy(x[k], y[k])
 
     jitable(swept_rows, key="swept")
 
     @numba.njit(**OPTIONS)
-    def sweep(x, y, result):  # type: ignore[no-untyped-def]
+    def sweep(x, y, result):
         swept_rows(x, y, result)
 
-    def over_rows(x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
+    def over_rows(x, y=None):
         result = np.empty_like(x)
         sweep(x, x if y is None else y, result)
         return result
 
-    over_rows.compiled = sweep  # type: ignore[attr-defined]
+    over_rows.compiled = sweep
     return over_rows
 
 
 @pytest.fixture(scope="module")
-def compiled() -> dict[str, Callable]:
+def compiled():
     return {name: swept(getattr(elementary, name)) for name in ("log", "exp", "power")}
 
 
-def bits(values: np.ndarray) -> np.ndarray:
+def bits(values):
     """Of each double; of every nan the same."""
     return np.where(np.isnan(values), np.nan, values).view(np.uint64)
 
 
-def any_doubles(draw: np.random.Generator, n: int) -> np.ndarray:
+def any_doubles(draw, n):
     """All patterns of bits alike: normal and subnormal numbers of both signs, infinities, nan."""
     return draw.integers(0, 2**64, n, dtype=np.uint64).view(np.float64)
 
@@ -81,7 +80,7 @@ with np.errstate(over="ignore"):
 EDGES = np.concatenate([BOTH_SIDES, -BOTH_SIDES])
 
 
-def arguments(draw: np.random.Generator, n: int) -> dict[str, tuple[np.ndarray, ...]]:
+def arguments(draw, n):
     """n arguments of each function: a third any doubles, the others where it does not overflow."""
     some, rest = n // 3, n - n // 3
     edges = np.meshgrid(EDGES, EDGES)
@@ -109,9 +108,7 @@ def arguments(draw: np.random.Generator, n: int) -> dict[str, tuple[np.ndarray, 
 
 
 @pytest.mark.parametrize("n", [10**4, pytest.param(5 * 10**5, marks=pytest.mark.long)])
-def test_on_bits_and_by_frexp_and_ldexp_of_plain_python_the_bits_are_the_same(
-    n: int, compiled: dict[str, Callable]
-) -> None:
+def test_on_bits_and_by_frexp_and_ldexp_of_plain_python_the_bits_are_the_same(n, compiled):
     assert elementary.mantissa_exponent in LOWERED
     found = arguments(np.random.default_rng(20), n)
     for name, values in found.items():
@@ -122,7 +119,7 @@ def test_on_bits_and_by_frexp_and_ldexp_of_plain_python_the_bits_are_the_same(
         assert not differ.any(), (name, [value[differ][:5] for value in values])
 
 
-def largest_error(found: np.ndarray, exact: np.ndarray) -> float:
+def largest_error(found, exact):
     """Relative, where the exact value is a normal number and not 0."""
     size = np.abs(exact)
     normal = (size >= SMALLEST) & (size < 2.0**1023)
@@ -130,7 +127,7 @@ def largest_error(found: np.ndarray, exact: np.ndarray) -> float:
 
 
 @pytest.mark.skipif(not WIDE, reason="no long double here that is wider than a double")
-def test_errors_are_as_promised(compiled: dict[str, Callable]) -> None:
+def test_errors_are_as_promised(compiled):
     # 2e5 arguments each; seed: any
     draw, n = np.random.default_rng(30), 100_000
     wide = np.longdouble
@@ -166,7 +163,7 @@ INF, NAN = math.inf, math.nan
 
 
 @pytest.mark.plain
-def test_ends_are_defined() -> None:
+def test_ends_are_defined():
     for x, value in {0.0: -INF, 5e-324: -INF, 0.9 * SMALLEST: -INF, 1.0: 0.0, INF: INF}.items():
         assert log(x) == value
     assert log(-0.0) == -INF and exp(-0.0) == power(0.0, -0.0) == 1.0
@@ -214,10 +211,10 @@ def test_ends_are_defined() -> None:
 
 
 @pytest.mark.plain
-def test_over_arrays_each_number_is_taken_once() -> None:
+def test_over_arrays_each_number_is_taken_once():
     asked = []
 
-    def noted(x: float, y: float) -> float:
+    def noted(x, y):
         asked.append(x)
         return power(x, y)
 
@@ -232,7 +229,7 @@ def test_over_arrays_each_number_is_taken_once() -> None:
     )
 
 
-def test_loops_over_rows_take_them_in_whole_vectors(compiled: dict[str, Callable]) -> None:
+def test_loops_over_rows_take_them_in_whole_vectors(compiled):
     for name, function in compiled.items():
         function(np.ones(8), np.ones(8))
         (code,) = function.compiled.inspect_llvm().values()
@@ -242,8 +239,8 @@ def test_loops_over_rows_take_them_in_whole_vectors(compiled: dict[str, Callable
 
 
 @pytest.mark.plain
-def test_the_fingerprint_covers_the_form_on_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    def law():  # type: ignore[no-untyped-def]
+def test_the_fingerprint_covers_the_form_on_bits(monkeypatch):
+    def law():
         # each time another function: of a known one the engine looks at what may change
         return lambda x: elementary.log(x)
 

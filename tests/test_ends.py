@@ -18,7 +18,7 @@ from support.rows import (
     velocities,
 )
 
-from granchain.chain import RIGID, Chain, End
+from granchain.chain import RIGID, End
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.engine.recording import Recording
@@ -133,7 +133,7 @@ COVERING = [(0.0, 1.0), (-0.3, 1.2)]
 ANYWHERE = [*COVERING, (0.0, 0.63), (0.21, 0.77)]
 
 
-def random_drive(rng: np.random.Generator, kind: str, spans: list) -> End:
+def random_drive(rng, kind, spans):
     """A smooth random table with speed and curvature at its first row: four sines of random
     phase, as the magnitudes of a struck chain."""
     first, last = spans[rng.integers(len(spans))]
@@ -150,7 +150,7 @@ def random_drive(rng: np.random.Generator, kind: str, spans: list) -> End:
     return End(kind, None, time, scale * value / value[np.argmax(np.abs(value))])
 
 
-def randomly_driven(seed: int, spans: list) -> Chain:
+def randomly_driven(seed, spans):
     """Twelve beads, pressed or touching, driven at one end or both."""
     rng = np.random.default_rng(seed)
     which = ("left", "right", "both")[rng.integers(3)]
@@ -163,7 +163,7 @@ def randomly_driven(seed: int, spans: list) -> Chain:
     )
 
 
-def each(few: int, many: int) -> list:
+def each(few, many):
     """Laws and seeds of tables, at once and in the long run."""
     first = pytest.param("hertz", range(few), id="few-hertz")
     seeds = range(few, many)
@@ -188,7 +188,7 @@ def test_the_ledger_closes_under_drives_of_random_tables(law, seeds, figure):
     figure(f"{what}at a tenth of the step", fine, at_least=1e-9, at_most=1e-6)
 
 
-def velocities_over_time(chain: Chain, law: str, factor: float, unit: int) -> np.ndarray:
+def velocities_over_time(chain, law, factor, unit):
     """At 96 instants, with `factor` times a step of which `unit` times 120 are the run."""
     contacts = contacts_of(laws()[law], chain, inputs_for(law))
     n_steps = round(120 * unit / factor)
@@ -225,7 +225,7 @@ def test_the_motion_under_drives_of_random_tables_converges_with_order_two(law, 
         )
 
 
-def driven_at(side: str, drive: End) -> Chain:
+def driven_at(side, drive):
     ends = (drive, WALL) if side == "left" else (WALL, drive)
     return standing_row(2, *ends, precompression=20.0)
 

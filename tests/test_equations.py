@@ -10,15 +10,12 @@ compared at the law's force, and an equation that is to be solved holds at the l
 import math
 import random
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from granchain.contact import laws
 from granchain.contact.examples import example_inputs
 from granchain.contact.guard import GUARD, Elastoplastic
-from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair, yield_overlap
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -32,7 +29,7 @@ CONTACTS, OVERLAPS = 2 * len(CLEARANCES), 9
 
 
 @pytest.fixture
-def equations(monkeypatch: pytest.MonkeyPatch) -> Any:
+def equations(monkeypatch):
     """The package in docs/; sympy takes its time."""
     monkeypatch.syspath_prepend(str(DOCS))
     import equations
@@ -40,7 +37,7 @@ def equations(monkeypatch: pytest.MonkeyPatch) -> Any:
     return equations
 
 
-def random_pair(rng: random.Random, clearance: float) -> Pair:
+def random_pair(rng, clearance):
     """Two bodies about those of the steel chain, body 1 the larger one."""
     about = lambda middle: middle * math.exp(rng.uniform(-0.4, 0.4))  # noqa: E731
     radius_2 = about(2.38e-3)
@@ -59,9 +56,7 @@ def random_pair(rng: random.Random, clearance: float) -> Pair:
     )
 
 
-def random_inputs(
-    law: type[ContactLaw], pair: Pair, rng: random.Random, place: str
-) -> SimpleNamespace:
+def random_inputs(law, pair, rng, place):
     """Inputs about the example's, as the source has them: the published damping, a contact that
     may pull, no guard, length and clearance of the pair."""
     inputs = example_inputs(law)
@@ -84,12 +79,10 @@ def random_inputs(
     return inputs
 
 
-def known_values(
-    package: Any, equation: Any, pair: Pair, inputs: SimpleNamespace
-) -> dict[Any, Any]:
+def known_values(package, equation, pair, inputs):
     """The values of an equation's symbols that the law's inputs and the pair hold."""
     contact = getattr(inputs, "contact", "internal")
-    known: dict[Any, Any] = {
+    known = {
         package.notation.external: contact == "external",
         package.notation.internal: contact == "internal",
     }
@@ -106,7 +99,7 @@ def known_values(
 
 
 @pytest.mark.parametrize("name", laws())
-def test_a_law_computes_what_its_equation_says(name: str, equations: Any) -> None:
+def test_a_law_computes_what_its_equation_says(name, equations):
     assert name in equations.equations(), (
         f'{name} has no equation: add it under "{name}" to EQUATIONS of a file in docs/equations, '
         "as its source prints it; the page of its family is made from it"
@@ -156,9 +149,7 @@ def test_a_law_computes_what_its_equation_says(name: str, equations: Any) -> Non
 class Contact:
     """An equation and a law with the same numbers."""
 
-    def __init__(
-        self, package: Any, equation: Any, functions: Any, c: tuple, known: dict[Any, Any]
-    ):
+    def __init__(self, package, equation, functions, c, known):
         self.notation, self.equation, self.functions, self.c, self.known = (
             package.notation,
             equation,
@@ -167,14 +158,14 @@ class Contact:
             known,
         )
 
-    def says(self, wanted: Any, **variables: float) -> float:
+    def says(self, wanted, **variables):
         """What the equation says at these values of the variables."""
         values = {getattr(self.notation, name): value for name, value in variables.items()}
         if self.equation.millimetres:
             values[self.notation.d] *= 1e3
         return self.equation.value(wanted, self.known | values)
 
-    def compare(self, d: float, rate: float, h: tuple) -> None:
+    def compare(self, d, rate, h):
         """Force at an overlap and a rate; or overlap at the law's force."""
         force = self.functions.force(d, rate, self.c, h)
         if self.notation.d in self.equation.definitions:
@@ -185,7 +176,7 @@ class Contact:
         size = abs(at_rest) + abs(force - at_rest)
         assert self.says(self.notation.F, d=d, rate=rate) == pytest.approx(force, abs=CLOSE * size)
 
-    def with_dent(self, d_max: float, rng: random.Random) -> None:
+    def with_dent(self, d_max, rng):
         """Force on loading up to a largest overlap, and on unloading from there."""
         c, functions, notation = self.c, self.functions, self.notation
         h = functions.history_of(c)
@@ -205,7 +196,7 @@ class Contact:
             functions.force(d, 0.0, c, h), abs=CLOSE * force_max * d_max / (d_max - h[1])
         )
 
-    def solves(self, residual: Any, law: type[ContactLaw], inputs: SimpleNamespace) -> None:
+    def solves(self, residual, law, inputs):
         """The law's damping factor is the root: Newton's step from it is rounding, in 40 digits."""
         import mpmath
 
@@ -223,7 +214,7 @@ class Contact:
 
 
 @pytest.mark.guard
-def test_every_symbol_is_an_input_a_quantity_of_the_pair_or_defined(equations: Any) -> None:
+def test_every_symbol_is_an_input_a_quantity_of_the_pair_or_defined(equations):
     notation = equations.notation
     variables = {notation.d, notation.rate, notation.F, notation.d_max, notation.F_max, notation.a}
     for name, equation in equations.equations().items():

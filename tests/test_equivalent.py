@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.refused import refused
+from support.refused import assert_refused, refused
 from support.short_chains import AS_OPTIONS, SHORT, short
 
 import granchain as gc
@@ -145,9 +145,7 @@ def test_a_descent_starts_from_one_of_two_equally_low_points():
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
     monkeypatch.setattr(module, "evaluated", lambda *_, **__: pytest.fail("a run"))
     case = short()
-    for arguments, sentence in refused("equivalent"):
-        with pytest.raises(CaseError, match=sentence):
-            gc.equivalent(case, **arguments)
+    assert_refused(lambda given: gc.equivalent(case, **given), refused("equivalent"))
     with pytest.raises(CaseError, match=r"sensors.beads: missing"):
         gc.equivalent(case.replace(**{"sensors.beads": []}), laws=["flores"])
 

@@ -2,8 +2,6 @@
 every law, and are not far wider."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +9,7 @@ from support.random_cases import jumps, kind_of, random_cases
 
 import granchain as gc
 from granchain.analysis.results import measured_pulses
-from granchain.case import Case
 from granchain.simulation import prepare
-from granchain.store import Result
 from granchain.verification import verify
 
 # Divisor of the case's step for the true value: of order two, 1/256 of the error is left.
@@ -27,7 +23,7 @@ JUMP = 1e-3
 FEW = ("hertz", "ma-liu", "flores", "tsuji", "wang-liu-viscous")
 
 
-def exact_peak(fine: Result, sensor: int) -> tuple[float, float, float, float]:
+def exact_peak(fine, sensor):
     """Peak [N] and arrival [s] of a refined run, and what its samples leave open of each: at a jump
     the largest sample, and no parabola."""
     force = fine.sensor_force[:, sensor]
@@ -39,7 +35,7 @@ def exact_peak(fine: Result, sensor: int) -> tuple[float, float, float, float]:
     return pulse.peak, pulse.top, 0.0, 0.0
 
 
-def seen_in(cases: Iterable[Case]) -> list[dict[str, Any]]:
+def seen_in(cases):
     """Of every sensor of every case: kind of the law, whether it jumps, errors and bars, of step
     and samples together, relative to peak and arrival."""
     seen = []
@@ -63,13 +59,7 @@ def seen_in(cases: Iterable[Case]) -> list[dict[str, Any]]:
     return seen
 
 
-def report(
-    seen: list[dict[str, Any]],
-    among: str,
-    figure: Callable[..., None],
-    least: float,
-    medians: bool = True,
-) -> None:
+def report(seen, among, figure, least, medians=True):
     """How many errors are covered, and how wide the bars are."""
     for what in ("peak", "arrival"):
         errors, bars = (
@@ -87,7 +77,7 @@ def report(
 EVERY, DRAWN = "every step sampled", "samples 0.2 to 4 us apart"
 
 
-def every_step(cases: Iterable[Case]) -> Iterator[Case]:
+def every_step(cases):
     """The cases, with every step sampled."""
     for case in cases:
         yield case.replace(**{"sensors.interval": prepare(case)[2].value})

@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +21,7 @@ ERRORS = {
 KNOWN, OWN = 14, 24
 
 
-def pieces(node: ast.expr) -> list[str]:
+def pieces(node):
     """The words of a sentence, between what is filled in."""
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) else []
@@ -37,12 +36,12 @@ def pieces(node: ast.expr) -> list[str]:
     return []
 
 
-def is_name(node: ast.expr, *names: str) -> bool:
+def is_name(node, *names):
     return isinstance(node, ast.Name) and node.id in names
 
 
 @cache
-def package() -> list[tuple[str, ast.AST]]:
+def package():
     """Every raise and every call of the package, with its file and line."""
     return [
         (f"{path.relative_to(PACKAGE)}:{node.lineno}", node)
@@ -52,7 +51,7 @@ def package() -> list[tuple[str, ast.AST]]:
     ]
 
 
-def messages() -> Iterator[tuple[str, ast.expr]]:
+def messages():
     """Where an error of ours is raised, and its message."""
     for where, node in package():
         call = node.exc if isinstance(node, ast.Raise) else None
@@ -110,7 +109,7 @@ OTHERS = (
 )
 
 
-def composed(node: ast.expr) -> str:
+def composed(node):
     """The message of an error, \0 in place of what is filled in."""
     if isinstance(node, ast.Constant):
         return str(node.value)
@@ -143,7 +142,7 @@ def test_every_error_has_a_location_a_problem_and_a_requirement(figure):
     figure("error messages without a requirement", len(lacking) + len(old), at_most=0)
 
 
-def first_text(node: ast.expr) -> str:
+def first_text(node):
     """The beginning of a text; "A" if it is not written in the call."""
     if isinstance(node, ast.JoinedStr):
         return first_text(node.values[0])

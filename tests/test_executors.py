@@ -2,11 +2,8 @@
 
 import os
 import pickle
-from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,12 +20,12 @@ SPEEDS = [0.5, 0.7, 0.9, 1.1]
 class After:
     """Computes tasks here; from the second one on `then` answers."""
 
-    def __init__(self, then: Callable[[Future[list[bytes]]], Any]):
+    def __init__(self, then):
         self._then, self._count = then, 0
 
-    def submit(self, function: Callable[..., list[bytes]], *task: Any) -> Future[list[bytes]]:
+    def submit(self, function, *task):
         self._count += 1
-        future: Future[list[bytes]] = Future()
+        future = Future()
         if self._count == 1:
             future.set_result(function(*task))
             return future
@@ -36,12 +33,12 @@ class After:
         return future if other is None else other
 
 
-def is_cancelled(future: Future[list[bytes]]) -> None:
+def is_cancelled(future):
     future.cancel()
     future.set_running_or_notify_cancel()
 
 
-def shut_down() -> ThreadPoolExecutor:
+def shut_down():
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
     return pool
@@ -49,40 +46,32 @@ def shut_down() -> ThreadPoolExecutor:
 
 COUNT = "2 of 4 members are computed"
 FIRST = "1 of 4 members are computed"
-FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
+FAULTS = {
     "shut down": (
-        shut_down,
-        "rejected a task (RuntimeError: cannot schedule new futures after shutdown)",
-        FIRST,
-    ),
+        shut_down, "rejected a task (RuntimeError: cannot schedule new futures after shutdown)",
+        FIRST),
     "pickling": (
         lambda: After(lambda future: future.set_exception(pickle.PicklingError("no pickle"))),
-        "did not compute a task (PicklingError: no pickle)",
-        COUNT,
-    ),
+        "did not compute a task (PicklingError: no pickle)", COUNT),
     "cancelled": (lambda: After(is_cancelled), "did not compute a task (CancelledError)", COUNT),
     "no records": (
         lambda: After(lambda future: future.set_result([b"nonsense"])),
-        "returned something other than the members of its task (JSONDecodeError",
-        COUNT,
-    ),
+        "returned something other than the members of its task (JSONDecodeError", COUNT),
     "no members": (
         lambda: After(lambda future: future.set_result([])),
-        "returned something other than the members of its task (ValueError",
-        COUNT,
-    ),
-}
+        "returned something other than the members of its task (ValueError", COUNT),
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
-def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_tasks(monkeypatch):
     monkeypatch.setattr(executors, "TASK_SECONDS", 1e-9)
 
 
 @pytest.mark.parametrize(("executor", "words", "kept"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
-    executor: Callable[[], Any], words: str, kept: str, tmp_path: Path
-) -> None:
+    executor, words, kept, tmp_path
+):
     case, vary = elastic(), {"striker.speed": SPEEDS}
     with pytest.raises(RunError) as raised:
         gc.sweep(case, vary, executor=executor())
@@ -103,7 +92,7 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
     )
     assert np.isfinite(raised.value.result.peak.values[:count]).all()
     assert [path.name for path in tmp_path.iterdir()] == ["study.h5.part"]
-    computed: list[int] = []
+    computed = []
     whole = gc.sweep(
         case, vary, out=out, resume=True, progress=lambda done, members: computed.append(done)
     )
@@ -116,40 +105,38 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
 class DaskClient:
     """What counts of a dask Client: its futures are its own, its executor's those of Python."""
 
-    def submit(self, *task: Any) -> object:
+    def submit(self, *task):
         return object()
 
-    def get_executor(self, *, pure: bool) -> ThreadPoolExecutor:
+    def get_executor(self, *, pure):
         assert not pure
         return ThreadPoolExecutor(1)
 
 
-def test_a_dask_client_computes_as_an_executor_does() -> None:
+def test_a_dask_client_computes_as_an_executor_does():
     here = gc.sweep(elastic(), {"striker.speed": SPEEDS})
     there = gc.sweep(elastic(), {"striker.speed": SPEEDS}, executor=DaskClient())
     assert there.identical(here)
 
 
-def test_complete_results_of_an_executor_are_written_to_a_file(tmp_path: Path) -> None:
+def test_complete_results_of_an_executor_are_written_to_a_file(tmp_path):
     cases = [elastic(**{"striker.speed": speed}) for speed in SPEEDS]
     with ThreadPoolExecutor(1) as pool:
         ensemble = gc.evaluate(cases, "result", executor=pool, out=tmp_path / "runs.h5")
     assert all(result.equals(gc.run(case)) for result, case in zip(ensemble, cases, strict=True))
 
 
-def test_a_pool_whose_process_dies_is_a_sentence(tmp_path: Path) -> None:
+def test_a_pool_whose_process_dies_is_a_sentence(tmp_path):
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         pool.submit(os._exit, 1)
         with pytest.raises(RunError, match=r"executor: it .*task \(BrokenProcessPool"):
             gc.sweep(elastic(), {"striker.speed": SPEEDS}, executor=pool, out=tmp_path / "study.h5")
 
 
-def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(monkeypatch):
     from granchain.studies import members
 
-    def interrupted(*arguments: Any, **options: Any) -> None:
+    def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(members, "wait", interrupted)
@@ -175,7 +162,7 @@ class Stiff(Hertz):
 
 
 @pytest.fixture
-def edited_law(tmp_path: Path, own_laws: None) -> tuple[Path, type[gc.ContactLaw]]:
+def edited_law(tmp_path, own_laws):
     """A law file that was edited after it was loaded, and the law that was loaded."""
     file = tmp_path / "stiff_law.py"
     file.write_text(STIFF.replace("FACTOR", "1.0"))
@@ -184,7 +171,7 @@ def edited_law(tmp_path: Path, own_laws: None) -> tuple[Path, type[gc.ContactLaw
     return file, law
 
 
-def check_one_law(executor: Any, file: Path, law: type[gc.ContactLaw]) -> None:
+def check_one_law(executor, file, law):
     """All members of a study have the loaded law, and a warning names the edited file."""
     case, vary = elastic(**{"contact": {"law": "stiff"}}), {"striker.speed": SPEEDS}
     expected = gc.sweep(case, vary)
@@ -197,18 +184,14 @@ def check_one_law(executor: Any, file: Path, law: type[gc.ContactLaw]) -> None:
         assert np.array_equal(gc.sweep(case, vary, executor=executor).peak, expected.peak)
 
 
-def test_threads_keep_the_law_that_was_loaded_after_its_file_is_edited(
-    edited_law: tuple[Path, type[gc.ContactLaw]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_keep_the_law_that_was_loaded_after_its_file_is_edited(edited_law, monkeypatch):
     monkeypatch.setattr(executors, "TASK_SECONDS", 1e-9)
     with ThreadPoolExecutor(2) as executor:
         check_one_law(executor, *edited_law)
 
 
 @pytest.mark.long
-def test_threads_of_dask_keep_the_law_that_was_loaded_after_its_file_is_edited(
-    edited_law: tuple[Path, type[gc.ContactLaw]],
-) -> None:
+def test_threads_of_dask_keep_the_law_that_was_loaded_after_its_file_is_edited(edited_law):
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(

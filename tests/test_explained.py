@@ -1,9 +1,7 @@
 """What the explanation says of order and stability holds in the computations of its figures."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture
-def explained(monkeypatch) -> Any:
+def explained(monkeypatch):
     """The script in docs/."""
     monkeypatch.syspath_prepend(str(DOCS))
     import explained
@@ -20,7 +18,7 @@ def explained(monkeypatch) -> Any:
     return explained
 
 
-def order(error: Callable[[int], float]) -> float:
+def order(error):
     """Slope of the largest errors over the step, from the coarse runs to the fine ones."""
     coarse, fine = (max(map(error, steps)) for steps in STEPS)
     return math.log(coarse / fine) / math.log(STEPS[1][0] / STEPS[0][0])
@@ -31,28 +29,26 @@ STEPS = (range(40, 60), range(160, 240, 4))
 
 
 @pytest.mark.parametrize("power", [0.0, 0.25, 0.5])
-def test_the_weight_at_an_onset_makes_order_two_of_order_one_and_a_power(
-    power: float, explained: Any
-):
+def test_the_weight_at_an_onset_makes_order_two_of_order_one_and_a_power(power, explained):
     exact = explained.onset_run(power, 8009, True)
 
-    def seen(weighted: bool) -> float:
+    def seen(weighted):
         return order(lambda n: abs(explained.onset_run(power, n, weighted) - exact))
 
     assert seen(True) == pytest.approx(2.0, abs=0.15) and seen(False) < 2.0 - 0.5 * (1.0 - power)
 
 
-def test_a_corrected_step_across_a_jump_makes_order_two_of_order_one(explained: Any):
+def test_a_corrected_step_across_a_jump_makes_order_two_of_order_one(explained):
     exact = explained.jump_exact(1.0)[0]
 
-    def seen(corrected: bool) -> float:
+    def seen(corrected):
         return order(lambda n: abs(explained.jump_run(n, 1.0, corrected)[-1, 1] - exact))
 
     assert seen(True) == pytest.approx(2.0, abs=0.1) and seen(False) == pytest.approx(1.0, abs=0.3)
 
 
 def test_the_limit_of_the_step_is_where_a_root_leaves_the_unit_circle_and_figures_are_shown(
-    explained: Any,
+    explained,
 ):
     for ratio in np.geomspace(1e-2, 1e2, 7).tolist():
         limit = 2.0 / (ratio + math.sqrt(ratio * ratio + 1.0))

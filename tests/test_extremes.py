@@ -3,7 +3,6 @@
 import copy
 import warnings
 from functools import cache
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,21 +17,16 @@ from granchain.simulation import prepare, recording_of, run
 
 # Laws whose loops other tests compile.
 COMPILED = ("hertz", "ma-liu", "flores", "tsuji")
-FORMS: list[dict[str, Any]] = [
+FORMS = [
     {},
     {"chain.gap": 1e-6},
-    {
-        "striker": None,
-        "chain.precompression": 20.0,
-        "ends.left": "wall",
-        "ends.right": "rigid",
-        "contact.impact_speed": 1.0,
-    },
+    {"striker": None, "chain.precompression": 20.0, "ends.left": "wall", "ends.right": "rigid",
+     "contact.impact_speed": 1.0},
     {"chain.gravity": 9.81, "ends.right": "wall"},
-]
+]  # fmt: skip
 
 
-def changed(**changes: Any) -> Case:
+def changed(**changes):
     """Five beads under Hertz's law, with changes."""
     return load_case("steel-chain-hertz").replace(
         **{"chain.beads": 5, "sensors.beads": [1], "sensors.contacts": []} | changes
@@ -40,7 +34,7 @@ def changed(**changes: Any) -> Case:
 
 
 @cache
-def documents(law: str) -> list[dict[str, Any]]:
+def documents(law):
     """Plain tables of five beads under a law, touching, apart, loaded, hanging."""
     steel = changed(**{"snapshots": None, "time.end": 1e-4})
     kinds = {quantity.name: quantity for quantity in laws()[law].inputs}
@@ -64,7 +58,7 @@ def documents(law: str) -> list[dict[str, Any]]:
     return found
 
 
-def numbers(value: Any, way: tuple = ()) -> list[tuple]:
+def numbers(value, way=()):
     """Ways to every decimal number of a document."""
     items = (
         value.items()
@@ -85,7 +79,7 @@ POWERS = st.one_of(st.integers(-30, 30), st.integers(-120, 120), st.integers(-15
 
 
 @st.composite
-def distorted(draw: st.DrawFn, names: tuple[str, ...]) -> dict[str, Any]:
+def distorted(draw, names):
     """A case with up to four of its numbers many times as large or small."""
     made = copy.deepcopy(draw(st.sampled_from(documents(draw(st.sampled_from(names))))))
     for _ in range(draw(st.integers(1, 4))):
@@ -97,7 +91,7 @@ def distorted(draw: st.DrawFn, names: tuple[str, ...]) -> dict[str, Any]:
     return made
 
 
-def look(made: dict[str, Any]) -> str:
+def look(made):
     """How far a case comes: "refused", "prepared", or how the first steps end."""
     try:
         with warnings.catch_warnings():
@@ -127,7 +121,7 @@ def test_absurd_values_run_or_are_refused(figure):
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )  # fmt: skip
     @given(distorted(tuple(laws())))
-    def each(made: dict[str, Any]) -> None:
+    def each(made):
         seen.append(look(made))
 
     each()

@@ -9,9 +9,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -52,13 +50,13 @@ LONG = (*RUN, "--set", "time.end=50.0", "--set", "sensors.interval=1e-3", "--che
 
 
 @pytest.fixture
-def disk(tmp_path) -> Iterator[Callable[..., Path]]:
+def disk(tmp_path):
     with mounting(tmp_path) as mount:
         yield mount
 
 
 # --- kill -9
-def obeys(folder: Path, *arguments: str) -> None:
+def obeys(folder, *arguments):
     """What a child does: the command, and its exit code is the process's."""
     os.chdir(folder)
     with open(os.devnull, "w") as nowhere, open(folder.parent / "said", "w", buffering=1) as said:
@@ -66,11 +64,11 @@ def obeys(folder: Path, *arguments: str) -> None:
         os._exit(obey(arguments))
 
 
-def crawls_from(first: int) -> Callable[..., Status]:
+def crawls_from(first):
     """What advances a state: from this step on, one step every 10 ms."""
     advance = State.advance
 
-    def slowly(state: State, steps: int, *more: Any) -> Status:
+    def slowly(state, steps, *more):
         if state.step >= first:
             time.sleep(0.01)
         return advance(state, min(steps, max(first - state.step, 1)), *more)
@@ -82,7 +80,7 @@ def crawls_from(first: int) -> Callable[..., Status]:
 @pytest.mark.filterwarnings("ignore:.*the one before it is taken")
 @pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.long)])
 def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
-    kills: int, tmp_path, monkeypatch, figure: Callable[..., None]
+    kills, tmp_path, monkeypatch, figure
 ):
     monkeypatch.setattr(journal, "LEAST_RATIO", 0.0)
     folder = tmp_path / "run"
@@ -148,9 +146,7 @@ MOMENTS = (None, None, 0.12, 0.08, 0.2, 0.35)
 @pytest.mark.promise("R6")
 @COUNTED
 @pytest.mark.parametrize("trials", [3, pytest.param(60, marks=pytest.mark.long)])
-def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
-    trials: int, tmp_path, figure: Callable[..., None]
-):
+def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(trials, tmp_path, figure):
     """Every third by two signals at once: they are one sentence and one end."""
     draw, longest, saved = random.Random(6), 0.0, 0
     for trial in range(trials):
@@ -190,9 +186,9 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
 @pytest.mark.promise("R6")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_forgotten(
-    number: int, tmp_path
+    number, tmp_path
 ):
-    def forgets() -> None:
+    def forgets():
         with (
             open(os.devnull, "w") as nowhere,
             claim(tmp_path / "run.h5"),
@@ -215,7 +211,7 @@ def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_fo
 def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path, monkeypatch):
     monkeypatch.setattr("granchain.cli.interrupts.TOGETHER_SECONDS", 0.0)
 
-    def stopped_twice() -> None:
+    def stopped_twice():
         with (
             open(tmp_path / "said", "wb", buffering=0) as said,
             claim(tmp_path / "run.h5"),
@@ -241,9 +237,7 @@ def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path,
 
 # --- Disks and folders
 @pytest.mark.promise("R5")
-def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
-    disk: Callable[..., Path], capfd: pytest.CaptureFixture[str], monkeypatch
-):
+def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(disk, capfd, monkeypatch):
     """Before the run, where its records do not fit; after it, where the disk has filled since."""
     folder = disk("size=1m")
     target = folder / "run.h5"
@@ -264,9 +258,7 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
 
 
 @pytest.mark.promise("R5")
-def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
-    disk: Callable[..., Path], monkeypatch, capfd: pytest.CaptureFixture[str]
-):
+def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(disk, monkeypatch, capfd):
     monkeypatch.setattr("granchain.run", lambda *case, **more: pytest.fail("the run began"))
     for folder, name, sentence in (
         (
@@ -292,7 +284,7 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch, tmp_path)
         (folder / "old.h5").write_bytes(b"granchain_format")
         folder.chmod(0o555)
 
-        def somebody() -> None:
+        def somebody():
             if os.geteuid() == 0:  # who may write everywhere
                 os.setuid(65534)
             outs = [str(folder / file) for file in ("run.h5", "old.h5")]
@@ -309,7 +301,7 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch, tmp_path)
 # --- A second writer
 @pytest.mark.promise("R7")
 def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
-    tmp_path, capfd: pytest.CaptureFixture[str], monkeypatch, figure: Callable[..., None]
+    tmp_path, capfd, monkeypatch, figure
 ):
     folder = tmp_path / "run"
     folder.mkdir()
@@ -317,7 +309,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     holds, goes_on = (multiprocessing.get_context("fork").Event() for _ in range(2))
     advance = State.advance
 
-    def waits(state: State, *more: Any) -> Status:
+    def waits(state, *more):
         """Compute a block once the others were refused."""
         holds.set()
         assert goes_on.wait(LONGEST)
@@ -328,7 +320,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
         first = in_a_child(obeys, folder, *RUN, "--set", "time.end=0.05", "--checkpoint", "1e-3")
     # It computes now, so it holds the lock: that the lock file exists does not show that.
     assert holds.wait(LONGEST), (tmp_path / "said").read_text()
-    computed: list[State] = []
+    computed = []
     with monkeypatch.context() as watched:
         watched.setattr(State, "advance", lambda state, *more: computed.append(state))
         codes = [obey([*RUN, *more]) for more in ((), ("--overwrite",), ("--resume",))]
@@ -344,7 +336,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
 
 
 # --- Numbers that are none
-POISONED: dict[str, tuple[str, str, Callable[[State], None]]] = {
+POISONED = {
     "displacement": ("hertz", "bead 4", lambda state: state.bodies.u.__setitem__(5, np.nan)),
     "velocity": ("hertz", "bead 4", lambda state: state.bodies.v.__setitem__(5, np.nan)),
     "infinite velocity": ("ma-liu", "bead 4", lambda state: state.bodies.v.__setitem__(5, np.inf)),
@@ -359,11 +351,11 @@ POISONED: dict[str, tuple[str, str, Callable[[State], None]]] = {
 @pytest.mark.promise("N10")
 @pytest.mark.parametrize(("law", "place", "poison"), POISONED.values(), ids=POISONED)
 def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_and_advice(
-    law: str, place: str, poison: Callable[[State], None], here, monkeypatch, obeyed
+    law, place, poison, here, monkeypatch, obeyed
 ):
     advance, after = State.advance, []
 
-    def poisoned(state: State, steps: int, looks: bool) -> Status:
+    def poisoned(state, steps, looks):
         """Blocks of 60 steps; after the fifth, the poison."""
         if state.step == 300:
             poison(state)

@@ -831,67 +831,41 @@ NEVER_CLOSED = {"largest_overlap": np.zeros(19)}
 WRONG = (
     (partial(gc.run, "t.toml"), 'case: "t.toml" is not a Case. Make one with granchain.load_case.'),
     (partial(gc.dispersion, {}), "case: dict is not a Case"),
-    (
-        partial(gc.spectrum, "gap.h5"),
-        'spectrum: "gap.h5" is not a Result. It must be a Result. Open a file with granchain.open',
-    ),
-    (
-        partial(figures.force_traces, "pairs.h5"),
-        'figure: "pairs.h5" is not a Result. It must be a Result. Open a file with granchain.open',
-    ),
+    (partial(gc.spectrum, "gap.h5"),
+     'spectrum: "gap.h5" is not a Result. It must be a Result. Open a file with granchain.open'),
+    (partial(figures.force_traces, "pairs.h5"),
+     'figure: "pairs.h5" is not a Result. It must be a Result. Open a file with granchain.open'),
     (partial(figures.spectrum, SMALL), "figure: Dataset is not supported. It must be a Spectrum"),
-    (
-        partial(figures.dispersion_curves, SMALL),
-        "figure: Dataset is not supported. It must be a Dispersion",
-    ),
-    (
-        partial(figures.study_curves, "study.h5"),
-        'study: "study.h5" is not a study. It must be the Dataset of a study. Create one with '
-        "granchain.sweep",
-    ),
-    (
-        partial(figures.study_curves, SMALL, "peack"),
-        'study: "peack" is not valid. It must be a variable of the study: peak. Did you mean '
-        '"peak"',
-    ),
-    (
-        partial(figures.study_distribution, SMALL, "words"),
-        'study: "words" is not valid. It must be a variable of the study: peak.',
-    ),
-    (
-        partial(figures.study_curves, SMALL, "peak", "bead"),
-        'study: "bead" is not valid. It must be a dimension of peak: sensor_bead.',
-    ),
-    (
-        partial(figures.study_map, SMALL, "peak", "sensor_bead", "x"),
-        'study: "x" is not valid. It must be a dimension of peak: sensor_bead',
-    ),
-    (
-        lambda: figures.force_traces(synthetic(), sensors=[4]),
-        "figure: [4] is not valid. Each must be one of [3, 8, 13]",
-    ),
-    (
-        lambda: figures.energy(synthetic(), ax=Figure().subplots(3)),
-        "ax: 3 objects of type Axes do not fit. It must be 2 Axes, one per panel. Create them with",
-    ),
-    (
-        lambda: figures.overlaps(synthetic(), ax=Figure()),
-        "ax: 1 objects of type Figure do not fit. It must be 1 Axes",
-    ),
+    (partial(figures.dispersion_curves, SMALL),
+     "figure: Dataset is not supported. It must be a Dispersion"),
+    (partial(figures.study_curves, "study.h5"),
+     'study: "study.h5" is not a study. It must be the Dataset of a study. Create one with '
+     "granchain.sweep"),
+    (partial(figures.study_curves, SMALL, "peack"),
+     'study: "peack" is not valid. It must be a variable of the study: peak. Did you mean '
+     '"peak"'),
+    (partial(figures.study_distribution, SMALL, "words"),
+     'study: "words" is not valid. It must be a variable of the study: peak.'),
+    (partial(figures.study_curves, SMALL, "peak", "bead"),
+     'study: "bead" is not valid. It must be a dimension of peak: sensor_bead.'),
+    (partial(figures.study_map, SMALL, "peak", "sensor_bead", "x"),
+     'study: "x" is not valid. It must be a dimension of peak: sensor_bead'),
+    (lambda: figures.force_traces(synthetic(), sensors=[4]),
+     "figure: [4] is not valid. Each must be one of [3, 8, 13]"),
+    (lambda: figures.energy(synthetic(), ax=Figure().subplots(3)),
+     "ax: 3 objects of type Axes do not fit. It must be 2 Axes, one per panel. Create them with"),
+    (lambda: figures.overlaps(synthetic(), ax=Figure()),
+     "ax: 1 objects of type Figure do not fit. It must be 1 Axes"),
     (lambda: figures.space_time(synthetic(change=ONE_SHOT)), "too few snapshots or beads"),
     (lambda: figures.space_time(synthetic(without=SNAPSHOTS)), "[snapshots]"),
-    (
-        lambda: figures.overlaps(synthetic(change=NEVER_CLOSED)),
-        "no contact closed. At least one closed contact is required",
-    ),
-    (
-        lambda: figures.energy(synthetic(without=ENERGY)),
-        "no energy_time. To record it, record the energy balance: `ledger = true` under [energy]",
-    ),
+    (lambda: figures.overlaps(synthetic(change=NEVER_CLOSED)),
+     "no contact closed. At least one closed contact is required"),
+    (lambda: figures.energy(synthetic(without=ENERGY)),
+     "no energy_time. To record it, record the energy balance: `ledger = true` under [energy]"),
     (figures.hysteresis, "no result"),
     (figures.impact_loops, "impact_loops: no impact. At least one impact is required"),
     (partial(figures.sensitivities, SMALL), "figure: Dataset has no variable first_order"),
-)
+)  # fmt: skip
 
 
 def test_what_cannot_be_drawn_or_run_is_refused_with_how_to_get_it():

@@ -13,7 +13,7 @@ from scipy.signal import detrend, lfilter
 from support import short_chains
 from support.between_runs import BetweenRuns
 from support.noise_kinds import KINDS, OWN, STATED, noisy
-from support.refused import refused
+from support.refused import assert_refused, refused
 from support.traces import changed
 
 import granchain as gc
@@ -519,9 +519,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
     many = [*KEYS, "contact.xi", "chain.radius", "chain.mass", "chain.material.youngs_modulus"]
     with monkeypatch.context() as patch:
         patch.setattr(fit_problem, "evaluated", lambda *_, **__: pytest.fail("a run"))
-        for asked, sentence in refused("fit"):
-            with pytest.raises(CaseError, match=sentence):
-                gc.fit(start(), trace, **asked)
+        assert_refused(lambda asked: gc.fit(start(), trace, **asked), refused("fit"))
         with pytest.raises(TraceError, match="free: 6 keys exceed 5 measured numbers"):
             gc.fit(start(), trace, many)
         with pytest.raises(

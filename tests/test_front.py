@@ -3,9 +3,6 @@ whatever the step and the records are."""
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,14 +28,14 @@ CHAIN = gc.load_case("steel-chain-hertz").replace(**{
 
 
 @contextlib.contextmanager
-def all_swept() -> Iterator[None]:
+def all_swept():
     """The front of every run starts at the last contact."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Masses, "at_rest_ahead", property(lambda masses: masses.n_bodies - 1))
         yield
 
 
-def ended(case: gc.Case, **how: Any) -> gc.Result:
+def ended(case, **how):
     """A run, to its failure where it fails."""
     try:
         return gc.run(case, **how)
@@ -47,12 +44,12 @@ def ended(case: gc.Case, **how: Any) -> gc.Result:
         return error.result
 
 
-def swept(case: gc.Case) -> gc.Result:
+def swept(case):
     with all_swept():
         return ended(case)
 
 
-def unlike(one: Any, other: Any) -> int:
+def unlike(one, other):
     """How many numbers differ in a bit."""
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape or one.dtype != other.dtype:
@@ -65,7 +62,7 @@ def unlike(one: Any, other: Any) -> int:
     )
 
 
-def differing(one: Any, other: Any) -> int:
+def differing(one, other):
     """Numbers that differ in a bit, of all that two results, or two data sets, have both."""
     shared = one.variables.keys() & other.variables.keys()
     return sum(unlike(one.variables[name].data, other.variables[name].data) for name in shared)
@@ -73,7 +70,7 @@ def differing(one: Any, other: Any) -> int:
 
 # --- A contact that closes and opens again between two looks
 @pytest.mark.promise("R2")
-def test_a_wave_goes_on_whatever_is_recorded(figure: Callable[..., None]) -> None:
+def test_a_wave_goes_on_whatever_is_recorded(figure):
     bare, recorded, reference = (
         gc.run(CHAIN),
         gc.run(CHAIN.replace(**{"snapshots.interval": 2e-6 * 29})),
@@ -93,7 +90,7 @@ def test_a_wave_goes_on_whatever_is_recorded(figure: Callable[..., None]) -> Non
 
 # A law with each kind of loop: without rate and history, with dents, with a rate, with a rate and
 # an onset, pulling at the end, jumping at the onset and inside, and of the user's own.
-LAWS: dict[str, dict[str, Any]] = {
+LAWS = {
     "hertz": {},
     "ma-liu": {},
     "flores": {},
@@ -112,7 +109,7 @@ LATER = pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
 
 
 @pytest.fixture
-def own_law(own_laws: None) -> None:
+def own_law(own_laws):
     class Softer(ContactLaw):
         """A force that goes with d^(5/4)."""
 
@@ -122,21 +119,21 @@ def own_law(own_laws: None) -> None:
         coefficients = (Quantity("stiffness", "N/m^(5/4)", "K"),)
 
         @staticmethod
-        def coefficients_of(pair: Any, inputs: Any) -> tuple[float, ...]:
+        def coefficients_of(pair, inputs):
             return (inputs.stiffness,)
 
         @staticmethod
-        def force(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+        def force(overlap, rate, c, h):
             d = overlap if overlap > OPEN else 0.0
             return c[0] * d * math.sqrt(math.sqrt(d))
 
         @staticmethod
-        def energy(overlap, c, h):  # type: ignore[no-untyped-def]
+        def energy(overlap, c, h):
             d = overlap if overlap > OPEN else 0.0
             return 4.0 / 9.0 * c[0] * d * d * math.sqrt(math.sqrt(d))
 
 
-def contact_of(name: str) -> dict[str, Any]:
+def contact_of(name):
     """The table of a case for a law."""
     given = {"law": name} | LAWS[name]
     law = laws()[given["law"]]
@@ -144,7 +141,7 @@ def contact_of(name: str) -> dict[str, Any]:
     return {key: value for key, value in (examples | given).items() if value is not None}
 
 
-def drawn(name: str, draw: np.random.Generator, long: bool) -> Any:
+def drawn(name, draw, long):
     """A row of steel beads, 70 to 10,000, struck at .05 to 10 m/s; step up to the limit; each
     record there or not.
 
@@ -154,7 +151,7 @@ def drawn(name: str, draw: np.random.Generator, long: bool) -> Any:
     steps, speed = int(draw.integers(150, 600 if beads > 1000 else 1200)), between(draw, 0.05, 10.0)
     # free flights from far less than a step to many
     gap = between(draw, 1e-8, 2e-5) if draw.random() < 0.5 else 0.0
-    changes: dict[str, Any] = {
+    changes = {
         "chain.beads": beads,
         "chain.gap": gap,
         "striker.speed": speed,
@@ -180,7 +177,7 @@ def drawn(name: str, draw: np.random.Generator, long: bool) -> Any:
     # a wave passes 800 m/s at most, and one contact a step
     reached = int(min(beads - 1, 5 + steps * min(1.0, dt * 800.0 / 4.76e-3)))
     every = int(draw.integers(1, 8))
-    records: dict[str, Any] = {
+    records = {
         "time.step": dt,
         "time.end": steps * dt,
         "energy.interval": int(draw.integers(7, 200)) * dt,
@@ -193,14 +190,14 @@ def drawn(name: str, draw: np.random.Generator, long: bool) -> Any:
     return case.replace(**records)
 
 
-def slower(case: Any) -> list[Any]:
+def slower(case):
     """The case, and two with a slower striker, at the same step."""
     return [
         case.replace(**{"striker.speed": part * case.striker.speed}) for part in (1.0, 0.7, 0.4)
     ]
 
 
-def found_by(way: str, case: Any, draw: np.random.Generator, folder: Path) -> int:
+def found_by(way, case, draw, folder):
     """Numbers that differ from those of a loop over all contacts, by one way to run a case."""
     threads, reference = int(draw.integers(1, 4)), swept(case)
     assert reference.status in (Status.COMPLETE, Status.LEDGER_OPEN), reference.status
@@ -234,7 +231,7 @@ def found_by(way: str, case: Any, draw: np.random.Generator, folder: Path) -> in
     return differing(study, whole) + unlike(first, reference.sensor_force)
 
 
-def found(name: str, count: int, seed: int, folder: Path) -> int:
+def found(name, count, seed, folder):
     """The same over so many cases of a law, by each way in turn."""
     draw, ways = np.random.default_rng(seed), [WAYS[place % len(WAYS)] for place in range(count)]
     return sum(
@@ -243,16 +240,14 @@ def found(name: str, count: int, seed: int, folder: Path) -> int:
 
 
 @pytest.fixture
-def threads_of_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def threads_of_any_number(monkeypatch):
     """Chains of some tiles go on several threads, too."""
     monkeypatch.setattr(tiles, "TILES_APART", 1)
 
 
 @LATER
 @pytest.mark.promise("R2")
-def test_what_is_left_out_changes_no_bit_of_random_cases(
-    threads_of_any_number: None, tmp_path: Path, figure: Callable[..., None]
-) -> None:
+def test_what_is_left_out_changes_no_bit_of_random_cases(threads_of_any_number, tmp_path, figure):
     differ = found("hertz", 6, 1, tmp_path)
     figure("numbers that differ from those of a loop over all contacts, 6 cases", differ, at_most=0)
 
@@ -262,12 +257,8 @@ def test_what_is_left_out_changes_no_bit_of_random_cases(
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", LAWS)
 def test_what_is_left_out_changes_no_bit_of_many_random_cases(
-    law: str,
-    own_law: None,
-    threads_of_any_number: None,
-    tmp_path: Path,
-    figure: Callable[..., None],
-) -> None:
+    law, own_law, threads_of_any_number, tmp_path, figure
+):
     figure(
         f"numbers that differ from those of a loop over all contacts, {MANY} cases",
         found(law, MANY, 2, tmp_path),

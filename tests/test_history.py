@@ -2,9 +2,6 @@
 in snapshots, in whatever way a result comes."""
 
 import math
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +14,6 @@ from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.guard import GUARD
 from granchain.contact.law import PHASES, Quantity
-from granchain.contact.model import Model
 from granchain.errors import LawError
 from granchain.simulation import phases
 
@@ -27,7 +23,7 @@ NEW = ("largest_overlap", "residual_overlap", "phase")
 SHOTS = tuple(f"snapshot_{name}" for name in NEW)
 
 
-def short(base: str = "steel-chain", **changes: Any) -> gc.Case:
+def short(base="steel-chain", **changes):
     """The pulse in the first beads of a row of twelve."""
     small = {
         "chain.beads": 12,
@@ -40,15 +36,13 @@ def short(base: str = "steel-chain", **changes: Any) -> gc.Case:
     return gc.load_case(base).replace(**small | changes)
 
 
-def contact_of(name: str, **changes: Any) -> tuple[Model, tuple[float, ...]]:
+def contact_of(name, **changes):
     law = laws()[name]
     made = contacts_of(law, example_chain(2), example_inputs(law, **changes))
     return made.model, tuple(made.c[:, 1].tolist())
 
 
-def doing(
-    model: Model, c: tuple[float, ...], path: list[tuple[float, float]]
-) -> Iterator[tuple[str, tuple[float, ...]]]:
+def doing(model, c, path):
     """Phase and history of one contact along overlaps and rates."""
     f = model.functions
     h = f.history_of(c)
@@ -117,7 +111,7 @@ def test_a_law_has_the_phases_that_it_states_and_no_other(name):
     assert {phase for phase, _ in doing(model, c, path)} == set(law.phases)
 
 
-def law_like(base: str, **body: Any) -> Any:
+def law_like(base, **body):
     """Declare a law with other declarations than an existing one."""
     law = laws()[base]
     own = {"coefficients": tuple(one for one in law.coefficients if one not in GUARD)}
@@ -219,7 +213,7 @@ def test_without_the_key_snapshots_hold_no_history_and_say_how_to_get_it():
 
 
 # a resumed run has them too: every variable's bits, test_restart.py
-def test_a_member_of_an_ensemble_from_its_file_has_the_histories_and_their_figure(here: Path):
+def test_a_member_of_an_ensemble_from_its_file_has_the_histories_and_their_figure(here):
     case = short()
     other = short("steel-chain-hertz", **{"chain.beads": 9, "snapshots.interval": 7e-6})
     gc.run_many([case, other, case], "many.h5", threads=2)

@@ -105,53 +105,36 @@ HOSTILE = {
     "link_in_provenance": (link("provenance/started", None), "'provenance/started' is a link"),
     "external_storage": (elsewhere("mass", (13,)), "the data of 'mass' are in another file"),
     "storage_of_provenance": (
-        elsewhere("provenance/started", (1,)),
-        "started' are in another file",
-    ),
+        elsewhere("provenance/started", (1,)), "started' are in another file"),
     "virtual_dataset": (virtual_dataset, "the data of 'mass' are in another file"),
     "640_gigabytes": (
         put("sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1)),
-        "declares 640000",
-    ),
+        "declares 640000"),
     "more_bytes_than_a_number_counts": (
-        put("mass", shape=(2**61,), dtype="<f8", chunks=(1000,)),
-        "declares",
-    ),
+        put("mass", shape=(2**61,), dtype="<f8", chunks=(1000,)), "declares"),
     "shapes_together": (shapes_together, "declares"),
     "chunk_larger_than_data": (
-        put("mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,)),
-        "declares",
-    ),
+        put("mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,)), "declares"),
     "texts_for_numbers": (put("mass", shape=(13,), dtype=h5py.string_dtype()), DAMAGED),
     "missing_axis": (without("bead"), DAMAGED),
     "hidden_method": (variable_that_would_hide_a_method, DAMAGED),
     "no_provenance": (without("provenance"), DAMAGED),
     "nested": (
-        lambda file, folder: file["provenance/messages"].__setitem__((), "[" * 100_000),
-        DAMAGED,
-    ),
+        lambda file, folder: file["provenance/messages"].__setitem__((), "[" * 100_000), DAMAGED),
     "unknown_content": (
-        attribute("/", "granchain_content", "os.system"),
-        "the kind of content is 'os.system'",
-    ),
+        attribute("/", "granchain_content", "os.system"), "the kind of content is 'os.system'"),
     "no_content": (
-        lambda file, folder: file.attrs.__delitem__("granchain_content"),
-        "kind of content",
-    ),
+        lambda file, folder: file.attrs.__delitem__("granchain_content"), "kind of content"),
     "texts_of_fixed_length": (
         put("provenance/started", data=np.array(b"2026", dtype="S4")),
-        "'provenance/started' contains texts of fixed length",
-    ),
+        "'provenance/started' contains texts of fixed length"),
     "unknown_status": (attribute("/", "status", "fine"), DAMAGED),
     "another_format": (
-        attribute("/", "granchain_format", "4"),
-        "the file format is '4'. It must be '1'",
-    ),
+        attribute("/", "granchain_format", "4"), "the file format is '4'. It must be '1'"),
     "no_format": (
         lambda file, folder: file.attrs.__delitem__("granchain_format"),
-        "not an output file of granchain",
-    ),
-}
+        "not an output file of granchain"),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

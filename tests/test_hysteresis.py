@@ -1,8 +1,6 @@
 """Hysteresis dashpots: each factor, what it delivers; laws of permanent indentation."""
 
 import math
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +25,7 @@ ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
 # Delivered for these, integrated to the digits shown, with the published factors: the same for
 # every stiffness, exponent, mass and speed. And a/(1 - e) for e to 1: 1.5 in a law that is right
 # there.
-TABLE: dict[str, tuple[tuple[float | None, ...], float]] = {
+TABLE = {
     "hunt-crossley": ((0.5158, 0.5813, 0.6630, 0.7680, 0.9090), 1.5),
     "herbert-mcwhannell": ((0.4907, 0.5200, 0.5936, 0.7227, 0.9009), 1.5),
     "lee-wang": ((0.6867, 0.7390, 0.7992, 0.8693, 0.9524), 0.75),
@@ -54,24 +52,24 @@ FINITE_AT_ZERO = ("hunt-crossley", "herbert-mcwhannell", "lee-wang", "lankarani-
                   "marhefka-orin")  # fmt: skip
 
 
-def given(law: str) -> dict[str, Any]:
+def given(law):
     """What a law of exponent 1 needs besides."""
     return {"stiffness": 1e7} if laws()[law] is KhuliefShabana else {}
 
 
-def inputs_of(law: str, restitution: Any, **changes: Any) -> SimpleNamespace:
+def inputs_of(law, restitution, **changes):
     inputs = inputs_for(law, **given(law), **changes)
     inputs.restitution = restitution
     return inputs
 
 
-def damping_over_speed(law: str, restitution: Any, **changes: Any) -> Any:
+def damping_over_speed(law, restitution, **changes):
     """The coefficient a/v0, times v0; of a restitution, or an array of them."""
     inputs = inputs_of(law, restitution, **changes)
     return laws()[law].coefficients_of(PAIR, inputs)[1] * inputs.impact_speed
 
 
-def problem(law: str, restitution: float) -> str | None:
+def problem(law, restitution):
     """What the law says against a restitution."""
     (quantity,) = (quantity for quantity in laws()[law].inputs if quantity.name == "restitution")
     return quantity.problem(restitution)
@@ -245,7 +243,7 @@ def test_the_first_impact_delivers_the_asked_restitution_and_its_dent(law):
 @pytest.mark.usefixtures("plain_scans")
 @pytest.mark.parametrize("law", PLASTIC)
 def test_a_second_impact_is_elastic_up_to_the_speed_of_the_rebound(law):
-    def made(restitution: Any, **more: Any) -> tuple[Running, np.ndarray]:
+    def made(restitution, **more):
         values = inputs_of(law, restitution, **more)
         model = laws()[law].model(values)
         limits = np.full(np.size(restitution), 1e-3)

@@ -5,7 +5,6 @@ import math
 import re
 import sys
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +40,7 @@ def test_bad_inputs_of_an_impact_are_told_together():
         ):
             impact(law="hertz", pair=PAIR, speed=speed)
 
-    def told(**inputs: Any) -> list[str]:
+    def told(**inputs):
         return sentences_of(impact, law="flores", pair=PAIR, speed=1.0, **inputs)
 
     assert len(told(restitution=1.5, psi=2.0)) == 2
@@ -77,7 +76,7 @@ def test_bad_inputs_of_an_impact_are_told_together():
 BEADS = example_pair()
 
 
-def kelvin_voigt_clamped(asked: float, stiffness: float, mass: float) -> tuple[float, float]:
+def kelvin_voigt_clamped(asked, stiffness, mass):
     """Times of no force and of no overlap of an impact at 1 m/s, in closed form."""
     zeta = -math.log(asked) / math.hypot(math.pi, math.log(asked))
     root = math.sqrt(1.0 - zeta * zeta)
@@ -156,7 +155,7 @@ OWN = (
 )
 
 
-def identified() -> list[Any]:
+def identified():
     """Laws that identify their damping, each with both ways to end where it has them."""
     found = []
     for name, law in laws().items():
@@ -195,7 +194,7 @@ def test_identified_damping_delivers_every_restitution_at_the_automatic_step(
     figure(what, max(off), at_least=1e-6, at_most=1e-4)
 
 
-def impact_just_past_the_jump(draw: np.random.Generator, beyond: float) -> float:
+def impact_just_past_the_jump(draw, beyond):
     """Delivered less asked restitution of a random impact up to so much of d_y beyond d_y."""
     law = laws()["wang-liu-hysteretic"]
     asked, past = draw.uniform(0.05, 0.999), 1.0 + beyond * draw.random()
@@ -294,7 +293,7 @@ def test_restitution_by_impulse_and_by_energy_is_newtons(law, figure):
 
 def test_the_parts_of_the_force_follow_from_an_opened_file(tmp_path):
     # ma-liu gives the restitution, so an input has inputs itself
-    inputs: dict[str, Any] = {"restitution": {"law": "ma-liu", **MA_LIU}, "damping": "identified"}
+    inputs = {"restitution": {"law": "ma-liu", **MA_LIU}, "damping": "identified"}
     found = impact(law="flores", pair=PAIR, speed=2.0, **inputs)
     found.save(tmp_path / "a.h5")
     opened = gc.open(tmp_path / "a.h5")

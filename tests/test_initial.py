@@ -2,8 +2,6 @@
 
 import json
 import pickle
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +17,7 @@ from granchain.simulation import deep, impact_speeds, opened_contacts, prepare, 
 
 BEADS = 12
 STEEL = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yield_stress": 9e8}
-BASE: dict[str, Any] = {
+BASE = {
     "chain": {"beads": BEADS, "radius": 2.38e-3, "material": STEEL},
     "contact": {"law": "hertz"},
     "sensors": {"beads": [3, 10], "contacts": [2, 10], "interval": 1e-6},
@@ -31,23 +29,23 @@ TSUJI = {"law": "tsuji", "restitution": 0.6}
 FLORES = {"law": "flores", "restitution": 0.6}
 
 
-def row(**values: float) -> list[float]:
+def row(**values):
     """A number for each bead: b3=1.0 is bead 3's, 0 those of the others."""
     return [values.get(f"b{bead}", 0.0) for bead in range(1, BEADS + 1)]
 
 
-def made(**tables: Any) -> Case:
+def made(**tables):
     return Case(**{**BASE, **tables})
 
 
-def told(folder: Path | None = None, **tables: Any) -> list[str]:
+def told(folder=None, **tables):
     context = {"folder": folder}
     return sentences_of(Case.model_validate, {**BASE, **tables}, context=context)
 
 
 # --- What a case says
 @pytest.mark.plain
-def test_velocities_come_from_lists_segments_and_files(tmp_path: Path) -> None:
+def test_velocities_come_from_lists_segments_and_files(tmp_path):
     speeds = row(b1=1.0, b12=-2.0)
     given = made(initial={"velocity": speeds, "displacement": row(b2=1e-6)})
     assert given.bodies()["speed"].tolist() == speeds
@@ -82,7 +80,7 @@ def test_velocities_come_from_lists_segments_and_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.plain
-def test_a_mistake_is_told(tmp_path: Path) -> None:
+def test_a_mistake_is_told(tmp_path):
     of_files = []
     for number, (text, said) in enumerate(refused("file of an initial state").items()):
         (tmp_path / f"{number}.csv").write_text(text)
@@ -96,7 +94,7 @@ def test_a_mistake_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.plain
-def test_without_a_striker_the_impact_speed_is_that_at_which_neighbours_close() -> None:
+def test_without_a_striker_the_impact_speed_is_that_at_which_neighbours_close():
     # apart from each other, and from a wall
     for still in ({}, {"initial": {"velocity": row(b12=2.0)}}):
         assert '"striker" requires a striker.' in told(contact=FLORES, **still)[0]
@@ -120,7 +118,7 @@ def test_without_a_striker_the_impact_speed_is_that_at_which_neighbours_close() 
 
 # --- The start
 @pytest.mark.plain
-def test_the_step_is_that_of_all_that_moves_and_of_what_displaced_beads_have_stored() -> None:
+def test_the_step_is_that_of_all_that_moves_and_of_what_displaced_beads_have_stored():
     moving, struck, both = (
         prepare(made(initial={"velocity": row(**speeds)}))[2].value
         for speeds in ({"b12": -1.0}, {"b1": 1.0}, {"b1": 1.0, "b12": -1.0})
@@ -135,7 +133,7 @@ def test_the_step_is_that_of_all_that_moves_and_of_what_displaced_beads_have_sto
 
 
 @pytest.mark.plain
-def test_a_displaced_contact_begins_yielded_and_one_that_is_opened_keeps_its_static_dent() -> None:
+def test_a_displaced_contact_begins_yielded_and_one_that_is_opened_keeps_its_static_dent():
     deep = made(contact=MALIU, initial={"displacement": row(b1=5e-6)})
     dents = prepare(deep)[1].history[1]
     assert dents[1] > 0.0 and not dents[2:].any()
@@ -153,7 +151,7 @@ def test_a_displaced_contact_begins_yielded_and_one_that_is_opened_keeps_its_sta
 
 
 # --- What follows
-def test_two_pulses_that_meet_are_mirror_images_and_their_ledger_closes() -> None:
+def test_two_pulses_that_meet_are_mirror_images_and_their_ledger_closes():
     for law in (BASE["contact"], MALIU, TSUJI):
         start = {"velocity": row(b1=1.0, b12=-1.0), "displacement": row(b3=1e-6, b10=-1e-6)}
         result = gc.run(made(contact=law, initial=start))
@@ -167,7 +165,7 @@ def test_two_pulses_that_meet_are_mirror_images_and_their_ledger_closes() -> Non
         assert summary(result).energy.largest_residual < 2.5e-5
 
 
-def test_momentum_and_energy_of_what_moves_at_the_start_are_kept() -> None:
+def test_momentum_and_energy_of_what_moves_at_the_start_are_kept():
     unlike = made(initial={"velocity": row(b1=1.0, b6=0.5, b12=-0.4), "displacement": row(b4=2e-6)})
     result = gc.run(unlike)
     momentum = (result.mass * result.velocity).sum(axis=1)
@@ -183,13 +181,13 @@ def test_momentum_and_energy_of_what_moves_at_the_start_are_kept() -> None:
 
 
 # --- Contacts that open
-def begun(case: Case) -> State:
+def begun(case):
     """A case's state at its start."""
     chain, contacts, step = prepare(case)
     return State(contacts, chain, step, recording_of(case))
 
 
-def pressed(force: float = 30.0) -> State:
+def pressed(force=30.0):
     """A chain at rest under a force: three samples, two snapshots, 1e-6 s and 1e-5 s apart."""
     state = begun(made(chain={**BASE["chain"], "precompression": force}))
     state.clock.sample, state.clock.snapshot = 3, 2
@@ -199,7 +197,7 @@ def pressed(force: float = 30.0) -> State:
 
 
 @pytest.mark.plain
-def test_contacts_that_open_are_found_in_samples_and_snapshots() -> None:
+def test_contacts_that_open_are_found_in_samples_and_snapshots():
     beads, contacts, shots, free = pressed(), pressed(), pressed(), pressed(0.0)
     step = beads.time_step.value
     sample, shot = beads.sample_step[1] * step, beads.records.snapshot_at[1] * step
@@ -229,7 +227,7 @@ def test_contacts_that_open_are_found_in_samples_and_snapshots() -> None:
 
 
 @pytest.mark.plain
-def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
+def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of():
     state = pressed()
     # 5 % of 2.38 mm is allowed
     state.contacts.largest_overlap[3] = 1.18e-4
@@ -246,7 +244,7 @@ def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
 
 
 @pytest.mark.plain
-def test_a_run_says_which_impact_speed_its_law_takes() -> None:
+def test_a_run_says_which_impact_speed_its_law_takes():
     pair = {"materials": ["a", "a"], "impact_speed": 2.5}
     chain = {**BASE["chain"], "material": {**STEEL, "name": "a"}}
     # each onset has its own
@@ -279,7 +277,7 @@ INSIDE = {
 }
 
 
-def short(**tables: Any) -> Case:
+def short(**tables):
     return made(
         **{
             "time": {"end": SHORT, "step": 2e-7},
@@ -292,7 +290,7 @@ def short(**tables: Any) -> Case:
 
 
 @pytest.mark.plain
-def test_nothing_goes_on_from_a_run_that_has_not_come_to_its_last_step() -> None:
+def test_nothing_goes_on_from_a_run_that_has_not_come_to_its_last_step():
     state = begun(short(**STRUCK))
     assert state.final is None
     state.advance(state.time_step.n_steps + 1)
@@ -309,9 +307,7 @@ LATER = [(law, place) for law in LAWS for place in PLACES if (law, place) not in
 @pytest.mark.parametrize(
     ("law", "place"), AT_ONCE + [pytest.param(*both, marks=pytest.mark.long) for both in LATER]
 )
-def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(
-    law: str, place: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(law, place, tmp_path, request):
     """Twice, once through the file: forces, motion, histories, and the state that is left."""
     if place != "struck":
         request.getfixturevalue("plain_loop")
@@ -338,7 +334,7 @@ def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(
 
 
 @pytest.mark.plain
-def test_another_step_drive_or_load_continues_the_state() -> None:
+def test_another_step_drive_or_load_continues_the_state():
     case = short(**DRIVEN)
     first = gc.run(case)
     going = case.replace(initial=first)
@@ -368,7 +364,7 @@ def test_another_step_drive_or_load_continues_the_state() -> None:
 
 
 @pytest.mark.plain
-def test_drives_of_beads_go_on_and_new_ones_begin_where_their_bead_stands() -> None:
+def test_drives_of_beads_go_on_and_new_ones_begin_where_their_bead_stands():
     noise = {"signal": "noise", "band": [5e4, 9e4], "rms": 3.0, "seed": 1, "ramp": 1e-5}
     drives = [INSIDE["drive"][0], {"bead": 2, "drive": "force", **noise}]
     case = short(**{**INSIDE, "drive": drives})
@@ -392,7 +388,7 @@ def test_drives_of_beads_go_on_and_new_ones_begin_where_their_bead_stands() -> N
     assert free.velocity[0] == pytest.approx(first.final_velocity, rel=1e-12)
 
 
-def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+def test_a_state_that_does_not_fit_is_refused(tmp_path):
     case = short(**STRUCK)
     first = gc.run(case)
     going = case.replace(initial=first)
@@ -428,7 +424,7 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         case.replace(initial=first)
 
 
-def test_what_yielded_before_the_start_is_no_loss_of_the_run() -> None:
+def test_what_yielded_before_the_start_is_no_loss_of_the_run():
     result = gc.run(made(contact=MALIU, initial={"displacement": row(b1=5e-6)}))
     assert result.residual_overlap[0] > 0.0 and result.energy_plastic[0] == 0.0
     # the contact that was yielded gives its energy to the others, which lose some of it

@@ -8,10 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -90,7 +87,7 @@ chain.radius = { uniform = [0.004, 0.005] }
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Path:
+def run(tmp_path_factory):
     file = tmp_path_factory.mktemp("run") / "run.h5"
     keys = ["chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4"]
     case = gc.load_case("steel-chain-hertz", [*keys, "snapshots.interval=2e-6"])
@@ -98,9 +95,7 @@ def run(tmp_path_factory) -> Path:
     return file
 
 
-def timed(
-    kind: str, number: int, folder: Path, *command: str, module: str = "-"
-) -> tuple[int, list[str]]:
+def timed(kind, number, folder, *command, module="-"):
     """Exit code of a process that a signal has met at its place, and what it said afterwards."""
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + TIMED[kind] + END, str(number), module, *command],
@@ -118,9 +113,7 @@ def timed(
 
 @pytest.mark.promise("R6")
 @pytest.mark.long
-def test_a_signal_while_scipy_draws_or_is_imported_ends_a_study(
-    tmp_path, figure: Callable[..., None]
-):
+def test_a_signal_while_scipy_draws_or_is_imported_ends_a_study(tmp_path, figure):
     (tmp_path / "study.toml").write_text(STUDY)
     places = [("Sobol", "-")] * 4 + [("import", module) for module in MODULES]
     for place, (kind, module) in enumerate(places):
@@ -136,9 +129,7 @@ def test_a_signal_while_scipy_draws_or_is_imported_ends_a_study(
 @pytest.mark.promise("R6")
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(
-    number: int, run: Path, tmp_path
-):
+def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(number, run, tmp_path):
     code, said = timed(
         "animation", number, tmp_path, "animate", str(run), "--out", "a.gif", "--frames", "10"
     )
@@ -148,9 +139,7 @@ def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(
 @pytest.mark.promise("R6")
 @COUNTED
 @pytest.mark.parametrize("trials", [1, pytest.param(40, marks=pytest.mark.long)])
-def test_an_animation_stopped_at_any_moment_ends_at_once(
-    trials: int, run: Path, tmp_path, figure: Callable[..., None]
-):
+def test_an_animation_stopped_at_any_moment_ends_at_once(trials, run, tmp_path, figure):
     draw, longest, ended = random.Random(24), 0.0, 0
     for trial in range(trials):
         number = (signal.SIGINT, signal.SIGTERM)[trial % 2]
@@ -175,7 +164,7 @@ def test_an_animation_stopped_at_any_moment_ends_at_once(
 def test_an_interruption_while_scipy_draws_is_raised_in_python(monkeypatch):
     sobol = qmc.Sobol
 
-    def forgets(*arguments: Any, **more: Any) -> Any:
+    def forgets(*arguments, **more):
         """As SciPy's function of Cython's does."""
         with contextlib.suppress(BaseException):
             os.kill(os.getpid(), signal.SIGINT)
@@ -204,7 +193,7 @@ striker.speed = {{ linear = [0.5, 1.5, {}] }}
 """
 
 
-def has_grown(file: Path, size: int) -> bool:
+def has_grown(file, size):
     return file.exists() and file.stat().st_size > size
 
 
@@ -213,9 +202,7 @@ def has_grown(file: Path, size: int) -> bool:
 @pytest.mark.parametrize(
     ("trials", "members"), [(1, 400), pytest.param(12, 6000, marks=pytest.mark.long)]
 )
-def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(
-    trials: int, members: int, tmp_path, figure: Callable[..., None]
-):
+def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(trials, members, tmp_path, figure):
     draw, longest, kept = random.Random(7), 0.0, 0
     (tmp_path / "study.toml").write_text(LONG_STUDY.format(members))
     part = tmp_path / "study.h5.part"

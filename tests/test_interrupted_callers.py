@@ -2,7 +2,6 @@
 also if it arrives with the last step of the run."""
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +77,7 @@ def test_an_interruption_behind_the_last_member_of_a_fit_is_raised(monkeypatch):
         ] * 2
 
 
-def those_that_catch(text: str) -> Iterator[str]:
+def those_that_catch(text):
     """Functions of runs that a module imports or calls so that they catch interruptions."""
     modules = "granchain.simulation", "granchain.studies", "granchain.studies.evaluate"
     for node in ast.walk(ast.parse(text)):

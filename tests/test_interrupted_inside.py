@@ -2,8 +2,6 @@
 
 import signal
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,15 +21,15 @@ FIRST_BLOCK = 500
 NO_LIMIT = 1e9
 
 
-def in_blocks(monkeypatch: pytest.MonkeyPatch, call: Callable[[], Any], at: int = -1) -> int:
+def in_blocks(monkeypatch, call, at=-1):
     """Call a function, and send SIGINT to it within block `at` of steps; gives how many blocks
     there were."""
     count = 0
     main = threading.main_thread().ident
     assert main is not None
 
-    def counted(advance: Callable[..., Any]) -> Callable[..., Any]:
-        def counting(*arguments: Any, **more: Any) -> Any:
+    def counted(advance):
+        def counting(*arguments, **more):
             nonlocal count
             if count == at:
                 signal.pthread_kill(main, signal.SIGINT)
@@ -71,7 +69,7 @@ STRUCK = gc.load_case(
 )
 
 
-def traced() -> gc.Trace:
+def traced():
     """What the case's sensor would have measured."""
     result = gc.run(STRUCK)
     _, force = gc.Sensor(interval=3e-7).read(result.time, result.sensor_force)
@@ -81,7 +79,7 @@ def traced() -> gc.Trace:
     return gc.Trace(time=time, force=force, beads=result.sensor_bead, about=about)
 
 
-CALLS: dict[str, Callable[[gc.Trace | None], Any]] = {
+CALLS = {
     "orbit": lambda trace: gc.orbit(DRIVEN, threads=1),
     "breather": lambda trace: gc.orbit(BREATHING, threads=1),
     "verify": lambda trace: gc.verify(STRUCK),
@@ -97,9 +95,7 @@ CALLS: dict[str, Callable[[gc.Trace | None], Any]] = {
     # the others compile another loop, or have many runs
     [pytest.param(n, marks=[] if n in ("orbit", "verify") else pytest.mark.long) for n in CALLS],
 )
-def test_an_interruption_in_any_block_of_steps_is_raised(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_in_any_block_of_steps_is_raised(name, monkeypatch):
     trace = traced() if name == "fit" else None
     call = lambda: CALLS[name](trace)  # noqa: E731
     in_blocks(monkeypatch, call)  # what is computed once in a process
