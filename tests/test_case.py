@@ -457,15 +457,10 @@ def test_a_case_is_replaced_key_by_key():
 
 def test_changes_on_the_command_line_are_made_told_and_kept():
     changes = [
-        "contact.law=flores",
-        "contact.restitution = { law = 'ma-liu', psi = 3, xi = 13 }",
-        "chain.radius=2.38 mm",
-        "striker.speed=2.9",
-        "energy.ledger=false",
-        "title=a=b",
-        "chain.material.yield_stress=1e9",
-        'chain.material.name="a = b"',
-    ]
+        "contact.law=flores", "contact.restitution = { law = 'ma-liu', psi = 3, xi = 13 }",
+        "chain.radius=2.38 mm", "striker.speed=2.9", "energy.ledger=false", "title=a=b",
+        "chain.material.yield_stress=1e9", 'chain.material.name="a = b"',
+    ]  # fmt: skip
     case = load_case("steel-chain", changes)
     restitution = case.resolved()["contact"]["restitution"]
     assert case.contact.law == "flores"

@@ -13,19 +13,9 @@ from granchain.errors import GranchainWarning
 ROOT = Path(__file__).parents[1]
 # Public names without an example. Remove a name when its docstring gets one.
 WITHOUT_EXAMPLE = {
-    "Certificate",
-    "ContactLaw",
-    "Elastoplastic",
-    "ImpactResult",
-    "OPEN",
-    "Quantity",
-    "Source",
-    "Verification",
-    "errors",
-    "figures",
-    "load_mechanism",
-    "run_mechanism",
-}
+    "Certificate", "ContactLaw", "Elastoplastic", "ImpactResult", "OPEN", "Quantity", "Source",
+    "Verification", "errors", "figures", "load_mechanism", "run_mechanism",
+}  # fmt: skip
 
 
 def examples_of(name):

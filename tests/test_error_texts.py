@@ -92,21 +92,14 @@ FORM = re.compile(r"([^:]|:(?! ))+: .*[^ ][.?] [A-Z\0\"(].*[.?\0]", re.DOTALL)
 WITHOUT_LOCATION = re.compile(r".*[^ ][.?] [A-Z\0\"(].*[.?\0]", re.DOTALL)
 # Errors that their caller puts behind the location, or that end a search or a run.
 LOCATED = (
-    "measured/columns.py",
-    "measured/folder.py",
-    "measured/headings.py",
-    "measured/text.py",
+    "measured/columns.py", "measured/folder.py", "measured/headings.py", "measured/text.py",
     "studies/measures.py",
-)
+)  # fmt: skip
 OTHERS = (
-    "contains a run of a different case and was not changed.",
-    "No results were saved: ",
-    ": the file was not written",
-    "cannot be run: ",
-    "every member failed, the first one with: ",
-    "a step did not converge to an orbit ",
-    " This is the first member.",
-)
+    "contains a run of a different case and was not changed.", "No results were saved: ",
+    ": the file was not written", "cannot be run: ", "every member failed, the first one with: ",
+    "a step did not converge to an orbit ", " This is the first member.",
+)  # fmt: skip
 
 
 def composed(node):

@@ -384,12 +384,10 @@ def status_of(address, path=None, **headers):
 
 
 SOCKET = {
-    "Upgrade": "websocket",
-    "Connection": "Upgrade",
-    "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
-    "Sec_WebSocket_Version": "13",
+    "Upgrade": "websocket", "Connection": "Upgrade",
+    "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec_WebSocket_Version": "13",
     "Sec_WebSocket_Protocol": "bokeh, token",
-}
+}  # fmt: skip
 
 
 def test_server_listens_on_the_loopback_address_only(server):

@@ -26,13 +26,9 @@ SHOTS = tuple(f"snapshot_{name}" for name in NEW)
 def short(base="steel-chain", **changes):
     """The pulse in the first beads of a row of twelve."""
     small = {
-        "chain.beads": 12,
-        "sensors.beads": [2, 5],
-        "sensors.contacts": [1],
-        "time.end": 8e-5,
-        "snapshots.interval": 4e-6,
-        "snapshots.history": True,
-    }
+        "chain.beads": 12, "sensors.beads": [2, 5], "sensors.contacts": [1], "time.end": 8e-5,
+        "snapshots.interval": 4e-6, "snapshots.history": True,
+    }  # fmt: skip
     return gc.load_case(base).replace(**small | changes)
 
 

@@ -146,13 +146,9 @@ def test_a_contact_as_printed_opens_after_its_overlap_vanishes(plain_loop):
 # (test_hysteresis.py). Three of them at once; Jankowski's are in test_viscous.py.
 AT_ONCE = ("gonthier-exact", "kelvin-voigt", "tsuji")
 OWN = (
-    *AT_ONCE,
-    "wang-liu-hysteretic",
-    "khulief-shabana",
-    "wang-liu-viscous",
-    "jankowski",
+    *AT_ONCE, "wang-liu-hysteretic", "khulief-shabana", "wang-liu-viscous", "jankowski",
     "jankowski-both-phases",
-)
+)  # fmt: skip
 
 
 def identified():

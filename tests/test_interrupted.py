@@ -66,17 +66,10 @@ main()
 """
 # Modules that scipy.stats imports, compiled ones among them.
 MODULES = (
-    "scipy.stats",
-    "scipy.stats._qmc",
-    "scipy.stats._sobol",
-    "scipy.stats._stats",
-    "scipy.spatial._voronoi",
-    "scipy.special._ufuncs",
-    "scipy.stats._qmc_cy",
-    "scipy.optimize._minimize",
-    "scipy.linalg._flapack",
-    "scipy.stats._biasedurn",
-)
+    "scipy.stats", "scipy.stats._qmc", "scipy.stats._sobol", "scipy.stats._stats",
+    "scipy.spatial._voronoi", "scipy.special._ufuncs", "scipy.stats._qmc_cy",
+    "scipy.optimize._minimize", "scipy.linalg._flapack", "scipy.stats._biasedurn",
+)  # fmt: skip
 STUDY = """case = "steel-chain-hertz"
 how = "sobol"
 n = 192
