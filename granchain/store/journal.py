@@ -461,8 +461,6 @@ class StudyPart:
         self.columns: list[dict[str, Any]] = []
         self._content, self._frames = memoryview(b""), list[memoryview]()
         self._rows_of_members: dict[str, tuple[int, int]] | None = None
-        # only a few frames are decoded, so that memory does not grow with the members
-        self._columns_of = lru_cache(FRAMES_DECODED)(lambda n: columns_in(self._frames[n]))
         self._journal = FrameFile(self.path, PART_HEAD)
         if os.path.lexists(self.path):
             if (
@@ -497,12 +495,14 @@ class StudyPart:
         """Return the complete result of a member by its name, or None if the file has none."""
         if self._rows_of_members is None:
             with self.valid():
+                frames = self._read_frames()
                 self._rows_of_members = {
                     member: (number, row)
-                    for number, columns in enumerate(map(columns_in, self._read_frames()))
+                    for number, columns in enumerate(map(columns_in, frames))
                     for row, member in enumerate(columns["point"])
                 }
-            self._columns_of.cache_clear()
+            # only a few frames are decoded, so that memory does not grow with the members
+            self._columns_of = lru_cache(FRAMES_DECODED)(lambda number: columns_in(frames[number]))
         if name not in self._rows_of_members:
             return None
         number, row = self._rows_of_members[name]
