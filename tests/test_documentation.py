@@ -285,7 +285,7 @@ def test_each_public_name_has_a_reference_page_and_each_command_its_python_call(
     assert sorted(documented) == sorted(set(documented))
     assert set(documented) == {*gc.__all__, "open"}
     table = (DOCS / "commands-in-python.md").read_text().partition("## Command and call")[2]
-    rows = dict(re.findall(r"^\| `granchain ([a-z ]+)` \| (.*) \|$", table, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `granchain ([a-z -]+)` \| (.*) \|$", table, re.MULTILINE))
     assert rows.keys() == {
         name
         for path, command in listed.items()

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.figures.laws import impact_loops, restitution_against_speed
-from granchain.figures.measured import comparison, fit, impact_comparison
-from granchain.figures.orbits import bifurcation, orbit
+from granchain.figures.laws import restitution_against_speed
 from granchain.figures.studies import (
     band_traces,
     sensitivities,
@@ -20,27 +18,13 @@ from granchain.figures.studies import (
     study_map,
     study_numbers,
 )
-from granchain.figures.style import RUN_FIGURES, RunFigure, labels_of
-from granchain.figures.waves import dispersion_curves, mode_shapes, spectrum
+from granchain.figures.style import ANSWER_FIGURES, RUN_FIGURES, RunFigure, labels_of
 from granchain.store import Result
 from granchain.store.answer import check_result
 from granchain.store.schema import Unread
 
 Draw = Callable[..., Any]
 
-# Figures of answers by class.
-ANSWER_FIGURES: dict[str, Draw] = {
-    "Branch": bifurcation,
-    "Orbit": orbit,
-    "Dispersion": dispersion_curves,
-    "Spectrum": spectrum,
-    "Fit": fit,
-    "Ranking": fit,
-    "Modes": mode_shapes,
-    "Comparison": comparison,
-    "ImpactComparison": impact_comparison,
-    "ImpactResult": impact_loops,
-}
 # Largest number of plotted beads or contacts; more are not visible in a figure.
 MOST_PLACES = 2**20
 # Largest size of a plotted variable [bytes]; plotting takes about seven times as much.

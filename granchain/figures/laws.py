@@ -12,7 +12,16 @@ from matplotlib.lines import Line2D
 
 from granchain.errors import GranchainError
 from granchain.figures.studies import study_curves
-from granchain.figures.style import SHEET, Lines, Panels, label_axis, named_laws, styled, zero_line
+from granchain.figures.style import (
+    SHEET,
+    Lines,
+    Panels,
+    label_axis,
+    named_laws,
+    of_answers,
+    styled,
+    zero_line,
+)
 
 if TYPE_CHECKING:
     from granchain.two_body import ImpactResult
@@ -60,7 +69,7 @@ def loop_styles(axes: Any, loading: str, unloading: str, residual: bool) -> list
     ]
 
 
-@styled
+@of_answers("ImpactResult")
 def impact_loops(*impacts: ImpactResult, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot force versus overlap of impacts.
 

@@ -16,8 +16,8 @@ from granchain.figures.style import (
     Panels,
     label_axis,
     named_laws,
+    of_answers,
     quantity,
-    styled,
     write_label,
 )
 
@@ -35,7 +35,7 @@ MARKS = {
 }  # fmt: skip
 
 
-@styled
+@of_answers("Orbit")
 def orbit(orbit: Orbit, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot an orbit, a Poincaré section, and the Floquet multipliers.
 
@@ -113,7 +113,7 @@ def _section(orbit: Orbit, axes: Any) -> None:
     label_axis(axes.yaxis, "velocity", "m/s")
 
 
-@styled
+@of_answers("Branch")
 def bifurcation(
     branch: Branch, bead: int | None = None, *, ax: Any = None, style: Any = SHEET
 ) -> Figure:

@@ -22,8 +22,8 @@ from granchain.contact import laws
 from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw, docstring_of
 from granchain.errors import CaseError, RunError
-from granchain.figures.catalogue import ANSWER_FIGURES, figures_of, lacking, several_figures
-from granchain.figures.style import MOST_CURVES, evenly_spaced, labels_of
+from granchain.figures.catalogue import figures_of, lacking, several_figures
+from granchain.figures.style import ANSWER_FIGURES, MOST_CURVES, evenly_spaced, labels_of
 from granchain.keys import declared, table_in
 from granchain.markup import ALIGNED_NUMBER, is_number_cell
 from granchain.mechanisms.case import MECHANISM_KINDS
