@@ -39,7 +39,7 @@ if not CHECKED:
     extensions.append("sphinx.ext.viewcode")
 # Copy only the commands of a console block, without the prompt and the output.
 copybutton_prompt_text = "$ "
-exclude_patterns = ["_build", "examples", "jupyter_execute", "reference/law-table.md"]
+exclude_patterns = ["_build", "examples", "jupyter_execute", "reference/*-table.md"]
 
 # Create anchors for headings, so that links such as #ma-liu work.
 myst_heading_anchors = 3

@@ -225,11 +225,21 @@ def command_line() -> str:
             f"## `{name}`",
             f"```text\n{usage(name, command)}\n```",
             paragraphs(command.help),
+            paragraphs(command.epilog),
         ]
         rows = [parameter_row(parameter) for parameter in command.params]
         if rows:
             blocks.append(grid(("argument or option", "meaning", "default"), rows))
     return "\n\n".join(blocks) + "\n"
+
+
+def call_table() -> str:
+    """Return the table of the commands and their Python calls, which end the help of a command."""
+    rows = [
+        (f"`{name}`", command.epilog.removeprefix("In Python: "))
+        for name, command in commands(typer.main.get_command(options.app), "granchain")
+    ]
+    return grid(("command", "call"), rows) + "\n"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -291,35 +301,11 @@ def output_file() -> str:
 # --------------------------------------------------------------------------------------------------
 # Python
 
-# Public names by task, in the order in which a reader needs them.
-TASKS: dict[str, tuple[str, ...]] = {
-    "Run a case": (
-        *("load_case", "Case", "run", "Result", "verify", "Verification", "ProgressLine"),
-        *("load_mechanism", "MechanismCase", "run_mechanism", "beam_modes"),
-    ),
-    "Contact laws and impacts": (
-        *("laws", "certificate", "Certificate", "impact", "ImpactResult", "impacts", "Pair"),
-        *("materials", "Material", "ContactLaw", "Elastoplastic", "Quantity", "Source", "OPEN"),
-        *("cite", "theory"),
-    ),
-    "Studies": (
-        *("sweep", "evaluate", "run_many", "Ensemble"),
-        *("bands", "gradient", "Gradient", "optimize", "Optimum"),
-        *("plan", "Plan", "normal", "uniform", "lognormal"),
-        *("disorder", "Disorder", "derived", "Derived"),
-    ),
-    "Waves and orbits": (
-        *("dispersion", "Dispersion", "modes", "Modes", "mode_study", "spectrum", "Spectrum"),
-        *("orbit", "Orbit"),
-        *("continuation", "Branch"),
-    ),
-    "Measured data": (
-        *("read_trace", "Trace", "Sensor", "compare", "Comparison", "fit", "Fit", "Ranking"),
-        *("likelihood", "Likelihood"),
-        *("equivalent", "Equivalent", "compare_impacts", "ImpactComparison"),
-    ),
-    "Figures and analysis": ("figures", "animate", "explore", "analysis"),
-    "Files and errors": ("open", "save", "report", "errors"),
+# Public names by task: the groups of lines of `granchain/__init__.pyi`, each below its heading.
+GROUPS = Path(gc.__file__).with_suffix(".pyi").read_text().split("\n\n")[1:-1]
+TASKS = {
+    heading.removeprefix("# "): [line.split()[-1] for line in lines]
+    for heading, *lines in map(str.splitlines, GROUPS)
 }
 # Modules whose functions are public.
 MODULES = ("analysis", "errors", "figures", "theory", "material")
@@ -425,6 +411,7 @@ def law_table() -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "case-file": case_file,
     "command-line": command_line,
+    "call-table": call_table,
     "output-file": output_file,
     "law-table": law_table,
     "python/index": python_index,

@@ -284,13 +284,9 @@ def test_each_public_name_has_a_reference_page_and_each_command_its_python_call(
     documented = [name for names in reference_pages.TASKS.values() for name in names]
     assert sorted(documented) == sorted(set(documented))
     assert set(documented) == {*gc.__all__, "open"}
-    table = (DOCS / "commands-in-python.md").read_text().partition("## Command and call")[2]
-    rows = dict(re.findall(r"^\| `granchain ([a-z -]+)` \| (.*) \|$", table, re.MULTILINE))
-    assert rows.keys() == {
-        name
-        for path, command in listed.items()
-        for name in ([f"{path} {one}" for one in getattr(command, "commands", ())] or [path])
-    }
+    leaves = reference_pages.commands(program(), "granchain")
+    assert [n for n, leaf in leaves if not re.match("In Python: .", leaf.epilog or "")] == []
+    table = reference_pages.call_table()
     calls = set(re.findall(r"\b(?:gc|granchain)((?:\.\w+)+)\(", table))
     for call in calls:
         module, _, name = f"granchain{call}".rpartition(".")

@@ -41,7 +41,7 @@ from granchain.show.blocks import Block, number_text, time_text
 EXAMPLE_RANGE = "restitution=0.05:0.99"
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.compare(result, trace=DIR, bands={KEY: FRACTION})`.")
 def compare(
     files: Annotated[
         list[str],
@@ -131,7 +131,7 @@ def read_bands(items: Iterable[str]) -> dict[str, Any]:
     return table
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.bands(case, tolerance)`.")
 def bands(
     case: CaseArgument,
     band: Annotated[
@@ -189,7 +189,7 @@ def study_tables(study: Any) -> list[Block]:
     return grids(axes | {name: variables[name] for name in names if name in variables})
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.equivalent(case, to, laws)`.")
 def equivalent(
     case: CaseArgument,
     law: Annotated[
@@ -265,7 +265,7 @@ def split_by_law(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, di
     return shared, individual
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.fit(case, DIR, free)`.")
 def fit(
     case: CaseArgument,
     trace: TraceOption,
@@ -354,7 +354,13 @@ traces = typer.Typer(rich_markup_mode=None, help="Import measured traces.")
 app.add_typer(traces, name="traces")
 
 
-@traces.command("import")
+@traces.command(
+    "import",
+    epilog=(
+        "In Python: `granchain.measured.import_trace(FILES, DIR, KIND)`; without a folder "
+        "`gc.read_trace(FILE)`."
+    ),
+)
 def import_file(
     files: Annotated[
         list[str],

@@ -44,7 +44,13 @@ OF_EACH_RUN = ("cases", "messages", "run_sha256", "kinds")
 MOST_MEMBER_MESSAGES = 10
 
 
-@app.command()
+@app.command(
+    epilog=(
+        "In Python: `granchain.case.case_names()`, `gc.load_case(NAME).toml`; with `--keys`: "
+        "`help(gc.Case)` and `help(case.chain)`; with `--schema`: the file "
+        "`granchain/case.schema.json`."
+    )
+)
 def cases(
     name: Annotated[
         str | None,
@@ -111,7 +117,12 @@ def key_lines(row: tuple[str, str, str, str]) -> str:
     )
 
 
-@app.command()
+@app.command(
+    epilog=(
+        "In Python: `gc.open(FILE)`, and `gc.analysis.summary(result)`; with `--system`: "
+        "`granchain.cli.files.about_system()`."
+    )
+)
 def info(
     file: Annotated[str | None, typer.Argument(metavar="FILE", help="Result file.")] = None,
     system: Annotated[
@@ -283,7 +294,7 @@ def summarized_variables(headers: Mapping[str, Unread]) -> tuple[str, ...]:
 # Sources
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.cite(case)`.")
 def cite(
     what: Annotated[
         list[str] | None,

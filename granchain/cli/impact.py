@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 SPHERES = ("sphere_1", "sphere_2")
 
 
-@app.command()
+@app.command(
+    epilog=(
+        'In Python: `gc.impact(law=LAW, material="steel-316", speed=1.0)`; for several laws, '
+        "speeds, or inputs `gc.impacts`."
+    )
+)
 def impact(
     law: Annotated[list[str], typer.Argument(metavar="LAW...", help="Contact laws.")],
     speed: Annotated[

@@ -38,7 +38,7 @@ from granchain.markup import text_table
 LIST_WIDTH = 80
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.laws()`, `gc.certificate(LAW)`.")
 def laws(
     name: Annotated[
         str | None,
@@ -142,7 +142,7 @@ def law_facts(law: type[gc.ContactLaw]) -> dict[str, Any]:
     }
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.materials()`.")
 def materials(
     name: Annotated[
         str | None,

@@ -58,7 +58,9 @@ WANTED = {
 DrawFunction = Callable[..., Any]
 
 
-@app.command()
+@app.command(
+    epilog="In Python: a function of `gc.figures` for each figure, and `figure.savefig(FILE)`."
+)
 def plot(
     files: FilesArgument,
     only: Annotated[
@@ -310,7 +312,7 @@ def draw_all(
         raise type(problems[0])("\n".join(dict.fromkeys(map(str, problems))))
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.animate(result, FILE)`.")
 def animate(
     file: FileArgument,
     out: Annotated[
@@ -392,7 +394,7 @@ def first_and_last(text: str) -> tuple[int, int]:
     return int(first), int(last)
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.spectrum(result)`.")
 def spectrum(
     files: Annotated[
         list[str],
@@ -524,7 +526,7 @@ def spectrum_table(spectrum: gc.Spectrum) -> Grid:
     return Grid(columns, tuple(rows), "Passband edges", "><>>>><")
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.dispersion(case)`.")
 def dispersion(
     case: CaseArgument,
     changes: SetOption = None,
@@ -570,7 +572,7 @@ def dispersion_tables(dispersion: gc.Dispersion) -> tuple[Grid, Paragraph]:
     )
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.modes(case)`.")
 def modes(
     case: CaseArgument,
     changes: SetOption = None,
@@ -620,7 +622,7 @@ def modes_table(modes: gc.Modes) -> Grid:
     return Grid(columns, tuple(rows), "", ">>>><"[: len(columns)])
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.report(files)`.")
 def report(
     files: FilesArgument,
     out: Annotated[

@@ -59,7 +59,12 @@ COMPILING = "4 to 10 s"
 IN_VAIN = "interrupted before the run started; {} was not written"
 
 
-@app.command()
+@app.command(
+    epilog=(
+        "In Python: `gc.run(case)`, then `result.save(FILE)`; with `--checkpoint` and "
+        "`--resume`: `gc.run(case, checkpoint=FILE, resume=True)`."
+    )
+)
 def run(
     context: typer.Context,
     case: CaseArgument = "steel-chain",
@@ -334,7 +339,7 @@ class Progress(ProgressLine):
 # The interactive page
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.explore(CASE, trace=DIR, port=N, browser=True)`.")
 def explore(
     case: CaseArgument = "steel-chain",
     trace: Annotated[
@@ -362,7 +367,7 @@ def explore(
 # A mechanism
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.run_mechanism(gc.load_mechanism(CASE))`.")
 def mechanism(
     case: Annotated[
         str,

@@ -46,7 +46,12 @@ if TYPE_CHECKING:
 MOST_WARNINGS = 10
 
 
-@app.command()
+@app.command(
+    epilog=(
+        "In Python: `gc.sweep(case, vary)`; with `--chained`: `chained=True`; with `--dask "
+        "ADDRESS`: `executor=dask.distributed.Client(ADDRESS)`."
+    )
+)
 def sweep(
     context: typer.Context,
     file: Annotated[
@@ -181,7 +186,7 @@ def print_sweep(
 # Time steps
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.verify(case)`.")
 def verify(
     case: CaseArgument,
     changes: SetOption = None,
@@ -331,7 +336,7 @@ def missed_tolerance_text(verification: gc.Verification) -> str:
 # Optimization
 
 
-@app.command()
+@app.command(epilog="In Python: `gc.optimize(case, minimize, over, subject_to)`.")
 def optimize(
     case: CaseArgument,
     over: Annotated[
