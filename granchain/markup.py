@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from granchain.errors import clean
 
@@ -12,6 +13,26 @@ from granchain.errors import clean
 ALIGNED_NUMBER = re.compile(
     r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( (\+-|to) [0-9.e+-]+)?( \([0-9.e+-]+( %)?\))?|-|nan|not yet"
 )
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Table with columns, rows of cells, and a title.
+
+    `alignment` has one character per column for the terminal: < or >.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    alignment: str = ""
+
+
+def aligned_grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
+    """Return a table whose columns of numbers are aligned to the right."""
+    cells = tuple(map(tuple, rows))
+    sides = ["<>"[all(map(is_number_cell, column))] for column in zip(*cells, strict=True)]
+    return Grid(tuple(columns), cells, "", "".join(sides))
 
 
 def escaped(text: str) -> str:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from granchain.markup import Grid
 from granchain.measured import IN_BAND, Agreement, Comparison, ResultAgreement, SensorAgreement
-from granchain.show.blocks import Block, Grid, Paragraph, number_grid, number_text, time_text
+from granchain.show.blocks import Block, Paragraph, number_grid, number_text, time_text
 
 # Factor and title of a table.
 COMPARED_NUMBERS = {

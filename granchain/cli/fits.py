@@ -9,7 +9,8 @@ import numpy as np
 
 import granchain as gc
 from granchain.cli.compared import agreement_cells, shift_text
-from granchain.show.blocks import Block, Grid, Paragraph, number_grid, number_text
+from granchain.markup import Grid
+from granchain.show.blocks import Block, Paragraph, number_grid, number_text
 
 
 def fit_tables(fit: gc.Fit) -> list[Block]:

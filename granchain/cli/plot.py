@@ -36,10 +36,10 @@ from granchain.cli.options import (
 )
 from granchain.cli.text import notify, print_result, print_text
 from granchain.errors import CaseError, FileError, GranchainError
-from granchain.markup import text_table
+from granchain.markup import Grid, text_table
 
 if TYPE_CHECKING:
-    from granchain.show.blocks import Grid, Paragraph
+    from granchain.show.blocks import Paragraph
 
 # Largest number of files listed in the name of their common figure.
 MOST_NAMES_OF_A_FIGURE = 3
@@ -512,7 +512,7 @@ def spectrum_words(spectrum: gc.Spectrum) -> list[str]:
 
 def spectrum_table(spectrum: gc.Spectrum) -> Grid:
     """Return every measured edge, or why it is missing, with the edge of the dispersion."""
-    from granchain.show.blocks import Grid, number_text
+    from granchain.show.blocks import number_text
 
     columns = ("band", "edge", "measured [Hz]", "+- [Hz]", "predicted [Hz]", "error [%]", "note")
     rows = []
@@ -609,8 +609,6 @@ def modes(
 
 def modes_table(modes: gc.Modes) -> Grid:
     """Return a row for each mode."""
-    from granchain.show.blocks import Grid
-
     gap = () if modes.in_gap is None else ("in a gap",)
     columns = ("mode", "frequency [Hz]", "damping [1/s]", "participating beads", *gap)
     rows = []

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 from granchain.errors import clean
-from granchain.markup import text_table
+from granchain.markup import Grid, text_table
 from granchain.show.blocks import Block
 
 # Version of the format of --json.
@@ -108,7 +108,7 @@ def text_width(most: int = TEXT_WIDTH) -> int:
 
 def blocks_as_text(blocks: Iterable[Block]) -> str:
     """Format blocks for a terminal; tables without an alignment are wrapped."""
-    from granchain.show.blocks import DrawnFigure, Grid, Heading
+    from granchain.show.blocks import DrawnFigure, Heading
 
     width = text_width()
     paragraphs = []

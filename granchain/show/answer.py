@@ -25,7 +25,7 @@ from granchain.errors import CaseError, RunError
 from granchain.figures.catalogue import figures_of, lacking, several_figures
 from granchain.figures.style import ANSWER_FIGURES, MOST_CURVES, evenly_spaced, labels_of
 from granchain.keys import declared, table_in
-from granchain.markup import ALIGNED_NUMBER, is_number_cell
+from granchain.markup import ALIGNED_NUMBER, Grid
 from granchain.mechanisms.case import MECHANISM_KINDS
 from granchain.mechanisms.checks import checks_of
 from granchain.show.blocks import (
@@ -33,7 +33,6 @@ from granchain.show.blocks import (
     Boxed,
     DrawnFigure,
     Formula,
-    Grid,
     Heading,
     Markup,
     Paragraph,
@@ -360,17 +359,8 @@ def numbers_of(result: Result) -> list[Block]:
 
 def grids(variables: Mapping[str, Variable]) -> list[Block]:
     """Return the tables of variables, with their values or their ranges."""
-    return [
-        Grid(each.columns, each.rows, "", _alignment(each.rows))
-        for each in [*value_tables(variables, MOST_ROWS), range_table(variables, MOST_ROWS)]
-        if each.rows
-    ]
-
-
-def _alignment(rows: Sequence[Sequence[str]]) -> str:
-    """Return "<" for each column of text and ">" for each column of numbers."""
-    columns = zip(*rows, strict=True)
-    return "".join(">" if all(map(is_number_cell, column)) else "<" for column in columns)
+    tables = [*value_tables(variables, MOST_ROWS), range_table(variables, MOST_ROWS)]
+    return [grid for grid in tables if grid.rows]
 
 
 # --------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from granchain import __version__
 from granchain.errors import GranchainError
-from granchain.markup import escaped, table
+from granchain.markup import Grid, escaped, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,19 +68,6 @@ class Link(str):
 
 class Markup(str):
     """HTML in a cell, such as a symbol in MathML, which is not escaped."""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Table with columns, rows of cells, and a title.
-
-    `alignment` has one character per column for the terminal: < or >.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    title: str = ""
-    alignment: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from granchain.contact import families
 from granchain.contact.examples import EXAMPLE_PAIR, example_pair
 from granchain.contact.guard import GUARD
 from granchain.contact.law import PHASES, ContactLaw, docstring_of
-from granchain.show.blocks import Block, Grid, Heading, Link, Paragraph, Same, paragraphs
+from granchain.markup import Grid
+from granchain.show.blocks import Block, Heading, Link, Paragraph, Same, paragraphs
 
 # --------------------------------------------------------------------------------------------------
 # One law

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from granchain.analysis import Summary, speed_in_words
-from granchain.markup import text_table
-from granchain.show.blocks import Grid, Paragraph, number_grid, number_text
+from granchain.markup import Grid, text_table
+from granchain.show.blocks import Paragraph, number_grid, number_text
 
 if TYPE_CHECKING:
     from granchain.mechanisms.checks import Check

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granchain.markup import folded, table
+from granchain.markup import Grid, aligned_grid, folded, table
 from granchain.plain_data import plain_data
 from granchain.store.schema import Unread, Variable
 
@@ -18,13 +18,6 @@ MOST_COLUMNS, MOST_TABLE_ROWS = 6, 200
 MOST_INNER = 5
 # Largest number of values that JSON contains; of a longer variable it contains the range.
 MOST_NUMBERS = 200
-
-
-class TextTable(NamedTuple):
-    """Rows of text with the headings of their columns."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def cell_text(value: Any) -> str:
@@ -44,7 +37,7 @@ def column_heading(name: str, variable: Variable | Unread) -> str:
 
 def value_tables(
     variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROWS
-) -> Iterator[TextTable]:
+) -> Iterator[Grid]:
     """Yield the tables of variables: the single values, and the columns along each axis."""
     single = [
         (name.replace("_", " "), cell_text(v.data.item()), "" if v.unit == "1" else v.unit)
@@ -52,7 +45,7 @@ def value_tables(
         if not v.dims
     ]
     if single:
-        yield TextTable(("quantity", "value", "unit"), tuple(single))
+        yield aligned_grid(("quantity", "value", "unit"), single)
     axes: dict[str, list[list[Column]]] = {}
     for name, v in variables.items():
         if not v.dims or v.dims == (name,) or name.endswith("_sha256"):
@@ -71,10 +64,10 @@ def value_tables(
         labels = list(_columns_of(axis, variables)) if axis in variables else []
         for group in filter(None, groups):
             _, headings, cells = zip(*labels, *group, strict=True)
-            yield TextTable(headings, tuple(zip(*cells, strict=True)))
+            yield aligned_grid(headings, zip(*cells, strict=True))
 
 
-def range_table(variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROWS) -> TextTable:
+def range_table(variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROWS) -> Grid:
     """Return the shapes, ranges, and means of the variables that `value_tables` leaves out."""
     rows = []
     for name, v in variables.items():
@@ -88,7 +81,7 @@ def range_table(variables: Mapping[str, Variable], longest: int = MOST_TABLE_ROW
             shape = " x ".join(map(str, v.shape))
             rows.append((column_heading(name, v), shape, low, high, mean))
     headings = ("variable", "shape", "minimum", "maximum", "mean +- standard deviation")
-    return TextTable(headings, tuple(rows))
+    return aligned_grid(headings, rows)
 
 
 class Column(NamedTuple):
